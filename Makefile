@@ -1,0 +1,71 @@
+# One word a job. `make` alone explains them.
+# Everything runs in .venv, which `make setup` builds from requirements.lock (exact versions, hashes).
+
+PYTHON ?= python3
+BIN := .venv/bin
+# Two processes suit the smallest machine we support; override with `make test JOBS=8`.
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo check format lint types architecture docs docs-check golden test test-slow bench lock clean
+
+help:  ## show this
+	@echo 'evalwright: evaluate models and datasets from declarative tasks'
+	@echo
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */\1\t/' | awk -F '\t' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+setup: .venv/.ready  ## build .venv with locked versions
+
+.venv/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'evalwright needs Python 3.11 or newer; say which: make setup PYTHON=python3.12' >&2; exit 2; }
+	@echo 'setting up .venv (once)' >&2
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --requirement requirements.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: .venv/.ready  ## validate ten tasks, run and rank three models (offline)
+	@$(BIN)/python tools/demo.py
+
+check: format-check lint types architecture docs-check  ## everything but the tests
+
+format: .venv/.ready  ## rewrite the code in the one format
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix --quiet . || true
+
+.PHONY: format-check
+format-check: .venv/.ready
+	@$(BIN)/ruff format --check --quiet . || { echo 'run `make format`' >&2; exit 1; }
+
+lint: .venv/.ready  ## ruff, all rules
+	@$(BIN)/ruff check --quiet .
+
+types: .venv/.ready  ## mypy, strict
+	@$(BIN)/mypy
+
+architecture: .venv/.ready  ## imports point one way
+	@$(BIN)/lint-imports --no-cache
+
+docs: .venv/.ready  ## write the generated pages and schemas
+	@$(BIN)/python tools/docs.py
+
+docs-check: .venv/.ready  ## fail if a generated page or schema is out of date
+	@$(BIN)/python tools/docs.py --check
+
+golden: .venv/.ready  ## write the golden reports anew; look at the diff before committing
+	@EVALWRIGHT_GOLDEN=write $(BIN)/python -m pytest -q tests/test_golden.py
+
+test: check  ## everything CI runs: check, then the tests
+	@$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow'
+
+test-slow: .venv/.ready  ## the simulations behind the published figures (minutes)
+	@$(BIN)/python -m pytest -q -n $(JOBS) -m slow
+
+bench: .venv/.ready  ## measure: validate, text, stats, startup
+	@for script in bench/validate.py bench/text.py bench/stats.py bench/startup.py; do echo; echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+lock:  ## compile requirements.lock anew from pyproject.toml (needs uv)
+	@uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --group dev pyproject.toml --output-file requirements.lock
+
+clean:  ## remove .venv and every cache
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis bench/.peers

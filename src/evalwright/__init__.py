@@ -1,0 +1,100 @@
+"""Evaluate models and datasets from declarative tasks.
+
+    import evalwright as ew
+
+    records, errors = ew.validate_file("tasks.jsonl")
+    report = ew.run("tasks.jsonl", models=["scripted/oracle"], unsafe_code_exec=True)
+    print(report.to_markdown())
+
+Names are imported when they are first used, so that `import evalwright` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from evalwright._version import __version__
+
+if TYPE_CHECKING:
+    from evalwright.api import lint, run, schema, validate
+    from evalwright.errors import EvalwrightError, InvalidTask
+    from evalwright.ports import Model
+    from evalwright.report.report import Report
+    from evalwright.spec.records.check import validate_file, validate_task
+    from evalwright.spec.records.fixtures import load_fixtures
+    from evalwright.stats.bootstrap import bootstrap_mean_ci
+    from evalwright.text.few_shot import render
+    from evalwright.text.post_process import post_process
+    from evalwright.types import (
+        Completion,
+        Failure,
+        Issue,
+        Message,
+        Outcome,
+        Request,
+        Score,
+        TaskSpec,
+        Usage,
+    )
+
+_HOMES = {
+    "api": ("lint", "run", "schema", "validate"),
+    "errors": ("EvalwrightError", "InvalidTask"),
+    "ports": ("Model",),
+    "report.report": ("Report",),
+    "spec.records.check": ("validate_file", "validate_task"),
+    "spec.records.fixtures": ("load_fixtures",),
+    "stats.bootstrap": ("bootstrap_mean_ci",),
+    "text.few_shot": ("render",),
+    "text.post_process": ("post_process",),
+    "types": (
+        "Completion",
+        "Failure",
+        "Issue",
+        "Message",
+        "Outcome",
+        "Request",
+        "Score",
+        "TaskSpec",
+        "Usage",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Completion",
+    "EvalwrightError",
+    "Failure",
+    "InvalidTask",
+    "Issue",
+    "Message",
+    "Model",
+    "Outcome",
+    "Report",
+    "Request",
+    "Score",
+    "TaskSpec",
+    "Usage",
+    "__version__",
+    "bootstrap_mean_ci",
+    "lint",
+    "load_fixtures",
+    "post_process",
+    "render",
+    "run",
+    "schema",
+    "validate",
+    "validate_file",
+    "validate_task",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'evalwright' has no attribute {name!r}")
+    value = getattr(import_module(f"evalwright.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

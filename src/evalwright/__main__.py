@@ -1,0 +1,5 @@
+"""`python -m evalwright` is the command."""
+
+from evalwright.cli import main
+
+main()

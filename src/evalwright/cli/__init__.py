@@ -1,0 +1,116 @@
+"""The command. Each file here translates one verb: arguments in, `api.verb()`, text out.
+
+Nothing is imported before its command is asked for: `evalwright --help` costs click and this file.
+Data goes to stdout, talk to stderr.
+"""
+
+import sys
+from importlib import import_module
+from typing import Any, NoReturn, TextIO, cast
+
+import click
+
+from evalwright._version import __version__
+
+COMMANDS = {
+    "init": "Write a small project that runs as it is.",
+    "validate": "Point out every mistake in task files.",
+    "lint": "Point out what is legal and still suspicious.",
+    "run": "Run tasks with models and rank them.",
+    "schema": "Print the JSON Schema of a document.",
+}
+EXIT_CODES = """\
+Exit codes: 0 good; 1 the thing checked is bad; 2 used wrongly; 3 finished, but some samples
+failed; 4 could not run; 130 interrupted."""
+
+
+class Commands(click.Group):
+    """A group that imports a command only when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """In the order of a first day's work."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import it."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"evalwright.cli.{cmd_name}")
+        return cast("click.Command", module.command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it. Here and not in `main`, because click makes exit 1 of a broken pipe."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _quiet_exit()
+
+
+@click.group(cls=Commands, epilog=EXIT_CODES, context_settings={"max_content_width": 100})
+@click.version_option(__version__, message="evalwright %(version)s")
+def app() -> None:
+    """Evaluate models and datasets from declarative tasks: local, strict, fast, honest."""
+
+
+def main() -> None:
+    """Run the command; whatever we raise on purpose becomes one line and an exit code."""
+    if cast("TextIO | None", sys.stdout) is None:  # closed, by `>&-`
+        import os
+
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the process ends
+    try:
+        # Only click is imported so far; our errors are, as soon as there can be one.
+        app(prog_name="evalwright", standalone_mode=False)
+    except click.exceptions.Exit as ended:
+        sys.exit(ended.exit_code)
+    except click.ClickException as error:
+        _show(error)
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except OSError as error:  # a full disk; what cannot be read is `Unreadable` by now
+        _let_go_of_stdout()
+        click.echo(f"evalwright: {error}", err=True)
+        sys.exit(4)
+    except Exception as error:  # noqa: BLE001 - told apart here, and none is hidden
+        from evalwright.errors import EvalwrightError
+
+        if not isinstance(error, EvalwrightError):
+            import traceback
+
+            traceback.print_exc()  # a bug, ours or a plugin's; Python's exit 1 is taken: "bad"
+            sys.exit(EvalwrightError.exit_code)
+        click.echo(f"evalwright: {error}", err=True)
+        if error.hint:
+            click.echo(f"  hint: {error.hint}", err=True)
+        sys.exit(error.exit_code)
+
+
+def _show(error: click.ClickException) -> None:
+    """Click's complaint, said as we say ours; without arguments, it is the whole help."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if not sys.argv[1:] or context is None:
+        error.show()
+        return
+    message = error.format_message().rstrip(".")
+    click.echo(f"evalwright: {message[:1].lower()}{message[1:]}", err=True)
+    click.echo(f"  hint: {context.command_path} --help", err=True)
+
+
+def _quiet_exit() -> NoReturn:
+    """The reader of our pipe has gone (`| head`): nothing to say, and nowhere to say it."""
+    _let_go_of_stdout()
+    sys.exit(141)
+
+
+def _let_go_of_stdout() -> None:
+    """What is still to be written would fail again when Python ends, and be talked about."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

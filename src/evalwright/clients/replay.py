@@ -1,0 +1,76 @@
+"""`replay/FILE.jsonl`: answer from recorded outputs.
+
+    {"id": "arith_001", "output": "41"}
+    {"id": "arith_002", "output": "7", "logprobs": [-0.1, -0.2]}
+
+One line an answer. Several lines with one id are its trials, in order. `logprobs` (natural, one
+a token) is optional and gives the answer its confidence. An id that is not in the file is a
+failure of that sample, never a wrong answer.
+"""
+
+from hashlib import blake2b
+from typing import Annotated
+
+import msgspec
+
+from evalwright.errors import UsageError
+from evalwright.lines import BadLine, read_lines
+from evalwright.types import Completion, ModelOptions, Request, Usage
+
+
+class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """One line of the file."""
+
+    id: str
+    output: str
+    logprobs: tuple[Annotated[float, msgspec.Meta(le=0)], ...] | None = None
+
+
+class Replay:
+    """Answers by sample id and trial."""
+
+    caveat = "recorded outputs, replayed"
+
+    def __init__(self, answers: dict[str, list[Recorded]], *, fingerprint: str = "") -> None:
+        self._answers = answers
+        self.fingerprint = fingerprint
+
+    async def complete(self, request: Request) -> Completion:
+        """The recorded answer of this sample and trial."""
+        recorded = self._answers.get(request.sample.id, [])
+        if request.trial >= len(recorded):
+            which = f"{request.sample.id!r}, trial {request.trial + 1}"
+            raise LookupError(f"no output is recorded for {which}")
+        answer = recorded[request.trial]
+        tokens = len(answer.logprobs) if answer.logprobs else 0
+        return Completion(
+            text=answer.output,
+            logprobs=answer.logprobs,
+            usage=Usage(requests=0, completion_tokens=tokens),
+        )
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def connect(name: str, options: ModelOptions = ModelOptions()) -> Replay:  # noqa: ARG001
+    """Read the file that `name` is the path of."""
+    if not name:
+        raise UsageError("`replay/` needs a file", hint="write replay/outputs.jsonl")
+    answers: dict[str, list[Recorded]] = {}
+    decoder = msgspec.json.Decoder(Recorded)
+    content = blake2b(digest_size=16)
+    for number, line in enumerate(read_lines(name), start=1):
+        if isinstance(line, BadLine):
+            raise UsageError(f"{name}:{number}: {line.why.replace('_', ' ')}, not a line of JSON")
+        if not line.strip():
+            continue
+        try:
+            recorded = decoder.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise UsageError(
+                f"{name}:{number}: {error}", hint='a line is {"id": "…", "output": "…"}'
+            ) from error
+        answers.setdefault(recorded.id, []).append(recorded)
+        content.update(line + b"\n")
+    return Replay(answers, fingerprint=content.hexdigest())

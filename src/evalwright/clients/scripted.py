@@ -1,0 +1,141 @@
+"""`scripted/…`: answers written by a script. They are not models, and every report says so.
+
+    scripted/oracle   the first target, in the shape the post-process rule expects
+    scripted/noisy    mostly wrong, and sure of itself
+    scripted/biased   good at arithmetic, poor at everything else
+    scripted/echo     the prompt, word for word
+
+They know the targets, so they show what a report looks like, never how good anything is. They
+are deterministic: an answer depends on the script, the record and the trial alone. For a
+code_exec record the right answer is the program in `metadata.solution`.
+"""
+
+import hashlib
+import math
+import random
+from collections.abc import Callable
+from typing import NamedTuple
+
+from evalwright.errors import UnknownName
+from evalwright.nearest import nearest
+from evalwright.types import Completion, ModelOptions, Request, TaskSpec, Usage
+from evalwright.vocabulary import LETTERS
+
+
+class Answer(NamedTuple):
+    """What a script says, and how sure it claims to be."""
+
+    text: str
+    confidence: float
+
+
+Script = Callable[[Request, random.Random], Answer]
+
+
+class Scripted:
+    """Answer with `script(request, randomness)`; remember every request in `calls` if asked to."""
+
+    fingerprint = "1"
+    caveat = "answers by a script that knows the targets, not by a model"
+
+    def __init__(self, name: str, script: Script, *, remember: bool = False) -> None:
+        self._name = name
+        self._script = script
+        self._remember = remember
+        self.calls: list[Request] = []
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer, with token counts and log-probabilities as a real model would give them."""
+        if self._remember:
+            self.calls.append(request)
+        answer = self._script(request, self._randomness(request))
+        asked = sum(len(message.content.split()) for message in request.messages)
+        tokens = max(1, len(answer.text.split()))
+        return Completion(
+            text=answer.text,
+            usage=Usage(requests=1, prompt_tokens=asked, completion_tokens=tokens, cost=0.0),
+            logprobs=(math.log(answer.confidence),) * tokens,
+        )
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _randomness(self, request: Request) -> random.Random:
+        name = f"{self._name}\0{request.sample.id}\0{request.trial}"
+        return random.Random(hashlib.sha256(name.encode(errors="surrogatepass")).digest())  # noqa: S311 - reproducible, not secret
+
+
+def oracle(request: Request, randomness: random.Random) -> Answer:
+    """Right, and nearly sure."""
+    return Answer(_right(request.sample.data), 0.95 + 0.04 * randomness.random())
+
+
+def noisy(request: Request, randomness: random.Random) -> Answer:
+    """Right one time in ten, and sure either way."""
+    return _sometimes(request.sample.data, randomness, chance=0.1, confidence=0.9)
+
+
+def biased(request: Request, randomness: random.Random) -> Answer:
+    """Nearly always right in arithmetic, seldom elsewhere."""
+    task = request.sample.data
+    if task.category == "arithmetic":
+        return _sometimes(task, randomness, chance=0.95, confidence=0.85)
+    return _sometimes(task, randomness, chance=0.35, confidence=0.6)
+
+
+def echo(request: Request, randomness: random.Random) -> Answer:  # noqa: ARG001 - a Script's signature
+    """The last message, word for word."""
+    return Answer(request.messages[-1].content, 0.5)
+
+
+SCRIPTS: dict[str, Script] = {"biased": biased, "echo": echo, "noisy": noisy, "oracle": oracle}
+
+
+def connect(name: str, options: ModelOptions = ModelOptions()) -> Scripted:  # noqa: ARG001
+    """The script of that name; it takes no parameters."""
+    if name not in SCRIPTS:
+        known = ", ".join(f"`scripted/{known}`" for known in SCRIPTS)
+        suggestion = nearest(name, tuple(SCRIPTS))
+        raise UnknownName(
+            f"`scripted/{name}` is not a script; there are {known}",
+            hint=f"did you mean `scripted/{suggestion}`?" if suggestion else "",
+        )
+    return Scripted(name, SCRIPTS[name])
+
+
+def _sometimes(
+    task: TaskSpec, randomness: random.Random, *, chance: float, confidence: float
+) -> Answer:
+    right = randomness.random() < chance
+    said = min(0.99, confidence + 0.1 * (randomness.random() - 0.5))
+    return Answer(_right(task) if right else _wrong(task, randomness), said)
+
+
+def _right(task: TaskSpec) -> str:
+    if task.category == "code_exec":
+        program = task.metadata.get("solution")
+        if not isinstance(program, str):
+            raise LookupError("this record has no program in `metadata.solution` to answer with")
+        return (
+            f"```python\n{program}\n```" if task.post_process == "extract_code_block" else program
+        )
+    if task.post_process == "extract_letter":
+        return f"The answer is {task.targets[0]}."
+    if task.post_process == "extract_first_line":
+        return f"{task.targets[0]}\nThat is my answer."
+    if task.post_process == "strip_whitespace":
+        return f" {task.targets[0]}\n"
+    return task.targets[0]
+
+
+def _wrong(task: TaskSpec, randomness: random.Random) -> str:
+    target = task.targets[0]
+    if task.category == "mcq":
+        return randomness.choice([letter for letter in LETTERS if letter != target])
+    if task.category == "code_exec":
+        return "```python\ndef solve():\n    return None\n```"
+    if task.category == "arithmetic":
+        return str(randomness.randint(1000, 9999))
+    words = target.split()
+    kept = words[: randomness.randint(0, len(words) // 2)]
+    return " ".join([*kept, "unsure"])

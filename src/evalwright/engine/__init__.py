@@ -1,0 +1,1 @@
+"""Run a plan: bounded workers over a lazy stream of jobs."""

@@ -1,0 +1,120 @@
+"""The one family of exceptions.
+
+    EvalwrightError            anything we raise on purpose
+    ├── UsageError             asked for something that cannot be: exit 2
+    │   ├── Unreadable         a file that does not exist, is a directory, is cut short
+    │   └── UnknownName        a name that nothing answers to, with the nearest that does
+    ├── InvalidTask            one record that breaks a rule of contract A: exit 1
+    ├── BadTasks               a task file with errors that `run` refuses: exit 1
+    ├── ModelError             a call of a model that gave no usable answer; `kind` says why
+    ├── Stopped                a run that ends before its end, and can be gone on with: exit 3
+    │   └── BudgetSpent        the cap on cost or tokens is reached
+    └── StageError             work that broke; the engine turns it into a Failure
+
+Components (models, solvers, scorers, plugins) raise plain Python exceptions and need none of these.
+Each message is one line: where, what; `hint` is what to do next.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from evalwright.types import Issue, Stage
+
+
+class EvalwrightError(Exception):
+    """Anything we raise on purpose."""
+
+    exit_code = 4
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(EvalwrightError):
+    """Asked for something that cannot be."""
+
+    exit_code = 2
+
+
+class Unreadable(UsageError):
+    """A file that does not exist, is a directory, may not be read or is cut short."""
+
+
+class UnknownName(UsageError):
+    """A name that nothing answers to."""
+
+
+class InvalidTask(EvalwrightError, ValueError):
+    """One record that breaks a rule of contract A; `issue` says which."""
+
+    exit_code = 1
+
+    def __init__(self, issue: Issue) -> None:
+        super().__init__(f"{issue.rule}: {issue.detail}")
+        self.issue = issue
+
+
+class BadTasks(EvalwrightError):
+    """A task file with errors: `run` does not start."""
+
+    exit_code = 1
+
+
+class ModelError(EvalwrightError):
+    """A call of a model that gave no usable answer."""
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after_s: float | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.kind = kind
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
+        self.attempts = 1
+
+
+class Stopped(EvalwrightError):
+    """A run that ends before its end, by no fault of a sample, and can be gone on with."""
+
+    exit_code = 3
+
+
+class BudgetSpent(Stopped):
+    """The cap on cost or tokens is reached, or can no longer be kept."""
+
+
+class StageError(EvalwrightError):
+    """Work that broke, with the stage it broke in."""
+
+    def __init__(self, stage: Stage, cause: BaseException) -> None:
+        hint = getattr(cause, "hint", "")  # other people's exceptions have one, of any type
+        super().__init__(
+            _text(str(cause) or type(cause).__name__),
+            hint=_text(hint) if isinstance(hint, str) else "",
+        )
+        self.stage = stage
+        self.type = cause.kind if isinstance(cause, ModelError) else type(cause).__name__
+        self.attempts = cause.attempts if isinstance(cause, ModelError) else 1
+
+
+def _text(message: str) -> str:
+    """Half a surrogate pair, from a file name or a server, would break every report it is in."""
+    return message.encode("utf-8", "replace").decode()
+
+
+@contextmanager
+def boundary(stage: Stage) -> Iterator[None]:
+    """Attribute whatever escapes to `stage`. The one place that catches everything."""
+    try:
+        yield
+    except Stopped:
+        raise  # the run's business, not this sample's
+    except Exception as error:  # here, and nowhere else: a broken sample is data
+        raise StageError(stage, error) from error

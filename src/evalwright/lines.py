@@ -1,0 +1,181 @@
+"""Bytes to lines: plain, gzip or zstd, from a file or standard input, in bounded memory.
+
+Promises:  every line of a file comes out once, in order, blank ones included, so that a count
+           of them is an editor's line number; a UTF-8 BOM is dropped; at most one chunk and one
+           line are held, and a line is never held beyond the limit.
+Does not:  decode text. A line is bytes, without its newline.
+
+What cannot be read (missing, a directory, no permission, a compressed stream that is damaged or
+ends early) is one `Unreadable`. A line that is not worth reading is a `BadLine`: empty bytes that
+say why.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from errno import EBADF
+from itertools import chain
+from typing import IO, Literal, TextIO, cast
+
+from evalwright.errors import Unreadable
+from evalwright.vocabulary import MAX_LINE_BYTES
+
+STDIN = "-"
+_CHUNK = 1 << 18
+_HEAD = 4096
+_BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # after one byte that varies: how pzstd begins
+_MAGIC = 4
+
+
+class BadLine(bytes):
+    """A line that was not kept: no bytes, but the reason and how it began."""
+
+    why: Literal["too_long", "binary", "utf-16"]
+    head: bytes
+
+    @classmethod
+    def of(cls, why: Literal["too_long", "binary", "utf-16"], head: bytes) -> "BadLine":
+        """Make one; a subclass of bytes cannot take more than bytes in its constructor."""
+        line = cls()
+        line.why, line.head = why, head[:_HEAD]
+        return line
+
+
+def read_lines(path: str, *, limit: int = MAX_LINE_BYTES) -> Iterator[bytes]:
+    """Yield the lines of `path` (`-` is standard input), each at most `limit` bytes long."""
+    return chain.from_iterable(read_batches(path, limit=limit))
+
+
+def read_batches(path: str, *, limit: int = MAX_LINE_BYTES) -> Iterator[list[bytes]]:
+    """The same lines, as many at a time as one read brings: for who can use them together."""
+    with ExitStack() as stack:
+        try:
+            # The stack closes a file of ours: a generator cannot know when it is done with.
+            file = _stdin() if path == STDIN else stack.enter_context(open(path, "rb"))  # noqa: PTH123
+            yield from _split(_decompressed(file), limit)
+        except (OSError, EOFError) as error:
+            raise Unreadable(f"{shown(path)}: {_why(error)}") from error
+        except ValueError as error:  # `open` of a path with a NUL byte
+            raise Unreadable(f"{shown(path)}: {error}") from error
+
+
+def shown(path: str) -> str:
+    """A path as a message shows it: on one line, and never as nothing."""
+    return path if path and path.isprintable() else repr(path)
+
+
+def _stdin() -> IO[bytes]:
+    if cast("TextIO | None", sys.stdin) is None:
+        raise OSError(EBADF, "standard input is closed")
+    return sys.stdin.buffer
+
+
+class _Begun:
+    """A stream of which the first bytes were read already, to see what it is.
+
+    A pipe cannot be peeked into: it may bring one byte now and the others later.
+    """
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head, self._rest = head, rest
+
+    def read(self, size: int) -> bytes:
+        head, self._head = self._head[:size], self._head[size:]
+        return head + self._rest.read(size - len(head))
+
+
+def _decompressed(file: IO[bytes]) -> IO[bytes]:
+    magic = file.read(_MAGIC)
+    stream = cast("IO[bytes]", _Begun(magic, file))
+    if magic.startswith(_GZIP):
+        return _gzip(stream)
+    if magic == _ZSTD or magic[1:] == _ZSTD_SKIPPABLE:
+        return _zstd(stream)
+    return stream
+
+
+def _gzip(file: IO[bytes]) -> IO[bytes]:
+    import gzip
+    import zlib
+
+    class Reader(gzip.GzipFile):
+        """The same file, whose damage is always an OSError."""
+
+        def read(self, size: int | None = -1) -> bytes:
+            try:
+                return super().read(size)
+            except zlib.error as error:
+                raise OSError(str(error)) from error
+
+    return cast("IO[bytes]", Reader(fileobj=file, mode="rb"))
+
+
+def _zstd(file: IO[bytes]) -> IO[bytes]:
+    if sys.version_info >= (3, 14):
+        from compression.zstd import ZstdError, ZstdFile
+    else:
+        from backports.zstd import ZstdError, ZstdFile
+
+    class Reader(ZstdFile):
+        """The same file, whose damage is always an OSError."""
+
+        def read(self, size: int | None = -1) -> bytes:
+            try:
+                return super().read(size)
+            except ZstdError as error:
+                raise OSError(str(error)) from error
+
+    return cast("IO[bytes]", Reader(file))
+
+
+def _split(stream: IO[bytes], limit: int) -> Iterator[list[bytes]]:
+    ahead = min(_CHUNK, limit)  # so that a line within a chunk is within the limit
+    chunk = stream.read(ahead).removeprefix(_BOM)
+    if why := _not_text(chunk[:_HEAD]):
+        yield [BadLine.of(why, chunk.partition(b"\n")[0])]
+        return
+    held: list[bytes] = []  # the pieces of the line that no chunk has ended yet
+    size = 0
+    while chunk:
+        lines = chunk.split(b"\n")
+        held.append(lines[0])
+        size += len(lines[0])
+        if len(lines) > 1:
+            lines[0], tail = _joined(held, too_long=size > limit), lines.pop()
+            yield lines
+            held, size = [tail], len(tail)
+        elif size > limit:
+            held = [b"".join(held)[:_HEAD]]
+        chunk = stream.read(ahead)
+    if size:
+        yield [_joined(held, too_long=size > limit)]
+
+
+def _joined(held: list[bytes], *, too_long: bool) -> bytes:
+    line = b"".join(held)
+    return BadLine.of("too_long", line) if too_long else line
+
+
+def _not_text(head: bytes) -> Literal["binary", "utf-16"] | None:
+    if b"\0" not in head:
+        return None
+    if head.startswith((b"\xff\xfe", b"\xfe\xff", b"{\0", b"\0{")):
+        return "utf-16"
+    # A stray NUL in text costs its own line; NULs among bytes that are no text cost the file.
+    readable = len(head.decode(errors="ignore").encode())
+    return "binary" if readable < len(head) - 3 else None  # 3: a character cut by the chunk
+
+
+def _why(error: OSError | EOFError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, IsADirectoryError):
+        return "a directory, not a file"
+    if isinstance(error, PermissionError):
+        return "permission denied"
+    if isinstance(error, EOFError):
+        return "the compressed data ends early: the file was cut short"
+    return error.strerror or f"the compressed data is damaged: {error}"

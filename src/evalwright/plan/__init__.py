@@ -1,0 +1,1 @@
+"""Where authoring formats become jobs: all checked before any is run, then streamed."""

@@ -1,0 +1,150 @@
+"""A plan: what will be run, checked whole before the first model call.
+
+A JSONL file is one task: its records are the samples, `record` is the solver and the scorer.
+Planning reads every file once, to its end, and keeps only counts and issues; running reads it
+again, a line at a time. So a file of a million records is a plan of a few hundred bytes.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from evalwright.errors import BadTasks, UsageError
+from evalwright.lines import STDIN
+from evalwright.spec.records.check import check_file
+from evalwright.types import Issue, Sample, TaskSpec
+
+_SHOWN = 5
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """One question for one model, once."""
+
+    task: str
+    model: str
+    sample: Sample
+    trial: int = 0
+    group: str = ""
+
+
+class PlannedTask(Struct, frozen=True, kw_only=True):
+    """One task file, and what checking it has shown."""
+
+    name: str
+    path: str
+    records: int
+    code_exec: int
+    trials: int
+    """All generations to draw from one model."""
+    issues: tuple[Issue, ...] = ()
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """Every task with every model."""
+
+    tasks: tuple[PlannedTask, ...]
+    models: tuple[str, ...]
+    limit: int | None = None
+
+    @property
+    def needs_sandbox(self) -> bool:
+        """Whether any record has to run code."""
+        return any(task.code_exec for task in self.tasks)
+
+    @property
+    def total(self) -> int:
+        """How many jobs there are."""
+        return sum(task.trials for task in self.tasks) * len(self.models)
+
+    def jobs(self) -> Iterator[Job]:
+        """Record by record, so that what is done early is comparable across models."""
+        for task in self.tasks:
+            for record in _records(task.path, self.limit):
+                sample = Sample(record.task_id, record)
+                for trial in range(record.samples):
+                    for model in self.models:
+                        yield Job(
+                            task=task.name,
+                            model=model,
+                            sample=sample,
+                            trial=trial,
+                            group=record.category,
+                        )
+
+
+def make_plan(
+    paths: Sequence[str],
+    models: Sequence[str],
+    *,
+    limit: int | None = None,
+    allow_bad_tasks: bool = False,
+) -> Plan:
+    """Check every file; refuse while there is any error, unless told to run the good ones.
+
+    A file named twice is one task: twice the same record would look like two trials of it.
+    """
+    paths = list(dict.fromkeys(paths))
+    if any(path == STDIN or Path(path).is_fifo() for path in paths):
+        raise UsageError(
+            "tasks are read twice, so `run` cannot take them from standard input or a pipe",
+            hint="write them to a file first",
+        )
+    tasks = tuple(
+        _planned(name, path, limit) for name, path in zip(_names(paths), paths, strict=True)
+    )
+    if not allow_bad_tasks:
+        _refuse_errors(tasks)
+    if not sum(task.records for task in tasks):
+        where = ", ".join(paths)
+        raise UsageError(f"{where}: no tasks", hint="`evalwright validate` says what is in there")
+    return Plan(tasks=tasks, models=tuple(models), limit=limit)
+
+
+def _planned(name: str, path: str, limit: int | None) -> PlannedTask:
+    records = code_exec = trials = 0
+    issues: list[Issue] = []
+    for item in check_file(path):
+        if isinstance(item, Issue):
+            issues.append(structs.replace(item, raw=""))
+        elif limit is None or records < limit:
+            records += 1
+            code_exec += item.category == "code_exec"
+            trials += item.samples
+    return PlannedTask(
+        name=name,
+        path=path,
+        records=records,
+        code_exec=code_exec,
+        trials=trials,
+        issues=tuple(issues),
+    )
+
+
+def _refuse_errors(tasks: Iterable[PlannedTask]) -> None:
+    bad = [task for task in tasks if task.issues]
+    if not bad:
+        return
+    count = sum(len(task.issues) for task in bad)
+    places = [f"{task.path}:{issue.line} ({issue.rule})" for task in bad for issue in task.issues]
+    shown = ", ".join(places[:_SHOWN])
+    more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
+    raise BadTasks(
+        f"{count} bad record{'s' if count > 1 else ''}, nothing was run: {shown}{more}",
+        hint=f"`evalwright validate {bad[0].path}` explains each; "
+        "`--allow-bad-tasks` runs the valid ones and lists the rest in the report",
+    )
+
+
+def _records(path: str, limit: int | None) -> Iterator[TaskSpec]:
+    records = (item for item in check_file(path) if isinstance(item, TaskSpec))
+    return islice(records, limit)
+
+
+def _names(paths: Sequence[str]) -> list[str]:
+    """File names without their suffixes; whole paths where two would be the same."""
+    short = [Path(path).name.partition(".")[0] or path for path in paths]
+    return [
+        path if short.count(name) > 1 else name for name, path in zip(short, paths, strict=True)
+    ]

@@ -1,0 +1,192 @@
+"""What the core asks for. Adapters answer; `api` introduces them to each other.
+
+A port has one method where it can. New abilities become attributes of `Case`, so that no
+signature ever grows. Every port has a fake or a plain adapter in `src/`, never in `tests/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct, structs
+
+from evalwright.types import (
+    Completion,
+    Execution,
+    Outcome,
+    Program,
+    Request,
+    Row,
+    Run,
+    RunStatus,
+    Sample,
+    Score,
+    Trace,
+)
+
+
+class Model(Protocol):
+    """Anything that answers a conversation."""
+
+    caveat: str
+    """What a reader must know about its figures; empty for a real model."""
+
+    fingerprint: str
+    """All that changes its answers beside its name: endpoint, parameters, content of a file."""
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer, or raise: an exception is a failure of this sample, never a wrong answer."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+class Shelf(Protocol):
+    """Anything that keeps answers for another day."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """What was put there; None if nothing was, or if it can not be had just now."""
+        ...
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Keep it, in place of what was there. What cannot be kept is let go."""
+        ...
+
+
+class Sandbox(Protocol):
+    """Anything that runs a program it does not trust and judges it."""
+
+    tier: str
+    """How the program is held: written into the report."""
+
+    verified: bool
+    """Whether the program was unable to forge its own verdict."""
+
+    async def judge(self, program: Program) -> Execution:
+        """Run the candidate and its targets; raise ValueError if a target does not compile."""
+        ...
+
+
+class Solver(Protocol):
+    """Sample in, trace out."""
+
+    version: int
+
+    async def solve(self, case: Case) -> Trace:
+        """Ask the model what this sample asks."""
+        ...
+
+
+class Scorer(Protocol):
+    """Trace in, score out."""
+
+    version: int
+
+    async def score(self, case: Case) -> Score:
+        """Judge `case.trace`; raise when no judgement is possible."""
+        ...
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """One sample on its way, with everything a solver or a scorer may use."""
+
+    sample: Sample
+    model: Model
+    sandbox: Sandbox | None = None
+    trial: int = 0
+    answer: Trace | None = None
+
+    @property
+    def trace(self) -> Trace:
+        """What the solver made of the sample."""
+        if self.answer is None:
+            raise ValueError("this case has not been solved yet")
+        return self.answer
+
+    def solved(self, trace: Trace) -> Case:
+        """The same case, with its trace."""
+        return structs.replace(self, answer=trace)
+
+
+class Store(Protocol):
+    """Anything that remembers runs and their outcomes.
+
+    Its methods may be called from several threads. What `append` has returned from, every reader
+    sees, and no death of the process takes away. A run that is not there is an `UnknownName`.
+    """
+
+    def begin(self, run: Run) -> None:
+        """Add a run; its id must be new."""
+        ...
+
+    def update(
+        self, run_id: str, *, status: RunStatus, manifest: dict[str, Any] | None = None
+    ) -> None:
+        """Change the status of a run, and its manifest if given; `updated` becomes now."""
+        ...
+
+    def runs(self) -> list[Run]:
+        """Every run, newest first."""
+        ...
+
+    def find(self, name: str) -> Run:
+        """The run that `name` means: an id, the start of only one, or `latest`."""
+        ...
+
+    def unfinished(self, plan_key: str) -> Run | None:
+        """The newest run of a plan that can be resumed: running, stopped or with failures."""
+        ...
+
+    def append(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
+        """Keep all of them or none; each replaces the earlier outcome of its job.
+
+        A job is a (task, model, ordinal, trial) of a run.
+        """
+        ...
+
+    def done(self, run_id: str) -> Iterator[tuple[str, str, int, int, bool]]:
+        """Task, model, ordinal, trial and whether it failed, for each outcome of a run."""
+        ...
+
+    def trace(self, solve_key: str) -> Trace | None:
+        """The newest trace under a key, of any run; what a solver failed with is none."""
+        ...
+
+    def score(self, score_key: str) -> Score | None:
+        """The newest score under a key, of any run."""
+        ...
+
+    def rows(self, run_id: str) -> Iterator[Row]:
+        """The scalars of each outcome, by task, ordinal, trial and model."""
+        ...
+
+    def outcomes(
+        self,
+        run_id: str,
+        *,
+        failed: bool | None = None,
+        model: str | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[Outcome]:
+        """The outcomes themselves, in the order of `rows`: all, or a page of some."""
+        ...
+
+    def count(self, run_id: str) -> tuple[int, int]:
+        """How many outcomes a run has, and how many of them failed."""
+        ...
+
+    def delete(self, run_id: str) -> int:
+        """Forget a run; returns how many outcomes went with it."""
+        ...
+
+    def gc(self) -> int:
+        """Tidy up; returns how many bytes were given back."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files; a second time does nothing."""
+        ...

@@ -1,0 +1,325 @@
+"""Child processes: an isolated Python runs one script, and is watched until nothing of it is left.
+
+The script has a function `main(report: int, arguments: list[bytes])`. What it writes to the
+descriptor `report` comes back in `Ended.report`, apart from what it prints. Its first byte there
+says that it is ready, and starts its clock: the start of the interpreter is not its own time.
+
+Holds:      a deadline, kept here; CPU time, address space, size of a file, open files and core
+            dumps, by rlimits that the child sets on itself before the script runs; the sizes of
+            output and report; an environment, a session and a working directory of its own; no
+            descriptor but the standard three (stdin is empty) and the report. At the end, however
+            it came: the process group killed, the child reaped, the directory deleted.
+Does not:   hide files, stop the network, or catch a process that leaves its group (`setsid`).
+            A limit that the system refuses (address space on macOS) is not set, and root can lift
+            them all. Files outside the working directory stay. If this process is killed, the
+            child ends by an alarm half a minute late, and its directory stays.
+"""
+
+import asyncio
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import Literal, Self
+
+from msgspec import Struct
+
+Why = Literal["exited", "timeout", "output", "report", "stopped"]
+
+START_S = 30.0
+"""How long an interpreter may take to say its first word. A healthy one takes 0.02."""
+
+ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",  # the order of a set must not change a verdict
+    "PYTHONIOENCODING": "utf-8:backslashreplace",  # printing a lone surrogate is no mistake
+    "MALLOC_ARENA_MAX": "1",  # glibc reserves 64 MiB of address space a thread otherwise
+}
+"""All that the child sees, with TMPDIR: its working directory, so that its litter goes too."""
+
+# A look this often at what no descriptor can tell: a child that died while a copy of it holds its
+# pipes, and a request to stop.
+_LOOK_S = 0.05
+# A child that closed its report is about to end.
+_LOOK_CLOSED_S = 0.002
+_CHUNK_BYTES = 64 * 1024
+
+# `signal` instead of `_signal` would cost half the time of the start again, `json` all of it. The
+# script's bytecode comes from its cache. The alarm is for an orphan that sleeps: whoever keeps the
+# deadline may be killed, and CPU time ends only the busy.
+_BOOTSTRAP = """\
+import _signal, os, resource, sys
+from importlib.machinery import SourceFileLoader
+
+stdin = open(0, "rb", closefd=False)
+report, *limits = stdin.readline().split()
+arguments = [stdin.read(int(size)) for size in stdin.readline().split()]
+report, null = int(report), os.open(os.devnull, os.O_RDONLY)
+os.dup2(null, 0)
+os.close(null)
+os.set_inheritable(report, False)
+
+script = {"__name__": "script"}
+exec(SourceFileLoader("script", sys.argv.pop()).get_code("script"), script)
+
+for limit in limits:
+    name, value = limit.decode().split("=")
+    kind, value = getattr(resource, name), int(value)
+    hard = resource.getrlimit(kind)[1]
+    ceiling = value + (name == "RLIMIT_CPU")  # a second between the warning and the kill
+    if hard != resource.RLIM_INFINITY:
+        ceiling = min(ceiling, hard)
+    if name == "RLIMIT_CPU":
+        _signal.alarm(value + 30)
+    try:
+        resource.setrlimit(kind, (min(value, ceiling), ceiling))
+    except (OSError, ValueError):
+        pass
+script["main"](report, arguments)
+"""
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """What one process may use. Core dumps are never written."""
+
+    cpu_s: int
+    address_space_bytes: int
+    file_bytes: int
+    open_files: int
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """What to run, and how long and how much of it to bear."""
+
+    script: Path
+    arguments: tuple[bytes, ...] = ()
+    """For `main`. They go over stdin: no command line shows them, and no file that has a name."""
+    limits: Limits
+    timeout_s: float
+    max_output_bytes: int
+    """Of stdout and stderr together; one more ends the child."""
+    max_report_bytes: int
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """What became of a child."""
+
+    why: Why
+    """`output` and `report`: it wrote more than its launch allows. `stopped`: `Child.stop`."""
+    started: bool
+    """Whether the script said anything on its report. If not, `output` may tell the reason."""
+    status: int
+    """As `subprocess` counts: below 0 the signal that killed it, ours included."""
+    report: bytes
+    output: bytes
+    duration_s: float
+    """From the first byte of the report to the end."""
+
+
+async def run(launch: Launch, executor: Executor) -> Ended:
+    """Run a child in a thread of `executor`. When cancelled, first see that it has ended."""
+    child = Child(launch)
+    thread = executor.submit(child.run)
+    ended = asyncio.wrap_future(thread)
+    try:
+        return await asyncio.shield(ended)
+    except asyncio.CancelledError:
+        child.stop()
+        if not thread.cancel():  # its turn had come
+            await asyncio.wait([ended])
+        raise
+
+
+class Child:
+    """One child process. `run` blocks until it has ended; `stop` ends it, from any thread."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+        self._stopped = threading.Event()
+        self._ready_at: float | None = None
+
+    def stop(self) -> None:
+        """Have `run` kill the child and return, at once or as soon as it begins."""
+        self._stopped.set()
+
+    def run(self) -> Ended:
+        """Start, watch, kill, reap, clean up. Once for each child."""
+        launch = self._launch
+        with (
+            _working_directory() as directory,
+            _Pipe(launch.max_report_bytes) as report,
+            _Pipe(launch.max_output_bytes) as output,
+        ):
+            process = self._start(directory, report=report, output=output)
+            try:
+                why = self._watch(process, report=report, output=output)
+                ended_at = time.monotonic()
+            finally:
+                _kill(process)
+            report.drain()
+            output.drain()
+            if why == "exited" and output.over:
+                why = "output"
+            return Ended(
+                why=why,
+                started=bool(report.kept),
+                status=process.returncode,
+                report=bytes(report.kept),
+                output=bytes(output.kept),
+                duration_s=0.0 if self._ready_at is None else ended_at - self._ready_at,
+            )
+
+    def _start(
+        self, directory: str, *, report: "_Pipe", output: "_Pipe"
+    ) -> subprocess.Popen[bytes]:
+        launch, limits = self._launch, self._launch.limits
+        head = (
+            f"{report.writer} RLIMIT_CPU={limits.cpu_s} RLIMIT_FSIZE={limits.file_bytes}"
+            f" RLIMIT_NOFILE={limits.open_files} RLIMIT_CORE=0"
+            f" RLIMIT_AS={limits.address_space_bytes}\n"
+        )
+        sizes = " ".join(str(len(argument)) for argument in launch.arguments) + "\n"
+        # A file, not a pipe: nobody has to feed a child that does not read.
+        with tempfile.TemporaryFile() as stdin:
+            stdin.write(b"".join([head.encode(), sizes.encode(), *launch.arguments]))
+            stdin.seek(0)
+            process = subprocess.Popen(
+                # -S: the standard library only. -s -P: nothing from home or the directory.
+                [sys.executable, "-s", "-S", "-P", "-c", _BOOTSTRAP, launch.script],
+                stdin=stdin,
+                stdout=output.writer,
+                stderr=output.writer,
+                cwd=directory,
+                env={**ENVIRONMENT, "TMPDIR": directory},
+                pass_fds=(report.writer,),
+                start_new_session=True,
+            )
+        report.close_writer()
+        output.close_writer()
+        return process
+
+    def _watch(self, process: subprocess.Popen[bytes], *, report: "_Pipe", output: "_Pipe") -> Why:
+        deadline = time.monotonic() + START_S
+        with selectors.DefaultSelector() as selector:
+            selector.register(report.reader, selectors.EVENT_READ, report)
+            selector.register(output.reader, selectors.EVENT_READ, output)
+            look = _LOOK_S
+            while True:
+                for key, _ in selector.select(max(0.0, min(look, deadline - time.monotonic()))):
+                    if key.data.read() == b"":
+                        selector.unregister(key.fileobj)
+                        look = _LOOK_CLOSED_S if key.data is report else look
+                now = time.monotonic()
+                if self._ready_at is None and report.kept:
+                    self._ready_at, deadline = now, now + self._launch.timeout_s
+                # What it did before we looked counts before the clock: this thread may have slept.
+                if _has_exited(process):
+                    return "exited"
+                if self._stopped.is_set():
+                    return "stopped"
+                if now >= deadline:
+                    return "timeout"
+                if output.over:
+                    return "output"
+                if report.over:
+                    return "report"
+
+
+class _Pipe:
+    """A pipe whose reader never waits, and keeps `cap` bytes and one more."""
+
+    def __init__(self, cap: int) -> None:
+        self._cap = cap
+        self._writer_open = True
+        self.kept = bytearray()
+        self.reader, self.writer = os.pipe()
+        os.set_blocking(self.reader, False)
+
+    @property
+    def over(self) -> bool:
+        """Whether more came than the cap allows."""
+        return len(self.kept) > self._cap
+
+    def read(self) -> bytes | None:
+        """Take what is there: None when nothing is, empty at the end of the stream."""
+        try:
+            chunk = os.read(self.reader, _CHUNK_BYTES)
+        except BlockingIOError:
+            return None
+        self.kept += chunk[: self._cap + 1 - len(self.kept)]
+        return chunk
+
+    def drain(self) -> None:
+        """Take what was written until now, without waiting for writers that live on."""
+        while not self.over and self.read():
+            pass
+
+    def close_writer(self) -> None:
+        """Leave the writing to the child, so that its end is the end of the stream."""
+        if self._writer_open:
+            self._writer_open = False
+            os.close(self.writer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_writer()
+        os.close(self.reader)
+
+
+def _has_exited(process: subprocess.Popen[bytes]) -> bool:
+    # Not reaped yet: until then its number, which is its group's, cannot become another's.
+    if hasattr(os, "waitid"):
+        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    return process.poll() is not None
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the child and all that stayed in its group."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@contextmanager
+def _working_directory() -> Iterator[str]:
+    directory = tempfile.mkdtemp(prefix="evalwright-")
+    try:
+        yield directory
+    finally:
+        # What the system will not let go of is no reason to lose a verdict.
+        with suppress(OSError):
+            _remove(directory)
+
+
+def _remove(tree: str) -> None:
+    """Delete a directory that somebody hostile has filled.
+
+    Every directory is made ours and moved beside the top before it is entered: no depth exhausts
+    the stack or the length of a path. Links are unlinked, never followed.
+    """
+    numbers = count()
+    pending = [tree]
+    Path(tree).chmod(0o700)
+    while pending:
+        directory = pending.pop()
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    moved = f"{tree}.{next(numbers)}"
+                    Path(entry.path).chmod(0o700)
+                    Path(entry.path).rename(moved)
+                    pending.append(moved)
+                else:
+                    Path(entry.path).unlink()
+        Path(directory).rmdir()

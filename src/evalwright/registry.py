@@ -1,0 +1,54 @@
+"""Names to the things they name, imported only when asked for.
+
+The built-in ones are listed here. A plugin adds its own by an entry point in the group
+`evalwright.models` (and so on, a group a kind); a built-in name cannot be taken over.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from evalwright.errors import UnknownName
+from evalwright.nearest import nearest
+
+BUILT_IN: dict[str, dict[str, str]] = {
+    "models": {
+        "replay": "evalwright.clients.replay:connect",
+        "scripted": "evalwright.clients.scripted:connect",
+    },
+    "sandboxes": {
+        "unsafe": "evalwright.sandbox.unsafe:Unsafe",
+    },
+    "scorers": {
+        "record": "evalwright.scorers.record:RecordScorer",
+    },
+    "solvers": {
+        "record": "evalwright.solvers.record:RecordSolver",
+    },
+}
+
+
+def names(kind: str) -> list[str]:
+    """Every name of a kind, plugins included."""
+    return sorted({*BUILT_IN[kind], *_plugins(kind)})
+
+
+def load(kind: str, name: str) -> Any:
+    """What `name` names; `UnknownName` says which names there are."""
+    if target := BUILT_IN[kind].get(name):
+        module, _, attribute = target.partition(":")
+        return getattr(import_module(module), attribute)
+    plugins = _plugins(kind)
+    if name in plugins:
+        return plugins[name].load()
+    known = names(kind)
+    suggestion = nearest(name, known)
+    raise UnknownName(
+        f"`{name}` is not one of the {kind} known here: {', '.join(f'`{one}`' for one in known)}",
+        hint=f"did you mean `{suggestion}`?" if suggestion else "",
+    )
+
+
+def _plugins(kind: str) -> dict[str, Any]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=f"evalwright.{kind}")}

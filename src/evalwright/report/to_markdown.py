@@ -1,0 +1,42 @@
+"""A report as GitHub-flavoured markdown."""
+
+from evalwright.report.report import Report
+from evalwright.report.tables import Table, remarks, tables
+
+
+def to_markdown(report: Report) -> str:
+    """Title, summary, remarks and every table."""
+    summary = report.summary
+    parts = [
+        f"# {_escaped(', '.join(report.tasks))}",
+        (
+            f"Run `{report.run_id}`, {report.status.replace('_', ' ')}: "
+            f"{summary.completed} of {summary.samples} samples completed, {summary.failed} failed, "
+            f"{summary.excluded} left out. evalwright {report.version}."
+        ),
+    ]
+    if said := remarks(report):
+        parts.append("\n".join(f"- {_escaped(remark)}" for remark in said))
+    parts.extend(_table(table) for table in tables(report))
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(table: Table) -> str:
+    rule = ("--:" if index in table.numeric else ":--" for index in range(len(table.columns)))
+    lines = [f"## {table.title}", ""]
+    if table.note:
+        lines += [f"{_escaped(table.note)}", ""]
+    lines += [_row(table.columns), f"| {' | '.join(rule)} |"]
+    lines += [_row(row) for row in table.rows]
+    return "\n".join(lines)
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+
+
+def _escaped(text: str) -> str:
+    """Text that a model or an author wrote must not become markup or another cell."""
+    for sign in "\\|<>*_[]`~&":
+        text = text.replace(sign, f"\\{sign}")
+    return " ".join(text.split())

@@ -1,0 +1,1 @@
+"""Trace to scores: how an answer is judged."""

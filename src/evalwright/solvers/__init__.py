@@ -1,0 +1,1 @@
+"""Sample to trace: how a model is asked."""

@@ -1,0 +1,1 @@
+"""What an author may write, and how it is checked."""

@@ -1,0 +1,201 @@
+"""Lines to records and issues: fast for the good, patient with the bad.
+
+A line is decoded once, typed, by msgspec; `_sound` then vouches for the rules that types cannot
+say. Whatever fails either goes to `explain`, which knows every rule and its place in the order.
+So this module decides nothing: a line is only ever accepted faster here than there, and a test
+holds the two against each other.
+
+A fast parser lets a key pass that is given twice. Every key has its colon, so the colons of a
+line are those of its keys and those inside its strings. The record encoded again has each key
+once: where it has fewer colons than the line, or where the line may hold a colon written as an
+escape, the line goes to `explain`. One count serves all lines that were read together.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from evalwright.errors import InvalidTask
+from evalwright.lines import read_batches
+from evalwright.spec.records.explain import (
+    Fault,
+    duplicate_id,
+    explain,
+    fault_in,
+    has_few_shot_block,
+    metadata_fault,
+)
+from evalwright.spec.records.parse import depth
+from evalwright.types import Issue, NoMetadata, TaskSpec
+from evalwright.vocabulary import LEGAL, LETTERS, MAX_DEPTH, MAX_EXAMPLES, MAX_RAW_CHARACTERS
+
+_decode = msgspec.json.Decoder(TaskSpec).decode
+_encode = msgspec.json.Encoder().encode
+_item = itemgetter(1)
+_REFUSALS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_escaped_colon = re.compile(rb"\\u003[aA]").search
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_LEGAL = frozenset(
+    (category, metric, post_process)
+    for category, legal in LEGAL.items()
+    for metric in legal.metrics
+    for post_process in legal.post_processes
+)
+_LETTERS = frozenset((letter,) for letter in LETTERS)
+
+
+class Validated(NamedTuple):
+    """What a file holds: `records, errors = validate_file(path)`."""
+
+    records: list[TaskSpec]
+    errors: list[Issue]
+
+
+def validate_file(path: str | Path) -> Validated:
+    """Check a whole file; `-` is standard input. Raises `Unreadable`, never for a bad line."""
+    found = Validated([], [])
+    for item in check_file(str(path)):
+        if isinstance(item, TaskSpec):
+            found.records.append(item)
+        else:
+            found.errors.append(item)
+    return found
+
+
+def validate_task(record: Any) -> TaskSpec:
+    """One decoded record as a TaskSpec, or `InvalidTask` with the first rule it breaks."""
+    fault = fault_in(record)
+    if fault is None:
+        return msgspec.convert(record, TaskSpec)
+    task_id = record.get("task_id") if isinstance(record, Mapping) else None
+    raise InvalidTask(
+        Issue(
+            line=0,
+            rule=fault.rule,
+            field=fault.field,
+            detail=fault.detail,
+            task_id=task_id if isinstance(task_id, str) else None,
+            raw=_shown(record),
+        )
+    )
+
+
+def _shown(record: Any) -> str:
+    try:
+        return repr(record)[:MAX_RAW_CHARACTERS]
+    except (RecursionError, ValueError):  # nested too deeply; an integer of very many digits
+        return ""
+
+
+def check_file(path: str) -> Iterator[TaskSpec | Issue]:
+    """Each record or issue of a file; blank lines give neither. Only the ids are kept."""
+    return map(_item, check_batches(read_batches(path)))
+
+
+def check(lines: Iterable[bytes]) -> Iterator[TaskSpec | Issue]:
+    """The same for lines from anywhere, taken one at a time."""
+    return map(_item, check_batches([line] for line in lines))
+
+
+def check_batches(batches: Iterable[list[bytes]]) -> Iterator[tuple[int, TaskSpec | Issue]]:
+    """Each line's number, and its record or its issue.
+
+    A bad record claims its id too: the next one of that name would be an error as soon as the
+    first was mended, so it is one now.
+    """
+    claimed: dict[str, int] = {}
+    number = 0
+    for batch in batches:
+        for line, vouched in zip(batch, _vouched(batch), strict=True):
+            number += 1
+            item = vouched or _explained(number, line)
+            if isinstance(item, TaskSpec):
+                first = claimed.setdefault(item.task_id, number)
+                if first != number:
+                    item = duplicate_id(number, line, item.task_id, first)
+                yield number, item
+            elif item is not None:
+                if item.task_id is not None:
+                    claimed.setdefault(item.task_id, number)
+                yield number, item
+
+
+def _vouched(batch: list[bytes]) -> list[TaskSpec | None]:
+    """The records that surely break no rule; None for every line that `explain` must see."""
+    try:
+        tasks: list[TaskSpec | None] = [_decode(line) for line in batch]
+    except _REFUSALS:
+        tasks = [_decoded(line) for line in batch]
+        batch = [line if task else b"" for task, line in zip(tasks, batch, strict=True)]
+    if not _keys_once(tasks, batch):
+        pairs = zip(tasks, batch, strict=True)
+        tasks = [task if _keys_once([task], [line]) else None for task, line in pairs]
+    return [task if task and _sound(task) else None for task in tasks]
+
+
+def _decoded(line: bytes) -> TaskSpec | None:
+    try:
+        return _decode(line)
+    except _REFUSALS:
+        return None
+
+
+def _explained(number: int, line: bytes) -> TaskSpec | Issue | None:
+    """The issue of a line that was not vouched for; its record, if there is nothing wrong."""
+    issue = explain(number, line)
+    if issue is not None or not line.strip():
+        return issue
+    try:
+        return _decode(line)
+    except _REFUSALS as error:
+        return _unexplained(number, line, error)
+
+
+def _keys_once(tasks: list[TaskSpec | None], lines: list[bytes]) -> bool:
+    """Whether surely no key is given twice in any of these lines.
+
+    A line has at least the colons of its record, so equal sums mean that every line has just those.
+    """
+    try:
+        once = _encode(tasks).count(b":")
+    except (OverflowError, RecursionError):  # an integer beyond 64 bits, a very deep metadata
+        return False
+    not_given = sum([task is not None and type(task.metadata) is NoMetadata for task in tasks])
+    blob = b"\n".join(lines)
+    return blob.count(b":") == once - not_given and not _escaped_colon(blob)
+
+
+def _sound(task: TaskSpec) -> bool:
+    """Whether this record surely breaks no other rule of its own."""
+    task_id, prompt, category, metadata = task.task_id, task.prompt, task.category, task.metadata
+    return not (
+        (category, task.metric_name, task.post_process) not in _LEGAL
+        or not prompt
+        or prompt[-1].isspace()
+        or not task_id
+        or " " in task_id
+        or not task_id.isprintable()  # every other whitespace is unprintable
+        or not task.targets
+        or len(task.few_shot_examples) > MAX_EXAMPLES
+        or (category == "mcq" and task.targets not in _LETTERS)
+        or (category != "code_exec" and has_few_shot_block(prompt))
+        or (("timeout_s" in metadata or "samples" in metadata) and metadata_fault(metadata))
+        or (metadata and _deep(metadata))
+    )
+
+
+def _deep(metadata: dict[str, Any]) -> bool:
+    """Whether the record is nested more deeply than `parse` follows."""
+    flat = _SCALARS.issuperset(map(type, metadata.values()))
+    return not flat and depth(metadata) >= MAX_DEPTH
+
+
+def _unexplained(number: int, line: bytes, error: Exception) -> Issue:
+    """What the decoder refuses and no rule names: said in the decoder's own words."""
+    fault = Fault("bad_json", None, str(error))
+    raw = line.decode(errors="replace")[:MAX_RAW_CHARACTERS]
+    return Issue(line=number, rule=fault.rule, field=None, detail=fault.detail, raw=raw)

@@ -1,0 +1,364 @@
+"""What is wrong with a record, in words a person can act on.
+
+This is the authority on the rules of contract A. It takes its time: `check` calls it only for
+lines that its fast path could not vouch for. One issue a record: the first rule it breaks, in
+the order of `vocabulary.RULES`; within a rule the first field, in the order of `FIELDS`.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from itertools import islice
+from typing import Any, NamedTuple
+
+from evalwright.lines import BadLine
+from evalwright.nearest import nearest
+from evalwright.spec.records.parse import NotJson, parse, place_of
+from evalwright.types import Issue
+from evalwright.vocabulary import (
+    CATEGORIES,
+    EXAMPLE_FIELDS,
+    FIELDS,
+    LEGAL,
+    LETTERS,
+    MAX_EXAMPLES,
+    MAX_RAW_CHARACTERS,
+    MAX_SAMPLES,
+    MAX_TIMEOUT_S,
+    METRIC_NAMES,
+    POST_PROCESSES,
+    REQUIRED,
+)
+
+VOCABULARIES = {
+    "category": CATEGORIES,
+    "metric_name": METRIC_NAMES,
+    "post_process": POST_PROCESSES,
+}
+# Both open with a newline, so that the matcher can jump from line to line.
+_MAY_OPEN = re.compile(r"\n[ \t]*[QqEe]").search
+_MARKER = re.compile(r"\n[ \t]*(?:question|q|example(?:[ \t]*\d+)?):", re.IGNORECASE | re.ASCII)
+_LONG_NUMBER = 10**15
+_MOST_STRAYS = 16
+_SPACE = re.compile(r"\s")
+_NOT_TEXT = {
+    "too_long": ("bad_json", "the line is longer than 16 MiB"),
+    "binary": (
+        "bad_encoding",
+        "this is a binary file, not JSON Lines; nothing after this was read",
+    ),
+    "utf-16": (
+        "bad_encoding",
+        "this file is UTF-16, save it as UTF-8; nothing after this was read",
+    ),
+}
+
+
+class Fault(NamedTuple):
+    """A broken rule, before it is known where in a file it stands."""
+
+    rule: str
+    field: str | None
+    detail: str
+    key: str | None = None
+    """The key to point at, where it is not the field itself."""
+
+
+def explain(number: int, line: bytes) -> Issue | None:
+    """The first rule that line `number` breaks; None for a blank line and for a good one."""
+    if isinstance(line, BadLine):
+        rule, detail = _NOT_TEXT[line.why]
+        return _issue(number, Fault(rule, None, detail), line.head.decode(errors="replace"))
+    if not line.strip():
+        return None
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        detail = f"byte 0x{line[error.start]:02x} at offset {error.start} is not UTF-8"
+        column = len(line[: error.start].decode()) + 1
+        fault = Fault("bad_encoding", None, f"{detail}; save the file as UTF-8")
+        return _issue(number, fault, line.decode(errors="replace"), column=column)
+    try:
+        record = parse(text)
+    except NotJson as error:
+        return _issue(number, Fault("bad_json", None, error.detail), text, column=error.column)
+    fault_ = fault_in(record)
+    if fault_ is None:
+        return None
+    task_id = record.get("task_id") if isinstance(record, dict) else None
+    return _issue(
+        number,
+        fault_,
+        text,
+        column=_column(text, fault_),
+        task_id=task_id if isinstance(task_id, str) else None,
+    )
+
+
+def fault_in(record: Any) -> Fault | None:
+    """The first rule that a decoded record breaks on its own; uniqueness is a file's business."""
+    if not isinstance(record, Mapping):
+        return Fault("not_an_object", None, f"a record must be a JSON object, this is {_a(record)}")
+    return (
+        _missing(record)
+        or _unknown(record)
+        or _bad_type(record)
+        or _bad_value(record)
+        or _embedded_few_shot(record)
+        or _illegal(record)
+    )
+
+
+def duplicate_id(number: int, line: bytes, task_id: str, first: int) -> Issue:
+    """The issue of a record whose id an earlier one has."""
+    detail = f"`{_short(task_id)}` is already the id of line {first}; ids are unique in a file"
+    text = line.decode()
+    fault = Fault("duplicate_task_id", "task_id", detail)
+    return _issue(number, fault, text, column=_column(text, fault), task_id=task_id)
+
+
+def has_few_shot_block(prompt: str) -> bool:
+    """Whether two or more lines open with a few-shot marker."""
+    return bool(_MAY_OPEN(prompt)) and len(_MARKER.findall("\n" + prompt)) > 1
+
+
+def metadata_fault(metadata: Mapping[str, Any]) -> Fault | None:
+    """What is wrong with the two entries of `metadata` that have a meaning."""
+    return _metadata_type(metadata) or _metadata_value(metadata)
+
+
+def _missing(record: Mapping[Any, Any]) -> Fault | None:
+    for name in REQUIRED:
+        if name not in record:
+            detail = f"`{name}` is missing"
+            strays = (key for key in record if isinstance(key, str) and key not in FIELDS)
+            if stray := nearest(name, [*islice(strays, _MOST_STRAYS)]):
+                detail += f"; did you mean it by `{_short(stray)}`?"
+                return Fault("missing_required", name, detail, stray)
+            return Fault("missing_required", name, detail)
+    return None
+
+
+def _unknown(record: Mapping[str, Any]) -> Fault | None:
+    for key in map(str, record):
+        if key not in FIELDS:
+            detail = f"`{_short(key)}` is not a field of a record"
+            if suggestion := nearest(key, FIELDS):
+                return Fault("unknown_field", key, f"{detail}; did you mean `{suggestion}`?")
+            hint = "put what is your own under `metadata`"
+            return Fault("unknown_field", key, f"{detail}; {hint}")
+    return None
+
+
+def _bad_type(record: Mapping[str, Any]) -> Fault | None:
+    for name in FIELDS:
+        if name in record and (detail := _type_detail(name, record[name])):
+            return Fault("bad_type", name, detail)
+    return None
+
+
+def _type_detail(name: str, value: Any) -> str | None:
+    if name == "targets":
+        if not isinstance(value, list | tuple):
+            return f"`targets` must be a list of strings, it is {_a(value)}"
+        return _first_stranger("targets", value)
+    if name == "few_shot_examples":
+        return _examples_detail(value)
+    if name == "metadata":
+        if not isinstance(value, Mapping):
+            return f"`metadata` must be an object, it is {_a(value)}"
+        fault = _metadata_type(value)
+        return fault.detail if fault else _keys_detail(value)
+    if name == "post_process" and isinstance(value, list | tuple):
+        return "`post_process` is one rule, never a list: rules do not combine"
+    if not isinstance(value, str):
+        return f"`{name}` must be a string, it is {_a(value)}"
+    return None
+
+
+def _keys_detail(metadata: Mapping[Any, Any]) -> str | None:
+    """JSON has no other keys; a record that was never JSON may."""
+    for key in metadata:
+        if not isinstance(key, str):
+            return f"the keys of `metadata` must be strings, one is {_a(key)}"
+    return None
+
+
+def _first_stranger(name: str, values: Any) -> str | None:
+    for index, value in enumerate(values):
+        if not isinstance(value, str):
+            return f"`{name}[{index}]` must be a string, it is {_a(value)}"
+    return None
+
+
+def _examples_detail(value: Any) -> str | None:
+    if not isinstance(value, list | tuple):
+        return f"`few_shot_examples` must be a list of objects, it is {_a(value)}"
+    for index, example in enumerate(value):
+        here = f"few_shot_examples[{index}]"
+        if not isinstance(example, Mapping):
+            return f"`{here}` must be an object with `prompt` and `completion`, it is {_a(example)}"
+        for key in EXAMPLE_FIELDS:
+            if key not in example:
+                return f"`{here}` has no `{key}`"
+            if not isinstance(example[key], str):
+                return f"`{here}.{key}` must be a string, it is {_a(example[key])}"
+        for key in map(str, example):
+            if key not in EXAMPLE_FIELDS:
+                return f"`{here}` may have only `prompt` and `completion`, not `{_short(key)}`"
+    return None
+
+
+def _metadata_type(metadata: Mapping[str, Any]) -> Fault | None:
+    timeout = metadata.get("timeout_s", 1)
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        detail = f"`metadata.timeout_s` must be a number of seconds, it is {_a(timeout)}"
+        return Fault("bad_type", "metadata", detail)
+    samples = metadata.get("samples", 1)
+    if isinstance(samples, bool) or not isinstance(samples, int):
+        detail = f"`metadata.samples` must be a whole number, it is {_a(samples)}"
+        return Fault("bad_type", "metadata", detail)
+    return None
+
+
+def _metadata_value(metadata: Mapping[str, Any]) -> Fault | None:
+    timeout = metadata.get("timeout_s", 1)
+    if not 0 < timeout <= MAX_TIMEOUT_S:
+        detail = (
+            f"`metadata.timeout_s` is {_number(timeout)}; "
+            f"it must be above 0 and at most {MAX_TIMEOUT_S}"
+        )
+        return Fault("bad_value", "metadata", detail)
+    samples = metadata.get("samples", 1)
+    if not 1 <= samples <= MAX_SAMPLES:
+        detail = f"`metadata.samples` is {_number(samples)}; it must be between 1 and {MAX_SAMPLES}"
+        return Fault("bad_value", "metadata", detail)
+    return None
+
+
+def _bad_value(record: Mapping[str, Any]) -> Fault | None:
+    for name in FIELDS:
+        if name not in record:
+            continue
+        if name == "metadata":
+            if fault := _metadata_value(record[name]):
+                return fault
+        elif detail := _value_detail(name, record):
+            return Fault("bad_value", name, detail)
+    return None
+
+
+def _value_detail(name: str, record: Mapping[str, Any]) -> str | None:
+    value = record[name]
+    if name in VOCABULARIES:
+        return None if value in VOCABULARIES[name] else _not_in_vocabulary(name, value)
+    if name != "few_shot_examples" and not value:
+        return f"`{name}` is empty"
+    if name == "task_id" and (space := _SPACE.search(value)):
+        return f"`task_id` has whitespace at character {space.start() + 1}; use `_` or `-`"
+    if name == "prompt" and value[-1].isspace():
+        return f"`prompt` ends in whitespace ({value[-1]!r}); strip it on the right"
+    if name == "targets" and record["category"] == "mcq":
+        return _mcq_detail(value)
+    if name == "few_shot_examples" and len(value) > MAX_EXAMPLES:
+        return f"{len(value)} few-shot examples; at most {MAX_EXAMPLES} are allowed"
+    return None
+
+
+def _mcq_detail(targets: Any) -> str | None:
+    if len(targets) != 1:
+        return f"an mcq record has exactly one target, this has {len(targets)}"
+    if len(targets[0]) != 1 or targets[0] not in LETTERS:
+        return f"an mcq target is a single letter A-E, this is `{_short(targets[0])}`"
+    return None
+
+
+def _not_in_vocabulary(name: str, value: str) -> str:
+    words = VOCABULARIES[name]
+    suggestion = nearest(value, words)
+    hint = f"; did you mean `{suggestion}`?" if suggestion else ""
+    found = f"`{_short(value)}`" if value else "empty"
+    return f"`{name}` is {found}; it must be one of {_listed(words)}{hint}"
+
+
+def _embedded_few_shot(record: Mapping[str, Any]) -> Fault | None:
+    if record["category"] == "code_exec" or not has_few_shot_block(record["prompt"]):
+        return None
+    count = len(_MARKER.findall("\n" + record["prompt"]))
+    detail = (
+        f"{count} lines of the prompt open like examples (`Question:`, `Q:`, `Example:`); "
+        "put examples into `few_shot_examples`"
+    )
+    return Fault("embedded_few_shot", "prompt", detail)
+
+
+def _illegal(record: Mapping[str, Any]) -> Fault | None:
+    category = record["category"]
+    legal = LEGAL[category]
+    for rule, name, allowed in (
+        ("illegal_metric", "metric_name", legal.metrics),
+        ("illegal_post_process", "post_process", legal.post_processes),
+    ):
+        if record[name] not in allowed:
+            detail = f"{category} records may not use `{record[name]}`, only {_listed(allowed)}"
+            return Fault(rule, name, detail)
+    return None
+
+
+def _column(text: str, fault: Fault) -> int | None:
+    """Where to point: at a stray key itself, else at the field's value."""
+    key = fault.key or fault.field
+    if key is None:
+        return None
+    place = place_of(key, text)
+    if place is None:
+        return None
+    return place.key if fault.key or fault.rule == "unknown_field" else place.value
+
+
+def _issue(
+    number: int,
+    fault: Fault,
+    text: str,
+    *,
+    column: int | None = None,
+    task_id: str | None = None,
+) -> Issue:
+    return Issue(
+        line=number,
+        column=column,
+        rule=fault.rule,
+        field=fault.field,
+        task_id=task_id,
+        detail=fault.detail,
+        raw=text.rstrip("\r\n")[:MAX_RAW_CHARACTERS],
+    )
+
+
+@cache
+def _listed(words: tuple[str, ...]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _short(word: str, limit: int = 60) -> str:
+    return word if len(word) <= limit else f"{word[:limit]}…"
+
+
+def _number(value: float) -> str:
+    """A number, unless its digits would fill the message."""
+    return "a number of many digits" if abs(value) >= _LONG_NUMBER else f"{value}"
+
+
+def _a(value: Any) -> str:
+    """The JSON name of a value's type, with its article."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return _number(value) if abs(value) >= _LONG_NUMBER else f"the number {value}"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, Mapping):
+        return "an object"
+    return "a list" if isinstance(value, list | tuple) else f"a `{type(value).__name__}`"

@@ -1,0 +1,19 @@
+"""The fixtures that ship with the package: ten good tasks, and one bad line for every rule.
+
+`tasks.jsonl` has two tasks a category and between them every metric and every post-process rule.
+Every line of `tasks_bad.jsonl` is an error.
+"""
+
+from pathlib import Path
+
+from evalwright.spec.records.check import validate_file
+from evalwright.types import TaskSpec
+
+FIXTURES = Path(__file__).parent / "fixtures"
+TASKS = FIXTURES / "tasks.jsonl"
+TASKS_BAD = FIXTURES / "tasks_bad.jsonl"
+
+
+def load_fixtures() -> list[TaskSpec]:
+    """The ten good tasks."""
+    return validate_file(TASKS).records

@@ -1,0 +1,160 @@
+"""What is kept of the prompts, and what may be asked of them.
+
+Kept:       for every record three numbers of 64 bits (of its text and words), and one for each
+            of its targets; for every different prompt its words, four bytes each. Never a text.
+Bound:      10,000,000 words (200,000 prompts of 50), which is 40 MB, and 300 MB more while they
+            are compared. Prompts beyond it are compared with no other, and counted.
+
+A word is known by its CRC-32. Two words that share one (a chance of one in four billion a pair)
+make two prompts look alike in that word.
+"""
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from evalwright.spec.records.lint.findings import Seen, normal
+from evalwright.spec.records.lint.words import Words
+from evalwright.text.few_shot import render
+from evalwright.types import TaskSpec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_WORDS = 10_000_000
+LONGEST_PHRASE = 3
+_BLOCK = 1 << 20
+_FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+"""Odd, and as if random: a phrase is the sum of its words, each times its own, modulo 2^64."""
+
+Phrase = tuple[int, ...]
+"""A few words, each by its CRC-32."""
+
+
+def phrase(words: Iterable[bytes]) -> Phrase:
+    """Return words by their numbers."""
+    return tuple(map(crc32, words))
+
+
+class Corpus:
+    """The prompts seen so far, each wording once; `add` returns a prompt's number."""
+
+    def __init__(self, most_words: int = MOST_WORDS) -> None:
+        self.most_words = most_words
+        self._texts: dict[int, int] = {}
+        """The text that a model gets, alone and with its category → the first record of it."""
+        self._wordings: dict[int, int] = {}
+        """The words of a prompt, its category and examples → its number."""
+        self._targets: list[Phrase] = []
+        self._records = array("Q")
+        self.categories: list[str] = []
+        self.kinds = array("Q")
+        """Prompt → what two must share to be compared: category, examples, numbers and symbols."""
+        self.words = array("I")
+        self.starts = array("Q", [0])
+        """Where the words of each prompt begin, and where those of the last one end."""
+        self.left_out = 0
+        """How many prompts there was no room for."""
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def first(self, prompt: int) -> int:
+        """Return the first record that has this prompt."""
+        return self._records[prompt]
+
+    def share_a_target(self, one: int, other: int) -> bool:
+        """Whether some answer is right for both prompts."""
+        return not set(self._targets[one]).isdisjoint(self._targets[other])
+
+    def add(self, record: int, task: TaskSpec, words: Words) -> tuple[int, Seen]:
+        """Take one record in; return the number of its prompt, and what was there before."""
+        text = _digest(normal(render(task)).encode())
+        anywhere = self._texts.setdefault(text, record)
+        here = self._texts.setdefault(text ^ crc32(task.category.encode()), record)
+        same_text = None if here == record else here
+        elsewhere = None if here != record or anywhere == record else anywhere
+        spoken = array("I", map(crc32, words.all))
+        kind = _digest("\0".join([*_context(task), ""]).encode() + words.exact)
+        targets = phrase(normal(target).encode() for target in task.targets)
+        # Without a word there is no wording, only a text.
+        wording = _digest(b"%d " % kind + (spoken.tobytes() or task.prompt.encode()))
+        prompt = self._wordings.setdefault(wording, len(self))
+        if prompt == len(self):
+            self.categories.append(task.category)
+            self._keep(record, kind, spoken)
+            self._targets.append(targets)
+            return prompt, Seen(same_text, elsewhere)
+        known = self._targets[prompt]
+        contradicts = set(known).isdisjoint(targets)
+        self._targets[prompt] = known + tuple(target for target in targets if target not in known)
+        return prompt, Seen(same_text, elsewhere, self.first(prompt), contradicts)
+
+    def _keep(self, record: int, kind: int, spoken: "array[int]") -> None:
+        self._records.append(record)
+        self.kinds.append(kind)
+        if len(self.words) + len(spoken) > self.most_words:
+            self.left_out += 1
+        else:
+            self.words.extend(spoken)
+        self.starts.append(len(self.words))
+
+    def holding(self, phrases: Sequence[Phrase]) -> Iterator[tuple[int, int]]:
+        """Yield (index of the phrase, prompt), once for each prompt that a phrase stands in.
+
+        A phrase has one to three words.
+        """
+        import numpy as np
+
+        words = np.frombuffer(self.words, np.uint32)
+        starts = np.frombuffer(self.starts, np.uint64).astype(np.int64)
+        for size in range(1, LONGEST_PHRASE + 1):
+            indices = [index for index, phrase in enumerate(phrases) if len(phrase) == size]
+            if not indices:
+                continue
+            wanted = codes(np.array([phrases[index] for index in indices], np.uint32).T)
+            order = np.argsort(wanted)
+            wanted = wanted[order]
+            for begin, end in blocks(starts):
+                ends = range(end - size + 1, end + 1)
+                found = codes([words[begin + i : max(begin, stop)] for i, stop in enumerate(ends)])
+                nearest = np.searchsorted(wanted, found).clip(max=len(wanted) - 1)
+                at = np.flatnonzero(wanted[nearest] == found)
+                prompts = np.searchsorted(starts, at + begin, side="right") - 1
+                inside = at + begin + size <= starts[prompts + 1]
+                pairs = order[nearest[at[inside]]] << 32 | prompts[inside]
+                for pair in np.unique(pairs).tolist():
+                    yield indices[pair >> 32], pair & 0xFFFFFFFF
+
+
+def codes(columns: "Sequence[NDArray[np.uint32]] | NDArray[np.uint32]") -> "NDArray[np.uint64]":
+    """Return a number for each row of words; a row has at most three."""
+    import numpy as np
+
+    total = np.zeros(len(columns[0]), np.uint64)
+    for column, factor in zip(columns, _FACTORS, strict=False):
+        total += column.astype(np.uint64) * np.uint64(factor)
+    return total
+
+
+def blocks(starts: "NDArray[np.int64]") -> Iterator[tuple[int, int]]:
+    """Yield stretches of whole prompts, as few words beyond a block as the last one has."""
+    begin, last = 0, int(starts[-1])
+    while begin < last:
+        end = int(starts[starts.searchsorted(min(begin + _BLOCK, last))])
+        yield begin, end
+        begin = end
+
+
+def _context(task: TaskSpec) -> Iterator[str]:
+    yield task.category
+    for example in task.few_shot_examples:
+        yield example.prompt
+        yield example.completion
+
+
+def _digest(data: bytes) -> int:
+    return int.from_bytes(blake2b(data, digest_size=8).digest())

@@ -1,0 +1,56 @@
+r"""A prompt as words: what two texts must share to ask the same thing.
+
+    "What is (2+3.5) * 4?"   →  what is ( 2 + 3.5 ) * 4      exact: ( 2 + 3.5 ) * 4
+    "“Don't”, she said."     →  don t she said               exact: nothing
+    "2位と3位"                →  2 位 と 3 位                   exact: 2 3
+
+Case, quotes and the punctuation of sentences do not count; numbers and symbols do. A script that
+is written without spaces gives one word a character.
+
+Does not:   stem, or know that `1,000` is `1000`.
+"""
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+# What stands in a number or a formula. `!` behind a number may be a factorial.
+_NUMBER = r"\d+(?:[.,]\d+)*!*"
+_SYMBOL = r"[#$%&()*+/<=>@\[\\\]^{|}~-]"
+_ASCII = re.compile(rf"{_NUMBER}|[a-z]+|{_SYMBOL}".encode())
+_ASCII_EXACT = re.compile(rf"{_NUMBER}|{_SYMBOL}".encode())
+
+# The same beyond ASCII, where a word is whatever is no space, number, punctuation or symbol: so
+# that combining marks (Arabic and Indic vowels) and emoji are parts of words.
+_SYMBOLS = (
+    rf"(?:{_SYMBOL}|[\xa2-\xa9\xac\xae-\xb6\xb8\xd7\xf7\u2030-\u2038\u2044"
+    r"\u20a0-\u20cf\u2190-\u2bff])"
+)
+_NOT_A_WORD = (
+    r"\s\d\x00-\x40\x5b-\x60\x7b-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7\u060c\u061b\u061f\u0964"
+    r"\u0965\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u303f"
+)
+_UNSPACED = (  # Thai, Lao, Burmese, Khmer, kana, Han
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
+    r"\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_ANY = re.compile(rf"{_NUMBER}|[{_UNSPACED}]|[^{_NOT_A_WORD}{_UNSPACED}]+|{_SYMBOLS}")
+_ANY_EXACT = re.compile(rf"{_NUMBER}|{_SYMBOLS}")
+
+
+class Words(NamedTuple):
+    """A text, as UTF-8 words."""
+
+    all: list[bytes]
+    exact: bytes
+    """The numbers and symbols alone, joined by spaces."""
+
+
+def words(text: str) -> Words:
+    """Return the words of a text, in order."""
+    if text.isascii():
+        small = text.lower().encode()
+        return Words(_ASCII.findall(small), b" ".join(_ASCII_EXACT.findall(small)))
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    found = [word.encode(errors="replace") for word in _ANY.findall(plain)]
+    return Words(found, " ".join(_ANY_EXACT.findall(plain)).encode())

@@ -1,0 +1,215 @@
+"""One line of text to a JSON value, refusing what JSON's fast parsers let pass.
+
+A key given twice (at any depth, however it is spelled), NaN, Infinity, a number too large to be
+held, a lone surrogate, a nesting too deep to follow: each is `NotJson`, with the column where
+there is one.
+"""
+
+import json
+import re
+from typing import Any, NamedTuple, NoReturn
+
+from evalwright.vocabulary import MAX_DEPTH, MAX_DIGITS
+
+_WHITESPACE = re.compile(r"[ \t\n\r]*")
+_WORD = re.compile(r"\w{1,40}")
+# Strings are whole tokens, so that nothing is found inside one. A string with group 2 is a key.
+_TOKEN = re.compile(
+    r'("[^"\\]*+(?:\\.[^"\\]*+)*+")([ \t\n\r]*:)?|[{}]|NaN|-?Infinity|-?\d[-+.\deE]*'
+)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+# A whole pair and every other escape are stepped over; group 1 is half a pair.
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)")
+_MESSAGES = {
+    "Expecting property name enclosed in double quotes": "a key in double quotes is missing here",
+    "Illegal trailing comma before end of object": "a comma before the closing brace",
+    "Illegal trailing comma before end of array": "a comma before the closing bracket",
+    "Expecting ',' delimiter": "a comma is missing here",
+    "Expecting ':' delimiter": "a colon is missing here",
+    "Unterminated string starting at": "this string has no end",
+    "Invalid control character at": "a control character inside a string; escape it",
+    "Invalid \\escape": "an escape that JSON does not know",
+    "Invalid \\uXXXX escape": "a `\\u` escape needs four hexadecimal digits",
+    "Extra data": "something follows the record; one record a line",
+}
+_OTHER_LANGUAGES = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
+
+
+class NotJson(ValueError):
+    """Why a line is not JSON, and where."""
+
+    def __init__(self, detail: str, column: int | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.column = column
+
+
+def parse(text: str) -> Any:
+    """The value of `text`, or `NotJson`."""
+    try:
+        value = _decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise _not_json(error) from None
+    except _TwiceError:
+        raise _given_twice(text) from None
+    except _LiteralError as error:
+        raise NotJson(error.detail, _first(text, error.literal)) from None
+    except ValueError:  # Python was told to convert fewer digits than it does by default
+        raise NotJson("a whole number is out of range") from None
+    except RecursionError:
+        raise NotJson("nested too deeply") from None
+    if text.count("[") + text.count("{") > MAX_DEPTH and depth(value) > MAX_DEPTH:
+        raise NotJson("nested too deeply")
+    if _SURROGATE.search(text) and (half := _half_pair(text)):
+        raise NotJson("a `\\u` escape that is half of a surrogate pair", half)
+    return value
+
+
+def depth(value: Any) -> int:
+    """How many lists and objects stand around the innermost value."""
+    levels, level = 0, [value]
+    while inner := [item for item in level if isinstance(item, dict | list)]:
+        levels += 1
+        level = [
+            child for item in inner for child in (item.values() if isinstance(item, dict) else item)
+        ]
+    return levels
+
+
+class Place(NamedTuple):
+    """Where a top-level key and its value begin: columns, counted from 1."""
+
+    key: int
+    value: int
+
+
+def place_of(key: str, text: str) -> Place | None:
+    """The place of a top-level key of an object that `parse` has accepted."""
+    at = _skip(text, 0)
+    while text[at] != "}":
+        start = _skip(text, at + 1)
+        if text[start] == "}":
+            break
+        name, at = _scanner.raw_decode(text, start)
+        value = _skip(text, _skip(text, at) + 1)
+        if name == key:
+            return Place(start + 1, value + 1)
+        _, at = _scanner.raw_decode(text, value)
+        at = _skip(text, at)
+    return None
+
+
+class _TwiceError(ValueError):
+    """Some object has some key twice."""
+
+
+class _LiteralError(ValueError):
+    """A number that JSON does not know, or that no machine holds."""
+
+    def __init__(self, literal: str, detail: str) -> None:
+        super().__init__(detail)
+        self.literal = literal
+        self.detail = detail
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise _TwiceError
+    return value
+
+
+def _constant(name: str) -> NoReturn:
+    raise _LiteralError(name, f"`{name}` is not a JSON number")
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    if number in {float("inf"), float("-inf")}:
+        raise _LiteralError(digits, f"the number `{digits[:40]}` is out of range")
+    return number
+
+
+def _int(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise _LiteralError(digits, f"a whole number of {len(digits):,} digits is out of range")
+    return int(digits)
+
+
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int
+)
+_scanner = json.JSONDecoder()
+
+
+def _skip(text: str, at: int) -> int:
+    match = _WHITESPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _first(text: str, literal: str) -> int | None:
+    """The column of a number's first appearance outside of strings."""
+    found = (match.start() + 1 for match in _TOKEN.finditer(text) if match[0] == literal)
+    return next(found, None)
+
+
+def _given_twice(text: str) -> NotJson:
+    """Name the first key that repeats another of its object, and point at it."""
+    objects: list[set[str]] = []
+    for match in _TOKEN.finditer(text):
+        if match[2]:
+            key = json.loads(match[1])
+            if key in objects[-1]:
+                return NotJson(f"the key `{key[:60]}` is given twice", match.start() + 1)
+            objects[-1].add(key)
+        elif match[0] == "{":
+            objects.append(set())
+        elif match[0] == "}":
+            objects.pop()
+    return NotJson("a key is given twice")
+
+
+def _half_pair(text: str) -> int | None:
+    found = (match.start() + 1 for match in _ESCAPE.finditer(text) if match[1])
+    return next(found, None)
+
+
+def _not_json(error: json.JSONDecodeError) -> NotJson:
+    text, at = error.doc, error.pos
+    end = len(text.rstrip())
+    if at >= end:
+        return NotJson("the line ends before the record does", end + 1)
+    before = text[:at].rstrip()
+    if text[at] in "}]" and before.endswith(","):
+        closing = "brace" if text[at] == "}" else "bracket"
+        return NotJson(f"a comma before the closing {closing}", len(before))
+    if error.msg.startswith("Invalid \\u"):
+        at = text.rindex("\\", 0, at + 1)
+    return NotJson(_sentence(error.msg, text, at), at + 1)
+
+
+def _sentence(message: str, text: str, at: int) -> str:
+    found, before = text[at], text[at - 1 : at]
+    if message.startswith(("Expecting", "Extra")):
+        if not found.isprintable():
+            return f"the character U+{ord(found):04X} does not belong here"
+        if before == "0" and found in "0123456789":
+            return "a number may not begin with 0"
+        if before.isdigit() and (found in "._" or found.isalpha()):
+            return "a number that JSON does not allow"
+    if message.startswith("Expecting value"):
+        return _no_value(text, at)
+    for opening, sentence in _MESSAGES.items():
+        if message.startswith(opening):
+            return sentence
+    return message
+
+
+def _no_value(text: str, at: int) -> str:
+    if text[at] == "'":
+        return "strings stand in double quotes"
+    if match := _WORD.match(text, at):
+        word = match[0]
+        hint = f"; write `{_OTHER_LANGUAGES[word]}`" if word in _OTHER_LANGUAGES else ""
+        return f"`{word}` is not a JSON value{hint}"
+    return "a value is missing here" if text[at] in ",:]}" else f"`{text[at]}` begins no JSON value"

@@ -1,0 +1,108 @@
+"""The rules of contract A as a JSON Schema, for editors and for other validators.
+
+A schema sees one record, so it cannot say that ids are unique, and it cannot say that a key is
+given twice. Everything else is here, made from the same vocabulary as the validator.
+"""
+
+from typing import Any
+
+from evalwright.vocabulary import (
+    CATEGORIES,
+    EXAMPLE_FIELDS,
+    FIELD_RULES,
+    LEGAL,
+    LETTERS,
+    MAX_EXAMPLES,
+    MAX_SAMPLES,
+    MAX_TIMEOUT_S,
+    METRIC_NAMES,
+    POST_PROCESSES,
+    REQUIRED,
+    SPEC_VERSION,
+)
+
+# JSON Schema's patterns know no flags, so each letter stands in both cases.
+_WORDS = "|".join(
+    "".join(f"[{letter.upper()}{letter}]" for letter in word)
+    for word in ("question", "q", "example")
+)
+_MARKER = rf"[ \t]*({_WORDS}([ \t]*[0-9]+)?):"
+_TWO_MARKERS = rf"(^|\n){_MARKER}[\s\S]*\n{_MARKER}"
+
+
+def record_schema() -> dict[str, Any]:
+    """Draft 2020-12."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"evalwright task record, spec version {SPEC_VERSION}",
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(REQUIRED),
+        "properties": {
+            name: {**shape, "description": FIELD_RULES[name]} for name, shape in _shapes().items()
+        },
+        "allOf": [
+            *(_legal(category) for category in CATEGORIES),
+            _if("mcq", {"targets": {"maxItems": 1, "items": {"enum": list(LETTERS)}}}),
+            {
+                "if": {"properties": {"category": {"not": {"const": "code_exec"}}}},
+                "then": {"properties": {"prompt": {"not": {"pattern": _TWO_MARKERS}}}},
+            },
+        ],
+    }
+
+
+def _shapes() -> dict[str, dict[str, Any]]:
+    return {
+        "task_id": {"type": "string", "minLength": 1, "not": {"pattern": r"\s"}},
+        "category": {"enum": list(CATEGORIES)},
+        "prompt": {"type": "string", "minLength": 1, "not": {"pattern": r"\s$"}},
+        "targets": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+        "metric_name": {"enum": list(METRIC_NAMES)},
+        "post_process": {"enum": list(POST_PROCESSES)},
+        "few_shot_examples": {
+            "type": "array",
+            "maxItems": MAX_EXAMPLES,
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": list(EXAMPLE_FIELDS),
+                "properties": {name: {"type": "string"} for name in EXAMPLE_FIELDS},
+            },
+        },
+        "metadata": {
+            "type": "object",
+            "properties": {
+                "timeout_s": {
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "maximum": MAX_TIMEOUT_S,
+                    "description": "seconds that a code_exec candidate may take",
+                },
+                "samples": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": MAX_SAMPLES,
+                    "description": "how many generations to draw for pass@k",
+                },
+            },
+        },
+    }
+
+
+def _legal(category: str) -> dict[str, Any]:
+    legal = LEGAL[category]
+    return _if(
+        category,
+        {
+            "metric_name": {"enum": list(legal.metrics)},
+            "post_process": {"enum": list(legal.post_processes)},
+        },
+    )
+
+
+def _if(category: str, then: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "if": {"properties": {"category": {"const": category}}, "required": ["category"]},
+        "then": {"properties": then},
+    }

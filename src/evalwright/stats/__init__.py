@@ -1,0 +1,19 @@
+"""How sure we are: intervals, paired differences, calibration, pass@k.
+
+    interval     what an interval is
+    wilson       of a proportion
+    mean         of the mean of scores in [0, 1]: picks the method
+    bootstrap    percentile, BCa and bootstrap-t intervals of a mean
+    bound        of a mean when all values are equal
+    paired       of the difference between two models on the same tasks
+    win_rate     how often a model is the best one
+    calibration  expected calibration error, Brier score, reliability diagram
+    perplexity   of what a model read or wrote
+    pass_at_k    chance that one of k attempts passes
+    quantiles    normal, Student and empirical quantiles
+    unit         the check that values lie in [0, 1]
+
+Pure: numbers in, numbers out, the same for the same seed and for any order of the scores.
+Nothing is imported here, because numpy costs a tenth of a second that most commands never need.
+Does not: read files, know of tasks or models, or decide what is left out of a mean.
+"""

@@ -1,0 +1,263 @@
+"""The nouns that travel between rooms.
+
+    TaskSpec    one record of contract A      spec makes them
+    Issue       one mistake in a document     spec makes them
+    Sample      one question                  plan makes them
+    Request     what a model is asked         solvers make them
+    Completion  what a model answered         clients make them
+    Trace       one solved sample             solvers make them
+    Program     code to be judged             scorers make them
+    Execution   what became of it             sandboxes make them
+    Score       one judgement                 scorers make them
+    Failure     what broke, and where         the engine makes them
+    Outcome     all of that, for one job      the engine makes them
+    Run         one execution of a plan       api makes them
+    Row         the scalars of an outcome     stores make them
+
+All are frozen: a room returns a new noun, it never edits one it was handed.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+from evalwright.vocabulary import DEFAULT_TIMEOUT_S, Category, MetricName, PostProcess
+
+Stage = Literal["configuration", "dataset", "solver", "score", "metric", "action"]
+Finish = Literal["stop", "length", "tool_calls", "other"]
+ExecutionOutcome = Literal["pass", "assertion_fail", "syntax_error", "timeout", "error"]
+RunStatus = Literal["running", "finished", "finished_with_failures", "stopped", "failed"]
+
+
+class NoExamples(tuple["Example", ...]):
+    """Equal to `()`: the examples of a record that gives none, as opposed to an empty list."""
+
+    __slots__ = ()
+
+
+class NoMetadata(dict[str, Any]):
+    """Equal to `{}`: the metadata of a record that gives none, as opposed to an empty object."""
+
+    __slots__ = ()
+
+
+class Example(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """One few-shot example of a record."""
+
+    prompt: str
+    completion: str
+
+
+class TaskSpec(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
+    """One validated record of contract A. Its fields are the record's keys."""
+
+    task_id: str
+    category: Category
+    prompt: str
+    targets: tuple[str, ...]
+    metric_name: MetricName
+    post_process: PostProcess
+    few_shot_examples: tuple[Example, ...] = NoExamples()
+    metadata: dict[str, Any] = field(default_factory=NoMetadata)
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds that a code_exec candidate may take."""
+        return float(self.metadata.get("timeout_s", DEFAULT_TIMEOUT_S))
+
+    @property
+    def samples(self) -> int:
+        """How many generations to draw."""
+        return int(self.metadata.get("samples", 1))
+
+
+class Issue(Struct, frozen=True, kw_only=True):
+    """One mistake, with what a person needs to mend it."""
+
+    line: int
+    column: int | None = None
+    """Counted in characters from 1; None when the mistake has no single place."""
+    rule: str
+    field: str | None
+    task_id: str | None = None
+    detail: str
+    raw: str = ""
+    """The offending line, cut at 500 characters."""
+
+
+class Message(Struct, frozen=True):
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Usage(Struct, frozen=True):
+    """What was consumed. `cost` is None where no price is known: never a guess."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+
+    @property
+    def total_tokens(self) -> int:
+        """Prompt and completion together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+class Sample(Struct, frozen=True):
+    """One question. `data` is the record itself in contract A."""
+
+    id: str
+    data: TaskSpec
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """One call of a model. `sample` is for fakes and logs: no client ever sends it."""
+
+    messages: tuple[Message, ...]
+    sample: Sample
+    trial: int = 0
+
+
+class ModelOptions(Struct, frozen=True, kw_only=True):
+    """What a client may be told when it connects."""
+
+    parameters: dict[str, Any] = {}
+    """Generation parameters: `temperature`, `max_tokens`, `seed`, `stop`…"""
+    environment: Mapping[str, str] = {}
+    """Where keys and base URLs are looked up."""
+    provider: str = ""
+    """What stands before the slash, for a client that serves several providers."""
+
+
+class Completion(Struct, frozen=True, kw_only=True):
+    """One answer of a model, as it came."""
+
+    text: str
+    usage: Usage = Usage()
+    finish: Finish = "stop"
+    logprobs: tuple[float, ...] | None = None
+    """Natural log-probability of each answer token; None where the model gives none."""
+
+
+class Trace(Struct, frozen=True, kw_only=True):
+    """One solved sample: what was said, what came back, what it cost."""
+
+    input: str
+    output: str
+    post_processed: str
+    usage: Usage = Usage()
+    latency_s: float = 0.0
+    finish: Finish = "stop"
+    nll: float | None = None
+    """Negative log-likelihood of the answer; None where the model gives no log-probabilities."""
+    nll_tokens: int = 0
+    confidence: float | None = None
+    """exp of the mean token log-probability of the answer."""
+
+
+class Program(Struct, frozen=True, kw_only=True):
+    """A candidate, and the targets it is held against."""
+
+    source: str
+    targets: tuple[str, ...]
+    timeout_s: float = DEFAULT_TIMEOUT_S
+
+
+class Execution(Struct, frozen=True, kw_only=True):
+    """What became of a program."""
+
+    outcome: ExecutionOutcome
+    targets: tuple[bool, ...]
+    """One verdict a target, in order; all false unless the evaluation reached its end."""
+    detail: str = ""
+    output: str = ""
+    duration_s: float = 0.0
+
+
+class Score(Struct, frozen=True, kw_only=True):
+    """One judgement: named values, and why."""
+
+    values: dict[str, float]
+    correct: bool | None = None
+    """Right or wrong, for calibration and pass@k; None where the question makes no sense."""
+    reason: str = ""
+    """Why, in words a person can check. Empty when the value speaks for itself."""
+    metadata: dict[str, Any] = {}
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """What broke. A failure is never a score."""
+
+    stage: Stage
+    type: str
+    message: str
+    hint: str = ""
+    attempts: int = 1
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """One job's result: either `scores`, or the `failure` that prevented them."""
+
+    task: str
+    model: str
+    sample_id: str
+    trial: int = 0
+    group: str = ""
+    """What tables group by; the category in contract A."""
+    trace: Trace | None = None
+    scores: dict[str, Score] = {}
+    failure: Failure | None = None
+    ordinal: int = 0
+    """The place of the sample in its task, from 0."""
+    solve_key: str = ""
+    """What the trace depends on, as a hash; empty where nothing is stored."""
+    score_keys: dict[str, str] = {}
+    """The same for each scorer's score."""
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """One execution of a plan, as a store knows it."""
+
+    id: str
+    created: str
+    """ISO 8601, in UTC."""
+    updated: str
+    status: RunStatus
+    plan_key: str
+    """What the plan depends on, as a hash: a run is resumed by the plan that began it."""
+    parent: str | None = None
+    """The run whose outputs this one scores again."""
+    manifest: dict[str, Any] = {}
+    """What the report must say and the outcomes do not."""
+
+
+class Row(Struct, frozen=True, kw_only=True, gc=False):
+    """The scalars of one outcome, for reports and lists: no body is decoded to read them."""
+
+    task: str
+    model: str
+    sample_id: str
+    ordinal: int
+    trial: int
+    group: str
+    failure_stage: str | None
+    failure_type: str | None
+    score: float | None
+    """The first value of the first score; None where there is none, or it is NaN."""
+    correct: bool | None
+    confidence: float | None
+    nll: float | None
+    nll_tokens: int
+    finish: str
+    """Empty where there is no trace."""
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    latency_s: float

@@ -1,0 +1,130 @@
+"""The closed words of contract A, spec version 1: the only place where they are listed.
+
+The validator, the JSON Schema and the tables of the docs are generated from this module.
+A new category, metric or post-process rule is a new spec version: it needs a fixture task,
+a bad fixture line, tests and a line in the changelog.
+"""
+
+from typing import Literal, NamedTuple, get_args
+
+SPEC_VERSION = 1
+
+Category = Literal["arithmetic", "mcq", "code_exec", "classification", "summary"]
+MetricName = Literal["exact_match", "f1", "bleu_4", "rouge_l", "accuracy", "code_exec"]
+PostProcess = Literal[
+    "none",
+    "strip_whitespace",
+    "lower",
+    "extract_letter",
+    "extract_code_block",
+    "extract_first_line",
+]
+Rule = Literal[
+    "bad_encoding",
+    "bad_json",
+    "not_an_object",
+    "missing_required",
+    "unknown_field",
+    "bad_type",
+    "bad_value",
+    "embedded_few_shot",
+    "illegal_metric",
+    "illegal_post_process",
+    "duplicate_task_id",
+]
+
+CATEGORIES: tuple[str, ...] = get_args(Category)
+METRIC_NAMES: tuple[str, ...] = get_args(MetricName)
+POST_PROCESSES: tuple[str, ...] = get_args(PostProcess)
+RULES: tuple[str, ...] = get_args(Rule)
+"""In the order in which a record is checked: the first broken one is reported."""
+
+REQUIRED = ("task_id", "category", "prompt", "targets", "metric_name", "post_process")
+OPTIONAL = ("few_shot_examples", "metadata")
+FIELDS = REQUIRED + OPTIONAL
+EXAMPLE_FIELDS = ("prompt", "completion")
+
+LETTERS = "ABCDE"
+MARKERS = ("Question:", "Q:", "Example:", "Example N:")
+MAX_EXAMPLES = 8
+MAX_TIMEOUT_S = 30
+DEFAULT_TIMEOUT_S = 3.0
+MAX_SAMPLES = 1000
+MAX_LINE_BYTES = 16 * 1024 * 1024
+MAX_DEPTH = 500
+"""Of lists and objects in a record: what every parser follows, wherever it is called from."""
+MAX_DIGITS = 4300
+"""Of a whole number, with its sign: what Python converts unless told otherwise."""
+MAX_RAW_CHARACTERS = 500
+MAX_OUTPUT_BYTES = 256 * 1024
+
+
+class Legal(NamedTuple):
+    """What a category allows."""
+
+    metrics: tuple[str, ...]
+    post_processes: tuple[str, ...]
+
+
+_LINES = ("none", "strip_whitespace", "lower", "extract_first_line")
+
+LEGAL: dict[str, Legal] = {
+    "arithmetic": Legal(("exact_match", "f1"), _LINES),
+    "mcq": Legal(("exact_match",), ("none", "strip_whitespace", "extract_letter")),
+    "code_exec": Legal(("code_exec",), ("none", "extract_code_block")),
+    "classification": Legal(("exact_match", "accuracy", "f1"), _LINES),
+    "summary": Legal(("exact_match", "f1", "bleu_4", "rouge_l"), _LINES),
+}
+
+EXACT_METRICS = frozenset({"exact_match", "accuracy", "code_exec"})
+"""Right only at full marks; the others are graded and count as right from 0.5 on."""
+
+GRADED_CORRECT_FROM = 0.5
+
+FIELD_RULES: dict[str, str] = {
+    "task_id": "non-empty string without whitespace, unique in the file",
+    "category": "one of the categories below",
+    "prompt": "non-empty string, no trailing whitespace, no few-shot block in its body",
+    "targets": "non-empty list of strings; for `mcq` exactly one letter `A`-`E`",
+    "metric_name": "one of the metrics below",
+    "post_process": "one post-process rule, never a list",
+    "few_shot_examples": "list of at most 8 objects with exactly `prompt` and `completion`",
+    "metadata": "object; `timeout_s` and `samples` have a meaning and are checked",
+}
+
+POST_PROCESS_RESULTS: dict[str, str] = {
+    "none": "the text, unchanged",
+    "strip_whitespace": "leading and trailing whitespace removed",
+    "lower": "lowercased, nothing else",
+    "extract_letter": (
+        "the first standalone `A`-`E` (no letter or digit beside it); "
+        "else the first character in `A`-`E`; else empty"
+    ),
+    "extract_code_block": (
+        "the body of the first triple-backtick block; with no block, the text unchanged"
+    ),
+    "extract_first_line": "the first line that is not blank, stripped; else empty",
+}
+
+METRIC_RESULTS: dict[str, str] = {
+    "exact_match": "1 if the stripped prediction equals any stripped target",
+    "f1": "token multiset F1, best target",
+    "bleu_4": "sentence BLEU, n = 1..4, add-one smoothing, brevity penalty, best target",
+    "rouge_l": "LCS F-measure with beta = 1, best target",
+    "accuracy": "the comparison of `exact_match`, under the name classification uses",
+    "code_exec": "passed targets / all targets, run in the sandbox",
+}
+
+RULE_MEANINGS: dict[str, str] = {
+    "bad_encoding": "the line is not UTF-8",
+    "bad_json": "not JSON, a key given twice, NaN, a lone surrogate, or longer than 16 MiB",
+    "not_an_object": "JSON, but not an object",
+    "missing_required": "a required field is missing",
+    "unknown_field": "a field that the spec does not know",
+    "bad_type": "a field of the wrong type",
+    "bad_value": "the right type, but empty, out of vocabulary or out of range",
+    "embedded_few_shot": "two or more lines of the prompt open with a few-shot marker",
+    "illegal_metric": "the category does not allow this metric",
+    "illegal_post_process": "the category does not allow this post-process rule",
+    "duplicate_task_id": "an earlier record has this id",
+}

@@ -1,0 +1,134 @@
+import asyncio
+import gzip
+from pathlib import Path
+
+import pytest
+
+from evalwright.clients.replay import Replay, connect
+from evalwright.errors import Unreadable, UsageError
+from evalwright.types import Completion, Message, Request, Sample, TaskSpec, Usage
+
+ANSWERS = """\
+{"id": "a", "output": "first"}
+{"id": "b", "output": "b", "logprobs": [-0.5, -1]}
+
+{"id": "a", "output": "second"}
+"""
+
+
+def ask(model: Replay, sample_id: str, trial: int = 0) -> Completion:
+    task = TaskSpec(
+        task_id=sample_id,
+        category="arithmetic",
+        prompt="go",
+        targets=("4",),
+        metric_name="exact_match",
+        post_process="none",
+    )
+    sample = Sample(sample_id, task)
+    request = Request(messages=(Message("user", "go"),), sample=sample, trial=trial)
+    return asyncio.run(model.complete(request))
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    path = tmp_path / "outputs.jsonl"
+    path.write_text(ANSWERS)
+    return path
+
+
+def test_an_answer_is_found_by_its_id(answers: Path) -> None:
+    assert ask(connect(str(answers)), "b").text == "b"
+
+
+def test_lines_with_one_id_are_its_trials_in_order(answers: Path) -> None:
+    model = connect(str(answers))
+
+    assert [ask(model, "a", trial).text for trial in (0, 1)] == ["first", "second"]
+    assert ask(model, "a", 0).text == "first"
+
+
+def test_log_probabilities_are_replayed_too(answers: Path) -> None:
+    model = connect(str(answers))
+
+    assert ask(model, "b").logprobs == (-0.5, -1.0)
+    assert ask(model, "b").usage == Usage(requests=0, completion_tokens=2)
+    assert ask(model, "a").logprobs is None
+
+
+@pytest.mark.parametrize(
+    ("sample_id", "trial", "which"),
+    [
+        pytest.param("c", 0, "'c', trial 1", id="an id that is not there"),
+        pytest.param("a", 2, "'a', trial 3", id="more trials than answers"),
+    ],
+)
+def test_a_missing_answer_is_a_failure_and_no_wrong_answer(
+    answers: Path, sample_id: str, trial: int, which: str
+) -> None:
+    with pytest.raises(LookupError, match=f"no output is recorded for {which}"):
+        ask(connect(str(answers)), sample_id, trial)
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        pytest.param("{", "Input data was truncated", id="no JSON"),
+        pytest.param("[]", "Expected `object`, got `array`", id="no object"),
+        pytest.param('{"id": "x"}', "missing required field `output`", id="no output"),
+        pytest.param('{"id": 7, "output": ""}', "Expected `str`, got `int` - at `$.id`", id="type"),
+        pytest.param('{"id": "x", "output": "", "model": ""}', "unknown field `model`", id="more"),
+        pytest.param(
+            '{"id": "x", "output": "", "logprobs": [0.5]}',
+            "Expected `float` <= 0.0 - at `$.logprobs[0]`",
+            id="a probability above 1",
+        ),
+    ],
+)
+def test_a_bad_line_is_one_error_with_its_place_before_anything_runs(
+    tmp_path: Path, line: str, what: str
+) -> None:
+    path = tmp_path / "outputs.jsonl"
+    path.write_text(f'{{"id": "a", "output": "b"}}\n\n{line}\n{{\n')
+
+    with pytest.raises(UsageError) as refused:
+        connect(str(path))
+
+    assert str(refused.value).startswith(f"{path}:3: ")
+    assert what in str(refused.value)
+    assert refused.value.hint == 'a line is {"id": "…", "output": "…"}'
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        pytest.param(bytes(range(256)) * 20, "1: binary", id="a binary file"),
+        pytest.param('{"id": "a"}'.encode("utf-16"), "1: utf-16", id="UTF-16"),
+        pytest.param(b'\n"' + b"x" * (17 << 20), "2: too long", id="a line beyond any reason"),
+    ],
+)
+def test_what_is_not_a_line_is_not_passed_over(tmp_path: Path, content: bytes, why: str) -> None:
+    path = tmp_path / "outputs.jsonl"
+    path.write_bytes(content)
+
+    with pytest.raises(UsageError) as refused:
+        connect(str(path))
+
+    assert str(refused.value) == f"{path}:{why}, not a line of JSON"
+
+
+def test_a_compressed_file_is_read_like_a_plain_one(tmp_path: Path) -> None:
+    path = tmp_path / "outputs.jsonl.gz"
+    path.write_bytes(gzip.compress(ANSWERS.encode()))
+
+    assert ask(connect(str(path)), "a", 1).text == "second"
+
+
+def test_a_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="no such file"):
+        connect(str(tmp_path / "nope.jsonl"))
+
+
+def test_a_file_must_be_named() -> None:
+    with pytest.raises(UsageError, match="needs a file"):
+        connect("")

@@ -1,0 +1,194 @@
+import pytest
+
+from evalwright.report.leaderboard import Completed, leaderboard, pairwise
+from evalwright.report.report import LeaderboardRow
+
+GROUPS = {"a": "arithmetic", "b": "arithmetic", "c": "mcq", "d": "mcq"}
+
+
+def scored(**scores: float) -> Completed:
+    """Scores by sample id, of one task."""
+    return {("tasks", name): (GROUPS[name], score) for name, score in scores.items()}
+
+
+def row_of(board: list[LeaderboardRow], model: str) -> LeaderboardRow:
+    return next(row for row in board if row.model == model)
+
+
+def test_models_are_ranked_on_the_tasks_that_all_of_them_completed() -> None:
+    # `fails` skipped the hard task: on its own tasks it looks better, on the shared ones it loses.
+    scores = {"steady": scored(a=1.0, b=1.0, c=0.0), "fails": scored(a=1.0, b=0.5)}
+
+    board = leaderboard(scores, total=3)
+
+    assert [row.model for row in board] == ["steady", "fails"]
+    assert [row.mean for row in board] == [1.0, 0.75]
+    assert [row.n for row in board] == [2, 2]
+    assert [row.own_mean for row in board] == [2 / 3, 0.75]
+
+
+def test_a_failure_is_in_no_mean() -> None:
+    board = leaderboard({"model": scored(a=1.0, b=1.0)}, total=4)
+
+    assert board[0].mean == board[0].own_mean == 1.0
+    assert (board[0].completed, board[0].total) == (2, 4)
+
+
+def test_the_bounds_count_every_failure_as_0_or_as_1() -> None:
+    board = leaderboard({"model": scored(a=1.0, b=0.5)}, total=4)
+
+    assert board[0].own_low == (1.0 + 0.5 + 0 + 0) / 4
+    assert board[0].own_high == (1.0 + 0.5 + 1 + 1) / 4
+
+
+def test_without_failures_the_bounds_are_the_own_mean() -> None:
+    row = leaderboard({"model": scored(a=1.0, b=0.5)}, total=2)[0]
+
+    assert row.own_low == row.own_mean == row.own_high == 0.75
+
+
+def test_equal_means_share_a_rank_and_the_next_one_is_left_out() -> None:
+    scores = {
+        "z": scored(a=1.0, b=0.0),
+        "y": scored(a=0.0, b=1.0),
+        "x": scored(a=0.0, b=0.0),
+        "best": scored(a=1.0, b=1.0),
+    }
+
+    board = leaderboard(scores, total=2)
+
+    assert [(row.rank, row.model) for row in board] == [(1, "best"), (2, "y"), (2, "z"), (4, "x")]
+
+
+def test_of_equals_the_one_that_completed_more_comes_first() -> None:
+    board = leaderboard({"a": scored(a=1.0), "z": scored(a=1.0, b=1.0)}, total=2)
+
+    assert [(row.rank, row.model) for row in board] == [(1, "z"), (1, "a")]
+
+
+def test_ties_split_the_win() -> None:
+    scores = {
+        "one": scored(a=1.0, b=1.0, c=0.0, d=0.2),
+        "two": scored(a=1.0, b=0.0, c=0.0, d=0.1),
+        "three": scored(a=1.0, b=0.0, c=0.0, d=0.1),
+    }
+
+    board = leaderboard(scores, total=4)
+
+    wins = {row.model: row.win_rate for row in board}
+    assert wins["one"] == pytest.approx((1 / 3 + 1 + 1 / 3 + 1) / 4)
+    assert wins["two"] == wins["three"] == pytest.approx((1 / 3 + 0 + 1 / 3 + 0) / 4)
+    assert sum(rate for rate in wins.values() if rate is not None) == pytest.approx(1)
+
+
+def test_categories_are_means_over_the_shared_tasks() -> None:
+    scores = {
+        "one": scored(a=1.0, b=0.0, c=1.0, d=1.0),
+        "two": scored(a=0.5, b=0.5, c=0.25),
+    }
+
+    board = leaderboard(scores, total=4)
+
+    assert row_of(board, "one").categories == {"arithmetic": 0.5, "mcq": 1.0}
+    assert row_of(board, "two").categories == {"arithmetic": 0.5, "mcq": 0.25}
+
+
+def test_a_category_that_no_task_is_shared_in_is_null() -> None:
+    scores = {"one": scored(a=1.0, c=1.0), "two": scored(a=1.0)}
+
+    board = leaderboard(scores, total=2)
+
+    assert row_of(board, "one").categories == {"arithmetic": 1.0, "mcq": None}
+
+
+def test_a_model_that_completed_nothing_leaves_nobody_ranked() -> None:
+    board = leaderboard({"good": scored(a=1.0, b=1.0), "broken": {}}, total=2)
+
+    assert [row.rank for row in board] == [None, None]
+    assert [(row.mean, row.ci_low, row.ci_high, row.win_rate) for row in board] == [(None,) * 4] * 2
+    assert row_of(board, "good").own_mean == 1.0
+    assert row_of(board, "broken").own_mean is None
+    assert (row_of(board, "broken").own_low, row_of(board, "broken").own_high) == (0.0, 1.0)
+
+
+def test_nothing_at_all_is_null_everywhere() -> None:
+    row = leaderboard({"model": {}}, total=0)[0]
+
+    assert (row.rank, row.mean, row.own_mean, row.own_low, row.own_high) == (None,) * 5
+    assert row.categories == {}
+
+
+@pytest.mark.parametrize(
+    ("scores", "method"),
+    [
+        pytest.param(scored(a=1.0, b=0.0), "wilson", id="right or wrong: Wilson"),
+        pytest.param(scored(a=1.0), "wilson", id="one right answer has a wide interval"),
+        pytest.param(scored(a=0.5, b=0.7, c=1.0), "bootstrap-t", id="graded: bootstrap"),
+        pytest.param(scored(a=0.5, b=0.5), "bound", id="equal graded scores: a bound"),
+    ],
+)
+def test_every_mean_has_an_interval_of_some_width(scores: Completed, method: str) -> None:
+    row = leaderboard({"model": scores}, total=len(scores))[0]
+
+    assert row.interval == method
+    assert row.mean is not None
+    assert row.ci_low is not None
+    assert row.ci_high is not None
+    assert 0 <= row.ci_low <= row.mean <= row.ci_high <= 1
+    assert row.ci_high - row.ci_low > 0.1
+
+
+@pytest.mark.parametrize("score", [-0.1, 1.1, float("nan")])
+def test_a_score_outside_0_to_1_is_refused(score: float) -> None:
+    with pytest.raises(ValueError, match=r"a number in \[0, 1\]|NaN"):
+        leaderboard({"model": scored(a=score)}, total=1)
+
+
+def test_the_same_seed_gives_the_same_board() -> None:
+    scores = {"one": scored(a=0.5, b=0.7, c=1.0), "two": scored(a=0.1, b=0.9, c=0.3)}
+
+    assert leaderboard(scores, total=3, seed=7) == leaderboard(scores, total=3, seed=7)
+    assert pairwise(scores, ["one", "two"], seed=7) == pairwise(scores, ["one", "two"], seed=7)
+
+
+def test_pairs_are_compared_task_by_task_on_what_all_completed() -> None:
+    scores = {"one": scored(a=1.0, b=1.0, c=0.0), "two": scored(a=0.5, b=1.0)}
+
+    rows = pairwise(scores, ["one", "two"])
+
+    assert [(row.a, row.b, row.difference, row.n) for row in rows] == [("one", "two", 0.25, 2)]
+
+
+def test_every_pair_is_there_once_in_the_order_of_the_board() -> None:
+    scores = {name: scored(a=1.0) for name in ("x", "y", "z")}
+
+    rows = pairwise(scores, ["z", "x", "y"])
+
+    assert [(row.a, row.b) for row in rows] == [("z", "x"), ("z", "y"), ("x", "y")]
+
+
+def test_one_model_has_nobody_to_be_compared_with() -> None:
+    assert pairwise({"model": scored(a=1.0)}, ["model"]) == []
+
+
+def test_a_pair_that_shares_no_task_has_a_null_difference_and_is_not_significant() -> None:
+    row = pairwise({"one": scored(a=1.0), "two": {}}, ["one", "two"])[0]
+
+    assert (row.difference, row.ci_low, row.ci_high) == (None, None, None)
+    assert (row.significant, row.n) == (False, 0)
+
+
+def test_a_difference_is_significant_when_its_interval_excludes_zero() -> None:
+    always = {("tasks", str(n)): ("mcq", 1.0) for n in range(30)}
+    seldom = {("tasks", str(n)): ("mcq", float(n % 3 == 0)) for n in range(30)}
+    nearly = {("tasks", str(n)): ("mcq", float(n > 0)) for n in range(30)}
+
+    rows = pairwise({"always": always, "seldom": seldom, "nearly": nearly}, ["always", "seldom"])
+    tied = pairwise({"always": always, "seldom": seldom, "nearly": nearly}, ["always", "nearly"])
+
+    assert rows[0].significant
+    assert rows[0].ci_low is not None
+    assert rows[0].ci_low > 0
+    assert not tied[0].significant
+    assert tied[0].ci_low is not None
+    assert tied[0].ci_low <= 0

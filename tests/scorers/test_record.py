@@ -1,0 +1,156 @@
+import asyncio
+from typing import Any
+
+import pytest
+
+from evalwright.clients.scripted import SCRIPTS, Scripted
+from evalwright.ports import Case, Sandbox
+from evalwright.sandbox.unsafe import Unsafe
+from evalwright.scorers.record import TEXT_METRICS, RecordScorer, is_correct
+from evalwright.types import Sample, Score, TaskSpec, Trace
+from evalwright.vocabulary import EXACT_METRICS, METRIC_NAMES, MetricName
+
+ADD = "def add(a, b):\n    return a + b\n"
+
+
+def task(metric: MetricName, *targets: str, **metadata: Any) -> TaskSpec:
+    return TaskSpec(
+        task_id="a",
+        category="code_exec" if metric == "code_exec" else "summary",
+        prompt="go",
+        targets=targets,
+        metric_name=metric,
+        post_process="none",
+        metadata=metadata,
+    )
+
+
+def score(what: TaskSpec, answer: str, *, sandbox: Sandbox | None = None) -> Score:
+    case = Case(
+        sample=Sample("a", what),
+        model=Scripted("echo", SCRIPTS["echo"]),
+        sandbox=sandbox,
+        # What came is not what is scored: only what post-processing made of it is.
+        answer=Trace(input="go", output="raw", post_processed=answer),
+    )
+    return asyncio.run(RecordScorer().score(case))
+
+
+def test_there_is_a_metric_for_every_name_and_a_name_for_every_metric() -> None:
+    assert {*TEXT_METRICS, "code_exec"} == set(METRIC_NAMES)
+    assert set(METRIC_NAMES) > EXACT_METRICS
+
+
+@pytest.mark.parametrize(
+    ("metric", "answer", "targets", "value"),
+    [
+        pytest.param("exact_match", " Paris ", ("paris", "Paris"), 1.0, id="exact, any target"),
+        pytest.param("exact_match", "paris", ("Paris",), 0.0, id="exact minds case"),
+        pytest.param("accuracy", "yes", ("yes",), 1.0, id="accuracy is the same comparison"),
+        pytest.param("f1", "a b", ("b c",), 0.5, id="f1: one of two tokens each way"),
+        pytest.param("rouge_l", "a b c d", ("a c",), 2 / 3, id="rouge_l: P 2/4, R 2/2"),
+        pytest.param("bleu_4", "a b c d e", ("a b c d e",), 1.0, id="bleu_4: the same text"),
+        pytest.param("bleu_4", "", ("a",), 0.0, id="bleu_4: nothing"),
+    ],
+)
+def test_a_record_is_scored_by_its_metric(
+    metric: MetricName, answer: str, targets: tuple[str, ...], value: float
+) -> None:
+    found = score(task(metric, *targets), answer)
+
+    assert found.values == {"score": pytest.approx(value)}
+    assert found.metadata == {}
+
+
+@pytest.mark.parametrize("metric", METRIC_NAMES)
+@pytest.mark.parametrize("value", [0.0, 0.49, 0.5, 0.99, 1.0])
+def test_exact_metrics_need_full_marks_and_graded_ones_a_half(
+    metric: MetricName, value: float
+) -> None:
+    needed = 1 if metric in {"exact_match", "accuracy", "code_exec"} else 0.5
+
+    assert is_correct(task(metric, "x"), value) is (value >= needed)
+
+
+@pytest.mark.parametrize(
+    ("metric", "answer", "correct"),
+    [
+        pytest.param("exact_match", "a b", True, id="exact"),
+        pytest.param("exact_match", "a", False, id="nearly exact is wrong"),
+        pytest.param("f1", "a c", True, id="f1 of a half is right"),
+        pytest.param("f1", "a c d", False, id="f1 below a half is wrong"),
+    ],
+)
+def test_a_score_says_whether_it_counts_as_right(
+    metric: MetricName, answer: str, *, correct: bool
+) -> None:
+    assert score(task(metric, "a b"), answer).correct is correct
+
+
+def test_less_than_full_marks_gives_its_reason() -> None:
+    assert score(task("exact_match", "4"), "5").reason == "'5' against '4'"
+    assert score(task("exact_match", "4"), "4").reason == ""
+
+
+def test_a_reason_is_short_however_long_the_answer() -> None:
+    assert len(score(task("exact_match", "4" * 999), "5" * 999).reason) < 200
+
+
+@pytest.mark.parametrize(
+    ("source", "targets", "outcome", "value", "verdicts"),
+    [
+        pytest.param(ADD, ["add(1, 2) == 3"], "pass", 1.0, [True], id="all targets pass"),
+        pytest.param(
+            ADD,
+            ["add(1, 2) == 3", "add(1, 2) == 4", "assert add(0, 0) == 0"],
+            "assertion_fail",
+            2 / 3,
+            [True, False, True],
+            id="passed of all",
+        ),
+        pytest.param("def add(", ["1", "1"], "syntax_error", 0.0, [False] * 2, id="no Python"),
+        pytest.param("1 / 0", ["True"], "error", 0.0, [False], id="the top level raises"),
+    ],
+)
+def test_code_is_scored_by_its_targets(
+    source: str, targets: list[str], outcome: str, value: float, verdicts: list[bool]
+) -> None:
+    found = score(task("code_exec", *targets, timeout_s=20), source, sandbox=Unsafe())
+
+    detail = found.metadata.pop("detail")
+    assert found.values == {"score": pytest.approx(value)}
+    assert found.correct is (outcome == "pass")
+    assert found.metadata == {
+        "outcome": outcome,
+        "passed": sum(verdicts),
+        "total": len(verdicts),
+        "targets": verdicts,
+        "tier": "rlimits",
+        "verified": False,
+    }
+    assert bool(detail) is (outcome != "pass")
+    assert found.reason == detail
+
+
+def test_the_time_of_the_record_is_the_time_of_the_candidate() -> None:
+    found = score(task("code_exec", "1", timeout_s=0.2), "while True: pass", sandbox=Unsafe())
+
+    assert (found.metadata["outcome"], found.values) == ("timeout", {"score": 0.0})
+    assert found.reason == "ran longer than 0.2 s"
+
+
+def test_a_target_that_does_not_compile_is_the_tasks_fault_and_no_score() -> None:
+    with pytest.raises(ValueError, match="target 2 of 2 does not compile"):
+        score(task("code_exec", "True", "1 +"), ADD, sandbox=Unsafe())
+
+
+def test_code_without_a_sandbox_is_never_run() -> None:
+    with pytest.raises(ValueError, match="needs a sandbox"):
+        score(task("code_exec", "True"), ADD)
+
+
+def test_a_case_that_was_not_solved_cannot_be_scored() -> None:
+    case = Case(sample=Sample("a", task("f1", "x")), model=Scripted("echo", SCRIPTS["echo"]))
+
+    with pytest.raises(ValueError, match="not been solved"):
+        asyncio.run(RecordScorer().score(case))

@@ -1,0 +1,152 @@
+import asyncio
+import math
+from random import Random
+
+import pytest
+
+from evalwright.clients.scripted import Answer, Scripted
+from evalwright.ports import Case, Model
+from evalwright.solvers.record import RecordSolver
+from evalwright.types import (
+    Completion,
+    Example,
+    Message,
+    Request,
+    Sample,
+    TaskSpec,
+    Trace,
+    Usage,
+)
+from evalwright.vocabulary import PostProcess
+
+
+class Sure:
+    """A model that says `4`, with the log-probabilities it was made with."""
+
+    caveat = fingerprint = ""
+
+    def __init__(self, logprobs: tuple[float, ...] | None) -> None:
+        self._logprobs = logprobs
+
+    async def close(self) -> None:
+        pass
+
+    async def complete(self, request: Request) -> Completion:
+        del request
+        return Completion(text="4", logprobs=self._logprobs)
+
+
+def task(post_process: PostProcess = "none", examples: tuple[Example, ...] = ()) -> TaskSpec:
+    return TaskSpec(
+        task_id="a",
+        category="arithmetic",
+        prompt="2 + 2",
+        targets=("4",),
+        metric_name="exact_match",
+        post_process=post_process,
+        few_shot_examples=examples,
+    )
+
+
+def solve(what: TaskSpec, model: Model, *, trial: int = 0) -> Trace:
+    case = Case(sample=Sample(what.task_id, what), model=model, trial=trial)
+    return asyncio.run(RecordSolver().solve(case))
+
+
+def saying(text: str, confidence: float = 0.5) -> Scripted:
+    def script(request: Request, randomness: Random) -> Answer:
+        del request, randomness
+        return Answer(text, confidence)
+
+    return Scripted("test", script, remember=True)
+
+
+def test_examples_come_first_and_the_whole_is_one_user_message() -> None:
+    model = saying("4")
+
+    trace = solve(task(examples=(Example("1 + 1", "2"), Example("1 + 2", "3"))), model)
+
+    assert trace.input == "1 + 1 2\n\n1 + 2 3\n\n2 + 2"
+    assert [call.messages for call in model.calls] == [(Message("user", trace.input),)]
+
+
+def test_the_model_is_asked_once_for_each_trial() -> None:
+    model = saying("4")
+
+    solve(task(), model, trial=7)
+
+    assert [(call.sample.id, call.trial) for call in model.calls] == [("a", 7)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "post_processed"),
+    [
+        pytest.param("none", " The\nANSWER ", id="none"),
+        pytest.param("strip_whitespace", "The\nANSWER", id="strip_whitespace"),
+        pytest.param("lower", " the\nanswer ", id="lower"),
+        pytest.param("extract_first_line", "The", id="extract_first_line"),
+    ],
+)
+def test_the_output_is_kept_as_it_came_beside_what_became_of_it(
+    rule: PostProcess, post_processed: str
+) -> None:
+    trace = solve(task(rule), saying(" The\nANSWER "))
+
+    assert trace.output == " The\nANSWER "
+    assert trace.post_processed == post_processed
+
+
+def test_usage_and_time_are_written_down() -> None:
+    trace = solve(task(), saying("four words for you"))
+
+    assert trace.usage == Usage(requests=1, prompt_tokens=3, completion_tokens=4, cost=0.0)
+    assert 0 <= trace.latency_s < 5
+
+
+def test_confidence_is_exp_of_the_mean_log_probability() -> None:
+    trace = solve(task(), Sure((math.log(0.5), math.log(0.125))))
+
+    assert trace.confidence == pytest.approx(0.25)
+    assert trace.nll == pytest.approx(math.log(16))
+    assert trace.nll_tokens == 2
+
+
+@pytest.mark.parametrize(
+    "logprobs", [pytest.param(None, id="not given"), pytest.param((), id="of no token")]
+)
+def test_without_log_probabilities_there_is_no_confidence(
+    logprobs: tuple[float, ...] | None,
+) -> None:
+    trace = solve(task(), Sure(logprobs))
+
+    assert (trace.confidence, trace.nll, trace.nll_tokens) == (None, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "confidence"),
+    [
+        pytest.param((0.0, 0.0), 1.0, id="certain"),
+        pytest.param((1e-9,), 1.0, id="certain, but for rounding"),
+        pytest.param((-9999.0,), 0.0, id="as good as impossible"),
+        pytest.param((-math.inf,), 0.0, id="impossible"),
+    ],
+)
+def test_confidence_stays_within_0_and_1(logprobs: tuple[float, ...], confidence: float) -> None:
+    trace = solve(task(), Sure(logprobs))
+
+    assert trace.confidence == confidence
+    assert trace.nll is not None
+    assert trace.nll >= 0
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        pytest.param((0.5,), id="a probability above 1"),
+        pytest.param((-3.0, 0.5), id="even when others make up for it"),
+        pytest.param((math.nan,), id="no number"),
+    ],
+)
+def test_an_impossible_log_probability_breaks_the_contract(logprobs: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="log-probabilities of 0 or less"):
+        solve(task(), Sure(logprobs))

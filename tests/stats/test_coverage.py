@@ -1,0 +1,88 @@
+"""The promise: 95 % intervals hold the truth in 93 to 97 of 100 cases, from 20 scores on."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bench.coverage import (
+    GRADED,
+    HARD,
+    HARD_NULLS,
+    NULLS,
+    PRIORS,
+    Null,
+    Shape,
+    averaged_binary_coverage,
+    binary_coverage,
+    binary_tables,
+    coverage,
+    false_alarms,
+)
+
+PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "uncertainty.md"
+REPEATS = 4000
+RESAMPLES = 1000
+
+
+@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("prior", PRIORS, ids=str)
+def test_binary_intervals_cover(prior: tuple[float, float], n: int) -> None:
+    assert 0.93 <= averaged_binary_coverage(n, *prior) <= 0.97
+
+
+def test_a_single_true_rate_covers_in_steps() -> None:
+    """By hand: at n = 20, 0 to 2 right answers have an interval that holds a rate of 0.05.
+
+    0.95^20 + 20 · 0.05 · 0.95^19 + 190 · 0.05² · 0.95^18 = 0.9245
+    """
+    assert binary_coverage(20, np.array([0.05])) == pytest.approx(0.9245, abs=5e-5)
+
+
+def test_the_exact_tables_are_the_published_ones() -> None:
+    page = PAGE.read_text(encoding="utf-8").splitlines()
+
+    assert [line for line in binary_tables() if line not in page] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("shape", GRADED, ids=lambda shape: shape.name)
+def test_graded_intervals_cover(shape: Shape, n: int) -> None:
+    found = coverage(shape, n, repeats=REPEATS, resamples=RESAMPLES)
+
+    assert 0.93 <= found.held <= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [5, 10])
+@pytest.mark.parametrize("shape", GRADED, ids=lambda shape: shape.name)
+def test_few_graded_scores_err_on_the_wide_side(shape: Shape, n: int) -> None:
+    found = coverage(shape, n, repeats=REPEATS // 2, resamples=RESAMPLES)
+
+    assert found.held >= 0.92
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", HARD[:-1], ids=lambda shape: shape.name)
+def test_ceilings_are_covered(shape: Shape) -> None:
+    found = coverage(shape, 50, repeats=REPEATS // 2, resamples=RESAMPLES)
+
+    assert found.held >= 0.925
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [10, 20, 50])
+@pytest.mark.parametrize("null", NULLS, ids=lambda null: null.name)
+def test_equal_models_are_seldom_called_different(null: Null, n: int) -> None:
+    assert false_alarms(null, n, repeats=REPEATS // 2, resamples=RESAMPLES) <= 0.06
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("null", HARD_NULLS, ids=lambda null: null.name)
+def test_skewed_differences_are_right_only_in_the_long_run(null: Null) -> None:
+    few, many = (
+        false_alarms(null, n, repeats=REPEATS // 2, resamples=RESAMPLES) for n in (10, 200)
+    )
+
+    assert few < 0.1
+    assert many < 0.065

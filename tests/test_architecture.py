@@ -1,0 +1,133 @@
+"""The habits of the house, checked: sizes, docstrings, names in their places, one way of imports.
+
+The import order itself is import-linter's business (`make architecture`).
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from evalwright import cli, vocabulary
+from evalwright.registry import BUILT_IN
+from evalwright.scorers.record import TEXT_METRICS
+from evalwright.text.post_process import RULES
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "evalwright"
+MODULES = sorted(SOURCE.rglob("*.py"))
+TEXTS = sorted(
+    path
+    for pattern in (
+        "*.md",
+        "*.toml",
+        "Makefile",
+        "src/**/*.py",
+        "docs/**/*.md",
+        "tools/*.py",
+        "bench/*.py",
+    )
+    for path in ROOT.glob(pattern)
+)
+MOST_LINES = 400
+# The layout of DESIGN: the only place that may turn a registry name into an adapter.
+RESOLVES = {"api.py", "registry.py"}
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_a_module_says_what_it_is_and_stays_small(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+
+    assert ast.get_docstring(ast.parse(text)), "every module opens with a docstring"
+    assert text.count("\n") <= MOST_LINES, "can it be two rooms?"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_no_second_codebase_called_utils(path: Path) -> None:
+    assert not re.search(r"utils?|helpers?|common|misc", path.stem)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_everything_is_caught_in_one_place_only(path: Path) -> None:
+    allowed = {"errors.py", "cli/__init__.py", "sandbox/_child.py"}
+    broad = [
+        node
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or ast.unparse(node.type) in {"Exception", "BaseException"})
+    ]
+
+    assert not broad or str(path.relative_to(SOURCE)) in allowed
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_only_api_resolves_names_to_adapters(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+
+    if str(path.relative_to(SOURCE)) not in RESOLVES:
+        assert "evalwright.registry" not in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "target"),
+    [(kind, name, target) for kind, names in BUILT_IN.items() for name, target in names.items()],
+)
+def test_one_name_in_four_places(kind: str, name: str, target: str) -> None:
+    module = target.partition(":")[0].removeprefix("evalwright.").replace(".", "/")
+    room, _, stem = module.rpartition("/")
+    docs = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md"))
+
+    assert stem == name, "the registry line and the module have one name"
+    assert (SOURCE / f"{module}.py").exists()
+    assert (ROOT / "tests" / room / f"test_{stem}.py").exists()
+    assert f"`{name}" in docs or f"{kind}/{name}" in docs or f"`--{name}" in docs
+
+
+def test_every_word_of_the_vocabulary_has_its_code() -> None:
+    assert set(RULES) == set(vocabulary.POST_PROCESSES)
+    assert {*TEXT_METRICS, "code_exec"} == set(vocabulary.METRIC_NAMES)
+    assert set(vocabulary.LEGAL) == set(vocabulary.CATEGORIES)
+    assert set(vocabulary.RULE_MEANINGS) == set(vocabulary.RULES)
+    assert set(vocabulary.FIELD_RULES) == set(vocabulary.FIELDS)
+
+
+@pytest.mark.parametrize("metric", [*vocabulary.METRIC_NAMES])
+def test_a_metric_has_a_module_and_a_test_of_its_name(metric: str) -> None:
+    shared = {"accuracy": "exact_match"}  # the same comparison under another name
+    if metric == "code_exec":
+        assert (SOURCE / "sandbox").is_dir()
+        assert (ROOT / "tests" / "contracts" / "test_sandbox.py").exists()
+    else:
+        stem = shared.get(metric, metric)
+        assert (SOURCE / "text" / f"{stem}.py").exists()
+        assert (ROOT / "tests" / "text" / f"test_{stem}.py").exists()
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_a_command_is_a_file_whose_first_line_is_its_help(name: str) -> None:
+    command = cli.app.get_command(click.Context(cli.app), name)
+
+    assert command is not None
+    assert command.get_short_help_str(limit=100) == cli.COMMANDS[name]
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=named)
+def test_the_project_speaks_of_itself_alone(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+
+    assert not re.search(r"/(?:home|root|work|Users)/\w", text), "a path of some machine"
+    assert not re.search(r"\b(?:TODO|FIXME|XXX)\b", text) or path.name == "test_architecture.py"
+
+
+def test_modules_are_mirrored_by_tests() -> None:
+    """A room has a folder of tests; a ground module has a file of them."""
+    rooms = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    tested = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir()}
+
+    assert rooms - tested - {"cli"} == set(), "the command is tested whole, in tests/e2e"

@@ -1,0 +1,137 @@
+"""Every example in the README and the docs runs.
+
+```console   each `$ ` line is run in a shell of its own folder; the lines below it must appear
+             in the output, in order; `…` stands for anything, `$ … # exit 3` for its exit code
+```python    is executed
+```jsonl     every line is a valid record
+```json      parses
+"""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from evalwright import validate_task
+from evalwright.spec.records.fixtures import TASKS, TASKS_BAD
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+KNOWN = {"console", "python", "jsonl", "json", "text", "yaml", "make"}
+BIN = Path(sys.executable).parent
+OUTPUTS = '{"id": "arith_001", "output": "95"}\n{"id": "arith_002", "output": "84"}\n'
+
+
+class Block(NamedTuple):
+    page: Path
+    line: int
+    language: str
+    text: str
+
+
+def blocks() -> list[Block]:
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in FENCE.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            found.append(Block(page, line, match[1], match[2]))
+    return found
+
+
+def named(block: Block) -> str:
+    return f"{block.page.relative_to(ROOT)}:{block.line}"
+
+
+def of(*languages: str) -> list[Block]:
+    return [block for block in blocks() if block.language in languages]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a reader would be after `evalwright init`, with a broken file and some outputs."""
+    (tmp_path / "tasks.jsonl").write_bytes(TASKS.read_bytes())
+    (tmp_path / "tasks_bad.jsonl").write_bytes(TASKS_BAD.read_bytes())
+    (tmp_path / "outputs.jsonl").write_text(OUTPUTS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("block", of("console"), ids=named)
+def test_a_console_example_does_what_it_shows(block: Block, folder: Path) -> None:
+    for command, shown in steps(block.text):
+        typed, _, exit_code = command.partition("  # exit ")
+        environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "NO_COLOR": "1"}
+        done = subprocess.run(
+            ["bash", "-c", typed],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == int(exit_code or 0), f"{shlex.quote(typed)}: {done.stdout}"
+        appears(shown, done.stdout)
+
+
+def steps(text: str) -> list[tuple[str, list[str]]]:
+    found: list[tuple[str, list[str]]] = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif found:
+            found[-1][1].append(line)
+    assert found, "a console block has at least one `$ ` line"
+    return found
+
+
+def appears(shown: list[str], output: str) -> None:
+    at = 0
+    for line in shown:
+        words = (".*".join(re.escape(part) for part in word.split("…")) for word in line.split())
+        pattern = r"[ ]+".join(words).replace(r"[ ]+.*[ ]+", ".*").removesuffix(r"[ ]+.*") + ".*"
+        match = re.compile(rf"^[ ]*{pattern}$", re.MULTILINE).search(output, at)
+        assert match, f"{line!r} is not in the output, or not in this order:\n{output}"
+        at = match.end()
+
+
+@pytest.mark.parametrize("block", of("python"), ids=named)
+def test_a_python_example_runs(block: Block, folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", block.text],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("block", of("json", "jsonl"), ids=named)
+def test_a_json_example_is_json_and_a_record_is_valid(block: Block) -> None:
+    if block.language == "json":
+        assert json.loads(block.text) is not None
+        return
+    for line in block.text.splitlines():
+        record = json.loads(line)
+        assert "output" in record or validate_task(record).task_id
+
+
+def test_every_block_names_a_language_that_is_checked() -> None:
+    assert {block.language for block in blocks()} <= KNOWN
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_inside_the_docs_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+
+    assert [link for link in links if not (page.parent / link).exists()] == []

@@ -1,0 +1,90 @@
+import re
+import subprocess
+import sys
+
+import pytest
+
+import evalwright as ew
+from evalwright.spec.records.fixtures import TASKS
+
+PUBLIC = [
+    "Completion",
+    "EvalwrightError",
+    "Failure",
+    "InvalidTask",
+    "Issue",
+    "Message",
+    "Model",
+    "Outcome",
+    "Report",
+    "Request",
+    "Score",
+    "TaskSpec",
+    "Usage",
+    "__version__",
+    "bootstrap_mean_ci",
+    "lint",
+    "load_fixtures",
+    "post_process",
+    "render",
+    "run",
+    "schema",
+    "validate",
+    "validate_file",
+    "validate_task",
+]
+HEAVY = ["numpy", "rich", "click", "msgspec", "rapidfuzz", "asyncio"]
+
+
+def imported_by(code: str) -> set[str]:
+    """The modules that a fresh interpreter has after some code."""
+    shown = subprocess.run(
+        [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return set(shown.stdout.split())
+
+
+def test_public_names_are_a_decision() -> None:
+    assert ew.__all__ == PUBLIC
+    assert dir(ew) == sorted(PUBLIC)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_can_be_imported(name: str) -> None:
+    assert getattr(ew, name) is not None
+
+
+def test_any_other_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'evalwright' has no attribute 'nope'"):
+        _ = ew.nope
+
+
+def test_the_version_is_one() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+\S*", ew.__version__)
+
+
+@pytest.mark.parametrize("module", HEAVY)
+def test_the_import_is_light(module: str) -> None:
+    assert module not in imported_by("import evalwright")
+
+
+@pytest.mark.parametrize("module", ["numpy", "rich", "asyncio"])
+def test_validating_needs_no_statistics_and_no_tables(module: str) -> None:
+    code = "import evalwright as ew; ew.load_fixtures(); ew.validate_task; ew.schema('records')"
+
+    assert module not in imported_by(code)
+
+
+def test_the_example_of_the_docstring_runs() -> None:
+    code = re.findall(r"^    (.*)$", ew.__doc__ or "", flags=re.MULTILINE)
+
+    assert "import evalwright as ew" in code
+
+    script = "\n".join(code).replace("tasks.jsonl", str(TASKS))
+    shown = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    ).stdout
+    assert shown.startswith("# tasks")
