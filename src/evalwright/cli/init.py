@@ -1,5 +1,7 @@
 """`evalwright init`."""
 
+from shlex import quote
+
 import click
 
 from evalwright import api
@@ -16,8 +18,9 @@ def command(directory: str) -> None:
     written = api.init(directory)
     click.echo(f"wrote {written}", err=True)
     click.echo("next:", err=True)
-    click.echo(f"  evalwright validate {written}", err=True)
+    path = quote(str(written))
+    click.echo(f"  evalwright validate {path}", err=True)
     click.echo(
-        f"  evalwright run {written} -m scripted/oracle -m scripted/noisy --unsafe-code-exec",
+        f"  evalwright run {path} -m scripted/oracle -m scripted/noisy --unsafe-code-exec",
         err=True,
     )

@@ -210,6 +210,14 @@ def test_the_depth_of_a_record_is_limited_on_either_path() -> None:
     assert agree([odd]) == [None]
 
 
+def test_where_the_parsers_give_up_nothing_crashes() -> None:
+    for levels in range(880, 1010):
+        for key in ("a", r"\u003a"):
+            line = with_text(f'"metadata": {{"{key}": {"[" * levels + "]" * levels}}}')
+
+            assert [verdict(item) for item in check([line])] == [("bad_json", None)]
+
+
 @pytest.mark.parametrize(
     "line",
     [
