@@ -1,9 +1,22 @@
-"""What every test relies on: no network beyond this machine."""
+"""What every test relies on: no network beyond this machine, and no store but its own."""
 
 import socket
+from itertools import count
 from typing import Any
 
 import pytest
+
+_numbers = count()
+
+
+@pytest.fixture(autouse=True)
+def _own_store(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A run of a test, or of a process that it starts, is never kept in the checkout.
+
+    The folder is made by the store itself: most tests need none.
+    """
+    folder = tmp_path_factory.getbasetemp() / f"store-{next(_numbers)}"
+    monkeypatch.setenv("EVALWRIGHT_STORE", str(folder / "runs.db"))
 
 
 @pytest.fixture(autouse=True)

@@ -6,10 +6,12 @@ import pytest
 from evalwright import errors
 from evalwright.errors import (
     BadTasks,
+    BudgetSpent,
     EvalwrightError,
     InvalidTask,
     ModelError,
     StageError,
+    Stopped,
     UnknownName,
     Unreadable,
     UsageError,
@@ -47,6 +49,8 @@ def crossed(cause: BaseException, stage: Stage = "score") -> StageError:
         pytest.param(InvalidTask, EvalwrightError, 1, id="a record that breaks a rule"),
         pytest.param(BadTasks, EvalwrightError, 1, id="a file that is refused"),
         pytest.param(ModelError, EvalwrightError, 4, id="a call without a usable answer"),
+        pytest.param(Stopped, EvalwrightError, 3, id="ended before its end"),
+        pytest.param(BudgetSpent, Stopped, 3, id="the cap is reached"),
         pytest.param(StageError, EvalwrightError, 4, id="work that broke"),
         pytest.param(EvalwrightError, Exception, 4, id="could not run"),
     ],
@@ -121,7 +125,14 @@ def test_a_model_error_says_its_kind_and_how_often_it_was_tried() -> None:
     assert (error.type, error.attempts, str(error)) == ("rate_limited", 5, "429 from the server")
 
 
-@pytest.mark.parametrize("cause", [KeyboardInterrupt(), SystemExit(1), asyncio.CancelledError()])
+@pytest.mark.parametrize(
+    "cause",
+    [
+        *(KeyboardInterrupt(), SystemExit(1), asyncio.CancelledError()),
+        *(Stopped("enough"), BudgetSpent("the money is gone")),
+    ],
+    ids=repr,
+)
 def test_what_ends_the_run_is_not_held_up(cause: BaseException) -> None:
     with pytest.raises(type(cause)), boundary("solver"):
         raise cause

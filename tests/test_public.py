@@ -24,11 +24,13 @@ PUBLIC = [
     "__version__",
     "bootstrap_mean_ci",
     "lint",
+    "load",
     "load_fixtures",
     "post_process",
     "render",
     "run",
     "schema",
+    "score",
     "validate",
     "validate_file",
     "validate_task",
@@ -69,6 +71,18 @@ def test_the_version_is_one() -> None:
 @pytest.mark.parametrize("module", HEAVY)
 def test_the_import_is_light(module: str) -> None:
     assert module not in imported_by("import evalwright")
+
+
+@pytest.mark.parametrize("module", ["numpy", "rich", "asyncio", "sqlite3", "aiohttp"])
+def test_the_verbs_import_what_they_need_when_they_need_it(module: str) -> None:
+    assert module not in imported_by("from evalwright import api; api.run; api.load; api.score")
+
+
+@pytest.mark.parametrize("module", ["numpy", "rich", "asyncio"])
+def test_looking_at_runs_needs_no_statistics(module: str) -> None:
+    ew.run(TASKS, "scripted/oracle", limit=1)
+
+    assert module not in imported_by("from evalwright import api; assert api.list_runs()")
 
 
 @pytest.mark.parametrize("module", ["numpy", "rich", "asyncio"])

@@ -99,9 +99,12 @@ def records_page() -> str:
 
 def models_page() -> str:
     """A section a provider, from the docstring of its module."""
+    groups: dict[str, list[str]] = {}
+    for name, target in BUILT_IN["models"].items():
+        groups.setdefault(target, []).append(name)
     sections = [
-        f"## `{name}/…`\n\n{module_docstring(target)}\n"
-        for name, target in BUILT_IN["models"].items()
+        f"## {', '.join(f'`{name}/…`' for name in names)}\n\n{module_docstring(target)}\n"
+        for target, names in groups.items()
     ]
     return (
         f"# Models\n\n{GENERATED}"

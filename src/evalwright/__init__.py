@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from evalwright._version import __version__
 
 if TYPE_CHECKING:
-    from evalwright.api import lint, run, schema, validate
+    from evalwright.api import lint, load, run, schema, score, validate
     from evalwright.errors import EvalwrightError, InvalidTask
     from evalwright.ports import Model
     from evalwright.report.report import Report
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "api": ("lint", "run", "schema", "validate"),
+    "api": ("lint", "load", "run", "schema", "score", "validate"),
     "errors": ("EvalwrightError", "InvalidTask"),
     "ports": ("Model",),
     "report.report": ("Report",),
@@ -77,11 +77,13 @@ __all__ = [
     "__version__",
     "bootstrap_mean_ci",
     "lint",
+    "load",
     "load_fixtures",
     "post_process",
     "render",
     "run",
     "schema",
+    "score",
     "validate",
     "validate_file",
     "validate_task",

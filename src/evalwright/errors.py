@@ -7,6 +7,7 @@
     ├── InvalidTask            one record that breaks a rule of contract A: exit 1
     ├── BadTasks               a task file with errors that `run` refuses: exit 1
     ├── ModelError             a call of a model that gave no usable answer; `kind` says why
+    ├── StoreError             a store that cannot be used now: full, locked, damaged, too new
     ├── Stopped                a run that ends before its end, and can be gone on with: exit 3
     │   └── BudgetSpent        the cap on cost or tokens is reached
     └── StageError             work that broke; the engine turns it into a Failure
@@ -78,6 +79,10 @@ class ModelError(EvalwrightError):
         self.retryable = retryable
         self.retry_after_s = retry_after_s
         self.attempts = 1
+
+
+class StoreError(EvalwrightError):
+    """A store that cannot be used now: full, locked, damaged, or of a newer version."""
 
 
 class Stopped(EvalwrightError):

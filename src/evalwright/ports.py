@@ -73,7 +73,17 @@ class Sandbox(Protocol):
 class Solver(Protocol):
     """Sample in, trace out."""
 
+    name: str
     version: int
+    """Grows with every change that could move an answer: it is part of the solve key."""
+
+    def reads(self, sample: Sample) -> str:
+        """All of the sample that the answer depends on."""
+        ...
+
+    def revised(self, sample: Sample, trace: Trace) -> Trace:
+        """A stored trace as this solver would make it now, without asking the model."""
+        ...
 
     async def solve(self, case: Case) -> Trace:
         """Ask the model what this sample asks."""
@@ -83,7 +93,13 @@ class Solver(Protocol):
 class Scorer(Protocol):
     """Trace in, score out."""
 
+    name: str
     version: int
+    """Grows with every change that could move a score: it is part of the score key."""
+
+    def reads(self, sample: Sample) -> str:
+        """All of the sample that the score depends on, beside the trace."""
+        ...
 
     async def score(self, case: Case) -> Score:
         """Judge `case.trace`; raise when no judgement is possible."""
@@ -111,11 +127,24 @@ class Case(Struct, frozen=True, kw_only=True):
         return structs.replace(self, answer=trace)
 
 
-class Store(Protocol):
+class Memory(Protocol):
+    """What the engine may ask of a store before it pays for something again."""
+
+    def trace(self, solve_key: str) -> Trace | None:
+        """The newest trace under a key, of any run; what a solver failed with is none."""
+        ...
+
+    def score(self, score_key: str) -> Score | None:
+        """The newest score under a key, of any run."""
+        ...
+
+
+class Store(Memory, Protocol):
     """Anything that remembers runs and their outcomes.
 
     Its methods may be called from several threads. What `append` has returned from, every reader
-    sees, and no death of the process takes away. A run that is not there is an `UnknownName`.
+    sees, and no death of the process takes away; only by its key, another process may find it
+    later, when it opens the store again. A run that is not there is an `UnknownName`.
     """
 
     def begin(self, run: Run) -> None:
@@ -149,14 +178,6 @@ class Store(Protocol):
 
     def done(self, run_id: str) -> Iterator[tuple[str, str, int, int, bool]]:
         """Task, model, ordinal, trial and whether it failed, for each outcome of a run."""
-        ...
-
-    def trace(self, solve_key: str) -> Trace | None:
-        """The newest trace under a key, of any run; what a solver failed with is none."""
-        ...
-
-    def score(self, score_key: str) -> Score | None:
-        """The newest score under a key, of any run."""
         ...
 
     def rows(self, run_id: str) -> Iterator[Row]:

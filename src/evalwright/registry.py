@@ -12,8 +12,22 @@ from evalwright.nearest import nearest
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "models": {
+        "anthropic": "evalwright.clients.anthropic:connect",
+        "deepseek": "evalwright.clients.openai:connect",
+        "fireworks": "evalwright.clients.openai:connect",
+        "gemini": "evalwright.clients.openai:connect",
+        "groq": "evalwright.clients.openai:connect",
+        "llamacpp": "evalwright.clients.openai:connect",
+        "lmstudio": "evalwright.clients.openai:connect",
+        "mistral": "evalwright.clients.openai:connect",
+        "ollama": "evalwright.clients.openai:connect",
+        "openai": "evalwright.clients.openai:connect",
+        "openai-responses": "evalwright.clients.openai_responses:connect",
+        "openrouter": "evalwright.clients.openai:connect",
         "replay": "evalwright.clients.replay:connect",
         "scripted": "evalwright.clients.scripted:connect",
+        "together": "evalwright.clients.openai:connect",
+        "vllm": "evalwright.clients.openai:connect",
     },
     "sandboxes": {
         "unsafe": "evalwright.sandbox.unsafe:Unsafe",

@@ -124,6 +124,18 @@ def test_a_compressed_file_is_read_like_a_plain_one(tmp_path: Path) -> None:
     assert ask(connect(str(path)), "a", 1).text == "second"
 
 
+def test_the_fingerprint_is_that_of_the_content(tmp_path: Path, answers: Path) -> None:
+    moved, packed, other = (tmp_path / name for name in ("moved.jsonl", "packed.gz", "other.jsonl"))
+    moved.write_text(ANSWERS)
+    packed.write_bytes(gzip.compress(ANSWERS.encode()))
+    other.write_text(ANSWERS.replace("second", "third"))
+
+    same = {connect(str(path)).fingerprint for path in (answers, moved, packed)}
+
+    assert len(same) == 1
+    assert connect(str(other)).fingerprint not in same
+
+
 def test_a_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="no such file"):
         connect(str(tmp_path / "nope.jsonl"))

@@ -17,6 +17,8 @@ import jsonschema
 import pytest
 
 import evalwright as ew
+from evalwright import api
+from evalwright.api.options import Unwatched
 from evalwright.errors import UsageError
 from evalwright.spec.records.fixtures import TASKS, TASKS_BAD
 
@@ -71,6 +73,12 @@ def answer(sample_id: str, output: str) -> dict[str, Any]:
     return {"id": sample_id, "output": output}
 
 
+def comparable(report: Any) -> Any:
+    """A report without what no two invocations share."""
+    summary = {**report["summary"], "wall_seconds": 0, "reused": 0}
+    return {**report, "run_id": "", "summary": summary}
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
     """Write records, or lines, to a file of the working directory; its name."""
@@ -116,11 +124,85 @@ def test_the_same_run_gives_the_same_numbers(tmp_path: Path) -> None:
     arguments = (str(TASKS), *models, "--unsafe-code-exec", "--seed", "3")
 
     one = run_json(*arguments, "--concurrency", "1", cwd=tmp_path)
-    two = run_json(*arguments, "--concurrency", "7", cwd=tmp_path)
+    two = run_json(*arguments, "--concurrency", "7", "--fresh", cwd=tmp_path)
 
-    for report in (one, two):
-        del report["run_id"], report["summary"]["wall_seconds"]
-    assert one == two
+    assert comparable(one) == comparable(two)
+
+
+def test_the_same_command_again_asks_nothing_and_says_so(tmp_path: Path) -> None:
+    arguments = (str(TASKS), "-m", "scripted/noisy", "--unsafe-code-exec")
+
+    first = run(*arguments, "--json", cwd=tmp_path)
+    again = run(*arguments, "--json", cwd=tmp_path)
+
+    one, two = json.loads(first.stdout), json.loads(again.stdout)
+    assert comparable(one) == comparable(two)
+    assert (one["summary"]["reused"], two["summary"]["reused"]) == (0, 10)
+    assert (first.stderr, again.stderr) == ("", "resuming: 10 of 10 samples are done\n")
+
+
+def test_a_changed_plan_says_what_has_changed(tmp_path: Path, write: Write) -> None:
+    tasks = write("tasks.jsonl", record("a"), record("b"))
+    first = run_json(tasks, *ORACLE, cwd=tmp_path)
+    write("tasks.jsonl", record("a"), record("b", targets=["4", "four"]))
+
+    done = run(tasks, *ORACLE, "--json", cwd=tmp_path)
+
+    assert json.loads(done.stdout)["summary"]["reused"] == 2
+    assert done.stderr == (
+        f"not the plan of {first['run_id']}: tasks.jsonl has changed; what is the same is reused\n"
+    )
+
+
+def test_runs_are_kept_in_the_folder_one_is_in_unless_told_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EVALWRIGHT_STORE")
+
+    run_json(str(TASKS), *ORACLE, "--limit", "1", cwd=tmp_path)
+    run_json(str(TASKS), *ORACLE, "--limit", "1", "--store", "x/my.db", cwd=tmp_path)
+
+    assert (tmp_path / ".evalwright" / "runs.db").exists()
+    assert (tmp_path / "x" / "my.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "stopped"),
+    [
+        pytest.param(["--fail-fast"], True, id="--fail-fast"),
+        pytest.param(["--max-failures", "0"], True, id="none may"),
+        pytest.param(["--max-failures", "1"], False, id="as many as may"),
+        pytest.param(["--max-failures", "10%"], True, id="more than a share"),
+        pytest.param(["--max-failures", "20%"], False, id="just the share"),
+    ],
+)
+def test_failures_may_stop_a_run_with_exit_3(
+    tmp_path: Path, write: Write, option: list[str], *, stopped: bool
+) -> None:
+    tasks = write("tasks.jsonl", *map(record, "abcde"))
+    write("outputs.jsonl", *(answer(name, "4") for name in "acde"))
+    arguments = (tasks, "-m", "replay/outputs.jsonl", "--concurrency", "1", *option)
+
+    found = run_json(*arguments, cwd=tmp_path, exit_code=3)
+
+    assert found["status"] == ("stopped" if stopped else "finished_with_failures")
+    assert found["summary"]["samples"] == (2 if stopped else 5)
+
+
+def test_a_spent_budget_stops_a_run_with_exit_3_and_says_what_to_do(
+    tmp_path: Path, write: Write
+) -> None:
+    tasks = write("tasks.jsonl", *map(record, "abcde"))
+
+    done = run(tasks, *ORACLE, "--max-tokens-total", "8", "--concurrency", "1", cwd=tmp_path)
+    more = run_json(tasks, *ORACLE, "--max-tokens-total", "99", cwd=tmp_path)
+
+    assert done.returncode == 3
+    assert (
+        "note: not finished (the cap is reached: 8 of 8 tokens spent): 2 of 5 samples; "
+        "raise the cap and run again: it goes on where it stopped\n"
+    ) in done.stdout
+    assert (more["status"], more["summary"]["reused"]) == ("finished", 2)
 
 
 def test_bad_records_are_refused_with_exit_1_and_nothing_is_run(
@@ -188,6 +270,24 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
         ),
         pytest.param([str(TASKS), *ORACLE, "--limit", "0"], "--limit", id="nothing to run"),
         pytest.param([str(TASKS), *ORACLE, "--seed", "-1"], "--seed", id="no such seed"),
+        pytest.param([str(TASKS), *ORACLE, "--limit", "9" * 30], "`limit`", id="no such number"),
+        pytest.param([str(TASKS), *ORACLE, "-p", "x"], "NAME=VALUE", id="half a parameter"),
+        pytest.param([str(TASKS), *ORACLE, "-p", "=x"], "NAME=VALUE", id="the other half"),
+        *(
+            pytest.param([str(TASKS), *ORACLE, "--max-failures", text], "max", id=f"{text} of them")
+            for text in ("x", "-1", "100%", "-5%", "nan%", "%", "1.5")
+        ),
+        pytest.param(
+            [str(TASKS), *ORACLE, "--unsafe-code-exec", "--prices", "nope"],
+            "nope: ",
+            id="no prices",
+        ),
+        pytest.param([str(TASKS), *ORACLE, "--store", "x://y"], "only files", id="no such store"),
+        pytest.param(
+            [str(TASKS), *ORACLE, "--unsafe-code-exec", "--store", "empty.jsonl/x"],
+            "empty.jsonl/x: ",
+            id="a store below a file",
+        ),
         pytest.param(["\udcff.jsonl", *ORACLE], "not UTF-8", id="a file that no report can name"),
         pytest.param([str(TASKS), "-m", "replay/\udcff"], "not UTF-8", id="nor such a model"),
         pytest.param([], "missing argument 'PATH...'", id="no path"),
@@ -444,59 +544,196 @@ def test_a_terminal_that_cannot_show_a_sign_still_shows_the_report(tmp_path: Pat
     assert b"2 of 2 samples completed" in done.stdout
 
 
-def slow(write: Write) -> None:
-    names = [f"t{n}" for n in range(20)]
-    write("tasks.jsonl", *(code(name, "True", timeout_s=30) for name in names))
-    write("outputs.jsonl", *(answer(name, "import time; time.sleep(30)") for name in names))
+WAITING = "import os, time\nwhile not os.path.exists({!r}): time.sleep(0.01)"
 
 
-def interrupted(command: list[str], cwd: Path) -> tuple[int, str, float]:
-    """Exit code, stderr, and how long it took from the signal on."""
-    (cwd / "tmp").mkdir()
-    with subprocess.Popen(
-        command,
-        cwd=cwd,
-        env={**os.environ, "TMPDIR": str(cwd / "tmp")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        deadline = time.monotonic() + 30
-        while not any((cwd / "tmp").glob("evalwright-*")) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        time.sleep(0.1)
-        sent = time.monotonic()
+class Slow:
+    """A run of twenty programs that wait until they are let go, two at a time."""
+
+    def __init__(self, folder: Path, write: Write, *, quick: int = 0) -> None:
+        """The first `quick` of them do not wait."""
+        self._folder, self._go = folder, folder / "go"
+        waiting = WAITING.format(str(self._go))
+        names = [f"t{n}" for n in range(20)]
+        write("tasks.jsonl", *(code(name, "True", timeout_s=30) for name in names))
+        outputs = (answer(name, "" if n < quick else waiting) for n, name in enumerate(names))
+        write("outputs.jsonl", *outputs)
+        (folder / "tmp").mkdir()
+
+    def start(self, *command: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            command or [*COMMAND, *self.arguments],
+            cwd=self._folder,
+            env={**os.environ, "TMPDIR": str(self._folder / "tmp")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        model = ("-m", "replay/outputs.jsonl")
+        return ("tasks.jsonl", *model, "--unsafe-code-exec", "--concurrency", "2")
+
+    def let_go(self) -> None:
+        self._go.touch()
+
+    def wait_for_programs(self, count: int = 2) -> None:
+        """Until so many are running."""
+        wait_until(lambda: len(list((self._folder / "tmp").glob("evalwright-*"))) >= count)
+
+    def left_behind(self) -> list[Path]:
+        return list((self._folder / "tmp").iterdir())
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 25
+    while not condition():
+        assert time.monotonic() < deadline, "the programs wait no longer than 30 s"
+        time.sleep(0.02)
+
+
+def stored() -> int:
+    """How many outcomes of its newest run the store has."""
+    runs = api.list_runs()
+    return runs[0].done if runs else 0
+
+
+def interrupted(process: subprocess.Popen[str]) -> str:
+    """Send Ctrl-C; the line that is said."""
+    assert process.stderr is not None
+    process.send_signal(signal.SIGINT)
+    return process.stderr.readline()
+
+
+def test_ctrl_c_once_waits_for_those_in_flight_and_says_how_to_go_on(
+    tmp_path: Path, write: Write
+) -> None:
+    slow = Slow(tmp_path, write)
+
+    with slow.start() as process:
+        slow.wait_for_programs()
+        said = interrupted(process)
+        slow.let_go()
+        out, rest = process.communicate(timeout=50)
+    resumed = run(*slow.arguments, "--json", cwd=tmp_path)
+
+    assert said == "stopping: waiting for 2 samples in flight; Ctrl-C again stops at once\n"
+    assert (process.returncode, rest) == (130, "")
+    assert "note: not finished (interrupted): 2 of 20 samples; the same command goes on\n" in out
+    assert slow.left_behind() == []
+    assert (resumed.returncode, resumed.stderr) == (0, "resuming: 2 of 20 samples are done\n")
+    summary = json.loads(resumed.stdout)["summary"]
+    assert (summary["samples"], summary["completed"], summary["reused"]) == (20, 20, 2)
+
+
+def test_ctrl_c_twice_stops_at_once_and_can_be_gone_on_with(tmp_path: Path, write: Write) -> None:
+    slow = Slow(tmp_path, write)
+
+    with slow.start() as process:
+        slow.wait_for_programs()
+        interrupted(process)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=25)
-    return process.returncode, said, time.monotonic() - sent
+        out, rest = process.communicate(timeout=50)
+    behind = slow.left_behind()
+    slow.let_go()
+    resumed = run_json(*slow.arguments, cwd=tmp_path)
+
+    assert (process.returncode, rest) == (130, "")
+    assert "note: not finished (interrupted): 0 of 20 samples; the same command goes on\n" in out
+    assert behind == [], "no program and no directory is left behind"
+    assert (resumed["status"], resumed["summary"]["reused"]) == ("finished", 0)
 
 
-def test_ctrl_c_ends_a_run_with_one_line_and_exit_130(tmp_path: Path, write: Write) -> None:
-    slow(write)
-    command = [*COMMAND, "tasks.jsonl", "-m", "replay/outputs.jsonl", "--unsafe-code-exec"]
+def test_ctrl_c_at_the_last_sample_is_a_finished_run(tmp_path: Path, write: Write) -> None:
+    slow = Slow(tmp_path, write, quick=18)
 
-    code_, said, took = interrupted(command, tmp_path)
+    with slow.start() as process:
+        wait_until(lambda: stored() == 18)
+        slow.wait_for_programs()
+        interrupted(process)
+        slow.let_go()
+        out, _ = process.communicate(timeout=50)
 
-    assert code_ == 130
-    assert said.split() == ["interrupted"]
-    assert took < 10
-    assert not any((tmp_path / "tmp").iterdir()), "no program and no directory is left behind"
+    assert process.returncode == 0
+    assert "20 of 20 samples completed" in out
 
 
-def test_ctrl_c_ends_a_run_in_a_notebook_too(tmp_path: Path, write: Write) -> None:
-    slow(write)
+def test_killed_at_any_moment_only_what_was_in_flight_is_done_again(
+    tmp_path: Path, write: Write
+) -> None:
+    slow = Slow(tmp_path, write, quick=5)
+
+    with slow.start() as process:
+        wait_until(lambda: stored() == 5)
+        slow.wait_for_programs()
+        process.kill()
+    slow.let_go()
+    resumed = run_json(*slow.arguments, cwd=tmp_path)
+    whole = run_json(*slow.arguments, "--fresh", cwd=tmp_path)
+
+    assert (resumed["summary"]["reused"], resumed["status"]) == (5, "finished")
+    assert comparable(resumed) == comparable(whole)
+
+
+def test_ctrl_c_ends_a_run_in_a_notebook_too_and_keeps_what_was_done(
+    tmp_path: Path, write: Write
+) -> None:
+    slow = Slow(tmp_path, write, quick=3)
     script = (
         "import asyncio, evalwright as ew\n"
         "async def cell():\n"
-        "    ew.run('tasks.jsonl', 'replay/outputs.jsonl', unsafe_code_exec=True)\n"
+        "    ew.run('tasks.jsonl', 'replay/outputs.jsonl', unsafe_code_exec=True, concurrency=2)\n"
         "asyncio.new_event_loop().run_until_complete(cell())\n"
     )
 
-    _, said, took = interrupted([sys.executable, "-W", "ignore", "-c", script], tmp_path)
+    with slow.start(sys.executable, "-W", "ignore", "-c", script) as process:
+        wait_until(lambda: stored() == 3)
+        slow.wait_for_programs()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=50)
+    behind = slow.left_behind()
+    slow.let_go()
+    resumed = run_json(*slow.arguments, cwd=tmp_path)
 
     assert said.rstrip().endswith("KeyboardInterrupt")
-    assert took < 10
-    assert not any((tmp_path / "tmp").iterdir())
+    assert behind == []
+    assert resumed["summary"]["reused"] == 3
+
+
+def test_two_processes_may_run_the_same_plan_in_the_same_store(
+    tmp_path: Path, write: Write
+) -> None:
+    tasks = write("tasks.jsonl", *(record(f"t{n}") for n in range(300)))
+    command = [*COMMAND, tasks, "-m", "scripted/noisy", "--json"]
+
+    both = [
+        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    reports = [json.loads(process.communicate(timeout=50)[0]) for process in both]
+    alone = run_json(tasks, "-m", "scripted/noisy", "--store", "alone.db", cwd=tmp_path)
+
+    assert [process.returncode for process in both] == [0, 0]
+    assert [comparable(report) for report in reports] == [comparable(alone)] * 2
+
+
+def test_two_processes_may_run_different_plans_in_the_same_store(
+    tmp_path: Path, write: Write
+) -> None:
+    tasks = write("tasks.jsonl", *(record(f"t{n}") for n in range(300)))
+    commands = [
+        [*COMMAND, tasks, "-m", model, "--json"] for model in ("scripted/noisy", "scripted/oracle")
+    ]
+
+    both = [
+        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        for command in commands
+    ]
+    reports = [json.loads(process.communicate(timeout=50)[0]) for process in both]
+
+    assert {run.id for run in api.runs()} == {report["run_id"] for report in reports}
+    assert [report["summary"]["completed"] for report in reports] == [300, 300]
+    assert reports[1]["leaderboard"][0]["mean"] == 1.0
 
 
 def test_a_library_run_works_inside_a_running_loop() -> None:
@@ -513,12 +750,15 @@ def test_a_broken_stream_inside_a_running_loop_raises_there_too(
 ) -> None:
     path = tmp_path / write("tasks.jsonl", record("a"))
 
-    def gone(_: object) -> Callable[[ew.Outcome], None]:
-        path.unlink()
-        return lambda _: None
+    class Gone(Unwatched):
+        """Whoever is told that the run begins takes the file away."""
+
+        def begin(self, total: int, done: int, counters: Any) -> None:
+            del total, done, counters
+            path.unlink()
 
     async def notebook() -> None:
-        ew.run(path, "scripted/oracle", progress=gone)
+        ew.run(path, "scripted/oracle", watch=Gone())
 
     with pytest.raises(UsageError, match="no such file"):
         asyncio.run(notebook())
@@ -538,5 +778,5 @@ def test_the_library_gives_every_outcome() -> None:
 
 @pytest.mark.parametrize("name", ["limit", "concurrency", "bins", "seed"])
 def test_the_library_refuses_options_that_cannot_be_before_it_runs(name: str) -> None:
-    with pytest.raises(UsageError, match=f"`{name}` is"):
-        ew.run(TASKS, "scripted/oracle", **{name: -1})  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=f"`{name}`: Expected `int` >= "):
+        ew.run(TASKS, "scripted/oracle", watch=None, **{name: -1})

@@ -1,66 +1,79 @@
 import asyncio
-from collections.abc import Callable, Iterator
-from random import Random
+from collections.abc import Iterator, Sequence
 
 import pytest
+from tests.engine.made import broken, calls, crew, job, right
 
-from evalwright.clients.scripted import Answer, Scripted
+from evalwright.engine.journal import Journal
 from evalwright.engine.run import Crew, attempt, run
+from evalwright.engine.stop import Stop
+from evalwright.errors import Stopped
 from evalwright.plan.plan import Job
 from evalwright.ports import Case, Solver
 from evalwright.scorers.record import RecordScorer
 from evalwright.solvers.record import RecordSolver
-from evalwright.types import Outcome, Request, Sample, Score, TaskSpec, Trace
+from evalwright.store.memory import MemoryStore
+from evalwright.types import Outcome, Request, Run, Sample, Score, Trace
 
 
-def job(name: str, *, model: str = "m", trial: int = 0) -> Job:
-    task = TaskSpec(
-        task_id=name,
-        category="arithmetic",
-        prompt=name,
-        targets=("4",),
-        metric_name="exact_match",
-        post_process="none",
-    )
-    sample = Sample(name, task)
-    return Job(task="tasks", model=model, sample=sample, trial=trial, group="arithmetic")
+class Kept:
+    """Where a journal writes: keeps outcomes, until so many are there; `enough` are waited for."""
+
+    def __init__(self, *, most: int | None = None, enough: int = 0) -> None:
+        self.outcomes: list[Outcome] = []
+        self.are_enough = asyncio.Event()
+        self._most, self._enough = most, enough
+
+    def write(self, outcomes: Sequence[Outcome]) -> None:
+        if self._most is not None and len(self.outcomes) + len(outcomes) > self._most:
+            raise OSError("no space left on device")
+        self.outcomes.extend(outcomes)
+
+    def committed(self, outcomes: Sequence[Outcome]) -> None:
+        del outcomes
+        if len(self.outcomes) >= self._enough:
+            self.are_enough.set()
 
 
-def model(script: Callable[[Request], str]) -> Scripted:
-    def answer(request: Request, randomness: Random) -> Answer:
-        del randomness
-        return Answer(script(request), 0.5)
-
-    return Scripted("test", answer, remember=True)
-
-
-def right(request: Request) -> str:
-    del request
-    return "4"
-
-
-def broken(request: Request) -> str:
-    raise ConnectionError(f"no answer to {request.sample.id}")
+async def carried_out(
+    jobs: Iterator[Job] | list[Job],
+    who: Crew,
+    kept: Kept,
+    *,
+    workers: int = 3,
+    stop: Stop | None = None,
+) -> None:
+    journal = Journal(kept.write, committed=kept.committed)
+    await run(jobs, who, journal, workers=workers, stop=stop)
 
 
-def crew(script: Callable[[Request], str] = right, **changes: object) -> Crew:
-    parts = {"solver": RecordSolver(), "scorers": {"record": RecordScorer()}, **changes}
-    return Crew(models={"m": model(script)}, **parts)  # type: ignore[arg-type]
+def outcomes_of(
+    jobs: list[Job], who: Crew, *, workers: int = 3, stop: Stop | None = None
+) -> list[Outcome]:
+    kept = Kept()
+    asyncio.run(carried_out(jobs, who, kept, workers=workers, stop=stop))
+    return kept.outcomes
 
 
-def outcomes_of(jobs: list[Job], who: Crew, *, workers: int = 3) -> list[Outcome]:
-    journal: list[Outcome] = []
-    asyncio.run(run(jobs, who, journal.append, workers=workers))
-    return journal
+def attempted(what: Job, who: Crew) -> Outcome:
+    return asyncio.run(attempt(what, who))
 
 
 class Waiting:
     """A solver that waits, and knows how many did so at once."""
 
+    name = "waiting"
     version = 1
 
     def __init__(self) -> None:
         self.now = self.most = 0
+
+    def reads(self, sample: Sample) -> str:
+        return sample.id
+
+    def revised(self, sample: Sample, trace: Trace) -> Trace:
+        del sample
+        return trace
 
     async def solve(self, case: Case) -> Trace:
         self.now += 1
@@ -73,10 +86,8 @@ class Waiting:
         return Trace(input="", output="4", post_processed="4")
 
 
-class Broken:
+class Broken(RecordScorer):
     """A scorer that judges nothing."""
-
-    version = 1
 
     async def score(self, case: Case) -> Score:
         raise KeyError(case.sample.id)
@@ -86,6 +97,30 @@ class Mended(ValueError):
     """An exception that knows what to do next."""
 
     hint = "add a target"
+
+
+class Forgetful:
+    """A memory that breaks when it is asked for a trace, or for a score."""
+
+    def __init__(self, *, of: str) -> None:
+        self._of = of
+
+    def trace(self, solve_key: str) -> Trace | None:
+        del solve_key
+        if self._of == "trace":
+            raise OSError("the disk is gone")
+        return None
+
+    def score(self, score_key: str) -> Score | None:
+        del score_key
+        raise OSError("the disk is gone")
+
+
+def remembering(*outcomes: Outcome) -> MemoryStore:
+    store = MemoryStore()
+    store.begin(Run(id="earlier", created="", updated="", status="finished", plan_key=""))
+    store.append("earlier", outcomes)
+    return store
 
 
 @pytest.mark.parametrize("workers", [1, 3, 8])
@@ -103,20 +138,18 @@ def test_more_workers_than_jobs_is_fine() -> None:
     assert outcomes_of([], crew(), workers=50) == []
 
 
-def test_jobs_are_taken_one_at_a_time() -> None:
-    taken: list[int] = []
-    landed: list[Outcome] = []
+def test_jobs_are_taken_one_at_a_time_and_not_before_the_last_was_stored() -> None:
+    kept = Kept()
     ahead: list[int] = []
 
     def jobs() -> Iterator[Job]:
         for n in range(40):
-            taken.append(n)
-            ahead.append(len(taken) - len(landed))
+            ahead.append(n + 1 - len(kept.outcomes))
             yield job(f"t{n}")
 
-    asyncio.run(run(jobs(), crew(solver=Waiting()), landed.append, workers=3))
+    asyncio.run(carried_out(jobs(), crew(solver=Waiting()), kept))
 
-    assert len(landed) == 40
+    assert len(kept.outcomes) == 40
     assert max(ahead) <= 3
 
 
@@ -129,15 +162,18 @@ def test_every_job_is_attempted_once() -> None:
 
 
 def test_an_outcome_says_whose_it_is_and_carries_trace_and_scores() -> None:
-    found = outcomes_of([job("a", trial=2)], crew())[0]
+    found = outcomes_of([job("a", trial=2, ordinal=7)], crew())[0]
 
     assert (found.task, found.model, found.sample_id, found.trial, found.group) == (
         *("tasks", "m", "a", 2, "arithmetic"),
     )
+    assert found.ordinal == 7
     assert found.trace is not None
     assert found.trace.output == "4"
     assert found.scores["record"].values == {"score": 1.0}
     assert found.failure is None
+    assert found.solve_key
+    assert found.score_keys.keys() == {"record"}
 
 
 def test_a_failing_model_is_a_failure_of_the_solver_and_never_a_score() -> None:
@@ -147,7 +183,7 @@ def test_a_failing_model_is_a_failure_of_the_solver_and_never_a_score() -> None:
     assert (found.failure.stage, found.failure.type) == ("solver", "ConnectionError")
     assert found.failure.message == "no answer to a"
     assert found.trace is None
-    assert found.scores == {}
+    assert (found.scores, found.score_keys) == ({}, {})
 
 
 def test_a_failing_scorer_is_a_failure_that_keeps_the_answer() -> None:
@@ -201,36 +237,43 @@ def test_one_failing_sample_does_not_stop_the_others() -> None:
 
 @pytest.mark.parametrize("solver", [RecordSolver(), Waiting()])
 def test_a_journal_that_breaks_stops_the_run_with_its_own_exception(solver: Solver) -> None:
-    kept: list[Outcome] = []
+    kept = Kept(most=4)
+    taken: list[int] = []
 
-    def journal(outcome: Outcome) -> None:
-        if len(kept) == 4:
-            raise OSError("no space left on device")
-        kept.append(outcome)
+    def jobs() -> Iterator[Job]:
+        for n in range(1000):
+            taken.append(n)
+            yield job(f"t{n}")
 
-    jobs = [job(f"t{n}") for n in range(1000)]
     with pytest.raises(OSError, match="no space left"):
-        asyncio.run(run(jobs, crew(solver=solver), journal, workers=3))
+        asyncio.run(carried_out(jobs(), crew(solver=solver), kept))
 
-    assert len(kept) == 4
+    assert len(kept.outcomes) <= 4
+    assert len(taken) <= 4 + 3, "nothing is paid for that cannot be kept"
 
 
-def test_a_stream_of_jobs_that_breaks_stops_the_run_with_its_own_exception() -> None:
-    kept: list[Outcome] = []
+def test_a_stream_of_jobs_that_breaks_stops_the_run_and_keeps_what_has_landed() -> None:
+    kept = Kept()
 
     def jobs() -> Iterator[Job]:
         yield job("a")
         raise OSError("the file was cut short")
 
     with pytest.raises(OSError, match="cut short"):
-        asyncio.run(run(jobs(), crew(), kept.append, workers=3))
+        asyncio.run(carried_out(jobs(), crew(), kept))
 
-    assert len(kept) == 1
+    assert [one.sample_id for one in kept.outcomes] == ["a"]
 
 
 def test_a_job_for_a_model_that_is_not_there_stops_the_run() -> None:
     with pytest.raises(KeyError, match="stranger"):
-        asyncio.run(attempt(job("a", model="stranger"), crew()))
+        attempted(job("a", model="stranger"), crew())
+
+
+@pytest.mark.parametrize("of", ["trace", "score"])
+def test_a_memory_that_breaks_stops_the_run_and_is_no_failure_of_a_sample(of: str) -> None:
+    with pytest.raises(OSError, match="the disk is gone"):
+        outcomes_of([job("a")], crew(memory=Forgetful(of=of)))
 
 
 @pytest.mark.parametrize(
@@ -240,21 +283,22 @@ def test_a_job_for_a_model_that_is_not_there_stops_the_run() -> None:
         pytest.param(RecordSolver(), id="while no model ever waits"),
     ],
 )
-def test_a_run_can_be_cancelled(solver: Solver) -> None:
-    landed: list[Outcome] = []
+def test_a_run_that_is_cancelled_keeps_what_has_landed(solver: Solver) -> None:
+    kept = Kept(enough=20)
+    who = crew(solver=solver)
 
     async def cancelled() -> None:
         jobs = (job(f"t{n}") for n in range(1_000_000))
-        task = asyncio.ensure_future(run(jobs, crew(solver=solver), landed.append, workers=3))
-        await asyncio.sleep(0.02)
+        task = asyncio.ensure_future(carried_out(jobs, who, kept))
+        await kept.are_enough.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(cancelled())
 
-    assert 0 < len(landed) < 100_000
-    assert not any(one.failure for one in landed)
+    assert not any(one.failure for one in kept.outcomes)
+    assert set(calls(who)) <= {one.sample_id for one in kept.outcomes}
 
 
 def test_cancellation_is_no_failure_of_a_sample() -> None:
@@ -266,3 +310,122 @@ def test_cancellation_is_no_failure_of_a_sample() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(cancelled())
+
+
+def test_a_wish_to_stop_ends_the_run_when_those_in_flight_have_landed() -> None:
+    stop = Stop()
+
+    def wish(request: Request) -> str:
+        if request.sample.id == "t5":
+            stop.request("enough")
+        return "4"
+
+    who = crew(wish)
+    found = outcomes_of([job(f"t{n}") for n in range(100)], who, workers=3, stop=stop)
+
+    assert sorted(one.sample_id for one in found) == sorted(calls(who))
+    assert len(found) <= 6 + 2, "no new job is taken after it"
+
+
+def test_a_spent_budget_stops_the_run_and_is_no_failure_of_a_sample() -> None:
+    stop = Stop()
+
+    def dear(request: Request) -> str:
+        if request.sample.id >= "t4":
+            raise Stopped("the money is gone", hint="bring more")
+        return "4"
+
+    found = outcomes_of([job(f"t{n}") for n in range(10)], crew(dear), workers=1, stop=stop)
+
+    assert [one.sample_id for one in found] == ["t0", "t1", "t2", "t3"]
+    assert not any(one.failure for one in found)
+    assert (stop.requested, stop.reason, stop.hint) == (True, "the money is gone", "bring more")
+
+
+def test_those_in_flight_are_given_up_at_the_second_interrupt() -> None:
+    stop, kept = Stop(), Kept(enough=1)
+    asked = asyncio.Event()
+
+    class Stuck(Waiting):
+        """Answers the first sample, and waits for ever at the others."""
+
+        async def solve(self, case: Case) -> Trace:
+            if case.sample.id != "t0":
+                asked.set()
+                await asyncio.Event().wait()
+            return Trace(input="", output="4", post_processed="4")
+
+    async def interrupted() -> None:
+        jobs = [job(f"t{n}") for n in range(9)]
+        who = crew(solver=Stuck())
+        running = asyncio.ensure_future(carried_out(jobs, who, kept, workers=2, stop=stop))
+        await asked.wait()
+        await kept.are_enough.wait()
+        stop.interrupt()
+        await asyncio.sleep(0)
+        assert not running.done(), "once is not enough"
+        stop.interrupt()
+        await running
+
+    asyncio.run(interrupted())
+
+    assert [one.sample_id for one in kept.outcomes] == ["t0"]
+    assert stop.interrupted
+
+
+def test_an_answer_that_is_remembered_is_not_asked_for_again() -> None:
+    before = attempted(job("a"), crew())
+    who = crew(broken, memory=remembering(before))
+
+    found = attempted(job("a"), who)
+
+    assert found == before
+    assert calls(who) == []
+
+
+def test_a_remembered_answer_is_post_processed_and_scored_as_the_record_says_now() -> None:
+    before = attempted(job("a", targets=("4",)), crew(lambda _: " 4 \nok"))
+    who = crew(broken, memory=remembering(before))
+
+    found = attempted(job("a", targets=("4 ",), post_process="extract_first_line"), who)
+
+    assert calls(who) == []
+    assert before.trace is not None
+    assert found.trace is not None
+    assert before.trace.post_processed == " 4 \nok"
+    assert (found.trace.output, found.trace.post_processed) == (" 4 \nok", "4")
+    assert before.scores["record"].values == {"score": 0.0}
+    assert found.scores["record"].values == {"score": 1.0}
+
+
+def test_a_remembered_score_is_not_made_again() -> None:
+    before = attempted(job("a"), crew())
+    memory = remembering(before)
+
+    same = attempted(job("a"), crew(memory=memory, scorers={"record": Broken()}))
+    mended = attempted(job("a", targets=("5",)), crew(memory=memory, scorers={"record": Broken()}))
+
+    assert same.scores == before.scores
+    assert mended.failure is not None, "another target is another score"
+
+
+def test_a_score_is_only_reused_for_the_answer_it_was_made_of() -> None:
+    right_then = attempted(job("a"), crew(right))
+    wrong_now = attempted(job("a"), crew(lambda _: "5", scorers={"record": Broken()}))
+    memory = remembering(right_then, wrong_now)
+
+    found = attempted(job("a"), crew(broken, memory=memory))
+
+    assert found.trace is not None
+    assert found.trace.output == "5", "the newest answer, which nobody has scored"
+    assert found.scores["record"].values == {"score": 0.0}
+
+
+def test_a_failed_sample_is_not_remembered() -> None:
+    before = attempted(job("a"), crew(broken))
+    who = crew(right, memory=remembering(before))
+
+    found = attempted(job("a"), who)
+
+    assert found.failure is None
+    assert calls(who) == ["a"]

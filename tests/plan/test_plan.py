@@ -80,6 +80,63 @@ def test_jobs_go_record_by_record_so_that_models_stay_comparable(tmp_path: Path)
     assert {job.group for job in jobs} == {"arithmetic"}
 
 
+def test_a_job_knows_the_place_of_its_record_among_the_valid_ones(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "tasks.jsonl", "{", record("a"), "", record("a"), record("b"), record("c")
+    )
+
+    jobs = planned(path, models=("one", "two"), allow_bad_tasks=True).jobs()
+
+    assert [(job.sample.id, job.ordinal) for job in jobs if job.model == "two"] == [
+        ("a", 0),
+        ("b", 1),
+        ("c", 2),
+    ]
+
+
+def test_a_file_that_goes_bad_between_planning_and_running_stops_the_run(tmp_path: Path) -> None:
+    path = written(tmp_path / "tasks.jsonl", record("a"), record("b"))
+    jobs = planned(path).jobs()
+
+    written(Path(path), record("a"), "{")
+
+    assert next(jobs).sample.id == "a"
+    with pytest.raises(Unreadable, match=r"tasks\.jsonl:2: has changed since it was checked"):
+        next(jobs)
+
+
+def test_a_digest_is_that_of_the_content_wherever_and_however_it_lies(tmp_path: Path) -> None:
+    records = [record(f"t{n}", prompt="x" * 5000) for n in range(100)]
+    one = written(tmp_path / "one.jsonl", *records)
+    two = written(tmp_path / "two.jsonl", *records)
+    packed = tmp_path / "packed.jsonl.gz"
+    packed.write_bytes(gzip.compress(Path(one).read_bytes()))
+
+    digests = {task.digest for task in planned(one, two, str(packed)).tasks}
+
+    assert len(digests) == 1
+    assert len(digests.pop()) == 32
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param([record("a"), record("c")], id="a record"),
+        pytest.param([record("a"), record("b", targets=["5"])], id="a target"),
+        pytest.param([record("b"), record("a")], id="the order"),
+        pytest.param([record("a"), record("b"), record("c")], id="one more"),
+        pytest.param([record("a"), "", record("b")], id="a blank line: lines have moved"),
+        pytest.param([record("a"), record("b"), "{"], id="a bad line"),
+    ],
+)
+def test_a_digest_minds(tmp_path: Path, lines: list[dict[str, Any] | str]) -> None:
+    before = planned(written(tmp_path / "tasks.jsonl", record("a"), record("b")))
+
+    after = planned(written(tmp_path / "tasks.jsonl", *lines), allow_bad_tasks=True)
+
+    assert after.tasks[0].digest != before.tasks[0].digest
+
+
 def test_jobs_are_read_from_the_file_as_they_are_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path / "tasks.jsonl", record("a"), record("b"))
     jobs = planned(path).jobs()

@@ -125,6 +125,68 @@ def test_the_status_says_whether_anything_failed() -> None:
     assert report_of([outcome("m", "a", 0.0)]).status == "finished"
 
 
+@pytest.mark.parametrize(
+    ("unfinished", "stopped", "status"),
+    [
+        pytest.param(1, True, "stopped", id="stopped before its end"),
+        pytest.param(0, True, "finished", id="stopped when the last sample had landed"),
+        pytest.param(0, False, "finished", id="not stopped"),
+    ],
+)
+def test_a_run_is_stopped_when_something_is_left_of_it(
+    unfinished: int, *, stopped: bool, status: str
+) -> None:
+    report = report_of([outcome("m", "a", 1.0)], unfinished=unfinished, stopped=stopped)
+
+    assert report.status == status
+
+
+@pytest.mark.parametrize(
+    ("facts", "note"),
+    [
+        pytest.param({}, "not finished: 2 of 5 samples; the same command goes on", id="killed"),
+        pytest.param(
+            {"stop_reason": "interrupted"},
+            "not finished (interrupted): 2 of 5 samples; the same command goes on",
+            id="with the reason",
+        ),
+        pytest.param(
+            {"stop_reason": "the cap is reached", "go_on": "raise the cap"},
+            "not finished (the cap is reached): 2 of 5 samples; raise the cap",
+            id="and what to do, where it is something else",
+        ),
+    ],
+)
+def test_an_unfinished_run_says_how_to_go_on(facts: dict[str, Any], note: str) -> None:
+    outcomes = [outcome("m", "a", 1.0), outcome("m", "b", 1.0)]
+
+    report = report_of(outcomes, unfinished=3, stopped=True, notes=("m: a script",), **facts)
+
+    assert report.notes == ["m: a script", note]
+    assert (report.leaderboard[0].completed, report.leaderboard[0].total) == (2, 5)
+    assert report.summary.samples == 2
+
+
+def test_a_record_that_one_model_has_not_reached_is_in_no_comparison() -> None:
+    report = report_of([outcome("m", "a", 0.0), outcome("m", "b", 1.0), outcome("n", "a", 1.0)])
+
+    assert [(row.model, row.mean, row.n) for row in report.leaderboard] == [
+        ("n", 1.0, 1),
+        ("m", 0.0, 1),
+    ]
+
+
+def test_answers_that_were_cut_off_are_counted_for_each_model() -> None:
+    cut = [
+        outcome("m", "a", 1.0, finish="length"),
+        outcome("m", "b", 0.0, finish="length"),
+        outcome("n", "a", 1.0),
+        outcome("n", "b", 1.0),
+    ]
+
+    assert report_of(cut).notes == ["m: answers cut off at the token limit, and scored: 2"]
+
+
 def test_a_mean_is_over_what_the_model_completed_itself() -> None:
     report = mixed()
 
@@ -285,10 +347,24 @@ def test_what_was_left_out_is_listed_with_its_place() -> None:
     )
 
 
-def test_samples_gives_the_outcomes_as_they_landed() -> None:
-    outcomes = [outcome("m", "b", 1.0), outcome("m", "a", None)]
+@pytest.mark.parametrize(
+    ("failed", "expected"),
+    [
+        pytest.param(None, ["a m", "a n", "b m", "b n"], id="all, record by record"),
+        pytest.param(True, ["b m"], id="the failed ones"),
+        pytest.param(False, ["a m", "a n", "b n"], id="the others"),
+    ],
+)
+def test_samples_gives_the_outcomes_themselves(expected: list[str], *, failed: bool | None) -> None:
+    names = ["b n", "a m", "b m", "a n"]
+    outcomes = [
+        outcome(name[-1], name[0], None if name == "b m" else 1.0, logprob=-0.5) for name in names
+    ]
 
-    assert list(report_of(outcomes).samples()) == outcomes
+    found = list(report_of(outcomes).samples(failed=failed))
+
+    assert [f"{one.sample_id} {one.model}" for one in found] == expected
+    assert all((one.trace is None) is (one.failure is not None) for one in found)
 
 
 def test_long_names_are_whole_in_json() -> None:

@@ -1,21 +1,27 @@
 import math
 
 import pytest
-from tests.report.made import outcome
+from tests.report.made import folded, outcome
 
 from evalwright.report.calibration import calibration_of, perplexity_of
+from evalwright.report.fold import Column
 from evalwright.types import Outcome
 
 
+def column(*outcomes: Outcome) -> Column:
+    """What the model `m` did."""
+    return folded(outcomes, models=["m"]).columns["m"]
+
+
 def test_the_figures_are_over_the_answers_that_came_with_a_confidence() -> None:
-    outcomes = [
+    found = column(
         outcome("m", "sure and right", 1.0, logprob=math.log(0.8)),
         outcome("m", "sure and wrong", 0.0, logprob=math.log(0.8)),
         outcome("m", "says nothing", 0.0),
         outcome("m", "failed", None),
-    ]
+    )
 
-    row = calibration_of(outcomes, bins=10)
+    row = calibration_of(found, bins=10)
 
     assert (row.covered, row.n) == (2, 4)
     assert row.ece == pytest.approx(0.3)  # |0.5 - 0.8|
@@ -26,7 +32,7 @@ def test_the_figures_are_over_the_answers_that_came_with_a_confidence() -> None:
 
 
 def test_without_confidences_every_figure_is_null() -> None:
-    row = calibration_of([outcome("m", "a", 1.0), outcome("m", "b", None)], bins=10)
+    row = calibration_of(column(outcome("m", "a", 1.0), outcome("m", "b", None)), bins=10)
 
     assert (row.ece, row.brier) == (None, None)
     assert (row.reliability, row.resolution, row.uncertainty) == (None, None, None)
@@ -34,14 +40,14 @@ def test_without_confidences_every_figure_is_null() -> None:
 
 
 def test_without_outcomes_every_figure_is_null() -> None:
-    row = calibration_of([], bins=10)
+    row = calibration_of(column(), bins=10)
 
     assert (row.ece, row.brier, row.covered, row.n) == (None, None, 0, 0)
 
 
 @pytest.mark.parametrize("bins", [10, 15])
 def test_the_diagram_has_every_bin_and_an_empty_one_is_null(bins: int) -> None:
-    row = calibration_of([outcome("m", "a", 1.0, logprob=math.log(0.99))], bins=bins)
+    row = calibration_of(column(outcome("m", "a", 1.0, logprob=math.log(0.99))), bins=bins)
 
     assert len(row.bins) == bins
     assert [bin_.count for bin_ in row.bins] == [0] * (bins - 1) + [1]
@@ -54,19 +60,19 @@ def test_the_diagram_has_every_bin_and_an_empty_one_is_null(bins: int) -> None:
 def test_right_is_what_the_scorer_says_and_not_full_marks() -> None:
     graded = outcome("m", "half right", 0.5, correct=True, logprob=math.log(0.75))
 
-    row = calibration_of([graded], bins=10)
+    row = calibration_of(column(graded), bins=10)
 
     assert row.ece == pytest.approx(0.25)
 
 
 def test_perplexity_sums_before_it_divides() -> None:
-    outcomes = [
+    found = column(
         outcome("m", "a", 1.0, logprob=-1.0),
         outcome("m", "b", 1.0, logprob=-3.0),
         outcome("m", "says nothing", 1.0),
-    ]
+    )
 
-    row = perplexity_of(outcomes)
+    row = perplexity_of(found)
 
     assert row.perplexity == pytest.approx(math.exp(2.0))
     assert (row.tokens, row.covered, row.n) == (2, 2, 3)
@@ -84,4 +90,4 @@ def test_perplexity_sums_before_it_divides() -> None:
     ],
 )
 def test_a_perplexity_that_is_no_number_is_null(outcomes: list[Outcome]) -> None:
-    assert perplexity_of(outcomes).perplexity is None
+    assert perplexity_of(column(*outcomes)).perplexity is None

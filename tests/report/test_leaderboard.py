@@ -1,14 +1,17 @@
+import numpy as np
 import pytest
 
-from evalwright.report.leaderboard import Completed, leaderboard, pairwise
+from evalwright.report.leaderboard import Floats, leaderboard, pairwise
 from evalwright.report.report import LeaderboardRow
 
-GROUPS = {"a": "arithmetic", "b": "arithmetic", "c": "mcq", "d": "mcq"}
+
+def scored(*scores: float | None) -> Floats:
+    """A score a record; None where it was not completed."""
+    return np.array([np.nan if score is None else score for score in scores])
 
 
-def scored(**scores: float) -> Completed:
-    """Scores by sample id, of one task."""
-    return {("tasks", name): (GROUPS[name], score) for name, score in scores.items()}
+def ranked(**scores: Floats) -> list[LeaderboardRow]:
+    return leaderboard(scores, [])
 
 
 def row_of(board: list[LeaderboardRow], model: str) -> LeaderboardRow:
@@ -17,9 +20,7 @@ def row_of(board: list[LeaderboardRow], model: str) -> LeaderboardRow:
 
 def test_models_are_ranked_on_the_tasks_that_all_of_them_completed() -> None:
     # `fails` skipped the hard task: on its own tasks it looks better, on the shared ones it loses.
-    scores = {"steady": scored(a=1.0, b=1.0, c=0.0), "fails": scored(a=1.0, b=0.5)}
-
-    board = leaderboard(scores, total=3)
+    board = ranked(steady=scored(1.0, 1.0, 0.0), fails=scored(1.0, 0.5, None))
 
     assert [row.model for row in board] == ["steady", "fails"]
     assert [row.mean for row in board] == [1.0, 0.75]
@@ -28,52 +29,45 @@ def test_models_are_ranked_on_the_tasks_that_all_of_them_completed() -> None:
 
 
 def test_a_failure_is_in_no_mean() -> None:
-    board = leaderboard({"model": scored(a=1.0, b=1.0)}, total=4)
+    (row,) = ranked(model=scored(1.0, None, 1.0, None))
 
-    assert board[0].mean == board[0].own_mean == 1.0
-    assert (board[0].completed, board[0].total) == (2, 4)
+    assert row.mean == row.own_mean == 1.0
+    assert (row.completed, row.total) == (2, 4)
 
 
 def test_the_bounds_count_every_failure_as_0_or_as_1() -> None:
-    board = leaderboard({"model": scored(a=1.0, b=0.5)}, total=4)
+    (row,) = ranked(model=scored(1.0, 0.5, None, None))
 
-    assert board[0].own_low == (1.0 + 0.5 + 0 + 0) / 4
-    assert board[0].own_high == (1.0 + 0.5 + 1 + 1) / 4
+    assert row.own_low == (1.0 + 0.5 + 0 + 0) / 4
+    assert row.own_high == (1.0 + 0.5 + 1 + 1) / 4
 
 
 def test_without_failures_the_bounds_are_the_own_mean() -> None:
-    row = leaderboard({"model": scored(a=1.0, b=0.5)}, total=2)[0]
+    (row,) = ranked(model=scored(1.0, 0.5))
 
     assert row.own_low == row.own_mean == row.own_high == 0.75
 
 
 def test_equal_means_share_a_rank_and_the_next_one_is_left_out() -> None:
-    scores = {
-        "z": scored(a=1.0, b=0.0),
-        "y": scored(a=0.0, b=1.0),
-        "x": scored(a=0.0, b=0.0),
-        "best": scored(a=1.0, b=1.0),
-    }
-
-    board = leaderboard(scores, total=2)
+    board = ranked(
+        z=scored(1.0, 0.0), y=scored(0.0, 1.0), x=scored(0.0, 0.0), best=scored(1.0, 1.0)
+    )
 
     assert [(row.rank, row.model) for row in board] == [(1, "best"), (2, "y"), (2, "z"), (4, "x")]
 
 
 def test_of_equals_the_one_that_completed_more_comes_first() -> None:
-    board = leaderboard({"a": scored(a=1.0), "z": scored(a=1.0, b=1.0)}, total=2)
+    board = ranked(a=scored(1.0, None), z=scored(1.0, 1.0))
 
     assert [(row.rank, row.model) for row in board] == [(1, "z"), (1, "a")]
 
 
 def test_ties_split_the_win() -> None:
-    scores = {
-        "one": scored(a=1.0, b=1.0, c=0.0, d=0.2),
-        "two": scored(a=1.0, b=0.0, c=0.0, d=0.1),
-        "three": scored(a=1.0, b=0.0, c=0.0, d=0.1),
-    }
-
-    board = leaderboard(scores, total=4)
+    board = ranked(
+        one=scored(1.0, 1.0, 0.0, 0.2),
+        two=scored(1.0, 0.0, 0.0, 0.1),
+        three=scored(1.0, 0.0, 0.0, 0.1),
+    )
 
     wins = {row.model: row.win_rate for row in board}
     assert wins["one"] == pytest.approx((1 / 3 + 1 + 1 / 3 + 1) / 4)
@@ -82,27 +76,29 @@ def test_ties_split_the_win() -> None:
 
 
 def test_categories_are_means_over_the_shared_tasks() -> None:
-    scores = {
-        "one": scored(a=1.0, b=0.0, c=1.0, d=1.0),
-        "two": scored(a=0.5, b=0.5, c=0.25),
-    }
+    scores = {"one": scored(1.0, 0.0, 1.0, 1.0), "two": scored(0.5, 0.5, 0.25, None)}
+    categories = [
+        ("arithmetic", np.array([True, True, False, False])),
+        ("mcq", np.array([False, False, True, True])),
+    ]
 
-    board = leaderboard(scores, total=4)
+    board = leaderboard(scores, categories)
 
     assert row_of(board, "one").categories == {"arithmetic": 0.5, "mcq": 1.0}
     assert row_of(board, "two").categories == {"arithmetic": 0.5, "mcq": 0.25}
 
 
 def test_a_category_that_no_task_is_shared_in_is_null() -> None:
-    scores = {"one": scored(a=1.0, c=1.0), "two": scored(a=1.0)}
+    scores = {"one": scored(1.0, 1.0), "two": scored(1.0, None)}
+    categories = [("arithmetic", np.array([True, False])), ("mcq", np.array([False, True]))]
 
-    board = leaderboard(scores, total=2)
+    board = leaderboard(scores, categories)
 
     assert row_of(board, "one").categories == {"arithmetic": 1.0, "mcq": None}
 
 
 def test_a_model_that_completed_nothing_leaves_nobody_ranked() -> None:
-    board = leaderboard({"good": scored(a=1.0, b=1.0), "broken": {}}, total=2)
+    board = ranked(good=scored(1.0, 1.0), broken=scored(None, None))
 
     assert [row.rank for row in board] == [None, None]
     assert [(row.mean, row.ci_low, row.ci_high, row.win_rate) for row in board] == [(None,) * 4] * 2
@@ -112,7 +108,7 @@ def test_a_model_that_completed_nothing_leaves_nobody_ranked() -> None:
 
 
 def test_nothing_at_all_is_null_everywhere() -> None:
-    row = leaderboard({"model": {}}, total=0)[0]
+    (row,) = ranked(model=scored())
 
     assert (row.rank, row.mean, row.own_mean, row.own_low, row.own_high) == (None,) * 5
     assert row.categories == {}
@@ -121,14 +117,15 @@ def test_nothing_at_all_is_null_everywhere() -> None:
 @pytest.mark.parametrize(
     ("scores", "method"),
     [
-        pytest.param(scored(a=1.0, b=0.0), "wilson", id="right or wrong: Wilson"),
-        pytest.param(scored(a=1.0), "wilson", id="one right answer has a wide interval"),
-        pytest.param(scored(a=0.5, b=0.7, c=1.0), "bootstrap-t", id="graded: bootstrap"),
-        pytest.param(scored(a=0.5, b=0.5), "bound", id="equal graded scores: a bound"),
+        pytest.param(scored(1.0, 0.0), "wilson", id="right or wrong: Wilson"),
+        pytest.param(scored(1.0), "wilson", id="one right answer has a wide interval"),
+        pytest.param(scored(0.5, 0.7, 1.0), "bootstrap-t", id="graded: bootstrap"),
+        pytest.param(scored(0.5, 0.5), "bound", id="equal graded scores: a bound"),
+        pytest.param(scored(0.5, None, 0.5), "bound", id="what failed is not a score"),
     ],
 )
-def test_every_mean_has_an_interval_of_some_width(scores: Completed, method: str) -> None:
-    row = leaderboard({"model": scores}, total=len(scores))[0]
+def test_every_mean_has_an_interval_of_some_width(scores: Floats, method: str) -> None:
+    (row,) = ranked(model=scores)
 
     assert row.interval == method
     assert row.mean is not None
@@ -138,21 +135,21 @@ def test_every_mean_has_an_interval_of_some_width(scores: Completed, method: str
     assert row.ci_high - row.ci_low > 0.1
 
 
-@pytest.mark.parametrize("score", [-0.1, 1.1, float("nan")])
+@pytest.mark.parametrize("score", [-0.1, 1.1, float("inf")])
 def test_a_score_outside_0_to_1_is_refused(score: float) -> None:
-    with pytest.raises(ValueError, match=r"a number in \[0, 1\]|NaN"):
-        leaderboard({"model": scored(a=score)}, total=1)
+    with pytest.raises(ValueError, match=r"a number in \[0, 1\]"):
+        ranked(model=scored(score))
 
 
 def test_the_same_seed_gives_the_same_board() -> None:
-    scores = {"one": scored(a=0.5, b=0.7, c=1.0), "two": scored(a=0.1, b=0.9, c=0.3)}
+    scores = {"one": scored(0.5, 0.7, 1.0), "two": scored(0.1, 0.9, 0.3)}
 
-    assert leaderboard(scores, total=3, seed=7) == leaderboard(scores, total=3, seed=7)
+    assert leaderboard(scores, [], seed=7) == leaderboard(scores, [], seed=7)
     assert pairwise(scores, ["one", "two"], seed=7) == pairwise(scores, ["one", "two"], seed=7)
 
 
 def test_pairs_are_compared_task_by_task_on_what_all_completed() -> None:
-    scores = {"one": scored(a=1.0, b=1.0, c=0.0), "two": scored(a=0.5, b=1.0)}
+    scores = {"one": scored(1.0, 1.0, 0.0), "two": scored(0.5, 1.0, None)}
 
     rows = pairwise(scores, ["one", "two"])
 
@@ -160,7 +157,7 @@ def test_pairs_are_compared_task_by_task_on_what_all_completed() -> None:
 
 
 def test_every_pair_is_there_once_in_the_order_of_the_board() -> None:
-    scores = {name: scored(a=1.0) for name in ("x", "y", "z")}
+    scores = {name: scored(1.0) for name in ("x", "y", "z")}
 
     rows = pairwise(scores, ["z", "x", "y"])
 
@@ -168,27 +165,29 @@ def test_every_pair_is_there_once_in_the_order_of_the_board() -> None:
 
 
 def test_one_model_has_nobody_to_be_compared_with() -> None:
-    assert pairwise({"model": scored(a=1.0)}, ["model"]) == []
+    assert pairwise({"model": scored(1.0)}, ["model"]) == []
 
 
 def test_a_pair_that_shares_no_task_has_a_null_difference_and_is_not_significant() -> None:
-    row = pairwise({"one": scored(a=1.0), "two": {}}, ["one", "two"])[0]
+    (row,) = pairwise({"one": scored(1.0), "two": scored(None)}, ["one", "two"])
 
     assert (row.difference, row.ci_low, row.ci_high) == (None, None, None)
     assert (row.significant, row.n) == (False, 0)
 
 
 def test_a_difference_is_significant_when_its_interval_excludes_zero() -> None:
-    always = {("tasks", str(n)): ("mcq", 1.0) for n in range(30)}
-    seldom = {("tasks", str(n)): ("mcq", float(n % 3 == 0)) for n in range(30)}
-    nearly = {("tasks", str(n)): ("mcq", float(n > 0)) for n in range(30)}
+    scores = {
+        "always": scored(*[1.0] * 30),
+        "seldom": scored(*(float(n % 3 == 0) for n in range(30))),
+        "nearly": scored(*(float(n > 0) for n in range(30))),
+    }
 
-    rows = pairwise({"always": always, "seldom": seldom, "nearly": nearly}, ["always", "seldom"])
-    tied = pairwise({"always": always, "seldom": seldom, "nearly": nearly}, ["always", "nearly"])
+    (apart,) = pairwise(scores, ["always", "seldom"])
+    (tied,) = pairwise(scores, ["always", "nearly"])
 
-    assert rows[0].significant
-    assert rows[0].ci_low is not None
-    assert rows[0].ci_low > 0
-    assert not tied[0].significant
-    assert tied[0].ci_low is not None
-    assert tied[0].ci_low <= 0
+    assert apart.significant
+    assert apart.ci_low is not None
+    assert apart.ci_low > 0
+    assert not tied.significant
+    assert tied.ci_low is not None
+    assert tied.ci_low <= 0

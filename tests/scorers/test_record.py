@@ -2,6 +2,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from evalwright.clients.scripted import SCRIPTS, Scripted
 from evalwright.ports import Case, Sandbox
@@ -60,6 +61,39 @@ def test_a_record_is_scored_by_its_metric(
 
     assert found.values == {"score": pytest.approx(value)}
     assert found.metadata == {}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"targets": ("b", "a")}, id="targets, in their order"),
+        pytest.param({"metric_name": "rouge_l"}, id="the metric"),
+        pytest.param({"post_process": "lower"}, id="the rule"),
+        pytest.param({"metadata": {"timeout_s": 1}}, id="the time that code may take"),
+    ],
+)
+def test_a_score_depends_on(other: dict[str, Any]) -> None:
+    before = task("f1", "a", "b")
+
+    after = structs.replace(before, **other)
+
+    assert RecordScorer().reads(Sample("a", after)) != RecordScorer().reads(Sample("a", before))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"prompt": "stop"}, id="the prompt, except through the trace"),
+        pytest.param({"metadata": {"author": "me", "samples": 5}}, id="other metadata"),
+        pytest.param({"task_id": "b"}, id="the id"),
+    ],
+)
+def test_a_score_does_not_depend_on(other: dict[str, Any]) -> None:
+    before = task("f1", "a", "b")
+
+    after = structs.replace(before, **other)
+
+    assert RecordScorer().reads(Sample("a", after)) == RecordScorer().reads(Sample("a", before))
 
 
 @pytest.mark.parametrize("metric", METRIC_NAMES)

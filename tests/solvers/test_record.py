@@ -3,6 +3,7 @@ import math
 from random import Random
 
 import pytest
+from msgspec import structs
 
 from evalwright.clients.scripted import Answer, Scripted
 from evalwright.ports import Case, Model
@@ -68,6 +69,44 @@ def test_examples_come_first_and_the_whole_is_one_user_message() -> None:
 
     assert trace.input == "1 + 1 2\n\n1 + 2 3\n\n2 + 2"
     assert [call.messages for call in model.calls] == [(Message("user", trace.input),)]
+
+
+def test_what_the_answer_depends_on_is_what_is_sent() -> None:
+    what = task(examples=(Example("1 + 1", "2"),))
+    model = saying("4")
+
+    solve(what, model)
+
+    assert RecordSolver().reads(Sample("a", what)) == model.calls[0].messages[0].content
+
+
+def test_the_rule_and_the_targets_are_not_sent() -> None:
+    same = [
+        RecordSolver().reads(Sample("a", one))
+        for one in (task(), task("lower"), structs.replace(task(), targets=("5",)))
+    ]
+
+    assert len(set(same)) == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "post_processed"),
+    [
+        pytest.param("none", " The\nANSWER ", id="none"),
+        pytest.param("strip_whitespace", "The\nANSWER", id="strip_whitespace"),
+        pytest.param("lower", " the\nanswer ", id="lower"),
+        pytest.param("extract_first_line", "The", id="extract_first_line"),
+    ],
+)
+def test_a_stored_trace_is_revised_as_if_it_had_been_solved_now(
+    rule: PostProcess, post_processed: str
+) -> None:
+    before = solve(task("extract_letter"), saying(" The\nANSWER "))
+
+    after = RecordSolver().revised(Sample("a", task(rule)), before)
+
+    assert after == structs.replace(before, post_processed=post_processed)
+    assert after.post_processed == solve(task(rule), saying(" The\nANSWER ")).post_processed
 
 
 def test_the_model_is_asked_once_for_each_trial() -> None:

@@ -17,6 +17,13 @@ COMMANDS = {
     "validate": "Point out every mistake in task files.",
     "lint": "Point out what is legal and still suspicious.",
     "run": "Run tasks with models and rank them.",
+    "score": "Score the stored outputs of a run again.",
+    "report": "Print the report of a run.",
+    "list": "List runs, or providers of models.",
+    "show": "Show what a run was, or what became of its samples.",
+    "export": "Write every outcome of a run for other tools.",
+    "delete": "Forget a run and its outcomes.",
+    "gc": "Give back the space that deleted runs took.",
     "schema": "Print the JSON Schema of a document.",
 }
 EXIT_CODES = """\

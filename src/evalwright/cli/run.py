@@ -1,23 +1,18 @@
 """`evalwright run`."""
 
-import os
-import sys
-from collections.abc import Callable
-from io import TextIOWrapper
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from evalwright import api
-from evalwright.errors import EvalwrightError, UsageError
-from evalwright.types import Outcome
+from evalwright.cli.printing import check_writable, give, report_options, store_option
+from evalwright.cli.progress import Progress
+from evalwright.errors import UsageError
 
-if TYPE_CHECKING:
-    from evalwright.plan.plan import Plan
-    from evalwright.report.report import Report
-
-_SECONDS_BETWEEN = 0.1
+_COUNT = click.IntRange(min=1)
+_MONEY = click.FloatRange(min=0, min_open=True)
 
 
 @click.command()
@@ -31,14 +26,14 @@ _SECONDS_BETWEEN = 0.1
     help="provider/model; repeat to compare.",
 )
 @click.option(
-    "--limit",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Only the first N records of a file.",
+    "-p",
+    "--parameter",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A generation parameter, such as temperature=0; the value is JSON, or else text.",
 )
-@click.option(
-    "--concurrency", metavar="N", type=click.IntRange(min=1), help="How many samples at once."
-)
+@click.option("--limit", metavar="N", type=_COUNT, help="Only the first N records of a file.")
 @click.option("--allow-bad-tasks", is_flag=True, help="Run the valid records of a bad file.")
 @click.option(
     "--unsafe-code-exec",
@@ -46,110 +41,90 @@ _SECONDS_BETWEEN = 0.1
     help="Run code_exec answers in a plain child process: no isolation from your files or network.",
 )
 @click.option(
+    "--concurrency",
+    metavar="N",
+    type=_COUNT,
+    help="How many samples at once. Default: as many as the server takes, up to 64.",
+)
+@click.option("--requests-per-minute", metavar="N", type=_MONEY, help="For each model.")
+@click.option("--tokens-per-minute", metavar="N", type=_MONEY, help="For each model.")
+@click.option(
+    "--retries",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=4,
+    show_default=True,
+    help="How often a call is tried again when that can help.",
+)
+@click.option("--max-cost", metavar="DOLLARS", type=_MONEY, help="Stop when this is spent.")
+@click.option("--max-tokens-total", metavar="N", type=_COUNT, help="Stop when these are used.")
+@click.option("--max-failures", metavar="N|P%", help="Stop when more samples have failed.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
+@click.option(
+    "--prices", metavar="FILE", help="TOML: prices of models, in dollars a million tokens."
+)
+@click.option("--cache", is_flag=True, help="Keep replies, and answer equal requests from them.")
+@store_option
+@click.option("--fresh", is_flag=True, help="Begin another run, and reuse nothing.")
+@click.option("--retry-failed", is_flag=True, help="Try the failed samples of the run again.")
+@click.option("--durable", is_flag=True, help="Survive a power cut too, at some cost in speed.")
+@click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap."
 )
 @click.option(
     "--bins", type=click.IntRange(1, 100), default=10, show_default=True, help="Of the ECE."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option(
-    "--markdown",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the report to FILE as markdown, too.",
-)
-def command(  # noqa: PLR0913 - one parameter an option
+@report_options
+def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     paths: tuple[str, ...],
     *,
     models: tuple[str, ...],
-    limit: int | None,
-    concurrency: int | None,
-    allow_bad_tasks: bool,
-    unsafe_code_exec: bool,
-    seed: int,
-    bins: int,
+    parameters: tuple[str, ...],
+    max_failures: str | None,
+    fail_fast: bool,
     as_json: bool,
     markdown: Path | None,
+    **options: Any,
 ) -> None:
     """Run tasks with models and rank them.
 
-    PATH is a JSONL file of records. MODEL is `replay/outputs.jsonl` (recorded answers) or
-    `scripted/oracle`, `scripted/noisy`, `scripted/biased`, `scripted/echo` (scripts that show what
-    a report looks like; they are not models). Exit 0, or 3 if some samples failed.
+    PATH is a JSONL file of records. MODEL is `openai/gpt-4.1-mini`, `ollama/llama3.2` and so on,
+    `replay/outputs.jsonl` (recorded answers), or `scripted/oracle` and its like, which show what a
+    report looks like. The same command again goes on with an unfinished run. Exit 0, 3 if some
+    samples failed or a cap was reached, 130 if interrupted.
     """
-    if markdown:
-        _check_writable(markdown)
+    check_writable(markdown)
+    progress = Progress()
     report = api.run(
         paths,
         models,
-        limit=limit,
-        allow_bad_tasks=allow_bad_tasks,
-        concurrency=concurrency,
-        unsafe_code_exec=unsafe_code_exec,
-        seed=seed,
-        bins=bins,
-        progress=_progress if sys.stderr.isatty() else None,
+        watch=progress,
+        parameters=dict(map(_parameter, parameters)),
+        max_failures=0 if fail_fast else _failures(max_failures),
+        **options,
     )
-    # The file first, because whoever reads our pipe may leave; its trouble last, after the report.
-    trouble = _write(markdown, report) if markdown else ""
-    _print(report, as_json=as_json)
-    if trouble:
-        raise EvalwrightError(trouble)
-    sys.exit(3 if report.summary.failed else 0)
+    give(report, as_json=as_json, markdown=markdown, interrupted=progress.interrupted)
 
 
-def _check_writable(path: Path) -> None:
-    """Before the run: a mistyped folder must not cost a report."""
+def _parameter(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise UsageError(f"`-p {text}`: a parameter is written NAME=VALUE")
     try:
-        if not path.exists():
-            path.open("xb").close()
-            path.unlink()
-        elif not os.access(path, os.W_OK):
-            raise UsageError(f"{path}: cannot be written: permission denied")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {_why(error)}") from error
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
-def _write(path: Path, report: "Report") -> str:
-    """What went wrong, if anything did."""
+def _failures(text: str | None) -> float | None:
+    """`5`, or `10%` as a share."""
+    if text is None:
+        return None
+    number, percent = text.removesuffix("%"), text.endswith("%")
     try:
-        path.write_text(report.to_markdown(), encoding="utf-8")
-    except OSError as error:
-        return f"{path}: cannot be written: {_why(error)}"
-    return ""
-
-
-def _why(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
-
-
-def _print(report: "Report", *, as_json: bool) -> None:
-    if as_json:
-        click.echo(report.to_json())
-        return
-    from evalwright.report.to_text import print_report
-
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # what cannot be shown is `?`, not the end
-    print_report(report, sys.stdout)
-    sys.stdout.flush()
-
-
-def _progress(plan: "Plan") -> Callable[[Outcome], None]:
-    """A count that rewrites its line, a few times a second."""
-    from time import monotonic
-
-    total, done, failed, shown = plan.total, 0, 0, 0.0
-
-    def told(outcome: Outcome) -> None:
-        nonlocal done, failed, shown
-        done += 1
-        failed += outcome.failure is not None
-        now = monotonic()
-        if now - shown > _SECONDS_BETWEEN or done == total:
-            shown = now
-            click.echo(f"\r{done:,} of {total:,} samples, {failed:,} failed ", nl=False, err=True)
-        if done == total:
-            click.echo("\r\033[K", nl=False, err=True)
-
-    return told
+        value = float(number) / 100 if percent else float(int(number))
+    except ValueError:
+        raise UsageError(f"`--max-failures {text}`: a number, or a share such as 10%") from None
+    if value < 0 or (percent and value >= 1):
+        raise UsageError(f"`--max-failures {text}`: 0 or more, and a share below 100%")
+    return value

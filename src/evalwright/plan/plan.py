@@ -6,15 +6,16 @@ again, a line at a time. So a file of a million records is a plan of a few hundr
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct, structs
 
 from evalwright.errors import BadTasks, UsageError
-from evalwright.lines import STDIN
-from evalwright.spec.records.check import check_file
-from evalwright.types import Issue, Sample, TaskSpec
+from evalwright.lines import STDIN, read_batches
+from evalwright.spec.records.check import check_batches, read_valid
+from evalwright.types import Issue, Sample
 
 _SHOWN = 5
 
@@ -25,6 +26,8 @@ class Job(Struct, frozen=True, kw_only=True):
     task: str
     model: str
     sample: Sample
+    ordinal: int = 0
+    """The place of the sample in its task, from 0."""
     trial: int = 0
     group: str = ""
 
@@ -38,6 +41,8 @@ class PlannedTask(Struct, frozen=True, kw_only=True):
     code_exec: int
     trials: int
     """All generations to draw from one model."""
+    digest: str = ""
+    """Of the file's content."""
     issues: tuple[Issue, ...] = ()
 
 
@@ -61,7 +66,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     def jobs(self) -> Iterator[Job]:
         """Record by record, so that what is done early is comparable across models."""
         for task in self.tasks:
-            for record in _records(task.path, self.limit):
+            bad = frozenset(issue.line for issue in task.issues)
+            records = islice(read_valid(task.path, bad=bad), self.limit)
+            for ordinal, record in enumerate(records):
                 sample = Sample(record.task_id, record)
                 for trial in range(record.samples):
                     for model in self.models:
@@ -69,6 +76,7 @@ class Plan(Struct, frozen=True, kw_only=True):
                             task=task.name,
                             model=model,
                             sample=sample,
+                            ordinal=ordinal,
                             trial=trial,
                             group=record.category,
                         )
@@ -105,7 +113,8 @@ def make_plan(
 def _planned(name: str, path: str, limit: int | None) -> PlannedTask:
     records = code_exec = trials = 0
     issues: list[Issue] = []
-    for item in check_file(path):
+    content = blake2b(digest_size=16)
+    for _, item in check_batches(_digested(read_batches(path), content)):
         if isinstance(item, Issue):
             issues.append(structs.replace(item, raw=""))
         elif limit is None or records < limit:
@@ -118,8 +127,15 @@ def _planned(name: str, path: str, limit: int | None) -> PlannedTask:
         records=records,
         code_exec=code_exec,
         trials=trials,
+        digest=content.hexdigest(),
         issues=tuple(issues),
     )
+
+
+def _digested(batches: Iterable[list[bytes]], content: blake2b) -> Iterator[list[bytes]]:
+    for batch in batches:
+        content.update(b"\n".join(batch) + b"\n")
+        yield batch
 
 
 def _refuse_errors(tasks: Iterable[PlannedTask]) -> None:
@@ -135,11 +151,6 @@ def _refuse_errors(tasks: Iterable[PlannedTask]) -> None:
         hint=f"`evalwright validate {bad[0].path}` explains each; "
         "`--allow-bad-tasks` runs the valid ones and lists the rest in the report",
     )
-
-
-def _records(path: str, limit: int | None) -> Iterator[TaskSpec]:
-    records = (item for item in check_file(path) if isinstance(item, TaskSpec))
-    return islice(records, limit)
 
 
 def _names(paths: Sequence[str]) -> list[str]:

@@ -1,148 +1,136 @@
-"""Outcomes to a Report.
+"""A run's rows to a Report.
 
 A failed sample is in no mean. Models are ranked on the tasks that all of them completed; beside
 it stands each model's own mean, and what it would be if every failure had counted 0 or 1.
 A record with several trials is completed when all of them are; its score is their mean.
-The order in which outcomes landed changes nothing but `Report.samples()`.
+The order in which outcomes landed changes nothing.
 """
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from msgspec import Struct
 
 from evalwright._version import __version__
-from evalwright.plan.plan import Plan
+from evalwright.plan.plan import Plan, PlannedTask
 from evalwright.report.calibration import calibration_of, perplexity_of
-from evalwright.report.leaderboard import Completed, leaderboard, pairwise
+from evalwright.report.fold import Column, Floats, Folded, fold
+from evalwright.report.leaderboard import leaderboard, pairwise
 from evalwright.report.report import (
     CodeExecution,
     FailureRow,
     LeftOutRow,
     MetricRow,
     Report,
+    Status,
     Summary,
     UsageRow,
 )
 from evalwright.stats.interval import Interval
 from evalwright.stats.mean import mean_interval
 from evalwright.stats.pass_at_k import pass_at_k, pass_at_k_interval
-from evalwright.types import Outcome
+from evalwright.types import Outcome, Row
 
-SCORER, VALUE = "record", "score"
-_SHOWN_IDS = 5
+SCORER = "record"
 _KS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What the outcomes do not say."""
+    """What the rows do not say."""
 
     run_id: str
     wall_seconds: float
+    reused: int = 0
+    stopped: bool = False
+    """Whether anything kept it from its end; a run whose samples have all landed is finished."""
+    stop_reason: str = ""
+    go_on: str = "the same command goes on"
     bins: int = 10
     seed: int = 0
     code_execution: CodeExecution | None = None
     notes: tuple[str, ...] = ()
 
 
-class Tried(Struct):
-    """The trials of one record by one model, as they add up."""
-
-    group: str = ""
-    scores: list[float] = []
-    correct: int = 0
-    failed: int = 0
-
-
-Table = dict[str, dict[tuple[str, str], Tried]]
-"""model → (task, sample id) → its trials."""
-
-
-def build_report(plan: Plan, outcomes: Sequence[Outcome], facts: Facts) -> Report:
-    """Fold the outcomes into one frozen report."""
-    ordered = sorted(outcomes, key=lambda one: (one.task, one.sample_id, one.trial))
-    by_model = {model: [one for one in ordered if one.model == model] for model in plan.models}
-    table: Table = {model: _tried(by_model[model]) for model in plan.models}
-    failed = sum(outcome.failure is not None for outcome in outcomes)
-    excluded = sum(len(task.issues) for task in plan.tasks)
-    scores = {model: _completed(rows) for model, rows in table.items()}
-    total = sum(task.records for task in plan.tasks)
-    board = leaderboard(scores, total=total, seed=facts.seed)
+def build_report(
+    plan: Plan,
+    rows: Iterable[Row],
+    facts: Facts,
+    *,
+    samples: Callable[..., Iterator[Outcome]],
+) -> Report:
+    """Fold the rows into one frozen report. `samples(failed=…)` gives the outcomes themselves."""
+    folded = fold(plan, rows)
+    columns = folded.columns
+    scores = {model: column.means() for model, column in columns.items()}
+    board = leaderboard(scores, folded.members(), seed=facts.seed)
+    landed = sum(column.outcomes for column in columns.values())
+    failed = sum(kind.count for kind in folded.failures.values())
     return Report(
         run_id=facts.run_id,
-        status="finished_with_failures" if failed else "finished",
+        status=_status(failed=failed, stopped=facts.stopped and landed < plan.total),
         models=list(plan.models),
         tasks=[task.name for task in plan.tasks],
-        metrics=list(_metrics(plan, table, seed=facts.seed)),
+        metrics=list(_metrics(plan, folded, seed=facts.seed)),
         leaderboard=board,
         pairwise=pairwise(scores, [row.model for row in board], seed=facts.seed),
-        calibration={
-            model: calibration_of(rows, bins=facts.bins) for model, rows in by_model.items()
-        },
-        perplexity={model: perplexity_of(rows) for model, rows in by_model.items()},
-        usage={model: _usage(rows) for model, rows in by_model.items()},
+        calibration={model: calibration_of(one, bins=facts.bins) for model, one in columns.items()},
+        perplexity={model: perplexity_of(column) for model, column in columns.items()},
+        usage={model: _usage(column) for model, column in columns.items()},
         summary=Summary(
-            samples=len(outcomes),
-            completed=len(outcomes) - failed,
-            reused=0,
+            samples=landed,
+            completed=landed - failed,
+            reused=facts.reused,
             failed=failed,
-            excluded=excluded,
+            excluded=sum(len(task.issues) for task in plan.tasks),
             wall_seconds=round(facts.wall_seconds, 3),
         ),
-        failures=_failures(ordered),
+        failures=_failures(folded, samples(failed=True) if failed else iter(())),
         left_out=_left_out(plan),
         code_execution=facts.code_execution,
-        notes=list(facts.notes),
+        notes=[*facts.notes, *_truncated(columns), *_unfinished(plan, landed, facts)],
         version=__version__,
-        outcomes=list(outcomes),
+        stored=samples,
     )
 
 
-def _tried(outcomes: Iterable[Outcome]) -> dict[tuple[str, str], Tried]:
-    tried: dict[tuple[str, str], Tried] = {}
-    for outcome in outcomes:
-        row = tried.setdefault((outcome.task, outcome.sample_id), Tried(group=outcome.group))
-        if outcome.failure:
-            row.failed += 1
-        else:
-            score = outcome.scores[SCORER]
-            row.scores.append(score.values[VALUE])
-            row.correct += bool(score.correct)
-    return tried
+def _status(*, failed: int, stopped: bool) -> Status:
+    if stopped:
+        return "stopped"
+    return "finished_with_failures" if failed else "finished"
 
 
-def _completed(rows: dict[tuple[str, str], Tried]) -> Completed:
-    """Each completed record's category and mean score over its trials."""
-    return {
-        key: (row.group, math.fsum(row.scores) / len(row.scores))
-        for key, row in sorted(rows.items())
-        if not row.failed
-    }
-
-
-def _metrics(plan: Plan, table: Table, *, seed: int) -> Iterable[MetricRow]:
+def _metrics(plan: Plan, folded: Folded, *, seed: int) -> Iterable[MetricRow]:
     for task in plan.tasks:
-        for model, all_rows in table.items():
-            rows = [row for (name, _), row in all_rows.items() if name == task.name]
-            done = [row for row in rows if not row.failed]
-            means = [math.fsum(row.scores) / len(row.scores) for row in done]
-            tries = [(len(row.scores), row.correct) for row in done]
-            for number in (_mean(means, seed=seed), *_pass_at_k(tries, seed=seed)):
-                yield MetricRow(
-                    task=task.name,
-                    model=model,
-                    scorer=SCORER,
-                    metric=number.metric,
-                    value=number.value,
-                    ci_low=number.interval.low if number.interval else None,
-                    ci_high=number.interval.high if number.interval else None,
-                    interval=number.interval.method if number.interval else None,
-                    n=number.n,
-                    failed=len(rows) - len(done),
-                    excluded=len(task.issues),
-                )
+        for model, column in folded.columns.items():
+            yield from _metrics_of(task, model, column, place=folded.place(task), seed=seed)
+
+
+def _metrics_of(
+    task: PlannedTask, model: str, column: Column, *, place: slice, seed: int
+) -> Iterator[MetricRow]:
+    means = column.means()[place]
+    done = ~np.isnan(means)
+    failed = int((np.asarray(column.failed)[place] > 0).sum())
+    tries = np.asarray(column.completed)[place]
+    correct = np.asarray(column.correct)[place]
+    again = done & (tries > 1)
+    several = list(zip(tries[again].tolist(), correct[again].tolist(), strict=True))
+    for number in (_mean(means[done], seed=seed), *_pass_at_k(several, seed=seed)):
+        yield MetricRow(
+            task=task.name,
+            model=model,
+            scorer=SCORER,
+            metric=number.metric,
+            value=number.value,
+            ci_low=number.interval.low if number.interval else None,
+            ci_high=number.interval.high if number.interval else None,
+            interval=number.interval.method if number.interval else None,
+            n=number.n,
+            failed=failed,
+            excluded=len(task.issues),
+        )
 
 
 class Number(NamedTuple):
@@ -154,50 +142,64 @@ class Number(NamedTuple):
     n: int
 
 
-def _mean(means: Sequence[float], *, seed: int) -> Number:
-    value = math.fsum(means) / len(means) if means else None
+def _mean(means: Floats, *, seed: int) -> Number:
+    value = math.fsum(means) / len(means) if len(means) else None
     return Number("mean", value, mean_interval(means, seed=seed), len(means))
 
 
-def _pass_at_k(tries: Sequence[tuple[int, int]], *, seed: int) -> Iterator[Number]:
+def _pass_at_k(several: Sequence[tuple[int, int]], *, seed: int) -> Iterator[Number]:
     """For the records that were tried more than once, at every k that some of them allow."""
-    several = [(n, c) for n, c in tries if n > 1]
     for k in _KS:
         if able := [(n, c) for n, c in several if n >= k]:
             value = math.fsum(pass_at_k(n, c, k) for n, c in able) / len(able)
             yield Number(f"pass@{k}", value, pass_at_k_interval(able, k, seed=seed), len(able))
 
 
-def _usage(outcomes: Iterable[Outcome]) -> UsageRow:
+def _usage(column: Column) -> UsageRow:
     """What arrived; a call that failed reported no usage, and if all did, no cost is known."""
-    used = [outcome.trace.usage for outcome in outcomes if outcome.trace]
-    costs = [usage.cost for usage in used if usage.requests]
+    unknown = column.unknown_cost or not column.traces
     return UsageRow(
-        requests=sum(usage.requests for usage in used),
-        prompt_tokens=sum(usage.prompt_tokens for usage in used),
-        completion_tokens=sum(usage.completion_tokens for usage in used),
-        total_tokens=sum(usage.total_tokens for usage in used),
-        cost=None if None in costs or not used else math.fsum(cost for cost in costs if cost),
+        requests=column.requests,
+        prompt_tokens=column.prompt_tokens,
+        completion_tokens=column.completion_tokens,
+        total_tokens=column.prompt_tokens + column.completion_tokens,
+        cost=None if unknown else math.fsum(column.costs),
     )
 
 
-def _failures(outcomes: Iterable[Outcome]) -> list[FailureRow]:
-    kinds: dict[tuple[str, str, str], list[Outcome]] = defaultdict(list)
-    for outcome in outcomes:
+def _unfinished(plan: Plan, landed: int, facts: Facts) -> Iterator[str]:
+    if landed < plan.total:
+        why = f" ({facts.stop_reason})" if facts.stop_reason else ""
+        yield f"not finished{why}: {landed} of {plan.total} samples; {facts.go_on}"
+
+
+def _truncated(columns: dict[str, Column]) -> Iterator[str]:
+    for model, column in columns.items():
+        if column.truncated:
+            yield f"{model}: answers cut off at the token limit, and scored: {column.truncated}"
+
+
+def _failures(folded: Folded, failed: Iterator[Outcome]) -> list[FailureRow]:
+    """Each kind, with the words of the first of them."""
+    said: dict[tuple[str, str, str], Outcome] = {}
+    for outcome in failed:
         if outcome.failure:
-            kinds[outcome.model, outcome.failure.stage, outcome.failure.type].append(outcome)
+            key = (outcome.model, outcome.failure.stage, outcome.failure.type)
+            said.setdefault(key, outcome)
+        if len(said) == len(folded.failures):
+            break
     return [
         FailureRow(
-            model=model,
-            stage=stage,
-            type=kind,
+            model=key[0],
+            stage=key[1],
+            type=key[2],
             message=first.message,
             hint=first.hint,
-            count=len(rows),
-            sample_ids=[row.sample_id for row in rows[:_SHOWN_IDS]],
+            count=kind.count,
+            sample_ids=kind.sample_ids,
         )
-        for (model, stage, kind), rows in sorted(kinds.items())
-        if (first := rows[0].failure)
+        for key, kind in sorted(folded.failures.items())
+        if key in said and (first := said[key].failure)
     ]
 
 

@@ -4,50 +4,40 @@ A perplexity beyond what a float holds is None too: JSON has no infinity.
 """
 
 import math
-from collections.abc import Sequence
 
+import numpy as np
+
+from evalwright.report.fold import Column
 from evalwright.report.report import CalibrationRow, PerplexityRow
 from evalwright.stats.calibration import calibration
 from evalwright.stats.perplexity import perplexity
-from evalwright.types import Outcome
 
 
-def calibration_of(outcomes: Sequence[Outcome], *, bins: int) -> CalibrationRow:
+def calibration_of(column: Column, *, bins: int) -> CalibrationRow:
     """Over every answer that came with a confidence and was judged right or wrong."""
-    judged = [
-        (outcome.trace.confidence, score.correct)
-        for outcome in outcomes
-        if outcome.trace and outcome.trace.confidence is not None
-        for score in outcome.scores.values()
-        if score.correct is not None
-    ]
+    covered = len(column.confidences)
     found = calibration(
-        [confidence for confidence, _ in judged], [right for _, right in judged], bins=bins
+        np.asarray(column.confidences), np.asarray(column.verdicts, dtype=np.bool_), bins=bins
     )
     return CalibrationRow(
-        ece=found.ece if judged else None,
-        brier=found.brier if judged else None,
-        reliability=found.parts.reliability if judged else None,
-        resolution=found.parts.resolution if judged else None,
-        uncertainty=found.parts.uncertainty if judged else None,
+        ece=found.ece if covered else None,
+        brier=found.brier if covered else None,
+        reliability=found.parts.reliability if covered else None,
+        resolution=found.parts.resolution if covered else None,
+        uncertainty=found.parts.uncertainty if covered else None,
         bins=found.bins,
         populated_bins=found.populated_bins,
-        covered=len(judged),
-        n=len(outcomes),
+        covered=covered,
+        n=column.outcomes,
     )
 
 
-def perplexity_of(outcomes: Sequence[Outcome]) -> PerplexityRow:
+def perplexity_of(column: Column) -> PerplexityRow:
     """Of the answers whose log-probabilities the model gave."""
-    rows = [
-        (outcome.trace.nll, outcome.trace.nll_tokens)
-        for outcome in outcomes
-        if outcome.trace and outcome.trace.nll is not None
-    ]
-    value = perplexity([nll for nll, _ in rows], [tokens for _, tokens in rows])
+    value = perplexity(math.fsum(column.nlls), column.nll_tokens)
     return PerplexityRow(
         perplexity=value if math.isfinite(value) else None,
-        tokens=sum(tokens for _, tokens in rows),
-        covered=len(rows),
-        n=len(outcomes),
+        tokens=column.nll_tokens,
+        covered=len(column.nlls),
+        n=column.outcomes,
     )

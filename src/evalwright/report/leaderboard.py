@@ -1,35 +1,38 @@
-"""Rank models on the tasks that all of them completed, and compare them in pairs."""
+"""Rank models on the tasks that all of them completed, and compare them in pairs.
 
-import math
-from collections.abc import Mapping, Sequence
+Scores come as one array a model, a place a record; NaN where the model did not complete it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evalwright.report.report import LeaderboardRow, PairwiseRow
 from evalwright.stats.mean import mean_interval
 from evalwright.stats.paired import paired_difference
 from evalwright.stats.win_rate import win_rates
 
-Key = tuple[str, str]
-Completed = dict[Key, tuple[str, float]]
-"""(task, sample id) → (category, score), for the samples that a model completed."""
+Floats = NDArray[np.float64]
+Members = NDArray[np.bool_]
 
 
 def leaderboard(
-    scores: Mapping[str, Completed], *, total: int, seed: int = 0
+    scores: Mapping[str, Floats], categories: Iterable[tuple[str, Members]], *, seed: int = 0
 ) -> list[LeaderboardRow]:
     """One row a model, best first; models with the same mean share a rank.
 
     Among those, the one that completed more comes first.
     """
     shared = _shared(scores)
-    wins = win_rates({model: _on(rows, shared) for model, rows in scores.items()})
-    groups = sorted({group for rows in scores.values() for group, _ in rows.values()})
-    means = {model: _mean(_on(rows, shared)) for model, rows in scores.items()}
+    members = list(categories)
+    wins = win_rates({model: row[shared].tolist() for model, row in scores.items()})
+    means = {model: _mean(row[shared]) for model, row in scores.items()}
     board = []
-    for model, rows in scores.items():
-        interval = mean_interval(_on(rows, shared), seed=seed)
-        own = [score for _, score in rows.values()]
-        mean = means[model]
+    for model, row in scores.items():
+        interval = mean_interval(row[shared], seed=seed)
+        own, total, mean = row[~np.isnan(row)], len(row), means[model]
         board.append(
             LeaderboardRow(
                 rank=_rank(mean, means),
@@ -38,30 +41,27 @@ def leaderboard(
                 ci_low=interval.low if interval else None,
                 ci_high=interval.high if interval else None,
                 interval=interval.method if interval else None,
-                n=len(shared),
+                n=int(shared.sum()),
                 win_rate=wins[model],
-                completed=len(rows),
+                completed=len(own),
                 total=total,
                 own_mean=_mean(own),
-                own_low=math.fsum(own) / total if total else None,
-                own_high=(math.fsum(own) + total - len(own)) / total if total else None,
-                categories={
-                    group: _mean([rows[key][1] for key in shared if rows[key][0] == group])
-                    for group in groups
-                },
+                own_low=float(own.sum()) / total if total else None,
+                own_high=(float(own.sum()) + total - len(own)) / total if total else None,
+                categories={name: _mean(row[shared & inside]) for name, inside in members},
             )
         )
     return sorted(board, key=lambda row: (row.rank is None, row.rank, -row.completed, row.model))
 
 
 def pairwise(
-    scores: Mapping[str, Completed], order: Sequence[str], *, seed: int = 0
+    scores: Mapping[str, Floats], order: Sequence[str], *, seed: int = 0
 ) -> list[PairwiseRow]:
     """Every pair, the better one first, over the tasks that all models completed."""
     shared = _shared(scores)
     rows = []
     for a, b in combinations(order, 2):
-        found = paired_difference(_on(scores[a], shared), _on(scores[b], shared), seed=seed)
+        found = paired_difference(scores[a][shared], scores[b][shared], seed=seed)
         rows.append(
             PairwiseRow(
                 a=a,
@@ -76,17 +76,14 @@ def pairwise(
     return rows
 
 
-def _shared(scores: Mapping[str, Completed]) -> list[Key]:
-    keys = [set(rows) for rows in scores.values()]
-    return sorted(set.intersection(*keys)) if keys else []
+def _shared(scores: Mapping[str, Floats]) -> Members:
+    """Which records all models completed."""
+    rows = np.vstack(list(scores.values()))
+    return np.asarray(~np.isnan(rows).any(axis=0))
 
 
-def _on(rows: Completed, shared: Sequence[Key]) -> list[float]:
-    return [rows[key][1] for key in shared]
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
+def _mean(values: Floats) -> float | None:
+    return float(values.mean()) if len(values) else None
 
 
 def _rank(mean: float | None, means: Mapping[str, float | None]) -> int | None:

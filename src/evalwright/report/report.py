@@ -4,7 +4,7 @@ A number that could not be measured is None, never 0. Every mean stands beside i
 many samples it is over, how many failed and how many were left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -167,9 +167,10 @@ class ReportBody(Struct, frozen=True, kw_only=True):
 
 
 class Report(ReportBody, frozen=True, kw_only=True):
-    """A report, with the outcomes it was made from."""
+    """A report, and the way to the outcomes it was made from."""
 
-    outcomes: list[Outcome]
+    stored: Callable[..., Iterator[Outcome]]
+    """Reads them from the store, when asked; `failed=True` gives the failures alone."""
 
     def to_dict(self) -> dict[str, Any]:
         """The object that `--json` prints."""
@@ -187,6 +188,6 @@ class Report(ReportBody, frozen=True, kw_only=True):
 
         return to_markdown(self)
 
-    def samples(self) -> Iterator[Outcome]:
-        """Every outcome, in the order in which they landed."""
-        return iter(self.outcomes)
+    def samples(self, *, failed: bool | None = None) -> Iterator[Outcome]:
+        """Every outcome, by task, record, trial and model; or the failed ones, or the others."""
+        return self.stored(failed=failed)

@@ -7,9 +7,11 @@ calibration and pass@k: full marks for the exact metrics, 0.5 and above for the 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from evalwright.ports import Case
 from evalwright.text import bleu_4, exact_match, f1, rouge_l
-from evalwright.types import Execution, Program, Score, TaskSpec
+from evalwright.types import Execution, Program, Sample, Score, TaskSpec
 from evalwright.vocabulary import EXACT_METRICS, GRADED_CORRECT_FROM
 
 TEXT_METRICS: dict[str, Callable[[str, Sequence[str]], float]] = {
@@ -24,7 +26,14 @@ TEXT_METRICS: dict[str, Callable[[str, Sequence[str]], float]] = {
 class RecordScorer:
     """Dispatch on `metric_name`."""
 
+    name = "record"
     version = 1
+
+    def reads(self, sample: Sample) -> str:
+        """Rule, metric, targets and time."""
+        task = sample.data
+        parts = (task.post_process, task.metric_name, task.targets, task.timeout_s)
+        return msgspec.json.encode(parts).decode()
 
     async def score(self, case: Case) -> Score:
         """Score the post-processed answer; raise when the task itself is at fault."""

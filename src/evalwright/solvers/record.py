@@ -9,10 +9,12 @@ import math
 from collections.abc import Sequence
 from time import perf_counter
 
+from msgspec import structs
+
 from evalwright.ports import Case
 from evalwright.text.few_shot import render
 from evalwright.text.post_process import post_process
-from evalwright.types import Message, Request, Trace
+from evalwright.types import Message, Request, Sample, Trace
 
 _ROUNDING = 1e-6
 """How far above 0 the log-probability of a certain token may come out."""
@@ -21,7 +23,17 @@ _ROUNDING = 1e-6
 class RecordSolver:
     """Render, generate, post-process."""
 
+    name = "record"
     version = 1
+
+    def reads(self, sample: Sample) -> str:
+        """What is sent. The post-process rule is left out: it needs no model to change."""
+        return render(sample.data)
+
+    def revised(self, sample: Sample, trace: Trace) -> Trace:
+        """The same output under the record's own rule."""
+        rule = sample.data.post_process
+        return structs.replace(trace, post_processed=post_process(trace.output, rule))
 
     async def solve(self, case: Case) -> Trace:
         """One generation for one trial of one record."""
@@ -39,6 +51,7 @@ class RecordSolver:
             post_processed=post_process(completion.text, task.post_process),
             usage=completion.usage,
             latency_s=latency_s,
+            finish=completion.finish,
             nll=nll,
             nll_tokens=len(logprobs) if logprobs else 0,
             confidence=math.exp(-nll / len(logprobs)) if logprobs and nll is not None else None,

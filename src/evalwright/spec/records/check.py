@@ -12,15 +12,15 @@ escape, the line goes to `explain`. One count serves all lines that were read to
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from evalwright.errors import InvalidTask
-from evalwright.lines import read_batches
+from evalwright.errors import InvalidTask, Unreadable
+from evalwright.lines import read_batches, read_lines
 from evalwright.spec.records.explain import (
     Fault,
     duplicate_id,
@@ -94,6 +94,20 @@ def _shown(record: Any) -> str:
 def check_file(path: str) -> Iterator[TaskSpec | Issue]:
     """Each record or issue of a file; blank lines give neither. Only the ids are kept."""
     return map(_item, check_batches(read_batches(path)))
+
+
+def read_valid(path: str, *, bad: Container[int]) -> Iterator[TaskSpec]:
+    """The records of a file that was checked before, without the lines that were found bad.
+
+    Keeps nothing. A line that has gone bad since is `Unreadable`: the file was changed.
+    """
+    for number, line in enumerate(read_lines(path), start=1):
+        if number in bad or not line.strip():
+            continue
+        try:
+            yield _decode(line)
+        except _REFUSALS as error:
+            raise Unreadable(f"{path}:{number}: has changed since it was checked") from error
 
 
 def check(lines: Iterable[bytes]) -> Iterator[TaskSpec | Issue]:

@@ -1,0 +1,150 @@
+"""What a run was: enough to tell two runs apart, to resume one, and to report on it again."""
+
+import platform
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from evalwright._version import __version__
+from evalwright.api.assembly import held_by, notes_on
+from evalwright.engine.keys import key_of
+from evalwright.plan.plan import Plan
+from evalwright.types import Run
+
+if TYPE_CHECKING:
+    from evalwright.api.options import RunOptions
+    from evalwright.engine.run import Crew
+    from evalwright.engine.stop import Stop
+    from evalwright.ports import Model
+    from evalwright.report.build import Facts
+
+DECISIVE = ("plan", "models", "solver", "scorers", "sandbox")
+"""What makes another plan of it; the rest is for people."""
+
+
+def manifest_of(
+    plan: Plan,
+    clients: "Mapping[str, Model]",
+    crew: "Crew",
+    options: "RunOptions",
+    *,
+    parent: Run | None = None,
+) -> dict[str, Any]:
+    """JSON, and no secret in it: a fingerprint never has one."""
+    return {
+        "plan": msgspec.to_builtins(plan),
+        "models": {name: client.fingerprint for name, client in clients.items()},
+        "solver": {crew.solver.name: crew.solver.version},
+        "scorers": {name: scorer.version for name, scorer in crew.scorers.items()},
+        "sandbox": msgspec.to_builtins(held_by(crew.sandbox)),
+        "fresh": options.fresh,
+        "seed": options.seed,
+        "bins": options.bins,
+        "parameters": options.parameters,
+        "notes": [*notes_on(clients), *_inherited(parent)],
+        "evalwright": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "git": _commit(),
+    }
+
+
+def ended(run: Run, plan: Plan, options: "RunOptions", stop: "Stop") -> dict[str, Any]:
+    """The manifest of a run after an invocation of it: where its files lie now, why it stopped."""
+    flag = " without `--fresh`" if options.fresh else ""
+    stopped = {"reason": stop.reason, "go_on": stop.hint or f"the same command{flag} goes on"}
+    return {
+        **run.manifest,
+        "plan": msgspec.to_builtins(plan),
+        "seed": options.seed,
+        "bins": options.bins,
+        "stopped": stopped if stop.requested else None,
+    }
+
+
+def facts_of(run: Run, *, wall_seconds: float, reused: int, stopped: bool) -> "Facts":
+    """What a report says beside the outcomes, now and whenever it is made again."""
+    from evalwright.report.build import Facts
+    from evalwright.report.report import CodeExecution
+
+    known = run.manifest
+    end = known.get("stopped") or {"reason": "", "go_on": "the same command goes on"}
+    return Facts(
+        run_id=run.id,
+        wall_seconds=wall_seconds,
+        reused=reused,
+        stopped=stopped,
+        stop_reason=end["reason"],
+        go_on=end["go_on"],
+        seed=known.get("seed", 0),
+        bins=known.get("bins", 10),
+        code_execution=msgspec.convert(known.get("sandbox"), CodeExecution | None),
+        notes=tuple(known.get("notes", ())),
+    )
+
+
+def plan_key(manifest: Mapping[str, Any], *, parent: Run | None) -> str:
+    """Equal for equal plans. Where the files lie does not matter, what is in them does."""
+    decisive = {name: manifest[name] for name in DECISIVE}
+    tasks = [{**task, "path": ""} for task in decisive["plan"]["tasks"]]
+    decisive["plan"] = {**decisive["plan"], "tasks": tasks}
+    return key_of(
+        msgspec.json.encode(decisive, order="sorted").decode(), parent.id if parent else ""
+    )
+
+
+def plan_of(run: Run) -> Plan:
+    """The plan that a run carried out."""
+    return msgspec.convert(run.manifest["plan"], Plan)
+
+
+def what_changed(manifest: Mapping[str, Any], earlier: Sequence[Run]) -> Iterator[str]:
+    """Against the newest run of tasks of the same names; nothing where there is none."""
+    names = [task["name"] for task in manifest["plan"]["tasks"]]
+    for run in earlier:
+        before = run.manifest
+        if [task["name"] for task in before["plan"]["tasks"]] == names:
+            changes = list(_changes(before, manifest))
+            if changes:
+                yield f"not the plan of {run.id}: {', '.join(changes)}; what is the same is reused"
+            return
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    for old, new in zip(before["plan"]["tasks"], after["plan"]["tasks"], strict=True):
+        if old["digest"] != new["digest"]:
+            yield f"{new['path']} has changed"
+    was, limit = before["plan"]["limit"], after["plan"]["limit"]
+    if was != limit:
+        yield f"the limit is {limit or 'none'}, it was {was or 'none'}"
+    for name in after["models"]:
+        if name not in before["models"]:
+            yield f"{name} is new"
+        elif before["models"][name] != after["models"][name]:
+            yield f"{name} has other parameters"
+    yield from (f"{name} is gone" for name in before["models"] if name not in after["models"])
+    for part in ("solver", "scorers", "sandbox"):
+        if before[part] != after[part]:
+            yield f"another version of the {part}"
+
+
+def _inherited(parent: Run | None) -> list[str]:
+    """A score is no better than the outputs it is of."""
+    return [*parent.manifest["notes"], f"outputs of {parent.id}, scored again"] if parent else []
+
+
+def _commit() -> str | None:
+    """Of the folder that the command was given in, if it is under git."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"],  # noqa: S607 - whichever git the user has
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

@@ -1,0 +1,117 @@
+"""Everything a run can be told, on one page. The fields are the options of `evalwright run`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Protocol
+
+import msgspec
+from msgspec import Meta, Struct
+
+from evalwright.errors import UsageError
+from evalwright.nearest import nearest
+from evalwright.types import Outcome
+
+_LARGEST = 2**63 - 1
+Positive = Annotated[int, Meta(ge=1, le=_LARGEST)]
+Money = Annotated[float, Meta(gt=0)]
+Share = Annotated[float, Meta(ge=0)]
+
+
+class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to run. What is None is left to us."""
+
+    limit: Positive | None = None
+    """Only the first records of each file."""
+    allow_bad_tasks: bool = False
+    """Run the valid records of a bad file."""
+    concurrency: Positive | None = None
+    """How many samples at once; without it, as many as the servers take."""
+    unsafe_code_exec: bool = False
+    """Run code_exec answers in a plain child process."""
+    parameters: dict[str, Any] = {}
+    """Generation parameters, for every model."""
+
+    store: str | None = None
+    """Where runs are kept: a path, or `memory:`."""
+    durable: bool = False
+    """Survive the death of the machine too, not of the process alone."""
+    fresh: bool = False
+    """Begin another run, and reuse nothing."""
+    retry_failed: bool = False
+    """Of a run that is resumed, try the failed samples again."""
+    cache: bool = False
+    """Keep replies, and answer equal requests from them."""
+
+    retries: Annotated[int, Meta(ge=0)] = 4
+    """How often a call is tried again."""
+    requests_per_minute: Money | None = None
+    tokens_per_minute: Money | None = None
+    max_cost: Money | None = None
+    """Stop when this much is spent, in dollars."""
+    max_tokens_total: Positive | None = None
+    max_failures: Share | None = None
+    """Stop when more samples than this have failed; below 1 it is a share of all."""
+    prices: str | None = None
+    """A TOML file with prices of your own."""
+
+    seed: Annotated[int, Meta(ge=0, le=_LARGEST)] = 0
+    """Of the bootstrap."""
+    bins: Annotated[int, Meta(ge=1, le=1000)] = 10
+    """Of the ECE."""
+
+
+class Watch(Protocol):
+    """Who is told how a run goes."""
+
+    def begin(self, total: int, done: int, counters: Any) -> None:
+        """Before the first job; `counters` is live."""
+        ...
+
+    def committed(self, outcomes: Sequence[Outcome]) -> None:
+        """After these were stored."""
+        ...
+
+    def tell(self, text: str) -> None:
+        """A sentence for a person."""
+        ...
+
+    def end(self, *, interrupted: bool) -> None:
+        """After the last job; `interrupted` if that was a person's wish."""
+        ...
+
+
+class Unwatched:
+    """Nobody looks."""
+
+    def begin(self, total: int, done: int, counters: Any) -> None:
+        """Nothing to do."""
+
+    def committed(self, outcomes: Sequence[Outcome]) -> None:
+        """Nothing to do."""
+
+    def tell(self, text: str) -> None:
+        """Nothing to do."""
+
+    def end(self, *, interrupted: bool) -> None:
+        """Nothing to do."""
+
+
+def options_of(keywords: dict[str, Any]) -> RunOptions:
+    """Checked, so that nothing wrong is found after the money is spent."""
+    for name in keywords:
+        if name not in RunOptions.__struct_fields__:
+            suggestion = nearest(name, RunOptions.__struct_fields__)
+            raise UsageError(
+                f"`run` has no option `{name}`",
+                hint=f"did you mean `{suggestion}`?" if suggestion else "",
+            )
+    given = {name: str(one) if isinstance(one, Path) else one for name, one in keywords.items()}
+    try:
+        told = msgspec.convert(given, RunOptions)
+        msgspec.json.encode(told.parameters)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at ")
+        raise UsageError(f"{where.replace('$.', '')}: {what}") from error
+    except (TypeError, UnicodeEncodeError) as error:
+        raise UsageError(f"`parameters`: not JSON: {error}") from error
+    return told

@@ -1,0 +1,92 @@
+"""What a store remembers: list, find, report again, export, delete, tidy."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalwright.api.assembly import open_store
+
+if TYPE_CHECKING:
+    from evalwright.report.report import Report
+    from evalwright.types import Outcome, Run
+
+
+def runs(store: str | Path | None = None) -> "list[Run]":
+    """Every run, newest first."""
+    opened = open_store(store, create=False)
+    try:
+        return opened.runs()
+    finally:
+        opened.close()
+
+
+def find(name: str = "latest", store: str | Path | None = None) -> "Run":
+    """One run by its id, the start of it, or `latest`."""
+    opened = open_store(store, create=False)
+    try:
+        return opened.find(name)
+    finally:
+        opened.close()
+
+
+def load(
+    name: str = "latest",
+    store: str | Path | None = None,
+    *,
+    seed: int | None = None,
+    bins: int | None = None,
+) -> "Report":
+    """The report of a run, made again from what is stored; with its seed and bins, or others."""
+    from msgspec import structs
+
+    from evalwright.api.manifest import facts_of, plan_of
+    from evalwright.api.options import options_of
+    from evalwright.api.stored import Samples
+    from evalwright.report.build import build_report
+
+    others = {name: one for name, one in (("seed", seed), ("bins", bins)) if one is not None}
+    options_of(others)
+    opened = open_store(store, create=False)
+    try:
+        run = opened.find(name)
+        facts = facts_of(
+            structs.replace(run, manifest={**run.manifest, **others}),
+            wall_seconds=0.0,
+            reused=opened.count(run.id)[0],
+            stopped=run.status in {"running", "stopped"},
+        )
+        samples = Samples(opened, store, run.id)
+        report = build_report(plan_of(run), opened.rows(run.id), facts, samples=samples.first)
+        return samples.attached(report)
+    finally:
+        opened.close()
+
+
+def export(
+    name: str = "latest", store: str | Path | None = None, *, failed: bool | None = None
+) -> "Iterator[Outcome]":
+    """Every outcome of a run, one after another."""
+    opened = open_store(store, create=False)
+    try:
+        yield from opened.outcomes(opened.find(name).id, failed=failed)
+    finally:
+        opened.close()
+
+
+def delete(name: str, store: str | Path | None = None) -> tuple[str, int]:
+    """Forget a run: its id, and how many outcomes went with it."""
+    opened = open_store(store, create=False)
+    try:
+        run = opened.find(name)
+        return run.id, opened.delete(run.id)
+    finally:
+        opened.close()
+
+
+def collect_garbage(store: str | Path | None = None) -> int:
+    """Give disk space back; how many bytes."""
+    opened = open_store(store, create=False)
+    try:
+        return opened.gc()
+    finally:
+        opened.close()

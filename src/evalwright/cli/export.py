@@ -1,0 +1,88 @@
+"""`evalwright export`."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from evalwright import api
+from evalwright.cli.issues import counted
+from evalwright.cli.printing import store_option
+from evalwright.errors import EvalwrightError, UsageError
+
+FORMATS = ("jsonl", "csv", "parquet")
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="jsonl", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to FILE: all of it, or nothing if anything goes wrong.",
+)
+@click.option("--failed", is_flag=True, help="Only outcomes that failed.")
+@store_option
+def command(
+    run: str, *, form: str, as_json: bool, output: Path | None, failed: bool, store: str | None
+) -> None:
+    """Write every outcome of a run for other tools.
+
+    RUN is an id, the start of one, or `latest`. A line, or a row, is one outcome: what was asked,
+    what came back, its scores, its failure, what it took. Memory does not grow with the run.
+    """
+    form = "jsonl" if as_json else form
+    run_id = api.find(run, store).id  # once: `latest` may be another one when a table is reread
+    read = partial(api.export, run_id, store, failed=failed or None)
+    renderer = import_module(f"evalwright.report.export.to_{form}")
+    if output is None:
+        if form == "parquet":
+            raise UsageError("parquet is not for a terminal or a pipe", hint="add --output FILE")
+        renderer.write(read, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return
+    with _replacing(output) as file:
+        count = renderer.write(read, file)
+    click.echo(f"wrote {counted(count, 'outcome')} to {output}", err=True)
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` when all of it is written; a device is written to."""
+    try:
+        if path.exists() and not path.is_file():
+            with path.open("wb") as file:
+                yield file
+            return
+        with _beside(path.resolve()) as file:
+            yield file
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise EvalwrightError(f"{path}: cannot be written: {why}") from error
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[BinaryIO]:
+    part = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
+    try:
+        file = part.open("xb")
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise UsageError(f"{path}: cannot be written: {why}") from error
+    try:
+        with file:
+            yield file
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

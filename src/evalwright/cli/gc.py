@@ -1,0 +1,22 @@
+"""`evalwright gc`."""
+
+import click
+
+from evalwright import api
+from evalwright.cli.printing import store_option
+from evalwright.cli.stdout import write_json
+
+
+@click.command()
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print the number of bytes as JSON.")
+def command(*, store: str | None, as_json: bool) -> None:
+    """Give back the space that deleted runs took.
+
+    Nothing that `evalwright list` shows is touched.
+    """
+    given_back = api.collect_garbage(store)
+    if as_json:
+        write_json({"bytes": given_back})
+    else:
+        click.echo(f"gave back {given_back:,} bytes", err=True)

@@ -1,0 +1,95 @@
+"""How a run goes: one line that rewrites itself on a terminal, a line now and then elsewhere."""
+
+import sys
+from collections.abc import Sequence
+from shutil import get_terminal_size
+from time import monotonic
+from typing import Any
+
+import click
+
+from evalwright.types import Outcome
+
+_SECONDS_BETWEEN = 0.1
+_SECONDS_BETWEEN_LINES = 30.0
+
+
+class Progress:
+    """Counts what is stored, never what is only hoped for."""
+
+    def __init__(self) -> None:
+        self.interrupted = False
+        self._live = sys.stderr.isatty()
+        self._total = self._done = self._before = self._failed = self._tokens = 0
+        self._cost: float | None = 0.0
+        self._counters: Any = None
+        self._started = self._shown = monotonic()
+
+    def begin(self, total: int, done: int, counters: Any) -> None:
+        """`done` samples were done by an earlier invocation."""
+        self._total, self._done, self._before, self._counters = total, done, done, counters
+        self._started = self._shown = monotonic()
+        if done:
+            self.tell(f"resuming: {done:,} of {total:,} samples are done")
+
+    def committed(self, outcomes: Sequence[Outcome]) -> None:
+        """These are safe now."""
+        for outcome in outcomes:
+            self._done += 1
+            self._failed += outcome.failure is not None
+            if outcome.trace:
+                self._tokens += outcome.trace.usage.total_tokens
+                cost = outcome.trace.usage.cost
+                self._cost = None if cost is None or self._cost is None else self._cost + cost
+        now = monotonic()
+        if now - self._shown > (_SECONDS_BETWEEN if self._live else _SECONDS_BETWEEN_LINES):
+            self._shown = now
+            self._show(self._line(now))
+
+    def tell(self, text: str) -> None:
+        """On a line of its own."""
+        self._clear()
+        click.echo(text, err=True)
+
+    def end(self, *, interrupted: bool) -> None:
+        """Leave the terminal clean."""
+        self.interrupted = interrupted
+        self._clear()
+
+    def _line(self, now: float) -> str:
+        rate = (self._done - self._before) / max(now - self._started, 1e-9)
+        left = (self._total - self._done) / rate if rate else 0.0
+        parts = [
+            f"{self._done:,}/{self._total:,}",
+            f"{self._failed:,} failed",
+            f"{rate:,.1f}/s",
+            f"{_duration(left)} left",
+        ]
+        if self._tokens:
+            parts.append(f"{self._tokens:,} tokens")
+        if self._cost:
+            parts.append(f"${self._cost:.2f}")
+        if self._counters is not None:
+            parts.append(f"{self._counters.in_flight} in flight")
+            if self._counters.retries:
+                parts.append(f"{self._counters.retries:,} retries")
+        return "  ".join(parts)
+
+    def _show(self, line: str) -> None:
+        if not self._live:
+            click.echo(line, err=True)
+            return
+        width = get_terminal_size().columns
+        click.echo(f"\r\033[K{line[: width - 1]}", nl=False, err=True)
+
+    def _clear(self) -> None:
+        if self._live:
+            click.echo("\r\033[K", nl=False, err=True)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

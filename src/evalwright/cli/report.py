@@ -1,0 +1,27 @@
+"""`evalwright report`."""
+
+from pathlib import Path
+
+import click
+
+from evalwright import api
+from evalwright.cli.printing import check_writable, present, report_options, store_option
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@click.option("--seed", type=click.IntRange(min=0), help="Of the bootstrap. Default: the run's.")
+@click.option("--bins", type=click.IntRange(1, 100), help="Of the ECE. Default: the run's.")
+@store_option
+@report_options
+def command(
+    run: str, *, store: str | None, as_json: bool, markdown: Path | None, **others: int | None
+) -> None:
+    """Print the report of a run.
+
+    RUN is an id, the start of one, or `latest`. The report is made from what is stored: nothing is
+    run or scored. Exit 0, whatever it says.
+    """
+    check_writable(markdown)
+    given = {name: value for name, value in others.items() if value is not None}
+    present(api.load(run, store, **given), as_json=as_json, markdown=markdown)

@@ -1,0 +1,55 @@
+"""`evalwright show`."""
+
+from itertools import chain
+
+import click
+
+from evalwright import api
+from evalwright.cli.printing import store_option
+from evalwright.cli.stdout import write_json, write_json_list, write_lines
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@click.argument("sample_id", metavar="[SAMPLE_ID]", required=False)
+@click.option("--model", metavar="MODEL", help="Only the outcomes of this model.")
+@click.option("--failed", is_flag=True, help="Only outcomes that failed.")
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    run: str,
+    sample_id: str | None,
+    *,
+    model: str | None,
+    failed: bool,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """Show what a run was, or what became of its samples.
+
+    RUN is an id, the start of one, or `latest`. Alone it shows the manifest: content hashes of
+    the task files, models, versions, seed, platform, git commit. With SAMPLE_ID, --model or
+    --failed it shows outcomes: input, output, post-processed output, scores and their reasons.
+    """
+    if sample_id is None and model is None and not failed:
+        _run(run, store, as_json=as_json)
+        return
+    found = api.show_samples(run, sample_id, store, model=model, failed=failed or None)
+    if as_json:
+        from evalwright.report.samples import explained
+
+        write_json_list(map(explained, found))
+    else:
+        from evalwright.report.samples import sample_lines
+
+        write_lines(chain.from_iterable(map(sample_lines, found)))
+
+
+def _run(run: str, store: str | None, *, as_json: bool) -> None:
+    shown = api.show_run(run, store)
+    if as_json:
+        write_json(shown)
+    else:
+        from evalwright.report.runs import run_lines
+
+        write_lines(run_lines(shown))

@@ -1,0 +1,86 @@
+"""What a well-formed reply amounts to: an answer, or the reason why there is none.
+
+    refused     the model declined
+    filtered    the provider withheld or cut the reply
+    truncated   the tokens ran out before any text (with text: an answer, `finish` is `length`)
+    empty       there is no text and no tool call
+
+A reply that calls tools and says nothing else is an answer too: its text is the calls, as JSON,
+`[{"name": "add", "arguments": {"a": 1}}]`.
+"""
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import msgspec
+
+from evalwright.errors import ModelError
+from evalwright.types import Completion, Finish, Usage
+
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None
+"""A count of tokens as a server may give it; a count beyond all sense is a wrong shape."""
+
+_MOST_QUOTED = 200
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One tool that the model wants called."""
+
+    name: str
+    arguments: Any
+
+
+def usage(prompt: int | None, completion: int | None) -> Usage:
+    """One request, and its tokens; 0 where the server does not count."""
+    return Usage(requests=1, prompt_tokens=prompt or 0, completion_tokens=completion or 0)
+
+
+def answer(
+    text: str,
+    *,
+    usage: Usage,
+    finish: Finish,
+    calls: Iterable[Call] = (),
+    logprobs: tuple[float, ...] | None = None,
+) -> Completion:
+    """The completion, unless there is nothing in it."""
+    if not text and (wanted := [*calls]):
+        text, finish = msgspec.json.encode(wanted).decode(), "tool_calls"
+    if not text and finish == "length":
+        raise ModelError(
+            "truncated",
+            "the tokens ran out before the reply had any text",
+            hint="allow more: `max_tokens`, or what this API calls it",
+        )
+    if not text:
+        raise ModelError("empty", "the reply has no text")
+    return Completion(text=text, usage=usage, finish=finish, logprobs=logprobs or None)
+
+
+def refused(words: str = "") -> ModelError:
+    """The model declined, in these words."""
+    said = f": {one_line(words)}" if words.strip() else ""
+    return ModelError("refused", f"the model refused to answer{said}")
+
+
+def filtered(words: str = "") -> ModelError:
+    """The provider's filter stepped in."""
+    said = f": {one_line(words)}" if words.strip() else ""
+    return ModelError("filtered", f"the provider's content filter withheld the reply{said}")
+
+
+def parsed(arguments: Any) -> Any:
+    """The arguments of a call as a value, if they are JSON in a string, as they mostly are."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return msgspec.json.decode(arguments)
+    except (msgspec.DecodeError, RecursionError):
+        return arguments
+
+
+def one_line(text: str, *, most: int = _MOST_QUOTED) -> str:
+    """Somebody else's words, fit for one line of ours: no control characters, not too many."""
+    seen = text[: 4 * most]  # what is cut off anyway need not be cleaned
+    clean = " ".join("".join(c if c.isprintable() else " " for c in seen).split())
+    return clean if len(clean) <= most else clean[: most - 1] + "…"

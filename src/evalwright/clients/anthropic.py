@@ -1,0 +1,157 @@
+"""`anthropic/MODEL`: the messages API of Anthropic.
+
+    -m anthropic/claude-haiku-4-5           ANTHROPIC_API_KEY
+
+`ANTHROPIC_BASE_URL` names another address: what `/v1/messages` is appended to, or `/messages` if it
+ends in `/v1`. All that `openai/…` says of keys, proxies and timeouts holds here.
+
+Parameters are sent as they are given; `stop` is sent as `stop_sequences`. The API demands
+`max_tokens`: 4096, unless it is given. System messages go where the API wants them. It has no
+log-probabilities, no `seed` and no `n`.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from evalwright.clients import answers
+from evalwright.clients.http import Endpoint
+from evalwright.clients.parameters import Sampling, check, fingerprint
+from evalwright.clients.providers import locate
+from evalwright.errors import UsageError
+from evalwright.types import Completion, Finish, ModelOptions, Request
+
+API_VERSION = "2023-06-01"
+MAX_TOKENS = 4096
+
+_FINISHES: dict[str | None, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+}
+_NEVER = {
+    "model": "it is the model's name",
+    "messages": "they are the task's",
+    "logprobs": "the messages API has none",
+    "top_logprobs": "the messages API has none",
+    "n": "the messages API has none; trials are requests of their own",
+    "seed": "the messages API has none",
+    "response_format": "the messages API has none; see its `output_config`",
+}
+
+
+class Parameters(Sampling, frozen=True, kw_only=True):
+    """What is known of this API's parameters."""
+
+    max_tokens: int = MAX_TOKENS
+    stop: str | list[str] | None = None
+    stop_sequences: list[str] | None = None
+    system: str | list[dict[str, Any]] | None = None
+    thinking: dict[str, Any] | None = None
+    tool_choice: dict[str, Any] | None = None
+
+
+class Block(Struct, frozen=True):
+    """A piece of the answer."""
+
+    type: str = ""
+    text: str | None = None
+    name: str | None = None
+    input: Any = None
+
+
+class Counted(Struct, frozen=True):
+    """The tokens; what went into or came out of the provider's cache is counted apart."""
+
+    input_tokens: answers.Tokens = 0
+    output_tokens: answers.Tokens = 0
+    cache_creation_input_tokens: answers.Tokens = 0
+    cache_read_input_tokens: answers.Tokens = 0
+
+    @property
+    def prompt_tokens(self) -> int:
+        """All that went in."""
+        parts = (
+            self.input_tokens,
+            self.cache_creation_input_tokens,
+            self.cache_read_input_tokens,
+        )
+        return sum(part or 0 for part in parts)
+
+
+class Reply(Struct, frozen=True):
+    """What comes back, as far as it is needed."""
+
+    content: list[Block]
+    stop_reason: str | None = None
+    usage: Counted | None = None
+    error: Any = None
+
+
+_decoder = msgspec.json.Decoder(Reply)
+_encoder = msgspec.json.Encoder()
+
+
+class Messages:
+    """A model behind the messages API."""
+
+    caveat = ""
+
+    def __init__(self, name: str, endpoint: Endpoint, parameters: dict[str, Any]) -> None:
+        self.fingerprint = fingerprint("messages", endpoint.url, parameters)
+        self._endpoint = endpoint
+        self._body = {"model": name, **parameters}
+
+    async def complete(self, request: Request) -> Completion:
+        """One answer to one conversation."""
+        body = {**self._body, "messages": [one for one in request.messages if one.role != "system"]}
+        if system := "\n\n".join(one.content for one in request.messages if one.role == "system"):
+            body["system"] = system
+        return self._answer(await self._endpoint.ask(_encoder.encode(body), _decoder))
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self._endpoint.close()
+
+    def _answer(self, reply: Reply) -> Completion:
+        if reply.error:
+            raise self._endpoint.error_object(reply.error)
+        text = "".join(block.text or "" for block in reply.content if block.type == "text")
+        if reply.stop_reason == "refusal":
+            raise answers.refused(self._endpoint.clean(text))
+        counted = reply.usage or Counted()
+        return answers.answer(
+            text,
+            calls=[
+                answers.Call(block.name or "", block.input)
+                for block in reply.content
+                if block.type == "tool_use"
+            ],
+            finish=_FINISHES.get(reply.stop_reason, "other"),
+            usage=answers.usage(counted.prompt_tokens, counted.output_tokens),
+        )
+
+
+def connect(name: str, options: ModelOptions = ModelOptions()) -> Messages:
+    """The model of that name."""
+    provider = options.provider or "anthropic"
+    if not name:
+        raise UsageError(f"`{provider}/` needs a model", hint=f"write {provider}/MODEL")
+    address = locate(provider, "/messages", options.environment)
+    given, timeouts = check(
+        options.parameters, Parameters, model=f"{provider}/{name}", never=_NEVER
+    )
+    headers = {"anthropic-version": API_VERSION}
+    if address.key:
+        headers["x-api-key"] = address.key
+    return Messages(name, Endpoint(address, headers=headers, timeouts=timeouts), _translated(given))
+
+
+def _translated(given: dict[str, Any]) -> dict[str, Any]:
+    sent = {"max_tokens": MAX_TOKENS, **given}
+    if (stop := sent.pop("stop", None)) is not None:
+        sent.setdefault("stop_sequences", [stop] if isinstance(stop, str) else stop)
+    return sent

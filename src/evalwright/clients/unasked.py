@@ -1,0 +1,24 @@
+"""A model that is never asked: what `evalwright score` puts in the place of the real one.
+
+It has the fingerprint of the model whose outputs are stored, so their keys are found.
+"""
+
+from evalwright.types import Completion, Request
+
+
+class Unasked:
+    """Fails whenever it is asked."""
+
+    caveat = ""
+
+    def __init__(self, fingerprint: str) -> None:
+        self.fingerprint = fingerprint
+
+    async def complete(self, request: Request) -> Completion:
+        """No output is stored, and none will be asked for."""
+        raise LookupError(
+            f"no output is stored for {request.sample.id!r}, and `score` asks no model"
+        )
+
+    async def close(self) -> None:
+        """Nothing to let go of."""

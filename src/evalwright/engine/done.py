@@ -1,0 +1,33 @@
+"""What a run has done already: one byte a job, so that a million of them are a megabyte."""
+
+from collections.abc import Iterable, Iterator
+
+from evalwright.plan.plan import Job
+
+
+class Done:
+    """Made from what the store says; `left` passes on the jobs that are not done."""
+
+    def __init__(
+        self, rows: Iterable[tuple[str, str, int, int, bool]], *, retry_failed: bool = False
+    ) -> None:
+        self._marks: dict[tuple[str, str, int], bytearray] = {}
+        self.count = 0
+        for task, model, ordinal, trial, failed in rows:
+            if failed and retry_failed:
+                continue
+            marks = self._marks.setdefault((task, model, trial), bytearray())
+            if ordinal >= len(marks):
+                marks.extend(bytes(ordinal + 1 - len(marks)))
+            self.count += not marks[ordinal]
+            marks[ordinal] = 1
+
+    def left(self, jobs: Iterable[Job]) -> Iterator[Job]:
+        """In their order."""
+        if not self._marks:
+            yield from jobs
+            return
+        for job in jobs:
+            marks = self._marks.get((job.task, job.model, job.trial), b"")
+            if job.ordinal >= len(marks) or not marks[job.ordinal]:
+                yield job

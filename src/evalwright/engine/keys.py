@@ -1,0 +1,23 @@
+"""What an outcome depends on, as a hash: equal keys, equal work.
+
+    solve key   solver and its version, the sample's id, what the solver reads of it, model, its
+                fingerprint, trial
+    score key   solve key, output, scorer and its version, what it reads of the sample, sandbox
+
+A key leaves out what does not matter: targets do not change an answer, so a mended target is
+scored again without a call. Parts are written with their lengths, so no two lists of parts meet.
+"""
+
+from hashlib import blake2b
+
+_BYTES = 16
+
+
+def key_of(*parts: str) -> str:
+    """One key for a list of parts."""
+    digest = blake2b(digest_size=_BYTES)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    return digest.hexdigest()

@@ -1,0 +1,114 @@
+"""An answer that was had once is not paid for again.
+
+The key is all that can change the answer: the model's name, its fingerprint (endpoint and
+parameters), the messages and the trial. The sample is no part of it: two samples that ask the
+same thing share an answer.
+
+A hit says how many tokens the answer took, cost 0 and requests 0: nothing was asked or paid now.
+
+Holds:      equal questions under way at the same time are asked once; a failure is never kept,
+            and nobody inherits the failure or the cancellation of another.
+Does not:   expire. An answer is dropped with the file that keeps it.
+"""
+
+import asyncio
+from hashlib import blake2b
+
+import msgspec
+
+from evalwright.engine.models.around import Around
+from evalwright.engine.models.count import Counters
+from evalwright.ports import Model, Shelf
+from evalwright.types import Completion, Request, Usage
+
+_VERSION = 1
+"""Of key and value: what another version kept is not found."""
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Completion).decode
+
+
+class MemoryShelf:
+    """Keeps answers as long as it lives itself."""
+
+    def __init__(self) -> None:
+        self.kept: dict[bytes, bytes] = {}
+
+    def get(self, key: bytes) -> bytes | None:
+        """What was put there."""
+        return self.kept.get(key)
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Keep it."""
+        self.kept[key] = value
+
+
+class Cached(Around):
+    """Asks only what has never been answered."""
+
+    def __init__(
+        self, model: Model, name: str, *, shelf: Shelf, counters: Counters | None = None
+    ) -> None:
+        super().__init__(model)
+        self._shelf = shelf
+        self._counters = counters or Counters()
+        self._asking: dict[bytes, asyncio.Event] = {}
+        self._begun = blake2b(digest_size=32)
+        for part in (str(_VERSION), name, model.fingerprint):
+            self._begun.update(_delimited(part))
+
+    async def complete(self, request: Request) -> Completion:
+        """The answer that was kept, or a new one."""
+        key = self._key(request)
+        while (kept := self._kept(key)) is None:
+            if (asking := self._asking.get(key)) is None:
+                return await self._first(key, request)
+            await asking.wait()  # if that fails, the next of those who wait is the first
+        self._counters.cache_hits += 1
+        return kept
+
+    async def _first(self, key: bytes, request: Request) -> Completion:
+        answered = self._asking[key] = asyncio.Event()
+        try:
+            completion = await self._ask(request)
+            self._keep(key, completion)
+            return completion
+        finally:
+            del self._asking[key]
+            answered.set()
+
+    def _key(self, request: Request) -> bytes:
+        digest = self._begun.copy()
+        for message in request.messages:
+            digest.update(_delimited(message.role))
+            digest.update(_delimited(message.content))
+        digest.update(b"%d" % request.trial)
+        return digest.digest()
+
+    def _kept(self, key: bytes) -> Completion | None:
+        value = self._shelf.get(key)
+        if value is None:
+            return None
+        try:
+            completion = _decode(value)
+        except msgspec.MsgspecError:  # damaged: ask again, and put it right
+            return None
+        usage = Usage(
+            requests=0,
+            prompt_tokens=completion.usage.prompt_tokens,
+            completion_tokens=completion.usage.completion_tokens,
+            cost=0.0,
+        )
+        return msgspec.structs.replace(completion, usage=usage)
+
+    def _keep(self, key: bytes, completion: Completion) -> None:
+        try:
+            value = _encode(completion)
+        except UnicodeEncodeError:  # half a surrogate pair: an answer all the same
+            return
+        self._shelf.put(key, value)
+
+
+def _delimited(text: str) -> bytes:
+    """With its length in front, so that no two lists of texts look the same."""
+    data = text.encode("utf-8", "surrogatepass")
+    return b"%d:%b" % (len(data), data)

@@ -1,0 +1,102 @@
+"""A run stops when its money or its tokens are spent, and can be gone on with.
+
+One `Budget` is shared by all models of a run, judges included. Once the cap is reached, calls
+raise `BudgetSpent`, which is no failure of a sample. Near the cap, a call waits while those under
+way are likely to use up the rest, each as much as the average so far.
+
+Does not:   know the price of a call before it was made: a run ends above its cap by part of a
+            call, or by more if the very first ones exceed it together; nor what a failed call cost.
+"""
+
+import asyncio
+
+from evalwright.engine.models.around import Around
+from evalwright.errors import BudgetSpent
+from evalwright.ports import Model
+from evalwright.types import Completion, Request, Usage
+
+
+class Budget:
+    """What a run may spend, and what it has spent; `spent` is what earlier parts of it did."""
+
+    def __init__(
+        self,
+        *,
+        max_cost: float | None = None,
+        max_tokens: int | None = None,
+        spent: Usage = Usage(),  # noqa: B008 - frozen
+    ) -> None:
+        self.max_cost = max_cost
+        self.max_tokens = max_tokens
+        self.cost = spent.cost or 0.0
+        self.tokens = spent.total_tokens
+        self._answered = spent.requests
+        self._under_way = 0
+        self._settled = asyncio.Event()
+        self._untold = ""
+
+    async def open(self) -> None:
+        """Begin a call; `BudgetSpent` if there is nothing left for it."""
+        self._check()
+        while self._under_way and self._answered and self._would_reach_the_cap():
+            await self._settled.wait()
+            self._check()
+        self._under_way += 1
+
+    def settle(self, usage: Usage | None) -> None:
+        """End a call that used so much; None if it failed."""
+        self._under_way -= 1
+        self._settled.set()  # wakes all that wait now
+        self._settled.clear()
+        if usage is None:
+            return
+        self._answered += 1
+        self.cost += usage.cost or 0.0
+        self.tokens += usage.total_tokens
+        if usage.requests and not usage.total_tokens and self.max_tokens is not None:
+            self._untold = "how many tokens a call takes"
+        if usage.cost is None and self.max_cost is not None:
+            self._untold = "what a call costs"
+
+    def _check(self) -> None:
+        if self._untold:
+            raise BudgetSpent(
+                f"the server does not say {self._untold}, so the cap cannot be kept",
+                hint="run again without the cap: it goes on where it stopped",
+            )
+        if self.max_cost is not None and self.cost >= self.max_cost:
+            raise _spent(f"{self.cost:.4f} of {self.max_cost:.4f} USD")
+        if self.max_tokens is not None and self.tokens >= self.max_tokens:
+            raise _spent(f"{self.tokens:,} of {self.max_tokens:,} tokens")
+
+    def _would_reach_the_cap(self) -> bool:
+        factor = 1 + self._under_way / self._answered
+        return (self.max_cost is not None and self.cost * factor >= self.max_cost) or (
+            self.max_tokens is not None and self.tokens * factor >= self.max_tokens
+        )
+
+
+class Capped(Around):
+    """Asks while the budget lasts."""
+
+    def __init__(self, model: Model, budget: Budget) -> None:
+        super().__init__(model)
+        self._budget = budget
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer, and take it from the budget."""
+        await self._budget.open()
+        usage: Usage | None = None
+        try:
+            completion = await self._ask(request)
+            usage = completion.usage
+            return completion
+        finally:
+            self._budget.settle(usage)
+
+
+def _spent(what: str) -> BudgetSpent:
+    return BudgetSpent(
+        f"the cap is reached: {what} spent",
+        hint="raise the cap and run again: it goes on where it stopped",
+    )

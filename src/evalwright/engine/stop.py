@@ -1,0 +1,89 @@
+"""How a run ends before its end, and stays resumable.
+
+    one wish      no new jobs are taken, those in flight are waited for
+    a second one  those in flight are given up: they will be asked again
+
+Wishes come from Ctrl-C, from a spent budget, and from too many failures.
+"""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from evalwright.types import Outcome
+
+
+class Stop:
+    """Whether to go on. Workers ask after every outcome."""
+
+    def __init__(
+        self,
+        *,
+        most_failures: float | None = None,
+        total: int = 0,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`most_failures` below 1 is a share of `total`."""
+        self.reason = ""
+        self.hint = ""
+        """How to go on, where the same command would not."""
+        self.interrupted = False
+        self.in_flight = 0
+        self.tasks: Sequence[asyncio.Task[None]] = ()
+        self._failed = 0
+        self._tell = tell
+        self._most = most_failures
+        if most_failures is not None and most_failures < 1:
+            self._most = round(most_failures * total, 6)  # 29 % of 100 is 29, and no less
+
+    @property
+    def requested(self) -> bool:
+        """Whether the run is ending early."""
+        return bool(self.reason)
+
+    def request(self, reason: str, *, hint: str = "") -> None:
+        """Take no more jobs."""
+        if not self.reason:
+            self.reason, self.hint = reason or "stopped", hint
+
+    def after(self, outcome: Outcome) -> None:
+        """Stop, if this was one failure too many."""
+        if outcome.failure is not None:
+            self._failed += 1
+            if self._most is not None and self._failed > self._most:
+                self.request(
+                    f"{_samples(self._failed)} failed, more than the {self._most:g} allowed"
+                )
+
+    def interrupt(self) -> None:
+        """Ctrl-C: once to end gently, twice to end now."""
+        if not self.interrupted:
+            self.interrupted = True
+            self.request("interrupted")
+            if self.in_flight:
+                self._tell(
+                    f"stopping: waiting for {_samples(self.in_flight)} in flight; "
+                    "Ctrl-C again stops at once"
+                )
+            return
+        for task in self.tasks:
+            task.cancel()
+
+    @contextmanager
+    def on_ctrl_c(self) -> Iterator[None]:
+        """While this holds, SIGINT is a wish to stop; only the main thread can hear it."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self.interrupt)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+
+def _samples(count: int) -> str:
+    return "1 sample" if count == 1 else f"{count:,} samples"

@@ -1,0 +1,145 @@
+"""The rows of a run, folded into columns as they stream by.
+
+A sample costs a few bytes a model, so a report over a million of them fits where one over a
+thousand does. A record's place is its task's offset plus its ordinal.
+"""
+
+from array import array
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from msgspec import Struct, field
+from numpy.typing import NDArray
+
+from evalwright.plan.plan import Plan, PlannedTask
+from evalwright.types import Row
+
+Floats = NDArray[np.float64]
+_SHOWN_IDS = 5
+
+
+class FailureKind(Struct):
+    """Failures of one model, stage and type."""
+
+    count: int = 0
+    sample_ids: list[str] = field(default_factory=list)
+
+
+class Column(Struct, kw_only=True):
+    """What one model did, record by record, and in sum."""
+
+    score_sum: "array[float]"
+    """Of the completed trials of each record."""
+    completed: "array[int]"
+    correct: "array[int]"
+    failed: "array[int]"
+    confidences: "array[float]" = field(default_factory=lambda: array("d"))
+    verdicts: "array[int]" = field(default_factory=lambda: array("b"))
+    """Right or wrong, for each answer that came with a confidence."""
+    nlls: "array[float]" = field(default_factory=lambda: array("d"))
+    nll_tokens: int = 0
+    outcomes: int = 0
+    traces: int = 0
+    truncated: int = 0
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    costs: "array[float]" = field(default_factory=lambda: array("d"))
+    unknown_cost: bool = False
+
+    def means(self) -> Floats:
+        """The mean score of each record that this model completed; NaN for the others."""
+        tries = np.asarray(self.completed)
+        done = (tries > 0) & (np.asarray(self.failed) == 0)
+        means = np.full(len(tries), np.nan)
+        np.divide(np.asarray(self.score_sum), tries, out=means, where=done)
+        return means
+
+
+class Folded(Struct, kw_only=True):
+    """All columns of a run, with the category of every record."""
+
+    columns: dict[str, Column]
+    offsets: dict[str, int]
+    groups: "array[int]"
+    """Each record's category, as a place in `group_names`; -1 where nothing has landed."""
+    group_names: list[str] = field(default_factory=list)
+    failures: dict[tuple[str, str, str], FailureKind] = field(default_factory=dict)
+
+    def place(self, task: PlannedTask) -> slice:
+        """Where the records of a task stand."""
+        return slice(self.offsets[task.name], self.offsets[task.name] + task.records)
+
+    def members(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Each category, and which records are in it."""
+        codes = np.asarray(self.groups)
+        for name in sorted(self.group_names):
+            yield name, codes == self.group_names.index(name)
+
+
+def fold(plan: Plan, rows: Iterable[Row]) -> Folded:
+    """One pass; rows of tasks or models that are not in the plan are none of its business."""
+    offsets: dict[str, int] = {}
+    size = 0
+    for task in plan.tasks:
+        offsets[task.name] = size
+        size += task.records
+    folded = Folded(
+        columns={model: _empty(size) for model in plan.models},
+        offsets=offsets,
+        groups=array("b", [-1]) * size,
+    )
+    codes: dict[str, int] = {}
+    for row in rows:
+        column = folded.columns.get(row.model)
+        if column is None or row.task not in offsets:
+            continue
+        at = offsets[row.task] + row.ordinal
+        if row.group not in codes:
+            codes[row.group] = len(codes)
+            folded.group_names.append(row.group)
+        folded.groups[at] = codes[row.group]
+        _add(column, row, at)
+        if row.failure_type is not None:
+            key = (row.model, row.failure_stage or "", row.failure_type)
+            kind = folded.failures.setdefault(key, FailureKind())
+            kind.count += 1
+            if len(kind.sample_ids) < _SHOWN_IDS:
+                kind.sample_ids.append(row.sample_id)
+    return folded
+
+
+def _empty(size: int) -> Column:
+    def zeros() -> "array[int]":
+        return array("i", bytes(4 * size))
+
+    return Column(
+        score_sum=array("d", bytes(8 * size)), completed=zeros(), correct=zeros(), failed=zeros()
+    )
+
+
+def _add(column: Column, row: Row, at: int) -> None:
+    column.outcomes += 1
+    if row.failure_type is not None:
+        column.failed[at] += 1
+    elif row.score is not None:
+        column.completed[at] += 1
+        column.score_sum[at] += row.score
+        column.correct[at] += bool(row.correct)
+        if row.confidence is not None and row.correct is not None:
+            column.confidences.append(row.confidence)
+            column.verdicts.append(row.correct)
+    if not row.finish:
+        return
+    column.traces += 1
+    column.truncated += row.finish == "length"
+    column.requests += row.requests
+    column.prompt_tokens += row.prompt_tokens
+    column.completion_tokens += row.completion_tokens
+    if row.nll is not None:
+        column.nlls.append(row.nll)
+        column.nll_tokens += row.nll_tokens
+    if row.requests and row.cost is None:
+        column.unknown_cost = True
+    elif row.cost:
+        column.costs.append(row.cost)

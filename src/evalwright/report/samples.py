@@ -1,0 +1,88 @@
+"""One outcome as a page of text: what was asked, what came back, how it was judged, and why.
+
+What a model or an author wrote cannot move the cursor, change colours or turn the direction of
+the text: such characters are shown by their escapes. JSON has them as they were.
+"""
+
+import re
+from collections.abc import Iterator
+from textwrap import indent
+
+from evalwright.report.export.rows import Exported, exported
+from evalwright.types import Outcome, Score, Trace
+
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class ExplainedSample(Exported, frozen=True, kw_only=True):
+    """An exported row, with the reasons of its scores."""
+
+    reasons: dict[str, str]
+
+
+def explained(outcome: Outcome) -> ExplainedSample:
+    """What `evalwright show RUN SAMPLE --json` prints of an outcome."""
+    row = exported(outcome)
+    return ExplainedSample(
+        **{name: getattr(row, name) for name in Exported.__struct_fields__},
+        reasons={name: score.reason for name, score in outcome.scores.items() if score.reason},
+    )
+
+
+def visible(text: str) -> str:
+    """The same, with characters that act on a terminal written out; newline and tab stay."""
+    return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def sample_lines(outcome: Outcome) -> Iterator[str]:
+    """A page, with an empty line at its end."""
+    failure, trace = outcome.failure, outcome.trace
+    which = f"{outcome.sample_id}  {outcome.model}  trial {outcome.trial}"
+    yield visible(f"{which}  {'failed' if failure else 'completed'}  ({outcome.task})")
+    if trace:
+        yield from _said("input", trace.input)
+        yield from _said("output", trace.output)
+        if trace.post_processed == trace.output:
+            yield "  post-processed: the same"
+        else:
+            yield from _said("post-processed", trace.post_processed)
+    for scorer, score in outcome.scores.items():
+        yield from _scored(scorer, score)
+    if failure:
+        tries = f", after {failure.attempts} attempts" if failure.attempts > 1 else ""
+        yield visible(f"  failure: {failure.stage}: {failure.type}: {failure.message}{tries}")
+        if failure.hint:
+            yield visible(f"    hint: {failure.hint}")
+    if trace:
+        yield f"  usage: {_usage(trace)}"
+    yield ""
+
+
+def _said(name: str, text: str) -> Iterator[str]:
+    if not text:
+        yield f"  {name}: empty"
+        return
+    yield f"  {name}:"
+    yield indent(visible(text), "    ", lambda _: True)
+
+
+def _scored(scorer: str, score: Score) -> Iterator[str]:
+    for name, value in score.values.items():
+        reason = f"  ({score.reason})" if score.reason else ""
+        yield visible(f"  {scorer}.{name}: {value:.4g}{reason}")
+    for name, fact in score.metadata.items():
+        yield visible(f"    {name}: {fact}")
+
+
+def _usage(trace: Trace) -> str:
+    usage = trace.usage
+    parts = [
+        f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
+        "cost unknown" if usage.cost is None else f"${usage.cost:.6f}",
+        f"{trace.latency_s:.3f} s",
+    ]
+    if trace.finish != "stop":
+        parts.append(f"finish: {trace.finish}")
+    if trace.confidence is not None:
+        parts.append(f"confidence {trace.confidence:.2f}")
+    return ", ".join(parts)

@@ -1,0 +1,157 @@
+"""`memory:`: everything in dicts, nothing on disk. Gone with the process."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from operator import itemgetter
+from threading import RLock
+from typing import Any
+
+from msgspec import structs
+
+from evalwright.errors import StoreError
+from evalwright.store.scalars import RESUMABLE, id_of, is_reusable, now, row_of, unknown_run
+from evalwright.types import Outcome, Row, Run, RunStatus, Score, Trace
+
+Job = tuple[str, int, int, str]
+"""Task, ordinal, trial, model: in the order in which they are read."""
+
+
+class MemoryStore:
+    """A store that forgets."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._runs: dict[str, Run] = {}
+        self._outcomes: dict[str, dict[Job, Outcome]] = {}
+        # By key, then by run and job, the newest last.
+        self._traces: dict[str, dict[tuple[str, Job], Trace]] = {}
+        self._scores: dict[str, dict[tuple[str, Job], Score]] = {}
+
+    def begin(self, run: Run) -> None:
+        """Add a run; its id must be new."""
+        with self._lock:
+            if run.id in self._runs:
+                raise StoreError(f"memory: there is a run `{run.id}` already")
+            self._runs[run.id] = run
+            self._outcomes[run.id] = {}
+
+    def update(
+        self, run_id: str, *, status: RunStatus, manifest: dict[str, Any] | None = None
+    ) -> None:
+        """Change the status of a run, and its manifest if given; `updated` becomes now."""
+        with self._lock:
+            self._jobs(run_id)
+            run = self._runs[run_id]
+            self._runs[run_id] = structs.replace(
+                run,
+                status=status,
+                updated=now(),
+                manifest=run.manifest if manifest is None else manifest,
+            )
+
+    def runs(self) -> list[Run]:
+        """Every run, newest first."""
+        with self._lock:
+            return list(reversed(self._runs.values()))
+
+    def find(self, name: str) -> Run:
+        """The run that `name` means: an id, the start of only one, or `latest`."""
+        runs = {run.id: run for run in self.runs()}
+        return runs[id_of(name, list(runs))]
+
+    def unfinished(self, plan_key: str) -> Run | None:
+        """The newest run of a plan that can be resumed: running, stopped or with failures."""
+        for run in self.runs():
+            if run.plan_key == plan_key and run.status in RESUMABLE:
+                return run
+        return None
+
+    def append(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
+        """Keep all of them; each replaces the earlier outcome of its job."""
+        with self._lock:
+            jobs = self._jobs(run_id)
+            for outcome in outcomes:
+                job = (outcome.task, outcome.ordinal, outcome.trial, outcome.model)
+                self._forget(run_id, job)
+                jobs[job] = outcome
+                key, trace = outcome.solve_key, outcome.trace
+                if key and trace and is_reusable(trace, outcome.failure):
+                    self._traces.setdefault(key, {})[run_id, job] = trace
+                for name, score in outcome.scores.items():
+                    if key := outcome.score_keys.get(name, ""):
+                        self._scores.setdefault(key, {})[run_id, job] = score
+
+    def done(self, run_id: str) -> Iterator[tuple[str, str, int, int, bool]]:
+        """Task, model, ordinal, trial and whether it failed, for each outcome of a run."""
+        return (
+            (one.task, one.model, one.ordinal, one.trial, one.failure is not None)
+            for one in self._ordered(run_id)
+        )
+
+    def trace(self, solve_key: str) -> Trace | None:
+        """The newest trace under a key, of any run; what a solver failed with is none."""
+        with self._lock:
+            return next(reversed(self._traces.get(solve_key, {}).values()), None)
+
+    def score(self, score_key: str) -> Score | None:
+        """The newest score under a key, of any run."""
+        with self._lock:
+            return next(reversed(self._scores.get(score_key, {}).values()), None)
+
+    def rows(self, run_id: str) -> Iterator[Row]:
+        """The scalars of each outcome, by task, ordinal, trial and model."""
+        return map(row_of, self._ordered(run_id))
+
+    def outcomes(
+        self,
+        run_id: str,
+        *,
+        failed: bool | None = None,
+        model: str | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[Outcome]:
+        """The outcomes themselves, in the order of `rows`: all, or a page of some."""
+        wanted = (
+            one
+            for one in self._ordered(run_id)
+            if failed in {None, one.failure is not None} and model in {None, one.model}
+        )
+        return islice(wanted, offset, None if limit is None else offset + limit)
+
+    def count(self, run_id: str) -> tuple[int, int]:
+        """How many outcomes a run has, and how many of them failed."""
+        outcomes = self._ordered(run_id)
+        return len(outcomes), sum(one.failure is not None for one in outcomes)
+
+    def delete(self, run_id: str) -> int:
+        """Forget a run; returns how many outcomes went with it."""
+        with self._lock:
+            jobs = list(self._jobs(run_id))
+            for job in jobs:
+                self._forget(run_id, job)
+            del self._runs[run_id], self._outcomes[run_id]
+            return len(jobs)
+
+    def gc(self) -> int:
+        """Nothing to do: what is forgotten is gone."""
+        return 0
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _jobs(self, run_id: str) -> dict[Job, Outcome]:
+        if run_id not in self._outcomes:
+            raise unknown_run(run_id)
+        return self._outcomes[run_id]
+
+    def _ordered(self, run_id: str) -> list[Outcome]:
+        with self._lock:
+            return [outcome for _, outcome in sorted(self._jobs(run_id).items(), key=itemgetter(0))]
+
+    def _forget(self, run_id: str, job: Job) -> None:
+        outcome = self._outcomes[run_id].pop(job, None)
+        if outcome is not None:
+            self._traces.get(outcome.solve_key, {}).pop((run_id, job), None)
+            for key in outcome.score_keys.values():
+                self._scores.get(key, {}).pop((run_id, job), None)

@@ -1,0 +1,148 @@
+"""Read the outcomes of a run in order and in pieces.
+
+Each piece is one statement that begins where the last one ended (a keyset, not an offset), so the
+millionth costs what the first did, memory stays flat, and between two pieces nothing is open that
+would keep a writer from folding its WAL into the file.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from evalwright.store.bodies import Body, unpack
+from evalwright.store.columns import text_out
+from evalwright.store.connection import Connection
+from evalwright.types import Outcome, Row
+
+ROW_COLUMNS = """o.sample_id, o."group", o.failure_stage, o.failure_type, o.score, o.correct,
+    o.confidence, o.nll, o.nll_tokens, o.finish, o.requests, o.prompt_tokens, o.completion_tokens,
+    o.cost, o.latency_s"""
+OUTCOME_COLUMNS = 'o.sample_id, o."group", b.body'
+
+_START = (-sys.maxsize - 1, 0, "")  # before every (ordinal, trial, model)
+_TASKS = """
+    SELECT number, name FROM names
+    WHERE EXISTS (SELECT 1 FROM outcomes WHERE run = ? AND task = names.number) ORDER BY name"""
+
+
+class Query(Struct, frozen=True, kw_only=True):
+    """Which outcomes of a run (`o`), what of them, how many at a time."""
+
+    run: int
+    columns: str
+    join: str = ""
+    wanted: str = ""
+    parameters: tuple[Any, ...] = ()
+    piece: int = 1000
+
+
+def pieces(
+    connection: Connection, query: Query, *, offset: int = 0, limit: int | None = None
+) -> Iterator[tuple[str, list[Any]]]:
+    """Each piece with the name of its task: ordinal, trial and model first, then the columns."""
+    sql = _read(query)
+    left = sys.maxsize if limit is None else limit
+    for task, name in connection.execute(_TASKS, (query.run,)):
+        which = (query.run, task, *query.parameters)
+        at: tuple[int, int, str] = _START
+        if offset:
+            ((there,),) = connection.execute(_indexed("count(*)", query), which)
+            if there <= offset:
+                offset -= there
+                continue
+            at, offset = _position(connection, query, which, offset)
+        while size := min(query.piece, left):
+            piece = connection.execute(sql, (*which, *at, size, offset))
+            if piece:
+                yield text_out(name), piece
+                at = piece[-1][:3]
+            offset, left = 0, left - len(piece)
+            if len(piece) < size:
+                break
+
+
+def _position(
+    connection: Connection, query: Query, which: tuple[Any, ...], offset: int
+) -> tuple[tuple[int, int, str], int]:
+    """Where to begin, and how many to leave out there, found in the index alone."""
+    nth = f"{_indexed('o.ordinal, o.trial', query)} ORDER BY o.ordinal, o.trial LIMIT 1 OFFSET ?"
+    ((ordinal, trial),) = connection.execute(nth, (*which, offset))
+    earlier = f"{_indexed('count(*)', query)} AND (o.ordinal, o.trial) < (?, ?)"
+    ((before,),) = connection.execute(earlier, (*which, ordinal, trial))
+    return (ordinal, trial, ""), offset - before
+
+
+def _indexed(columns: str, query: Query) -> str:
+    return (
+        f"SELECT {columns} FROM outcomes AS o"  # noqa: S608 - no input
+        f" WHERE o.run = ? AND o.task = ? {query.wanted}"
+    )
+
+
+def _read(query: Query) -> str:
+    # CROSS JOIN: in this order, which is that of the index, so that nothing large is sorted.
+    return f"""
+        SELECT o.ordinal, o.trial, m.name, {query.columns}
+        FROM outcomes AS o CROSS JOIN names AS m ON m.number = o.model {query.join}
+        WHERE o.run = ? AND o.task = ? {query.wanted}
+        AND (o.ordinal, o.trial, m.name) > (?, ?, ?)
+        ORDER BY o.ordinal, o.trial, m.name LIMIT ? OFFSET ?"""  # noqa: S608 - no input
+
+
+class Names(dict[int, str]):
+    """Number to name; asks for a name when it first meets its number."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__()
+        self._connection = connection
+
+    def __missing__(self, number: int) -> str:
+        ((name,),) = self._connection.execute("SELECT name FROM names WHERE number = ?", (number,))
+        self[number] = text_out(name)
+        return self[number]
+
+
+def row_from(task: str, names: Names, row: Sequence[Any]) -> Row:
+    """A `Row` of what `ROW_COLUMNS` brought."""
+    return Row(
+        task=task,
+        ordinal=row[0],
+        trial=row[1],
+        model=text_out(row[2]),
+        sample_id=text_out(row[3]),
+        group=names[row[4]],
+        failure_stage=row[5],
+        failure_type=row[6],
+        score=row[7],
+        correct=None if row[8] is None else row[8] == 1,
+        confidence=row[9],
+        nll=row[10],
+        nll_tokens=row[11],
+        finish=row[12],
+        requests=row[13],
+        prompt_tokens=row[14],
+        completion_tokens=row[15],
+        cost=row[16],
+        latency_s=row[17],
+    )
+
+
+def outcome_from(task: str, names: Names, row: Sequence[Any]) -> Outcome:
+    """An `Outcome` of what `OUTCOME_COLUMNS` brought."""
+    ordinal, trial, model, sample_id, group, packed = row
+    body = unpack(packed, Body)
+    return Outcome(
+        task=task,
+        model=text_out(model),
+        sample_id=text_out(sample_id),
+        trial=trial,
+        group=names[group],
+        trace=body.trace,
+        scores=body.scores,
+        failure=body.failure,
+        ordinal=ordinal,
+        solve_key=body.solve_key,
+        score_keys=body.score_keys,
+    )

@@ -1,0 +1,97 @@
+"""What every store must agree on: the scalars of an outcome, and which run a name means."""
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from evalwright.errors import UnknownName
+from evalwright.nearest import nearest
+from evalwright.types import Failure, Outcome, Row, RunStatus, Trace
+
+LATEST = "latest"
+RESUMABLE: tuple[RunStatus, ...] = ("running", "stopped", "finished_with_failures")
+
+_BEFORE_A_TRACE = frozenset({"configuration", "dataset", "solver"})
+_NO_TRACE = Trace(input="", output="", post_processed="")
+_SHOWN = 5
+
+
+def row_of(outcome: Outcome) -> Row:
+    """The scalars of an outcome."""
+    return Row(**dict(zip(Row.__struct_fields__, scalars_of(outcome), strict=True)))
+
+
+def scalars_of(outcome: Outcome) -> tuple[Any, ...]:
+    """The same, in the order of the fields of `Row`: a store that writes them needs no `Row`."""
+    trace, failure = outcome.trace or _NO_TRACE, outcome.failure
+    usage = trace.usage
+    score = next(iter(outcome.scores.values()), None)
+    return (
+        outcome.task,
+        outcome.model,
+        outcome.sample_id,
+        outcome.ordinal,
+        outcome.trial,
+        outcome.group,
+        failure and failure.stage,
+        failure and failure.type,
+        score and value_of(score.values),
+        score and score.correct,
+        trace.confidence,
+        trace.nll,
+        trace.nll_tokens,
+        trace.finish if outcome.trace else "",
+        usage.requests,
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.cost,
+        trace.latency_s,
+    )
+
+
+def value_of(values: dict[str, float]) -> float | None:
+    """The first of them; NaN is undefined, and undefined is None."""
+    for value in values.values():
+        return None if math.isnan(value) else float(value)
+    return None
+
+
+def is_reusable(trace: Trace | None, failure: Failure | None) -> bool:
+    """Whether another run may take a trace: there is one, and no solver broke on the way."""
+    return trace is not None and (failure is None or failure.stage not in _BEFORE_A_TRACE)
+
+
+def id_of(name: str, ids: Sequence[str]) -> str:
+    """The one of `ids` (newest first) that is `name` or starts like it; the first for `latest`."""
+    if name == LATEST and ids:
+        return ids[0]
+    if name in ids:
+        return name
+    starting = [id_ for id_ in ids if name and id_.startswith(name)]
+    if len(starting) == 1:
+        return starting[0]
+    if starting:
+        raise UnknownName(f"`{name}` is the start of {len(starting)} runs: {_listed(starting)}")
+    if not ids:
+        raise UnknownName(f"there is no run `{name}`: the store is empty")
+    suggestion = nearest(name, ids)
+    raise UnknownName(
+        f"there is no run `{name}`; the newest are {_listed(ids)}",
+        hint=f"did you mean `{suggestion}`?" if suggestion else "",
+    )
+
+
+def now() -> str:
+    """The moment, as a run keeps it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def unknown_run(run_id: str) -> UnknownName:
+    """What to raise for an id that should be there."""
+    return UnknownName(f"there is no run `{run_id}`", hint="was it deleted by another process?")
+
+
+def _listed(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+    return ", ".join(f"`{id_}`" for id_ in ids[:_SHOWN]) + more

@@ -1,0 +1,389 @@
+"""The store that needs no server: one SQLite file, and its WAL beside it.
+
+Promises:  what `append` has returned from survives `kill -9`; with `durable`, a machine that loses
+           power. A full disk, a lock that is not let go, a file of a newer version: one
+           `StoreError`, and nothing that was kept is lost. Several processes may use one file.
+           Memory does not grow with a run: it is read in pieces, and no reader holds the WAL.
+Does not:  give one consistent view over a whole iteration while another process appends to the
+           same run: each piece is consistent in itself, and no job comes twice. By its key, what
+           another process appends is found from the next opening on, or earlier.
+
+The body of an outcome is the truth; its scalars are a copy, for asking.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from evalwright.errors import StoreError, Unreadable
+from evalwright.lines import shown
+from evalwright.store.bodies import ScoredBody, SolvedBody, body_of, pack, unpack
+from evalwright.store.columns import key_hash, text_in, text_out
+from evalwright.store.connection import Connection
+from evalwright.store.reading import (
+    OUTCOME_COLUMNS,
+    ROW_COLUMNS,
+    Names,
+    Query,
+    outcome_from,
+    pieces,
+    row_from,
+)
+from evalwright.store.scalars import (
+    RESUMABLE,
+    id_of,
+    is_reusable,
+    now,
+    scalars_of,
+    unknown_run,
+    value_of,
+)
+from evalwright.types import Outcome, Row, Run, RunStatus, Score, Trace
+
+_WAIT_S = 30.0
+_SWEPT_AT_ONCE = 5000
+_FOLDED_AT_ONCE = 16384
+_BODIES_AT_ONCE = 100
+
+_NUMBER = "SELECT number FROM runs WHERE id = ?"
+_RUN = "SELECT id, created, updated, status, plan_key, parent, manifest FROM runs"
+_UNDER = """
+    SELECT body FROM keys CROSS JOIN bodies ON bodies.outcome = keys.outcome
+    WHERE hash = ? ORDER BY keys.outcome DESC LIMIT 1 OFFSET ?"""
+_LAST = "SELECT ifnull((SELECT max(number) FROM outcomes), 0), outcome FROM folded"
+_FOLD = """
+    INSERT OR IGNORE INTO keys
+    SELECT solve_hash, number FROM outcomes WHERE number > ? AND solve_hash IS NOT NULL
+    UNION ALL
+    SELECT key_hash, outcome FROM scores WHERE outcome > ? AND key_hash IS NOT NULL ORDER BY 1"""
+_COUNT = """
+    SELECT count(*), (SELECT count(*) FROM outcomes WHERE run = ? AND failure_stage IS NOT NULL)
+    FROM outcomes WHERE run = ?"""
+_ORPHANED = "SELECT DISTINCT run FROM outcomes WHERE run NOT IN (SELECT number FROM runs)"
+_SWEEP = """
+    DELETE FROM outcomes WHERE number IN (SELECT number FROM outcomes WHERE run = ? LIMIT ?)"""
+_OF_MODEL = " AND o.model = (SELECT number FROM names WHERE name = ?)"
+_INSERT = f"INSERT OR REPLACE INTO outcomes VALUES (?{', ?' * 21})"  # noqa: S608 - no input
+
+
+class SqliteStore:
+    """Open the store at `path`; it is made if it is not there, unless told not to."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        durable: bool = False,
+        wait_s: float = _WAIT_S,
+        create: bool = True,
+    ) -> None:
+        self._path = Path(path).absolute()  # so that no name means anything special to SQLite
+        _prepare(self._path, create=create)
+        with ExitStack() as opened:
+            self._writer = Connection(self._path, wait_s=wait_s, durable=durable)
+            opened.callback(self._writer.close)
+            self._reader = Connection(self._path, wait_s=wait_s)
+            opened.pop_all()
+        self._numbers: dict[str, int] = {}
+        self._is_folded = False
+        self._unfolded: set[int | None] = set()  # hashes of what we appended since
+        self._names = Names(self._reader)
+
+    def begin(self, run: Run) -> None:
+        """Add a run; its id must be new."""
+        manifest = pack(run.manifest)
+        with self._writer.transaction() as file:
+            if file.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchall():
+                raise StoreError(f"{shown(str(self._path))}: there is a run `{run.id}` already")
+            file.execute(
+                "INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    run.id,
+                    run.created,
+                    run.updated,
+                    run.status,
+                    run.plan_key,
+                    run.parent,
+                    manifest,
+                ),
+            )
+
+    def update(
+        self, run_id: str, *, status: RunStatus, manifest: dict[str, Any] | None = None
+    ) -> None:
+        """Change the status of a run, and its manifest if given; `updated` becomes now."""
+        packed = None if manifest is None else pack(manifest)
+        with self._writer.transaction() as file:
+            file.execute(
+                "UPDATE runs SET status = ?, updated = ?, manifest = coalesce(?, manifest)"
+                " WHERE number = ?",
+                (status, now(), packed, _number(file, run_id)),
+            )
+
+    def runs(self) -> list[Run]:
+        """Every run, newest first."""
+        return [_run(*row) for row in self._reader.execute(f"{_RUN} ORDER BY number DESC")]
+
+    def find(self, name: str) -> Run:
+        """The run that `name` means: an id, the start of only one, or `latest`."""
+        ids = [id_ for (id_,) in self._reader.execute("SELECT id FROM runs ORDER BY number DESC")]
+        found = id_of(name, ids)
+        for row in self._reader.execute(f"{_RUN} WHERE id = ?", (found,)):
+            return _run(*row)
+        raise unknown_run(found)
+
+    def unfinished(self, plan_key: str) -> Run | None:
+        """The newest run of a plan that can be resumed: running, stopped or with failures."""
+        rows = self._reader.execute(
+            f"{_RUN} WHERE plan_key = ? AND status IN (?, ?, ?) ORDER BY number DESC LIMIT 1",
+            (plan_key, *RESUMABLE),
+        )
+        return _run(*rows[0]) if rows else None
+
+    def append(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
+        """Keep all of them or none; each replaces the earlier outcome of its job."""
+        newest = {(one.task, one.model, one.ordinal, one.trial): one for one in outcomes}.values()
+        bodies = [body_of(outcome) for outcome in newest]  # before anyone has to wait for us
+        if not bodies:
+            return
+        with self._writer.transaction() as file:
+            run = _number(file, run_id)
+            numbers = self._numbered(file, newest)
+            ((last, folded),) = file.execute(_LAST).fetchall()
+            first = max(last, folded) + 1  # a number that is folded is never given again
+            file.executemany(_INSERT, _outcome_rows(newest, first, run, numbers))
+            file.executemany("INSERT INTO bodies VALUES (?, ?)", enumerate(bodies, first))
+            scores = list(_score_rows(newest, first, numbers))
+            file.executemany("INSERT INTO scores VALUES (?, ?, ?, ?, ?)", scores)
+            self._unfolded.update(key_hash(outcome.solve_key) for outcome in newest)
+            self._unfolded.update(row[-1] for row in scores)
+        self._numbers = numbers
+        if max(first + len(bodies) - folded, len(self._unfolded) // 4) > _FOLDED_AT_ONCE:
+            self._fold()
+
+    def _numbered(self, file: sqlite3.Connection, outcomes: Iterable[Outcome]) -> dict[str, int]:
+        """The numbers of all names, with those that these outcomes bring."""
+        names = {name for one in outcomes for name in (one.task, one.model, one.group, *one.scores)}
+        new = names - self._numbers.keys()
+        numbers = dict(self._numbers) if new else self._numbers
+        for name in new:
+            kept = (text_in(name),)
+            file.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", kept)
+            ((numbers[name],),) = file.execute(
+                "SELECT number FROM names WHERE name = ?", kept
+            ).fetchall()
+        return numbers
+
+    def done(self, run_id: str) -> Iterator[tuple[str, str, int, int, bool]]:
+        """Task, model, ordinal, trial and whether it failed, for each outcome of a run."""
+        query = Query(run=self._run(run_id), columns="o.failure_stage IS NOT NULL")
+        return (
+            (task, text_out(model), ordinal, trial, bool(failed))
+            for task, piece in pieces(self._reader, query)
+            for ordinal, trial, model, failed in piece
+        )
+
+    def trace(self, solve_key: str) -> Trace | None:
+        """The newest trace under a key, of any run; what a solver failed with is none."""
+        for packed in self._under(solve_key):
+            body = unpack(packed, SolvedBody)
+            if body.solve_key == solve_key and is_reusable(body.trace, body.failure):
+                return body.trace
+        return None
+
+    def score(self, score_key: str) -> Score | None:
+        """The newest score under a key, of any run."""
+        for packed in self._under(score_key):
+            body = unpack(packed, ScoredBody)
+            for scorer, score in body.scores.items():
+                if body.score_keys.get(scorer) == score_key:
+                    return score
+        return None
+
+    def _under(self, key: str) -> Iterator[bytes]:
+        """Bodies under the hash of a key, the newest first: nearly always, that is the one."""
+        at = key_hash(key)
+        if at is None:
+            return
+        if not self._is_folded or at in self._unfolded:
+            self._fold()
+        for offset in count():
+            rows = self._reader.execute(_UNDER, (at, offset))
+            if not rows:
+                return
+            yield rows[0][0]
+
+    def _fold(self) -> None:
+        """Bring `keys` up to date with all outcomes, those of other processes included."""
+        self._is_folded = False  # and stays so if this breaks
+        with self._writer.transaction() as file:
+            ((last, folded),) = file.execute(_LAST).fetchall()
+            if last > folded:
+                file.execute(_FOLD, (folded, folded))
+                file.execute("UPDATE folded SET outcome = ?", (last,))
+            self._unfolded.clear()
+        self._is_folded = True
+
+    def rows(self, run_id: str) -> Iterator[Row]:
+        """The scalars of each outcome, by task, ordinal, trial and model."""
+        query = Query(run=self._run(run_id), columns=ROW_COLUMNS)
+        return (
+            row_from(task, self._names, row)
+            for task, piece in pieces(self._reader, query)
+            for row in piece
+        )
+
+    def outcomes(
+        self,
+        run_id: str,
+        *,
+        failed: bool | None = None,
+        model: str | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[Outcome]:
+        """The outcomes themselves, in the order of `rows`: all, or a page of some."""
+        wanted = ""
+        parameters: tuple[Any, ...] = ()
+        if failed is not None:
+            wanted = f"AND o.failure_stage IS {'NOT' if failed else ''} NULL"
+        if model is not None:
+            wanted += _OF_MODEL
+            parameters = (text_in(model),)
+        query = Query(
+            run=self._run(run_id),
+            columns=OUTCOME_COLUMNS,
+            join="CROSS JOIN bodies AS b ON b.outcome = o.number",
+            wanted=wanted,
+            parameters=parameters,
+            piece=_BODIES_AT_ONCE,
+        )
+        return (
+            outcome_from(task, self._names, row)
+            for task, piece in pieces(self._reader, query, offset=offset, limit=limit)
+            for row in piece
+        )
+
+    def count(self, run_id: str) -> tuple[int, int]:
+        """How many outcomes a run has, and how many of them failed."""
+        run = self._run(run_id)
+        ((every, failed),) = self._reader.execute(_COUNT, (run, run))
+        return every, failed
+
+    def delete(self, run_id: str) -> int:
+        """Forget a run; returns how many outcomes went with it.
+
+        The run goes first, and what is left of it after an interruption `gc` sweeps up: half a
+        run must never look like a whole one.
+        """
+        with self._writer.transaction() as file:
+            run = _number(file, run_id)
+            file.execute("DELETE FROM runs WHERE number = ?", (run,))
+        return self._sweep(run)
+
+    def gc(self) -> int:
+        """Give back what deleted runs have left; returns how many bytes."""
+        before = self._bytes()
+        for (run,) in self._writer.execute(_ORPHANED):
+            self._sweep(run)
+        with self._writer.transaction() as file:
+            file.execute("DELETE FROM keys WHERE outcome NOT IN (SELECT number FROM outcomes)")
+        if self._writer.execute("PRAGMA freelist_count") != [(0,)]:
+            self._writer.execute("VACUUM")
+        self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return max(0, before - self._bytes())
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._reader.close()
+        self._writer.close()
+
+    def _sweep(self, run: int) -> int:
+        """Remove outcomes, some at a time: a large WAL is the last thing a full disk needs."""
+        swept = 0
+        while True:
+            with self._writer.transaction() as file:
+                gone = file.execute(_SWEEP, (run, _SWEPT_AT_ONCE)).rowcount
+            swept += gone
+            if gone < _SWEPT_AT_ONCE:
+                return swept
+
+    def _run(self, run_id: str) -> int:
+        for (number,) in self._reader.execute(_NUMBER, (run_id,)):
+            return int(number)
+        raise unknown_run(run_id)
+
+    def _bytes(self) -> int:
+        files = (self._path, self._path.with_name(f"{self._path.name}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+
+def _prepare(path: Path, *, create: bool) -> None:
+    where = shown(str(path))
+    try:
+        if create:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        path.stat()
+    except FileNotFoundError as error:
+        if not create:
+            raise Unreadable(f"{where}: no such file") from error
+    except OSError as error:
+        raise Unreadable(f"{where}: {(error.strerror or str(error)).lower()}") from error
+    except ValueError as error:  # a NUL byte
+        raise Unreadable(f"{where}: {error}") from error
+
+
+def _number(file: sqlite3.Connection, run_id: str) -> int:
+    """Asked for in every transaction: another process may have deleted the run."""
+    for (number,) in file.execute(_NUMBER, (run_id,)).fetchall():
+        return int(number)
+    raise unknown_run(run_id)
+
+
+def _run(*row: Any) -> Run:
+    id_, created, updated, status, plan_key, parent, manifest = row
+    return Run(
+        id=id_,
+        created=created,
+        updated=updated,
+        status=status,
+        plan_key=plan_key,
+        parent=parent,
+        manifest=unpack(manifest, dict),
+    )
+
+
+def _outcome_rows(
+    outcomes: Iterable[Outcome], first: int, run: int, numbers: dict[str, int]
+) -> Iterator[tuple[Any, ...]]:
+    for number, outcome in enumerate(outcomes, first):
+        task, model, sample_id, ordinal, trial, group, *scalars = scalars_of(outcome)
+        yield (
+            number,
+            run,
+            numbers[task],
+            numbers[model],
+            text_in(sample_id),
+            ordinal,
+            trial,
+            numbers[group],
+            *scalars,
+            key_hash(outcome.solve_key) if is_reusable(outcome.trace, outcome.failure) else None,
+        )
+
+
+def _score_rows(
+    outcomes: Iterable[Outcome], first: int, numbers: dict[str, int]
+) -> Iterator[tuple[Any, ...]]:
+    for number, outcome in enumerate(outcomes, first):
+        for scorer, score in outcome.scores.items():
+            yield (
+                number,
+                numbers[scorer],
+                value_of(score.values),
+                score.correct,
+                key_hash(outcome.score_keys.get(scorer, "")),
+            )

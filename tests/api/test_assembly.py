@@ -1,0 +1,147 @@
+import os
+from pathlib import Path
+
+import pytest
+from tests.api.made import model, record, written
+
+from evalwright.api.assembly import (
+    canonical,
+    connect,
+    crew_of,
+    equipped,
+    notes_on,
+    open_store,
+    store_name,
+    workers_for,
+)
+from evalwright.api.options import RunOptions
+from evalwright.clients.scripted import Scripted
+from evalwright.engine.models.stack import Shared
+from evalwright.errors import UsageError
+from evalwright.plan.plan import Plan, PlannedTask, make_plan
+from evalwright.store.memory import MemoryStore
+from evalwright.store.sqlite import SqliteStore
+
+
+def plan_of(path: Path) -> str:
+    return written(path / "tasks.jsonl", record("a"))
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "expected"),
+    [
+        pytest.param("a.db", "b.db", "a.db", id="what was said"),
+        pytest.param(Path("x", "a.db"), "b.db", str(Path("x", "a.db")), id="also as a path"),
+        pytest.param(None, "b.db", "b.db", id="else the environment"),
+        pytest.param("", "", str(Path(".evalwright", "runs.db")), id="else a place of our own"),
+    ],
+)
+def test_a_store_is_named_by(
+    monkeypatch: pytest.MonkeyPatch, name: str | Path | None, variable: str, expected: str
+) -> None:
+    monkeypatch.setenv("EVALWRIGHT_STORE", variable)
+
+    assert store_name(name) == expected
+
+
+def test_a_store_is_a_file_or_nothing_but_memory(tmp_path: Path) -> None:
+    kept, forgotten = open_store(tmp_path / "new" / "runs.db"), open_store("memory:")
+
+    assert isinstance(kept, SqliteStore)
+    assert isinstance(forgotten, MemoryStore)
+    kept.close()
+    assert (tmp_path / "new" / "runs.db").exists()
+
+
+def test_a_server_is_no_store_here() -> None:
+    with pytest.raises(UsageError, match="only files are stores here") as refused:
+        open_store("postgresql://localhost/runs")
+
+    assert refused.value.hint == "give the path of a file"
+
+
+@pytest.mark.parametrize(
+    ("models", "expected"),
+    [
+        pytest.param("openai/gpt-4.1", ["openai/gpt-4.1"], id="one"),
+        pytest.param(["openai:gpt-4.1"], ["openai/gpt-4.1"], id="with a colon"),
+        pytest.param(["a/x", "a:x", "b/y"], ["a/x", "b/y"], id="the same one twice"),
+        pytest.param(["ollama/llama3:8b"], ["ollama/llama3:8b"], id="a colon in its own name"),
+        pytest.param(["ollama:llama3:8b"], ["ollama/llama3:8b"], id="both"),
+        pytest.param(["a/b/c"], ["a/b/c"], id="a slash in its own name"),
+        pytest.param(["b/y", "a/x"], ["b/y", "a/x"], id="in the order in which they were named"),
+    ],
+)
+def test_a_model_has_one_name(models: str | list[str], expected: list[str]) -> None:
+    assert canonical(models) == expected
+
+
+@pytest.mark.parametrize("models", ["", []])
+def test_no_model_is_an_error(models: str | list[str]) -> None:
+    with pytest.raises(UsageError, match="no model was named"):
+        canonical(models)
+
+
+@pytest.mark.parametrize("name", ["oracle", "/oracle", "scripted/", ""])
+def test_what_is_no_provider_and_model_is_an_error(name: str) -> None:
+    with pytest.raises(UsageError, match=f"`{name}` is not a model"):
+        connect(name, RunOptions())
+
+
+def test_a_name_becomes_a_client() -> None:
+    assert isinstance(connect("scripted/oracle", RunOptions()), Scripted)
+
+
+def test_models_with_the_same_caveat_share_a_note() -> None:
+    clients = {"a": model(), "b": model(), "c": model(), "d": model()}
+    clients["b"].caveat = "recorded outputs"
+    clients["d"].caveat = ""
+
+    assert notes_on(clients) == (
+        "a, c: answers by a script that knows the targets, not by a model",
+        "b: recorded outputs",
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "code", "concurrency", "expected"),
+    [
+        pytest.param(["openai/x"], 0, 3, 3, id="as many as asked for"),
+        pytest.param(["openai/x"], 0, None, 64, id="as many as a server may take"),
+        pytest.param(["scripted/x"], 0, None, 64, id="a script takes any number"),
+        pytest.param(["openai/x", "scripted/x"], 1, None, 64, id="a server is slower than code"),
+        pytest.param(["scripted/x"], 1, None, 4 * (os.cpu_count() or 1), id="programs of a script"),
+    ],
+)
+def test_there_are_so_many_workers(
+    names: list[str], code: int, concurrency: int | None, expected: int
+) -> None:
+    task = PlannedTask(name="t", path="t.jsonl", records=1, code_exec=code, trials=1)
+    plan = Plan(tasks=(task,), models=tuple(names))
+
+    assert workers_for(plan, RunOptions(concurrency=concurrency)) == expected
+
+
+def test_models_keep_their_face_under_what_is_put_around_them(tmp_path: Path) -> None:
+    clients = {"acme/m": model()}
+    clients["acme/m"].fingerprint = "temperature=0"
+    crew = crew_of(make_plan([plan_of(tmp_path)], list(clients)), clients, RunOptions())
+
+    stacked = equipped(crew, RunOptions(), Shared()).models["acme/m"]
+
+    assert crew.models["acme/m"] is clients["acme/m"]
+    assert stacked is not clients["acme/m"]
+    assert (stacked.fingerprint, stacked.caveat) == ("temperature=0", clients["acme/m"].caveat)
+
+
+def test_a_script_needs_no_patience(tmp_path: Path) -> None:
+    clients = {"scripted/oracle": model()}
+    crew = crew_of(make_plan([plan_of(tmp_path)], list(clients)), clients, RunOptions())
+
+    assert equipped(crew, RunOptions(), Shared()).models == clients
+
+
+def test_no_sandbox_is_made_where_no_code_runs(tmp_path: Path) -> None:
+    plan = make_plan([plan_of(tmp_path)], ["m"])
+
+    assert crew_of(plan, {"m": model()}, RunOptions(unsafe_code_exec=True)).sandbox is None

@@ -1,0 +1,82 @@
+"""Jobs, models and crews made by hand, for the tests of this folder."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from evalwright.clients.scripted import Answer, Scripted
+from evalwright.engine.run import Crew
+from evalwright.plan.plan import Job
+from evalwright.scorers.record import RecordScorer
+from evalwright.solvers.record import RecordSolver
+from evalwright.types import Failure, Outcome, Request, Sample, TaskSpec
+
+FAILURE = Failure(stage="solver", type="timeout", message="no answer")
+
+
+def task(name: str = "a", **changes: Any) -> TaskSpec:
+    return TaskSpec(
+        **{
+            "task_id": name,
+            "category": "arithmetic",
+            "prompt": name,
+            "targets": ("4",),
+            "metric_name": "exact_match",
+            "post_process": "none",
+            **changes,
+        }
+    )
+
+
+def job(name: str = "a", *, model: str = "m", ordinal: int = 0, trial: int = 0, **of: Any) -> Job:
+    """A job on a record; `of` changes the record."""
+    record = task(name, **of)
+    return Job(
+        task="tasks",
+        model=model,
+        sample=Sample(record.task_id, record),
+        ordinal=ordinal,
+        trial=trial,
+        group="arithmetic",
+    )
+
+
+def outcome(name: str = "a", *, failure: Failure | None = None, **fields: Any) -> Outcome:
+    return Outcome(task="tasks", model="m", sample_id=name, failure=failure, **fields)
+
+
+def model(script: Callable[[Request], str]) -> Scripted:
+    def answer(request: Request, randomness: Random) -> Answer:
+        del randomness
+        return Answer(script(request), 0.5)
+
+    return Scripted("test", answer, remember=True)
+
+
+def right(request: Request) -> str:
+    del request
+    return "4"
+
+
+def broken(request: Request) -> str:
+    raise ConnectionError(f"no answer to {request.sample.id}")
+
+
+def crew(script: Callable[[Request], str] = right, **changes: Any) -> Crew:
+    parts = {
+        "models": {"m": model(script)},
+        "solver": RecordSolver(),
+        "scorers": {"record": RecordScorer()},
+        **changes,
+    }
+    return Crew(**parts)
+
+
+def calls(who: Crew) -> list[str]:
+    """Which samples the models were asked about, in order."""
+    return [
+        call.sample.id
+        for client in who.models.values()
+        if isinstance(client, Scripted)
+        for call in client.calls
+    ]

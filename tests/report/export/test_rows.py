@@ -1,0 +1,58 @@
+import math
+
+from tests.report.export.made import RECORD, completed, failed, judged
+
+from evalwright.report.export.rows import Layout, exported, to_json
+from evalwright.types import Score
+
+
+def test_a_completed_outcome_has_no_failure() -> None:
+    row = exported(completed())
+
+    assert row.status == "completed"
+    assert row.failure is None
+    assert row.scores == {"record": {"score": 1.0}}
+    assert row.metadata == {}
+
+
+def test_a_failed_outcome_is_null_where_nothing_is_known() -> None:
+    row = exported(failed())
+
+    assert row.status == "failed"
+    assert (row.input, row.output, row.post_processed) == (None, None, None)
+    assert (row.usage, row.latency_s) == (None, None)
+    assert row.scores == {}
+
+
+def test_what_a_scorer_adds_stands_under_its_name() -> None:
+    assert exported(judged()).metadata == {"record": RECORD}
+
+
+def test_a_score_that_is_no_number_is_null() -> None:
+    outcome = completed(scores={"record": Score(values={"score": math.nan, "best": math.inf})})
+
+    assert exported(outcome).scores == {"record": {"score": None, "best": None}}
+
+
+def test_half_a_surrogate_pair_is_escaped_in_json_and_infinity_is_null() -> None:
+    assert to_json({"text": "\ud800", "value": math.inf}) == b'{"text": "\\ud800", "value": null}'
+
+
+def test_a_table_has_a_column_for_every_score_that_any_outcome_has() -> None:
+    late = completed(
+        scores={"record": Score(values={"score": 0.0, "f1": 0.5}), "judge": Score(values={"ok": 1})}
+    )
+    layout = Layout([failed(), completed(), late])
+
+    names = [column.name for column in layout.columns]
+
+    assert names[7:12] == ["post_processed", "record.score", "record.f1", "judge.ok", "metadata"]
+    assert layout.cells(completed())[8:11] == (1.0, None, None)
+    assert layout.cells(late)[8:11] == (0.0, 0.5, 1.0)
+
+
+def test_a_row_has_a_cell_for_every_column() -> None:
+    outcomes = [completed(), failed(), judged()]
+    layout = Layout(outcomes)
+
+    assert {len(layout.cells(one)) for one in outcomes} == {len(layout.columns)}

@@ -1,0 +1,100 @@
+import csv
+import json
+from io import BytesIO, StringIO
+from typing import Any
+
+import pytest
+from tests.report.export.made import RECORD, completed, failed, judged, written
+
+from evalwright.report.export.to_csv import write
+
+
+def rows(data: bytes) -> list[dict[str, Any]]:
+    return list(csv.DictReader(StringIO(data.decode(), newline="")))
+
+
+def test_the_header_is_flat() -> None:
+    (header,) = written(write, []).splitlines()
+
+    assert header.decode().split(",") == [
+        "task",
+        "model",
+        "sample_id",
+        "trial",
+        "status",
+        "input",
+        "output",
+        "post_processed",
+        "metadata",
+        "failure.stage",
+        "failure.type",
+        "failure.message",
+        "failure.hint",
+        "usage.requests",
+        "usage.prompt_tokens",
+        "usage.completion_tokens",
+        "usage.total_tokens",
+        "usage.cost",
+        "latency_s",
+    ]
+
+
+def test_a_row_has_the_facts_of_an_outcome() -> None:
+    (row,) = rows(written(write, [completed()]))
+
+    assert row["record.score"] == "1.0"
+    assert row["usage.total_tokens"] == "7"
+    assert row["failure.stage"] == ""
+    assert row["metadata"] == ""
+
+
+def test_what_is_not_known_is_an_empty_cell() -> None:
+    _, row = rows(written(write, [completed(), failed()]))
+
+    assert row["failure.message"] == "no answer in 60 s"
+    assert [row[name] for name in ("input", "output", "record.score", "usage.cost")] == [""] * 4
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param("one\ntwo", id="a newline"),
+        pytest.param("one\r\ntwo\r", id="carriage returns"),
+        pytest.param('a "quote", and a comma', id="quotes and commas"),
+        pytest.param("数 👩‍👩‍👧 naïve", id="unicode"),
+        pytest.param("=1+1", id="a formula stays what was said"),
+        pytest.param("a\x00b\x1b[31m", id="control characters"),
+    ],
+)
+def test_text_comes_back_as_it_was(said: str) -> None:
+    (row,) = rows(written(write, [completed(output=said)]))
+
+    assert row["output"] == said
+
+
+def test_rows_end_as_rfc_4180_says() -> None:
+    data = written(write, [completed(output="x"), failed()])
+
+    assert data.endswith(b"\r\n")
+    assert data.count(b"\r\n") == 3
+    assert data.count(b"\n") == 3
+
+
+def test_metadata_is_json() -> None:
+    (row,) = rows(written(write, [judged()]))
+
+    assert json.loads(row["metadata"]) == {"record": RECORD}
+
+
+def test_half_a_surrogate_pair_is_written_out() -> None:
+    (row,) = rows(written(write, [completed(output="a\ud800")]))
+
+    assert row["output"] == "a\\ud800"
+
+
+def test_the_file_stays_open_for_its_owner() -> None:
+    out = BytesIO()
+
+    write(lambda: iter([completed()]), out)
+
+    assert not out.closed

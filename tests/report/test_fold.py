@@ -1,0 +1,247 @@
+import math
+import random
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+
+from evalwright.plan.plan import Plan, PlannedTask
+from evalwright.report.fold import Column, Folded, fold
+from evalwright.types import Row
+
+
+def plan(*sizes: int, models: Sequence[str] = ("m", "n")) -> Plan:
+    """Tasks of so many records, called `t0`, `t1`…"""
+    tasks = tuple(
+        PlannedTask(name=f"t{n}", path=f"t{n}.jsonl", records=size, code_exec=0, trials=size)
+        for n, size in enumerate(sizes)
+    )
+    return Plan(tasks=tasks, models=tuple(models))
+
+
+def row(ordinal: int = 0, score: float | None = 1.0, **fields: object) -> Row:
+    """A completed trial of `m` in `t0`; without a score, a failed one that has no trace."""
+    failed = score is None and "failure_type" not in fields
+    known: dict[str, object] = {
+        "task": "t0",
+        "model": "m",
+        "sample_id": f"s{ordinal}",
+        "ordinal": ordinal,
+        "trial": 0,
+        "group": "arithmetic",
+        "failure_stage": "solver" if failed else None,
+        "failure_type": "timeout" if failed else None,
+        "score": score,
+        "correct": None if failed else score == 1,
+        "confidence": None,
+        "nll": None,
+        "nll_tokens": 0,
+        "finish": "" if failed else "stop",
+        "requests": 0 if failed else 1,
+        "prompt_tokens": 0,
+        "completion_tokens": 0,
+        "cost": None if failed else 0.0,
+        "latency_s": 0.0,
+    }
+    return Row(**{**known, **fields})  # type: ignore[arg-type]
+
+
+def of(found: Folded, model: str = "m") -> Column:
+    return found.columns[model]
+
+
+def test_a_records_place_is_its_tasks_offset_and_its_ordinal() -> None:
+    found = fold(plan(2, 3), [row(1, 0.5), row(2, 1.0, task="t1")])
+
+    means = of(found).means()
+    assert np.isnan(means[[0, 2, 3]]).all()
+    assert means[[1, 4]].tolist() == [0.5, 1.0]
+    assert [found.place(task) for task in plan(2, 3).tasks] == [slice(0, 2), slice(2, 5)]
+
+
+def test_a_record_is_completed_when_no_trial_of_it_has_failed() -> None:
+    rows = [
+        *(row(0, score, trial=n) for n, score in enumerate([1.0, 0.0])),
+        *(row(1, score, trial=n) for n, score in enumerate([1.0, None])),
+        row(2, None),
+    ]
+
+    means = of(fold(plan(4), rows)).means()
+
+    assert means[0] == 0.5
+    assert np.isnan(means[1:]).all()
+
+
+def test_a_score_that_is_undefined_completes_nothing() -> None:
+    undefined = row(0, None, failure_type=None, finish="stop")
+
+    column = of(fold(plan(1), [undefined]))
+
+    assert np.isnan(column.means()).all()
+    assert (column.outcomes, column.traces) == (1, 1)
+
+
+def test_a_category_has_its_records_whoever_has_reached_them() -> None:
+    rows = [row(0, group="mcq"), row(1, group="arithmetic"), row(2, None, group="mcq", model="n")]
+
+    members = {name: inside.tolist() for name, inside in fold(plan(4), rows).members()}
+
+    assert list(members) == ["arithmetic", "mcq"]
+    assert members == {
+        "arithmetic": [False, True, False, False],
+        "mcq": [True, False, True, False],
+    }
+
+
+def test_an_answer_is_calibrated_when_it_has_a_confidence_and_a_verdict() -> None:
+    rows = [
+        row(0, 1.0, confidence=0.75),
+        row(1, 0.0, confidence=0.5),
+        row(2, 1.0),
+        row(3, 0.5, confidence=0.25, correct=None),
+        row(4, None, confidence=0.25),
+    ]
+
+    column = of(fold(plan(5), rows))
+
+    assert (list(column.confidences), list(column.verdicts)) == ([0.75, 0.5], [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("rows", "costs", "unknown"),
+    [
+        pytest.param([row(0, cost=0.25), row(1, cost=0.5)], [0.25, 0.5], False, id="known"),
+        pytest.param([row(0, cost=0.25), row(1, cost=None)], [0.25], True, id="one is not"),
+        pytest.param([row(0, cost=None, requests=0)], [], False, id="nothing was asked for"),
+        pytest.param([row(0, None)], [], False, id="a call that failed says nothing of its cost"),
+        pytest.param(
+            [row(0, None, finish="stop", requests=1, cost=0.5)],
+            [0.5],
+            False,
+            id="an answer that could not be scored was paid for",
+        ),
+    ],
+)
+def test_a_cost_is_known_or_it_is_known_that_it_is_not(
+    rows: list[Row], costs: list[float], *, unknown: bool
+) -> None:
+    column = of(fold(plan(2), rows))
+
+    assert (list(column.costs), column.unknown_cost) == (costs, unknown)
+
+
+def test_failures_are_counted_by_kind_with_the_first_five_ids() -> None:
+    rows = [*(row(n, None) for n in range(7)), row(7, None, failure_stage="score"), row(8)]
+
+    failures = fold(plan(9), rows).failures
+
+    assert {key: kind.count for key, kind in failures.items()} == {
+        ("m", "solver", "timeout"): 7,
+        ("m", "score", "timeout"): 1,
+    }
+    assert failures["m", "solver", "timeout"].sample_ids == ["s0", "s1", "s2", "s3", "s4"]
+
+
+@pytest.mark.parametrize(
+    "stranger",
+    [
+        pytest.param(row(model="stranger"), id="of another model"),
+        pytest.param(row(0, None, task="stranger"), id="of another task"),
+    ],
+)
+def test_what_the_plan_does_not_name_is_left_out(stranger: Row) -> None:
+    assert fold(plan(1), [stranger, row()]) == fold(plan(1), [row()])
+
+
+ROWS = st.builds(
+    row,
+    st.integers(0, 4),
+    st.one_of(st.none(), st.sampled_from([0.0, 0.25, 0.5, 1.0])),
+    task=st.sampled_from(["t0", "t1"]),
+    model=st.sampled_from(["m", "n"]),
+    trial=st.integers(0, 3),
+    group=st.sampled_from(["arithmetic", "mcq", "summary"]),
+    confidence=st.one_of(st.none(), st.floats(0, 1)),
+    nll=st.one_of(st.none(), st.floats(0, 50)),
+    nll_tokens=st.integers(1, 9),
+    prompt_tokens=st.integers(0, 99),
+    completion_tokens=st.integers(0, 99),
+    cost=st.one_of(st.none(), st.floats(0, 9)),
+)
+
+
+def consistent(rows: Sequence[Row]) -> list[Row]:
+    """A record has one category, whoever is asked."""
+    groups = {(one.task, one.ordinal): one.group for one in rows}
+    return [structs.replace(one, group=groups[one.task, one.ordinal]) for one in rows]
+
+
+def comparable(found: Folded) -> object:
+    """A fold without what depends on the order, which is the order."""
+    columns = {
+        model: {
+            **structs.asdict(column),
+            "confidences": sorted(zip(column.confidences, column.verdicts, strict=True)),
+            "verdicts": None,
+            "nlls": sorted(column.nlls),
+            "costs": sorted(column.costs),
+        }
+        for model, column in found.columns.items()
+    }
+    members = [(name, inside.tolist()) for name, inside in found.members()]
+    return columns, members, {key: kind.count for key, kind in found.failures.items()}
+
+
+@settings(deadline=None)
+@given(st.lists(ROWS, max_size=40).map(consistent), st.randoms(use_true_random=False))
+def test_rows_in_any_order_give_the_same_columns(
+    rows: list[Row], randomness: random.Random
+) -> None:
+    shuffled = list(rows)
+    randomness.shuffle(shuffled)
+
+    assert comparable(fold(plan(5, 5), shuffled)) == comparable(fold(plan(5, 5), rows))
+
+
+@settings(deadline=None)
+@given(st.lists(ROWS, max_size=40).map(consistent))
+def test_the_sums_are_those_of_the_rows(rows: list[Row]) -> None:
+    found = fold(plan(5, 5), rows)
+
+    for model, column in found.columns.items():
+        own = [one for one in rows if one.model == model]
+        assert column.outcomes == len(own)
+        assert sum(column.failed) == sum(one.failure_type is not None for one in own)
+        assert sum(column.completed) == sum(one.failure_type is None for one in own)
+        assert math.fsum(column.score_sum) == math.fsum(one.score or 0.0 for one in own)
+        assert column.prompt_tokens == sum(one.prompt_tokens for one in own if one.finish)
+
+
+def numbers_in(found: Folded) -> Iterator[object]:
+    for column in found.columns.values():
+        yield from structs.asdict(column).values()
+    yield from (found.groups, found.offsets, len(found.group_names), len(found.failures))
+
+
+def test_a_row_costs_a_few_bytes_in_arrays_and_nothing_else() -> None:
+    def size(count: int) -> int:
+        rows = (
+            row(n, confidence=0.5, nll=1.0, nll_tokens=1, cost=0.1, group=f"g{n % 5}")
+            for n in range(count)
+        )
+        found = fold(plan(count, models=["m"]), rows)
+        assert all(
+            isinstance(part, array | int | float | bool | dict) for part in numbers_in(found)
+        )
+        return sum(
+            len(part) * part.itemsize for part in numbers_in(found) if isinstance(part, array)
+        )
+
+    sizes = [size(count) for count in (1000, 2000, 3000)]
+
+    assert [after - before for before, after in pairwise(sizes)] == [46_000, 46_000]

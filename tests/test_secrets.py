@@ -1,0 +1,205 @@
+import base64
+import json
+import pickle
+import re
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from evalwright.secrets import MASK, Redactor, Secret, secrets_in
+
+KEY = "sk-proj-0123456789abcdef"
+
+
+def base64_after(before: int, *, url_safe: bool) -> Callable[[str], str]:
+    """In base64, with so many bytes before it and one after it."""
+    encode = base64.urlsafe_b64encode if url_safe else base64.b64encode
+    return lambda value: encode(b"x" * before + value.encode() + b"y").decode()
+
+
+ENCODINGS: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "URL": lambda value: quote(value, safe=""),
+    "URL path": quote,
+    "URL form": quote_plus,
+    "URL with small hex digits": lambda value: re.sub(
+        "%..", lambda escape: escape[0].lower(), quote_plus(value)
+    ),
+    "JSON": lambda value: json.dumps(value)[1:-1],
+    "JSON with UTF-8": lambda value: json.dumps(value, ensure_ascii=False)[1:-1],
+    "JSON with escaped slashes": lambda value: json.dumps(value)[1:-1].replace("/", r"\/"),
+    "hex": lambda value: value.encode().hex(),
+    "capital hex": lambda value: value.encode().hex().upper(),
+    "base64": lambda value: base64.b64encode(value.encode()).decode(),
+    **{
+        f"base64 after {before}{', URL-safe' if url_safe else ''}": base64_after(
+            before, url_safe=url_safe
+        )
+        for before in range(5)
+        for url_safe in (False, True)
+    },
+    "base64 in a URL": lambda value: quote(base64.b64encode(value.encode()).decode(), safe=""),
+}
+
+# Anything but the letters of the mask's brackets: no secret may be spelt with the help of a mask.
+secrets = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="[]"), min_size=8, max_size=40
+).filter(lambda value: value == value.strip() and value not in MASK)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+def test_a_secret_shows_itself_nowhere() -> None:
+    secret = Secret(KEY)
+
+    shown = f"{secret} {secret!r} {secret!s:>30} {[secret]} {(secret,)} %s" % secret
+
+    assert KEY not in shown
+    assert repr(secret) == "Secret([redacted])"
+    assert str(secret) == "[redacted]"
+
+
+def test_a_secret_is_given_out_only_when_asked() -> None:
+    assert Secret(KEY).reveal() == KEY
+
+
+def test_a_secret_cannot_be_glued_encoded_or_taken_apart() -> None:
+    secret = Secret(KEY)
+
+    with pytest.raises(TypeError):
+        "Bearer " + secret  # type: ignore[operator]
+    with pytest.raises(TypeError):
+        json.dumps(secret)
+    with pytest.raises(TypeError):
+        vars(secret)
+
+
+def test_secrets_are_equal_when_their_values_are() -> None:
+    assert Secret(KEY) == Secret(KEY)
+    assert Secret(KEY) != Secret(KEY + "x")
+    assert Secret(KEY) != KEY
+    assert len({Secret(KEY), Secret(KEY)}) == 1
+
+
+def test_an_empty_secret_is_false() -> None:
+    assert Secret(KEY)
+    assert not Secret("")
+
+
+def test_a_secret_can_travel_to_a_worker() -> None:
+    assert pickle.loads(pickle.dumps(Secret(KEY))) == Secret(KEY)  # noqa: S301 - our own
+
+
+@pytest.mark.parametrize("encode", ENCODINGS.values(), ids=ENCODINGS)
+@given(value=secrets, before=texts, after=texts)
+def test_a_secret_is_gone_however_it_was_written(
+    encode: Callable[[str], str], value: str, before: str, after: str
+) -> None:
+    written = encode(value)
+    text = before + written + after
+    redactor = Redactor([value])
+
+    cleaned = redactor.clean(text)
+
+    assert MASK in cleaned
+    assert not [name for name, spell in ENCODINGS.items() if spell(value) in cleaned]
+    assert redactor.clean_bytes(text.encode()) == cleaned.encode()
+    assert redactor.clean(cleaned) == cleaned
+
+
+@given(
+    before=st.integers(0, 5),
+    after=st.integers(0, 5),
+    value=st.text(st.characters(codec="ascii"), min_size=8, max_size=30),
+)
+def test_what_is_left_of_an_encoding_tells_nothing_of_the_secret(
+    before: int, after: int, value: str
+) -> None:
+    assume(value == value.strip())
+    encoded = base64.b64encode(b"\xff" * before + value.encode() + b"\xff" * after).decode()
+
+    left = Redactor([value]).clean(encoded)
+
+    start, _, end = left.partition(MASK)
+    assert set(start) <= {"/"}
+    assert set(end) <= {"/", "=", "w", "8"}  # what 0xff ends in, before padding
+
+
+@given(values=st.lists(secrets, max_size=3), text=texts)
+def test_a_text_without_secrets_is_not_touched(values: list[str], text: str) -> None:
+    assume(not any(encode(value) in text for value in values for encode in ENCODINGS.values()))
+    redactor = Redactor(values)
+
+    assert redactor.clean(text) is text
+    assert redactor.clean_bytes(data := text.encode()) is data
+
+
+@given(values=st.lists(secrets, min_size=2, max_size=4), text=texts)
+def test_many_secrets_are_all_gone(values: list[str], text: str) -> None:
+    cleaned = Redactor(values).clean(text.join(values))
+
+    assert not [value for value in values if value in cleaned]
+
+
+def test_the_longer_of_two_that_start_alike_goes_whole() -> None:
+    assert Redactor([KEY, f"{KEY}-and-more"]).clean(f"a {KEY}-and-more b") == "a [redacted] b"
+
+
+def test_every_occurrence_goes() -> None:
+    assert Redactor([KEY]).clean(f"{KEY}{KEY}, {KEY}") == "[redacted][redacted], [redacted]"
+
+
+def test_a_value_is_known_without_the_newline_its_file_ended_in() -> None:
+    assert Redactor([f"{KEY}\n"]).clean(f"Bearer {KEY}.") == "Bearer [redacted]."
+
+
+def test_short_values_are_left_alone() -> None:
+    redactor = Redactor(["test", "", "1234567"])
+
+    assert not redactor
+    assert redactor.clean("a test of 1234567") == "a test of 1234567"
+
+
+def test_a_value_that_is_no_text_is_redacted_all_the_same() -> None:
+    value = b"\xff\xfe secret value".decode("utf-8", "surrogateescape")
+
+    assert Redactor([value]).clean_bytes(b"is \xff\xfe secret value.") == b"is [redacted]."
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("OPENAI_API_KEY", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_SECRET", "PGPASSWORD_KEY"),
+        *("DB_PASSWORD", "openai_api_key", "TOKEN", "SOME_APIKEY", "API_KEY"),
+    ],
+)
+def test_these_names_hold_secrets(name: str) -> None:
+    assert secrets_in({name: KEY}) == [KEY]
+
+
+@pytest.mark.parametrize("name", ["PATH", "KEYBOARD", "MONKEY", "TOKEN_LIMIT", "OPENAI_BASE_URL"])
+def test_these_names_do_not(name: str) -> None:
+    assert secrets_in({name: KEY}) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        pytest.param("postgresql://me:hunter2hunter2@db/runs", ["hunter2hunter2"], id="a store"),
+        pytest.param(
+            "http://u:p%40ss-word%21@proxy:80", ["p%40ss-word%21", "p@ss-word!"], id="quoted"
+        ),
+        pytest.param("http://:only-password@h", ["only-password"], id="no user"),
+        pytest.param("https://api.openai.com:443/v1/@me", [], id="a port is none"),
+        pytest.param("https://user@host/a:bcdefghijk@l", [], id="nor is a path"),
+        pytest.param("not a url: a:bcdefghijkl@m", [], id="nor is prose"),
+    ],
+)
+def test_the_password_of_a_url_is_a_secret(url: str, expected: list[str]) -> None:
+    assert secrets_in({"STORE": url}) == expected
+
+
+def test_short_values_are_no_secrets_and_equal_ones_are_told_once() -> None:
+    assert secrets_in({"A_KEY": "EMPTY", "B_KEY": KEY, "C_TOKEN": KEY}) == [KEY]
