@@ -496,6 +496,7 @@ def test_a_secret_of_the_environment_is_never_stored(
     tasks: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ACME_API_KEY", "sk-0123456789abcdef")
+    mended(tasks, prompt="is sk-0123456789abcdef a key?")
     client = model(lambda _: "my key is sk-0123456789abcdef")
 
     report = carried_out(tasks, {"m": client}, store)
@@ -519,7 +520,7 @@ def test_with_a_cache_equal_questions_are_asked_once_in_all_runs(
 
     assert asked(client) == ["a"]
     assert one.leaderboard == two.leaderboard
-    assert (tmp_path / ".evalwright" / "cache.db").exists()
+    assert [path.name for path in (tmp_path / ".evalwright").iterdir()] == ["cache.db"], "closed"
 
 
 def test_a_million_workers_for_three_samples_are_three(tasks: str) -> None:
