@@ -103,6 +103,8 @@ class Work:
         self.plan, self.clients, self.store = discreet(plan, self.redactor), clients, store
         self.options, self.watch, self.parent = options, watch, parent
         self.reused = 0
+        self.seconds = 0.0
+        """While samples were under way."""
 
     def report(self) -> "Report":
         """Do what is left to do, and report on all of it."""
@@ -112,7 +114,6 @@ class Work:
         from evalwright.engine.stop import Stop
         from evalwright.report.build import build_report
 
-        started = perf_counter()
         stop = Stop(
             most_failures=self.options.max_failures, total=self.plan.total, tell=self.watch.tell
         )
@@ -121,7 +122,7 @@ class Work:
         run = structs.replace(run, manifest=ended(run, self.plan, self.options, stop))
         facts = facts_of(
             run,
-            wall_seconds=perf_counter() - started,
+            wall_seconds=self.seconds,
             reused=self.reused,
             stopped=stop.requested,
         )
@@ -147,7 +148,9 @@ class Work:
                 self.watch.tell(change)
         if self.parent or (earlier and not run.manifest.get("fresh")):
             crew = remembering(crew, self.store, earlier, parent=self.parent)
+        started = perf_counter()
         self._work_off(run.id, crew, shared, stop)
+        self.seconds = perf_counter() - started
         return run
 
     def _shared(self, run: "Run | None", files: ExitStack) -> "Shared":

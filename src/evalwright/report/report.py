@@ -143,6 +143,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     failed: int
     excluded: int
     wall_seconds: float
+    """While samples were under way, in this invocation."""
 
 
 class ReportBody(Struct, frozen=True, kw_only=True):
