@@ -70,7 +70,7 @@ def _mixture(name: str, zeros: float, ones: float) -> Shape:
 
 
 def _halves(rng: Generator, n: int) -> Floats:
-    return rng.choice([1.0, 0.5, 0.0], n, p=[0.9, 0.05, 0.05])
+    return rng.choice(np.array([1.0, 0.5, 0.0]), n, p=[0.9, 0.05, 0.05])
 
 
 GRADED = (
@@ -118,11 +118,11 @@ def _alike(rng: Generator, n: int) -> tuple[Floats, Floats]:
 
 
 def _lopsided(rng: Generator, n: int) -> tuple[Floats, Floats]:
-    return rng.choice([0.6, 0.1], n, p=[0.8, 0.2]), np.full(n, 0.5)
+    return rng.choice(np.array([0.6, 0.1]), n, p=[0.8, 0.2]), np.full(n, 0.5)
 
 
 def _fragile(rng: Generator, n: int) -> tuple[Floats, Floats]:
-    return rng.choice([1.0, 0.0], n, p=[0.9, 0.1]), np.full(n, 0.9)
+    return rng.choice(np.array([1.0, 0.0]), n, p=[0.9, 0.1]), np.full(n, 0.9)
 
 
 def _skewed(rng: Generator, n: int) -> tuple[Floats, Floats]:
