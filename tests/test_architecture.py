@@ -5,6 +5,7 @@ The import order itself is import-linter's business (`make architecture`).
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import click
@@ -18,6 +19,7 @@ from evalwright.text.post_process import RULES
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "evalwright"
 MODULES = sorted(SOURCE.rglob("*.py"))
+INSIDE = [path for path in MODULES if path.parent == SOURCE / "sandbox" / "inside"]
 TEXTS = sorted(
     path
     for pattern in (
@@ -35,7 +37,7 @@ MOST_LINES = 400
 # The layout of DESIGN: the only place that may turn a registry name into an adapter.
 RESOLVES = {"api/assembly.py", "api/listing.py", "registry.py"}
 # What the core asks for through ports; only `api` may name one.
-ADAPTERS = ("clients", "sandbox", "store")
+ADAPTERS = ("clients", "sandbox", "snippets", "store")
 # The one client that serves every provider of clients/providers.py.
 SPOKEN_BY_MANY = "evalwright.clients.openai:connect"
 
@@ -73,7 +75,9 @@ def broad(node: ast.AST) -> bool:
 
 @pytest.mark.parametrize("path", MODULES, ids=named)
 def test_everything_is_caught_in_one_place_only(path: Path) -> None:
-    allowed = {"errors.py", "cli/__init__.py", "sandbox/_child.py"}
+    allowed = {"errors.py", "cli/__init__.py", "snippets/_serve.py"}
+    # What runs a stranger's code must be ready for whatever it raises.
+    allowed |= {str(inside.relative_to(SOURCE)) for inside in INSIDE}
     found = any(map(broad, ast.walk(ast.parse(path.read_text(encoding="utf-8")))))
 
     assert not found or str(path.relative_to(SOURCE)) in allowed
@@ -92,6 +96,19 @@ def test_everything_is_caught_in_one_place_only(path: Path) -> None:
 )
 def test_the_rule_sees(text: str, *, expected: bool) -> None:
     assert any(map(broad, ast.walk(ast.parse(text)))) is expected
+
+
+@pytest.mark.parametrize("path", INSIDE, ids=named)
+def test_what_is_inside_the_jail_needs_the_standard_library_only(path: Path) -> None:
+    """It is imported by a bare interpreter, and not as a part of evalwright."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            roots = {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            roots = {str(node.module).partition(".")[0]}
+        else:
+            continue
+        assert roots <= sys.stdlib_module_names | {"__future__"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=named)

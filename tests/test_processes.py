@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.living import ends, is_running
 
 from evalwright import processes
 from evalwright.processes import Child, Ended, Launch, Limits
@@ -37,23 +38,6 @@ def run(
     folder: Path, body: str, *, arguments: tuple[bytes, ...] = (), timeout_s: float = 20.0
 ) -> Ended:
     return Child(launch(folder, body, arguments=arguments, timeout_s=timeout_s)).run()
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process lives: a zombie that nobody has reaped does not."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    except FileNotFoundError:
-        return False
-    return status.rpartition(")")[2].split()[0] not in "ZX"
-
-
-def ends(pid: int) -> bool:
-    """Whether it is gone, or goes within the time that a killed process takes."""
-    until = time.monotonic() + 5
-    while is_running(pid) and time.monotonic() < until:
-        time.sleep(0.01)
-    return not is_running(pid)
 
 
 def appears(link: Path) -> None:

@@ -156,15 +156,15 @@ class Child:
         launch = self._launch
         with (
             _working_directory() as directory,
-            _Pipe(launch.max_report_bytes) as report,
-            _Pipe(launch.max_output_bytes) as output,
+            Pipe(launch.max_report_bytes) as report,
+            Pipe(launch.max_output_bytes) as output,
         ):
             process = self._start(directory, report=report, output=output)
             try:
                 why = self._watch(process, report=report, output=output)
                 ended_at = time.monotonic()
             finally:
-                _kill(process)
+                kill_group(process)
             report.drain()
             output.drain()
             if why == "exited" and output.over:
@@ -178,9 +178,7 @@ class Child:
                 duration_s=0.0 if self._ready_at is None else ended_at - self._ready_at,
             )
 
-    def _start(
-        self, directory: str, *, report: "_Pipe", output: "_Pipe"
-    ) -> subprocess.Popen[bytes]:
+    def _start(self, directory: str, *, report: "Pipe", output: "Pipe") -> subprocess.Popen[bytes]:
         launch, limits = self._launch, self._launch.limits
         head = (
             f"{report.writer} RLIMIT_CPU={limits.cpu_s} RLIMIT_FSIZE={limits.file_bytes}"
@@ -207,7 +205,7 @@ class Child:
         output.close_writer()
         return process
 
-    def _watch(self, process: subprocess.Popen[bytes], *, report: "_Pipe", output: "_Pipe") -> Why:
+    def _watch(self, process: subprocess.Popen[bytes], *, report: "Pipe", output: "Pipe") -> Why:
         deadline = time.monotonic() + START_S
         with selectors.DefaultSelector() as selector:
             selector.register(report.reader, selectors.EVENT_READ, report)
@@ -222,7 +220,7 @@ class Child:
                 if self._ready_at is None and report.kept:
                     self._ready_at, deadline = now, now + self._launch.timeout_s
                 # What it did before we looked counts before the clock: this thread may have slept.
-                if _has_exited(process):
+                if has_exited(process):
                     return "exited"
                 if self._stopped.is_set():
                     return "stopped"
@@ -234,7 +232,7 @@ class Child:
                     return "report"
 
 
-class _Pipe:
+class Pipe:
     """A pipe whose reader never waits, and keeps `cap` bytes and one more."""
 
     def __init__(self, cap: int) -> None:
@@ -277,14 +275,17 @@ class _Pipe:
         os.close(self.reader)
 
 
-def _has_exited(process: subprocess.Popen[bytes]) -> bool:
-    # Not reaped yet: until then its number, which is its group's, cannot become another's.
+def has_exited(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a child has ended.
+
+    It is not reaped: until then its number, which is its group's, cannot become another's.
+    """
     if hasattr(os, "waitid"):
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     return process.poll() is not None
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: subprocess.Popen[bytes]) -> None:
     """End the child and all that stayed in its group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
