@@ -26,6 +26,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 KNOWN = {"console", "python", "jsonl", "json", "text", "yaml", "make"}
 BIN = Path(sys.executable).parent
+ADD = "def add(a, b):\n    return a + b\n"
 OUTPUTS = '{"id": "arith_001", "output": "95"}\n{"id": "arith_002", "output": "84"}\n'
 
 
@@ -56,10 +57,11 @@ def of(*languages: str) -> list[Block]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a reader would be after `evalwright init`, with a broken file and some outputs."""
+    """Where a reader would be after `evalwright init`, with a few files to try things on."""
     (tmp_path / "tasks.jsonl").write_bytes(TASKS.read_bytes())
     (tmp_path / "tasks_bad.jsonl").write_bytes(TASKS_BAD.read_bytes())
     (tmp_path / "outputs.jsonl").write_text(OUTPUTS)
+    (tmp_path / "add.py").write_text(ADD)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -1,8 +1,10 @@
-"""What `make demo` shows: ten tasks validated, a broken file explained, three scripts ranked.
+"""What `make demo` shows: tasks validated, mistakes explained, scripts ranked, a liar caught.
 
 Every line that begins with `$` is a command that you can type. Nothing leaves the machine.
 """
 
+import json
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -11,6 +13,14 @@ from pathlib import Path
 from evalwright.spec.records.fixtures import TASKS_BAD
 
 BIN = Path(sys.executable).parent
+LIAR = """\
+class Anything:
+    def __eq__(self, other):
+        return True
+
+def add(a, b):
+    return Anything()
+"""
 
 
 def main() -> int:
@@ -31,7 +41,14 @@ def main() -> int:
         models = [
             part for name in ("oracle", "noisy", "biased") for part in ("-m", f"scripted/{name}")
         ]
-        step(folder, ["run", "tasks.jsonl", *models, "--unsafe-code-exec"])
+        # What these scripts answer is ours, so it may run where nothing isolates, too.
+        walls = has_walls()
+        step(folder, ["run", "tasks.jsonl", *models, *([] if walls else ["--unsafe-code-exec"])])
+
+        if walls:
+            say("Two of the tasks run a program: behind walls, where it cannot forge its verdict.")
+            Path(folder, "liar.py").write_text(LIAR)
+            step(folder, ["exec", "liar.py", "--target", "add(1, 2) == 3"], expected=1)
 
         say("Next, with your own tasks and recorded outputs:")
     print("    .venv/bin/evalwright init my-benchmark")
@@ -41,6 +58,12 @@ def main() -> int:
     return 0
 
 
+def has_walls() -> bool:
+    """Whether programs can be isolated on this machine."""
+    done = subprocess.run([BIN / "evalwright", "doctor", "--json"], check=True, capture_output=True)
+    return json.loads(done.stdout)["tier"] is not None
+
+
 def say(text: str) -> None:
     """A heading."""
     print(f"\n{text}\n", flush=True)
@@ -48,7 +71,7 @@ def say(text: str) -> None:
 
 def step(folder: str, arguments: list[str], *, expected: int = 0) -> None:
     """Show a command, run it, and make sure that it ends as the tour says."""
-    print(f"$ evalwright {' '.join(arguments)}", flush=True)
+    print(f"$ evalwright {shlex.join(arguments)}", flush=True)
     done = subprocess.run([BIN / "evalwright", *arguments], cwd=folder, check=False)
     if done.returncode != expected:
         sys.exit(f"the demo expected exit code {expected}, it was {done.returncode}")

@@ -3,7 +3,7 @@
     import evalwright as ew
 
     records, errors = ew.validate_file("tasks.jsonl")
-    report = ew.run("tasks.jsonl", models=["scripted/oracle"], unsafe_code_exec=True)
+    report = ew.run("tasks.jsonl", models=["scripted/oracle"])
     print(report.to_markdown())
 
 Names are imported when they are first used, so that `import evalwright` costs next to nothing.

@@ -69,6 +69,10 @@ class Sandbox(Protocol):
         """Run the candidate and its targets; raise ValueError if a target does not compile."""
         ...
 
+    async def close(self) -> None:
+        """End what runs, and every process that was kept warm; a second time does nothing."""
+        ...
+
 
 class Solver(Protocol):
     """Sample in, trace out."""

@@ -30,6 +30,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "vllm": "evalwright.clients.openai:connect",
     },
     "sandboxes": {
+        "jailed": "evalwright.sandbox.jailed:Jailed",
         "unsafe": "evalwright.sandbox.unsafe:Unsafe",
     },
     "scorers": {

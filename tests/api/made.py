@@ -4,8 +4,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
+import pytest
+
+from evalwright import registry
 from evalwright.api.options import Unwatched, options_of
 from evalwright.api.run import Work
 from evalwright.clients.scripted import Answer, Scripted
@@ -13,6 +16,8 @@ from evalwright.errors import EvalwrightError
 from evalwright.plan.plan import make_plan
 from evalwright.ports import Model, Store
 from evalwright.report.report import Report
+from evalwright.sandbox.selftest import NoTier
+from evalwright.sandbox.unsafe import Unsafe
 from evalwright.store.memory import MemoryStore
 from evalwright.types import Outcome, Request, Run
 
@@ -27,6 +32,17 @@ def record(task_id: str, **changes: Any) -> dict[str, Any]:
         "post_process": "strip_whitespace",
         **changes,
     }
+
+
+def code(task_id: str, *targets: str, **metadata: Any) -> dict[str, Any]:
+    return record(
+        task_id,
+        category="code_exec",
+        metric_name="code_exec",
+        post_process="none",
+        targets=list(targets),
+        metadata=metadata,
+    )
 
 
 def written(path: Path, *records: dict[str, Any] | str) -> str:
@@ -75,6 +91,34 @@ class Listening(Unwatched):
         self.ends.append(interrupted)
 
 
+class Jail(Unsafe):
+    """A sandbox that says it isolates; it remembers what it was asked for, and its end."""
+
+    tier = "namespaces+seccomp"
+    made: ClassVar[list["Jail"]] = []
+
+    def __init__(self, *, in_process_targets: bool = False, packages: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self.verified = not in_process_targets
+        self.packages = packages
+        self.closed = 0
+        self.made.append(self)
+
+    async def close(self) -> None:
+        self.closed += 1
+        await super().close()
+
+
+def no_jail(**_: Any) -> Jail:
+    raise NoTier("namespaces+seccomp: forbidden; landlock+seccomp: too old a kernel")
+
+
+def jailed_by(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """From now on a sandbox is made by that name of this module."""
+    Jail.made.clear()
+    monkeypatch.setitem(registry.BUILT_IN["sandboxes"], "jailed", f"{__name__}:{name}")
+
+
 def carried_out(
     path: str | Sequence[str],
     clients: Mapping[str, Model],
@@ -87,7 +131,13 @@ def carried_out(
     """What `run` does, with models and a store of our own."""
     told = options_of(options)
     paths = [path] if isinstance(path, str) else path
-    plan = make_plan(paths, list(clients), limit=told.limit, allow_bad_tasks=told.allow_bad_tasks)
+    plan = make_plan(
+        paths,
+        list(clients),
+        limit=told.limit,
+        samples=told.samples,
+        allow_bad_tasks=told.allow_bad_tasks,
+    )
     watch = watch or Listening()
     return Work(plan, dict(clients), store, told, watch=watch, parent=parent).report()
 

@@ -2,7 +2,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.api.made import model, record, written
+from tests.api.made import Jail, jailed_by, model, record, written
 
 from evalwright.api.assembly import (
     canonical,
@@ -11,14 +11,17 @@ from evalwright.api.assembly import (
     equipped,
     notes_on,
     open_store,
+    sandbox_for,
     store_name,
     workers_for,
 )
 from evalwright.api.options import RunOptions
 from evalwright.clients.scripted import Scripted
 from evalwright.engine.models.stack import Shared
-from evalwright.errors import UsageError
+from evalwright.errors import EvalwrightError, UsageError
 from evalwright.plan.plan import Plan, PlannedTask, make_plan
+from evalwright.ports import Sandbox
+from evalwright.sandbox.unsafe import Unsafe
 from evalwright.store.memory import MemoryStore
 from evalwright.store.sqlite import SqliteStore
 
@@ -141,7 +144,76 @@ def test_a_script_needs_no_patience(tmp_path: Path) -> None:
     assert equipped(crew, RunOptions(), Shared()).models == clients
 
 
-def test_no_sandbox_is_made_where_no_code_runs(tmp_path: Path) -> None:
+def test_no_sandbox_is_made_where_no_code_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jailed_by(monkeypatch, "Jail")
     plan = make_plan([plan_of(tmp_path)], ["m"])
 
-    assert crew_of(plan, {"m": model()}, RunOptions(unsafe_code_exec=True)).sandbox is None
+    crew = crew_of(plan, {"m": model()}, RunOptions(sandbox_packages=("numpy",)))
+
+    assert (crew.sandbox, crew.packages, Jail.made) == (None, (), [])
+
+
+def told_by(options: RunOptions) -> tuple[Sandbox, list[str]]:
+    told: list[str] = []
+    return sandbox_for(options, tell=told.append), told
+
+
+class TestASandbox:
+    @pytest.fixture(autouse=True)
+    def _available(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        jailed_by(monkeypatch, "Jail")
+
+    def test_isolates_and_is_not_talked_about(self) -> None:
+        sandbox, told = told_by(RunOptions())
+
+        assert (sandbox.tier, sandbox.verified, told) == ("namespaces+seccomp", True, [])
+
+    def test_isolates_also_if_the_user_would_do_without(self) -> None:
+        sandbox, told = told_by(RunOptions(unsafe_code_exec=True))
+
+        assert sandbox.tier == "namespaces+seccomp"
+        assert told == [
+            "`--unsafe-code-exec` is not needed here: programs are isolated (namespaces+seccomp)"
+        ]
+
+    def test_is_told_what_programs_may_do_and_where_they_are_judged(self) -> None:
+        wanted = RunOptions(in_process_targets=True, sandbox_packages=("b", "a", "b"))
+
+        sandbox, _ = told_by(wanted)
+
+        assert not sandbox.verified
+        assert [made.packages for made in Jail.made] == [("a", "b")]
+
+
+class TestWithoutASandboxThatIsolates:
+    @pytest.fixture(autouse=True)
+    def _none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        jailed_by(monkeypatch, "no_jail")
+
+    def test_nothing_is_run_and_it_is_said_why_and_what_to_do(self) -> None:
+        with pytest.raises(EvalwrightError) as refused:
+            told_by(RunOptions())
+
+        assert str(refused.value) == (
+            "no sandbox that isolates a program is available here: "
+            "namespaces+seccomp: forbidden; landlock+seccomp: too old a kernel"
+        )
+        assert "`evalwright doctor`" in refused.value.hint
+        assert "`--unsafe-code-exec`" in refused.value.hint
+        assert refused.value.exit_code == 4
+
+    def test_a_plain_process_is_used_if_the_user_says_so_with_a_warning(self) -> None:
+        sandbox, told = told_by(RunOptions(unsafe_code_exec=True))
+
+        assert isinstance(sandbox, Unsafe)
+        assert (sandbox.tier, sandbox.verified) == ("rlimits", False)
+        (warning,) = told
+        assert warning.startswith(
+            "warning: programs run in a plain child process, with your rights"
+        )
+
+    def test_packages_cannot_be_had(self) -> None:
+        with pytest.raises(EvalwrightError, match="`--sandbox-package` needs a sandbox"):
+            told_by(RunOptions(unsafe_code_exec=True, sandbox_packages=("numpy",)))

@@ -3,7 +3,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.api.made import model, record, written
+from tests.api.made import code, jailed_by, model, record, written
 
 from evalwright.api.assembly import crew_of
 from evalwright.api.manifest import ended, facts_of, manifest_of, plan_key, plan_of, what_changed
@@ -14,19 +14,18 @@ from evalwright.plan.plan import make_plan
 from evalwright.report.report import CodeExecution
 from evalwright.types import Run
 
-CODE = {
-    "category": "code_exec",
-    "metric_name": "code_exec",
-    "post_process": "none",
-    "targets": ["f() == 1"],
-}
-
 
 def manifest(
     *paths: str, models: tuple[str, ...] = ("m",), fingerprint: str = "1", **options: Any
 ) -> dict[str, Any]:
     told = options_of(options)
-    plan = make_plan(paths, models, limit=told.limit, allow_bad_tasks=told.allow_bad_tasks)
+    plan = make_plan(
+        paths,
+        models,
+        limit=told.limit,
+        samples=told.samples,
+        allow_bad_tasks=told.allow_bad_tasks,
+    )
     clients: dict[str, Scripted] = {name: model() for name in models}
     for client in clients.values():
         client.fingerprint = fingerprint
@@ -80,6 +79,7 @@ def test_a_plan_is_the_same_whatever(tasks: str, options: dict[str, Any]) -> Non
     "options",
     [
         pytest.param({"limit": 1}, id="a limit"),
+        pytest.param({"samples": 2}, id="more generations"),
         pytest.param({"models": ("n",)}, id="another model"),
         pytest.param({"models": ("m", "n")}, id="one more model"),
         pytest.param({"fingerprint": "2"}, id="other parameters of the model"),
@@ -126,6 +126,7 @@ def test_another_version_of_a_part_is_another_plan(tasks: str, part: str) -> Non
     ("options", "change"),
     [
         pytest.param({"limit": 1}, "the limit is 1, it was none", id="a limit"),
+        pytest.param({"samples": 2}, "--samples is 2, it was none", id="more generations"),
         pytest.param({"models": ("m", "n")}, "n is new", id="one more model"),
         pytest.param({"models": ("n",)}, "n is new, m is gone", id="another model"),
         pytest.param({"fingerprint": "2"}, "m has other parameters", id="other parameters"),
@@ -174,13 +175,36 @@ def test_nothing_is_said_where_nothing_has_changed_or_nothing_was(
     assert list(what_changed(known, [run(manifest(other))])) == []
 
 
-def test_a_report_made_later_says_how_code_was_held(tmp_path: Path) -> None:
-    tasks = written(tmp_path / "tasks.jsonl", record("a", **CODE))
-    known = manifest(tasks, unsafe_code_exec=True, seed=7, bins=15)
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"in_process_targets": True}, id="where programs are judged"),
+        pytest.param({"sandbox_packages": ["numpy"]}, id="what they may import"),
+    ],
+)
+def test_another_way_to_judge_programs_is_another_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    jailed_by(monkeypatch, "Jail")
+    programs = written(tmp_path / "programs.jsonl", code("a", "f() == 1"))
+    texts = written(tmp_path / "texts.jsonl", record("a"))
+
+    assert key(programs, **options) != key(programs)
+    assert key(texts, **options) == key(texts), "where no program is run, it does not matter"
+
+
+def test_a_report_made_later_says_how_code_was_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jailed_by(monkeypatch, "Jail")
+    tasks = written(tmp_path / "tasks.jsonl", code("a", "f() == 1"))
+    known = manifest(tasks, in_process_targets=True, sandbox_packages=["numpy"], seed=7, bins=15)
 
     facts = facts_of(run(known), wall_seconds=1.5, reused=3, stopped=False)
 
-    assert facts.code_execution == CodeExecution(tier="rlimits", verified=False)
+    assert facts.code_execution == CodeExecution(
+        tier="namespaces+seccomp", verified=False, packages=["numpy"]
+    )
     assert (facts.seed, facts.bins, facts.reused, facts.wall_seconds) == (7, 15, 3, 1.5)
     assert (facts.stop_reason, facts.go_on) == ("", "the same command goes on")
 

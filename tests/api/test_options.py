@@ -39,6 +39,11 @@ def test_an_unknown_option_says_the_nearest(name: str, hint: str) -> None:
         pytest.param("limit", True, "`limit`: Expected `int | null`, got `bool`", id="a boolean"),
         pytest.param("limit", 2.5, "`limit`: Expected `int | null`, got `float`", id="a fraction"),
         pytest.param("limit", 10**30, "`limit`: Expected `int` <=", id="beyond any number of them"),
+        pytest.param("samples", 0, "`samples`: Expected `int` >= 1", id="no answer at all"),
+        pytest.param("samples", 1001, "`samples`: Expected `int` <= 1000", id="too many answers"),
+        pytest.param(
+            "sandbox_packages", "numpy", "`sandbox_packages`: Expected `array`", id="one package"
+        ),
         pytest.param("concurrency", 0, "`concurrency`: Expected `int` >= 1", id="nobody works"),
         pytest.param("bins", 0, "`bins`: Expected `int` >= 1", id="no bins"),
         pytest.param("bins", 1001, "`bins`: Expected `int` <= 1000", id="too many bins"),

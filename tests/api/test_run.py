@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from tests.api.made import (
     Died,
+    Jail,
     Listening,
     Mortal,
     asked,
     carried_out,
+    code,
     comparable,
+    jailed_by,
     model,
     record,
     written,
@@ -23,8 +26,9 @@ from tests.api.made import (
 import evalwright as ew
 from evalwright import api
 from evalwright.clients.scripted import Scripted
-from evalwright.errors import BadTasks, Unreadable, UsageError
+from evalwright.errors import BadTasks, EvalwrightError, Unreadable, UsageError
 from evalwright.ports import Store
+from evalwright.report.report import CodeExecution
 from evalwright.store.memory import MemoryStore
 from evalwright.store.sqlite import SqliteStore
 from evalwright.types import Request
@@ -152,16 +156,15 @@ class TestTheSamePlanIsTheSameRun:
         )
 
     def test_a_sample_that_only_its_scorer_failed_is_scored_again_without_a_call(
-        self, tmp_path: Path, store: Store
+        self, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        code = {"category": "code_exec", "metric_name": "code_exec", "post_process": "none"}
-        broken = record("a", **code, targets=["f() =="])
-        tasks = written(tmp_path / "tasks.jsonl", broken)
+        jailed_by(monkeypatch, "Jail")
+        tasks = written(tmp_path / "tasks.jsonl", code("a", "f() =="))
         client = model(lambda _: "def f(): return 1")
-        carried_out(tasks, {"m": client}, store, unsafe_code_exec=True)
+        carried_out(tasks, {"m": client}, store)
         assert asked(client) == ["a"]
 
-        retried = carried_out(tasks, {"m": client}, store, unsafe_code_exec=True, retry_failed=True)
+        retried = carried_out(tasks, {"m": client}, store, retry_failed=True)
 
         assert asked(client) == []
         assert retried.failures[0].stage == "score"
@@ -259,6 +262,33 @@ class TestAnotherPlanReusesWhatIsTheSame:
         assert asked(client) == ["c"]
         assert (report.summary.samples, report.summary.reused) == (3, 2)
 
+    def test_more_generations_are_asked_for_those_that_are_new(
+        self, tasks: str, store: Store
+    ) -> None:
+        client = model()
+        carried_out(tasks, {"m": client}, store, samples=2, limit=1)
+        assert asked(client) == ["a", "a"]
+
+        report = carried_out(tasks, {"m": client}, store, samples=3, limit=1)
+
+        assert asked(client) == ["a"]
+        assert (report.summary.samples, report.summary.reused) == (3, 2)
+        assert [row.metric for row in report.metrics] == ["mean", "pass@1", "pass@2", "pass@3"]
+
+    def test_programs_judged_another_way_are_judged_again_and_nothing_is_asked(
+        self, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        jailed_by(monkeypatch, "Jail")
+        tasks = written(tmp_path / "tasks.jsonl", code("a", "f() == 1"))
+        client = model(lambda _: "def f(): return 1")
+        split = carried_out(tasks, {"m": client}, store)
+        asked(client)
+
+        together = carried_out(tasks, {"m": client}, store, in_process_targets=True)
+
+        assert asked(client) == []
+        assert [_verified(store, report.run_id) for report in (split, together)] == [True, False]
+
     def test_records_that_ask_the_same_keep_their_own_answers(
         self, tmp_path: Path, store: Store
     ) -> None:
@@ -273,6 +303,12 @@ class TestAnotherPlanReusesWhatIsTheSame:
         said = {one.sample_id: one.trace for one in store.outcomes(store.find("latest").id)}
         assert {name: trace.output for name, trace in said.items() if trace} == {"a": "4", "b": "5"}
         assert first.run_id != store.find("latest").id
+
+
+def _verified(store: Store, run_id: str) -> bool:
+    (outcome,) = store.outcomes(run_id)
+    verified: bool = outcome.scores["record"].metadata["verified"]
+    return verified
 
 
 class TestFresh:
@@ -458,15 +494,34 @@ class TestBeforeTheFirstCall:
 
         assert api.list_runs("runs.db") == []
 
-    def test_code_needs_to_be_allowed_and_no_run_is_begun(self, tmp_path: Path) -> None:
-        code = {"category": "code_exec", "metric_name": "code_exec", "post_process": "none"}
-        tasks = written(tmp_path / "tasks.jsonl", record("a", **code))
+    def test_code_needs_a_sandbox_and_no_run_is_begun(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        jailed_by(monkeypatch, "no_jail")
+        tasks = written(tmp_path / "tasks.jsonl", code("a", "f() == 1"))
         store = MemoryStore()
 
-        with pytest.raises(UsageError, match="1 code_exec record would run a model's code"):
+        with pytest.raises(EvalwrightError, match="no sandbox that isolates") as refused:
             carried_out(tasks, {"m": model()}, store)
 
+        assert refused.value.exit_code == 4
         assert store.runs() == []
+
+    def test_without_a_sandbox_the_user_may_allow_it_and_hears_and_reads_of_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        jailed_by(monkeypatch, "no_jail")
+        tasks = written(tmp_path / "tasks.jsonl", code("a", "f() == 1"))
+        client, watch = model(lambda _: "def f(): return 1"), Listening()
+
+        report = carried_out(
+            tasks, {"m": client}, MemoryStore(), watch=watch, unsafe_code_exec=True
+        )
+
+        assert report.leaderboard[0].mean == 1.0
+        assert report.code_execution == CodeExecution(tier="rlimits", verified=False)
+        assert watch.told[0].startswith("warning: programs run in a plain child process")
+        assert "not isolated" in report.to_markdown()
 
 
 def test_whoever_watches_hears_of_what_is_stored(tasks: str, store: Store) -> None:
@@ -546,6 +601,22 @@ def test_models_are_closed_also_when_the_run_breaks(tasks: str) -> None:
         carried_out(tasks, {"m": clients[1]}, Mortal(0))
 
     assert [client.closed for client in clients] == [1, 1]
+
+
+def test_the_sandbox_is_closed_whatever_becomes_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jailed_by(monkeypatch, "Jail")
+    tasks = written(tmp_path / "tasks.jsonl", code("a", "f() == 1"))
+    client = {"m": model(lambda _: "def f(): return 1")}
+
+    carried_out(tasks, client, MemoryStore())
+    with pytest.raises(Died):
+        carried_out(tasks, client, Mortal(0))
+    with pytest.raises(UsageError, match=r"nope\.toml"):
+        carried_out(tasks, client, MemoryStore(), prices="nope.toml")
+
+    assert [jail.closed for jail in Jail.made] == [1, 1, 1]
 
 
 def test_inside_a_running_loop_it_works_and_raises_as_elsewhere(tasks: str) -> None:

@@ -33,7 +33,7 @@ def stopped(path: Path) -> ew.Report:
     "options",
     [
         pytest.param({"limit": 4}, id="a run"),
-        pytest.param({"unsafe_code_exec": True}, id="one that has run code"),
+        pytest.param({}, id="one that has run code"),
         pytest.param({"limit": 4, "seed": 3, "bins": 15}, id="with a seed and bins of its own"),
         pytest.param({"limit": 4, "fresh": True}, id="begun fresh"),
     ],

@@ -6,15 +6,27 @@ differently (forks, descriptors, files), is in that adapter's own tests.
 
 import asyncio
 import os
+from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from evalwright.ports import Sandbox
+from evalwright.sandbox.jailed import Jailed
+from evalwright.sandbox.selftest import NoTier
 from evalwright.sandbox.unsafe import Unsafe
+from evalwright.sandbox.worker import TIERS
 from evalwright.types import Execution, ExecutionOutcome, Program
 from evalwright.vocabulary import MAX_OUTPUT_BYTES
 
-ADAPTERS = [pytest.param(Unsafe, id="rlimits")]
+ADAPTERS = [
+    pytest.param(Unsafe, id="rlimits"),
+    *(
+        pytest.param(partial(Jailed, tier=tier, in_process_targets=in_process), id=name)
+        for tier in TIERS
+        for in_process, name in ((False, tier), (True, f"{tier}, in process"))
+    ),
+]
 
 ADD = "def add(a, b):\n    return a + b\n"
 HOG = """
@@ -31,9 +43,13 @@ HONEST = Program(source=ADD, targets=("add(2, 3) == 5", "assert add(-1, 1) == 0"
 
 
 @pytest.fixture(params=ADAPTERS, scope="module")
-def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    sandbox: Sandbox = request.param()
-    return sandbox
+def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    try:
+        sandbox: Sandbox = request.param()
+    except NoTier as error:
+        pytest.skip(f"this machine cannot: {error}")
+    yield sandbox
+    asyncio.run(sandbox.close())
 
 
 def judge(
@@ -139,8 +155,10 @@ def judge(
             "from __future__ import annotations\n"
             "import dataclasses, pickle, typing\n"
             "@dataclasses.dataclass\n"
-            "class Point:\n    x: typing.ClassVar[int]\n    y: int = 1\n",
-            ["Point() == Point()", "pickle.loads(pickle.dumps(Point())).y == 1"],
+            "class Point:\n    x: typing.ClassVar[int]\n    y: int = 1\n"
+            "def same(): return Point() == Point()\n"
+            "def copied(): return pickle.loads(pickle.dumps(Point()))\n",
+            ["same()", "copied().y == 1"],
             [True, True],
             id="a candidate is a module",
         ),

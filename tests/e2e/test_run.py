@@ -94,7 +94,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def test_a_run_prints_its_tables_and_exits_0(tmp_path: Path) -> None:
-    done = run(str(TASKS), *ORACLE, "-m", "scripted/noisy", "--unsafe-code-exec", cwd=tmp_path)
+    done = run(str(TASKS), *ORACLE, "-m", "scripted/noisy", cwd=tmp_path)
 
     assert done.returncode == 0
     assert done.stderr == ""
@@ -102,12 +102,12 @@ def test_a_run_prints_its_tables_and_exits_0(tmp_path: Path) -> None:
     for title in ("Leaderboard", "Mean by category", "Differences", "Calibration", "Usage"):
         assert f"\n{title}\n" in f"\n{done.stdout}"
     assert "note: scripted/oracle, scripted/noisy: answers by a script" in done.stdout
-    assert "could have forged its own verdict" in done.stdout
+    assert "forged" not in done.stdout
     assert re.search(r"\S+: 20 of 20 samples completed, \d+\.\d s\n$", done.stdout)
 
 
 def test_json_is_the_report_alone_and_fits_the_schema(tmp_path: Path) -> None:
-    found = run_json(str(TASKS), *ORACLE, "--unsafe-code-exec", "--bins", "15", cwd=tmp_path)
+    found = run_json(str(TASKS), *ORACLE, "--bins", "15", cwd=tmp_path)
 
     jsonschema.Draft202012Validator(ew.schema("report")).validate(found)
     assert found["status"] == "finished"
@@ -116,12 +116,88 @@ def test_json_is_the_report_alone_and_fits_the_schema(tmp_path: Path) -> None:
     assert found["pairwise"] == []
     assert found["leaderboard"][0]["mean"] == 1.0
     assert len(found["calibration"]["scripted/oracle"]["bins"]) == 15
-    assert found["code_execution"] == {"tier": "rlimits", "verified": False}
+    held = found["code_execution"]
+    assert (held["tier"] in TIERS, held["verified"], held["packages"]) == (True, True, [])
+
+
+def test_programs_can_be_judged_in_their_own_process_and_the_report_says_so(
+    tmp_path: Path, write: Write
+) -> None:
+    tasks = write("tasks.jsonl", code("a", "f() == 1", solution="def f(): return 1"))
+    arguments = (tasks, *ORACLE, "--in-process-targets")
+
+    shown = run(*arguments, cwd=tmp_path)
+    found = run_json(*arguments, cwd=tmp_path)
+
+    assert "note: code_exec: programs were isolated" in shown.stdout
+    assert "could have forged its own verdict" in shown.stdout
+    assert found["code_execution"]["verified"] is False
+    assert found["code_execution"]["tier"] in TIERS
+
+
+def test_programs_may_import_the_packages_that_are_named(tmp_path: Path, write: Write) -> None:
+    program = "import yarl\ndef host(): return yarl.URL('http://x.org/a').host"
+    tasks = write("tasks.jsonl", code("a", "host() == 'x.org'", timeout_s=20, solution=program))
+    needed = ("yarl", "multidict", "propcache", "idna")
+    named = [part for name in needed for part in ("--sandbox-package", name)]
+
+    without = run_json(tasks, *ORACLE, cwd=tmp_path)
+    having = run_json(tasks, *ORACLE, *named, cwd=tmp_path)
+
+    assert [report["leaderboard"][0]["mean"] for report in (without, having)] == [0.0, 1.0]
+    assert having["code_execution"]["packages"] == sorted(needed)
+    assert having["summary"]["reused"] == 1, "the answer; not the verdict"
+
+
+def test_the_flag_for_systems_without_a_sandbox_changes_nothing_where_there_is_one(
+    tmp_path: Path,
+) -> None:
+    done = run(str(TASKS), *ORACLE, "--unsafe-code-exec", "--json", cwd=tmp_path)
+
+    assert json.loads(done.stdout)["code_execution"]["verified"] is True
+    assert done.stderr.startswith("`--unsafe-code-exec` is not needed here: programs are isolated")
+
+
+NO_TIER = """
+import sys
+from evalwright import cli, registry
+from evalwright.sandbox.selftest import NoTier
+
+def no_jail(**_):
+    raise NoTier("namespaces+seccomp: forbidden here")
+
+sys.modules["no_jail"] = sys.modules["__main__"]
+registry.BUILT_IN["sandboxes"]["jailed"] = "no_jail:no_jail"
+cli.main()
+"""
+
+
+def test_without_a_sandbox_programs_are_refused_with_exit_4_unless_the_user_allows_them(
+    tmp_path: Path,
+) -> None:
+    def without_one(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", NO_TIER, "run", str(TASKS), *ORACLE, *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    refused = without_one()
+    allowed = without_one("--unsafe-code-exec", "--json")
+
+    assert (refused.returncode, refused.stdout) == (4, "")
+    assert refused.stderr == (
+        "evalwright: no sandbox that isolates a program is available here: "
+        "namespaces+seccomp: forbidden here\n"
+        "  hint: `evalwright doctor` says what would help; `--unsafe-code-exec` runs programs in a "
+        "plain child process, with your rights: only for code you trust\n"
+    )
+    assert allowed.returncode == 0
+    assert allowed.stderr.startswith("warning: programs run in a plain child process")
+    found = json.loads(allowed.stdout)["code_execution"]
+    assert (found["tier"], found["verified"]) == ("rlimits", False)
 
 
 def test_the_same_run_gives_the_same_numbers(tmp_path: Path) -> None:
     models = ("-m", "scripted/biased", "-m", "scripted/noisy")
-    arguments = (str(TASKS), *models, "--unsafe-code-exec", "--seed", "3")
+    arguments = (str(TASKS), *models, "--seed", "3")
 
     one = run_json(*arguments, "--concurrency", "1", cwd=tmp_path)
     two = run_json(*arguments, "--concurrency", "7", "--fresh", cwd=tmp_path)
@@ -130,7 +206,7 @@ def test_the_same_run_gives_the_same_numbers(tmp_path: Path) -> None:
 
 
 def test_the_same_command_again_asks_nothing_and_says_so(tmp_path: Path) -> None:
-    arguments = (str(TASKS), "-m", "scripted/noisy", "--unsafe-code-exec")
+    arguments = (str(TASKS), "-m", "scripted/noisy")
 
     first = run(*arguments, "--json", cwd=tmp_path)
     again = run(*arguments, "--json", cwd=tmp_path)
@@ -256,7 +332,13 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
             "hint: did you mean `scripted`?",
             id="a misspelt provider",
         ),
-        pytest.param([str(TASKS), *ORACLE], "`--unsafe-code-exec`", id="code needs its flag"),
+        pytest.param(
+            [str(TASKS), *ORACLE, "--sandbox-package", "no_such_package"],
+            "`no_such_package` is not installed",
+            id="no such package",
+        ),
+        pytest.param([str(TASKS), *ORACLE, "--samples", "0"], "--samples", id="no answers"),
+        pytest.param([str(TASKS), *ORACLE, "--samples", "1001"], "--samples", id="too many"),
         pytest.param(
             [str(TASKS), "-m", "replay/nope.jsonl"], "nope.jsonl: no such file", id="no recording"
         ),
@@ -278,13 +360,13 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
             for text in ("x", "-1", "100%", "-5%", "nan%", "%", "1.5")
         ),
         pytest.param(
-            [str(TASKS), *ORACLE, "--unsafe-code-exec", "--prices", "nope"],
+            [str(TASKS), *ORACLE, "--prices", "nope"],
             "nope: ",
             id="no prices",
         ),
         pytest.param([str(TASKS), *ORACLE, "--store", "x://y"], "only files", id="no such store"),
         pytest.param(
-            [str(TASKS), *ORACLE, "--unsafe-code-exec", "--store", "empty.jsonl/x"],
+            [str(TASKS), *ORACLE, "--store", "empty.jsonl/x"],
             "empty.jsonl/x: ",
             id="a store below a file",
         ),
@@ -453,14 +535,14 @@ def test_every_end_of_a_program_arrives_in_the_outcomes(
     write("tasks.jsonl", *(code(name, *two, timeout_s=1) for name in names))
     write(
         "outputs.jsonl",
-        answer("pass", "class Any:\n    __eq__ = lambda a, b: True\ndef f(): return Any()"),
+        answer("pass", "n = 0\ndef f():\n    global n\n    n += 1\n    return n"),
         answer("assertion_fail", "def f(): return 1"),
         answer("syntax_error", "def f( return 1"),
         answer("timeout", "while True: pass"),
         answer("error", "raise RuntimeError('no')"),
     )
 
-    report = ew.run("tasks.jsonl", "replay/outputs.jsonl", unsafe_code_exec=True)
+    report = ew.run("tasks.jsonl", "replay/outputs.jsonl")
 
     found = {one.sample_id: one.scores["record"] for one in report.samples()}
     assert {name: score.metadata["outcome"] for name, score in found.items()} == {
@@ -486,9 +568,7 @@ def test_a_target_that_does_not_compile_is_a_failure_at_stage_score(
     tasks = write("tasks.jsonl", code("a", "f() =="), record("b"))
     write("outputs.jsonl", answer("a", "def f(): return 1"), answer("b", "4"))
 
-    found = run_json(
-        tasks, "-m", "replay/outputs.jsonl", "--unsafe-code-exec", cwd=tmp_path, exit_code=3
-    )
+    found = run_json(tasks, "-m", "replay/outputs.jsonl", cwd=tmp_path, exit_code=3)
 
     (failure,) = found["failures"]
     assert (failure["stage"], failure["sample_ids"]) == ("score", ["a"])
@@ -511,7 +591,62 @@ def test_samples_draws_so_many_generations_and_gives_pass_at_k(
         "mean": 0.25,
         "pass@1": 0.25,
         "pass@2": 0.5,  # 1 - C(3, 2) / C(4, 2)
+        "pass@4": 1.0,
     }
+
+
+def test_samples_on_the_command_line_count_before_those_of_a_record(
+    tmp_path: Path, write: Write
+) -> None:
+    program = "def f(): return {}"
+    tasks = write("tasks.jsonl", code("a", "f() == 1"), code("b", "f() == 1", samples=2))
+    said = [1, 2, 2, 1, 2, 1]
+    write(
+        "outputs.jsonl", *(answer("aaabbb"[n], program.format(one)) for n, one in enumerate(said))
+    )
+    arguments = (tasks, "-m", "replay/outputs.jsonl", "--samples", "3")
+
+    found = run_json(*arguments, cwd=tmp_path)
+    shown = run(*arguments, cwd=tmp_path)
+
+    assert found["summary"]["samples"] == 6
+    assert found["leaderboard"][0]["total"] == 2
+    numbers = {row["metric"]: row for row in found["metrics"]}
+    assert {name: row["value"] for name, row in numbers.items()} == {
+        "mean": 0.5,
+        "pass@1": 0.5,  # 1/3 and 2/3
+        "pass@2": pytest.approx((2 / 3 + 1) / 2),  # 1 - C(2, 2) / C(3, 2), and 1
+        "pass@3": 1.0,
+    }
+    assert all(row["ci_low"] <= row["value"] <= row["ci_high"] for row in numbers.values())
+    assert re.search(r"tasks +replay/outputs\.jsonl +pass@2 +0\.83 +\[", shown.stdout)
+
+
+def test_more_samples_than_were_recorded_are_failures_and_no_answers(
+    tmp_path: Path, write: Write
+) -> None:
+    tasks = write("tasks.jsonl", record("a"))
+    write("outputs.jsonl", answer("a", "4"))
+    arguments = (tasks, "-m", "replay/outputs.jsonl", "--samples", "2")
+
+    found = run_json(*arguments, cwd=tmp_path, exit_code=3)
+
+    assert (found["summary"]["completed"], found["summary"]["failed"]) == (1, 1)
+    assert found["failures"][0]["message"] == "no output is recorded for 'a', trial 2"
+
+
+def test_a_stopped_run_counts_no_record_of_which_a_generation_is_missing(
+    tmp_path: Path, write: Write
+) -> None:
+    tasks = write("tasks.jsonl", record("a"), record("b"))
+    # The first asks with three words and is answered with one: four tokens a generation.
+    capped = (tasks, *ORACLE, "--samples", "3", "--concurrency", "1", "--max-tokens-total", "16")
+
+    found = run_json(*capped, cwd=tmp_path, exit_code=3)
+
+    assert (found["status"], found["summary"]["samples"]) == ("stopped", 4)
+    assert (found["leaderboard"][0]["completed"], found["leaderboard"][0]["total"]) == (1, 2)
+    assert {row["n"] for row in found["metrics"]} == {1}
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
@@ -544,52 +679,63 @@ def test_a_terminal_that_cannot_show_a_sign_still_shows_the_report(tmp_path: Pat
     assert b"2 of 2 samples completed" in done.stdout
 
 
-WAITING = "import os, time\nwhile not os.path.exists({!r}): time.sleep(0.01)"
+SLEEP_S = 3.0
+TIERS = {"namespaces+seccomp", "landlock+seccomp"}
 
 
 class Slow:
-    """A run of twenty programs that wait until they are let go, two at a time."""
+    """A run of twenty programs, two at a time, of which two in a row sleep."""
 
-    def __init__(self, folder: Path, write: Write, *, quick: int = 0) -> None:
-        """The first `quick` of them do not wait."""
-        self._folder, self._go = folder, folder / "go"
-        waiting = WAITING.format(str(self._go))
+    arguments = ("tasks.jsonl", "-m", "replay/outputs.jsonl", "--concurrency", "2")
+
+    def __init__(self, folder: Path, write: Write, *, quick: int) -> None:
+        """So many come before them."""
+        self._folder, self._quick = folder, quick
+        self._processes: set[Path] = set()
         names = [f"t{n}" for n in range(20)]
         write("tasks.jsonl", *(code(name, "True", timeout_s=30) for name in names))
-        outputs = (answer(name, "" if n < quick else waiting) for n, name in enumerate(names))
-        write("outputs.jsonl", *outputs)
-        (folder / "tmp").mkdir()
+        sleep = f"import time\ntime.sleep({SLEEP_S})"
+        slow = range(quick, quick + 2)
+        write(
+            "outputs.jsonl",
+            *(answer(name, sleep if n in slow else "") for n, name in enumerate(names)),
+        )
 
     def start(self, *command: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             command or [*COMMAND, *self.arguments],
             cwd=self._folder,
-            env={**os.environ, "TMPDIR": str(self._folder / "tmp")},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        model = ("-m", "replay/outputs.jsonl")
-        return ("tasks.jsonl", *model, "--unsafe-code-exec", "--concurrency", "2")
+    def wait_for_sleepers(self, process: subprocess.Popen[str]) -> None:
+        """Until all before them are stored, and they have had a moment to fall asleep."""
+        wait_until(lambda: stored() == self._quick)
+        time.sleep(SLEEP_S / 6)
+        self._processes = descendants(process.pid)
+        assert len(self._processes) >= 2, "at least a process for each of them"
 
-    def let_go(self) -> None:
-        self._go.touch()
+    def left_behind(self) -> set[Path]:
+        """Of what ran then. The kernel may take a moment to clear away what was killed."""
+        return {path for path in self._processes if path.exists()}
 
-    def wait_for_programs(self, count: int = 2) -> None:
-        """Until so many are running."""
-        wait_until(lambda: len(list((self._folder / "tmp").glob("evalwright-*"))) >= count)
 
-    def left_behind(self) -> list[Path]:
-        return list((self._folder / "tmp").iterdir())
+def descendants(pid: int) -> set[Path]:
+    """The places in /proc of all processes below one."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    below: set[Path] = set()
+    for thread in children.parent.parent.glob("*/children"):
+        for child in map(int, thread.read_text().split()):
+            below |= {Path(f"/proc/{child}"), *descendants(child)}
+    return below
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 25
     while not condition():
-        assert time.monotonic() < deadline, "the programs wait no longer than 30 s"
+        assert time.monotonic() < deadline, "it has not happened"
         time.sleep(0.02)
 
 
@@ -609,50 +755,45 @@ def interrupted(process: subprocess.Popen[str]) -> str:
 def test_ctrl_c_once_waits_for_those_in_flight_and_says_how_to_go_on(
     tmp_path: Path, write: Write
 ) -> None:
-    slow = Slow(tmp_path, write)
+    slow = Slow(tmp_path, write, quick=2)
 
     with slow.start() as process:
-        slow.wait_for_programs()
+        slow.wait_for_sleepers(process)
         said = interrupted(process)
-        slow.let_go()
         out, rest = process.communicate(timeout=50)
+    wait_until(lambda: not slow.left_behind())
     resumed = run(*slow.arguments, "--json", cwd=tmp_path)
 
     assert said == "stopping: waiting for 2 samples in flight; Ctrl-C again stops at once\n"
     assert (process.returncode, rest) == (130, "")
-    assert "note: not finished (interrupted): 2 of 20 samples; the same command goes on\n" in out
-    assert slow.left_behind() == []
-    assert (resumed.returncode, resumed.stderr) == (0, "resuming: 2 of 20 samples are done\n")
+    assert "note: not finished (interrupted): 4 of 20 samples; the same command goes on\n" in out
+    assert (resumed.returncode, resumed.stderr) == (0, "resuming: 4 of 20 samples are done\n")
     summary = json.loads(resumed.stdout)["summary"]
-    assert (summary["samples"], summary["completed"], summary["reused"]) == (20, 20, 2)
+    assert (summary["samples"], summary["completed"], summary["reused"]) == (20, 20, 4)
 
 
 def test_ctrl_c_twice_stops_at_once_and_can_be_gone_on_with(tmp_path: Path, write: Write) -> None:
-    slow = Slow(tmp_path, write)
+    slow = Slow(tmp_path, write, quick=2)
 
     with slow.start() as process:
-        slow.wait_for_programs()
+        slow.wait_for_sleepers(process)
         interrupted(process)
         process.send_signal(signal.SIGINT)
         out, rest = process.communicate(timeout=50)
-    behind = slow.left_behind()
-    slow.let_go()
+    wait_until(lambda: not slow.left_behind())
     resumed = run_json(*slow.arguments, cwd=tmp_path)
 
     assert (process.returncode, rest) == (130, "")
-    assert "note: not finished (interrupted): 0 of 20 samples; the same command goes on\n" in out
-    assert behind == [], "no program and no directory is left behind"
-    assert (resumed["status"], resumed["summary"]["reused"]) == ("finished", 0)
+    assert "note: not finished (interrupted): 2 of 20 samples; the same command goes on\n" in out
+    assert (resumed["status"], resumed["summary"]["reused"]) == ("finished", 2)
 
 
 def test_ctrl_c_at_the_last_sample_is_a_finished_run(tmp_path: Path, write: Write) -> None:
     slow = Slow(tmp_path, write, quick=18)
 
     with slow.start() as process:
-        wait_until(lambda: stored() == 18)
-        slow.wait_for_programs()
+        slow.wait_for_sleepers(process)
         interrupted(process)
-        slow.let_go()
         out, _ = process.communicate(timeout=50)
 
     assert process.returncode == 0
@@ -665,10 +806,9 @@ def test_killed_at_any_moment_only_what_was_in_flight_is_done_again(
     slow = Slow(tmp_path, write, quick=5)
 
     with slow.start() as process:
-        wait_until(lambda: stored() == 5)
-        slow.wait_for_programs()
+        slow.wait_for_sleepers(process)
         process.kill()
-    slow.let_go()
+    wait_until(lambda: not slow.left_behind())
     resumed = run_json(*slow.arguments, cwd=tmp_path)
     whole = run_json(*slow.arguments, "--fresh", cwd=tmp_path)
 
@@ -683,21 +823,18 @@ def test_ctrl_c_ends_a_run_in_a_notebook_too_and_keeps_what_was_done(
     script = (
         "import asyncio, evalwright as ew\n"
         "async def cell():\n"
-        "    ew.run('tasks.jsonl', 'replay/outputs.jsonl', unsafe_code_exec=True, concurrency=2)\n"
+        "    ew.run('tasks.jsonl', 'replay/outputs.jsonl', concurrency=2)\n"
         "asyncio.new_event_loop().run_until_complete(cell())\n"
     )
 
     with slow.start(sys.executable, "-W", "ignore", "-c", script) as process:
-        wait_until(lambda: stored() == 3)
-        slow.wait_for_programs()
+        slow.wait_for_sleepers(process)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=50)
-    behind = slow.left_behind()
-    slow.let_go()
+    wait_until(lambda: not slow.left_behind())
     resumed = run_json(*slow.arguments, cwd=tmp_path)
 
     assert said.rstrip().endswith("KeyboardInterrupt")
-    assert behind == []
     assert resumed["summary"]["reused"] == 3
 
 

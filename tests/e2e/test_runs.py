@@ -87,7 +87,7 @@ def scripted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("scripted")
     (folder / "tasks.jsonl").write_bytes(TASKS.read_bytes())
     models = ("-m", "scripted/oracle", "-m", "scripted/noisy")
-    said("run", "tasks.jsonl", *models, "--unsafe-code-exec", cwd=folder)
+    said("run", "tasks.jsonl", *models, cwd=folder)
     return folder
 
 
@@ -497,12 +497,18 @@ def test_scoring_again_asks_no_model_and_names_the_parent(recorded: Path) -> Non
     assert before[1]["output"] == b["output"]
 
 
-def test_scoring_runs_programs_only_when_allowed(folder: Path) -> None:
-    assert "--unsafe-code-exec" in refused("score", "latest", cwd=folder)
-
-    report = json.loads(said("score", "latest", "--unsafe-code-exec", "--json", cwd=folder))
+@pytest.mark.parametrize(
+    ("option", "verified"),
+    [
+        pytest.param([], True, id="as in a run"),
+        pytest.param(["--in-process-targets"], False, id="in their own process"),
+    ],
+)
+def test_scoring_runs_programs(folder: Path, option: list[str], *, verified: bool) -> None:
+    report = json.loads(said("score", "latest", *option, "--json", cwd=folder))
 
     assert report["summary"]["completed"] == 20
+    assert report["code_execution"]["verified"] is verified
 
 
 def test_deleting_needs_a_yes(folder: Path) -> None:

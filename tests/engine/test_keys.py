@@ -29,6 +29,10 @@ class Isolated(Unsafe):
     tier = "container"
 
 
+class Verified(Unsafe):
+    verified = True
+
+
 def solve_key(what: Job | None = None, who: Crew | None = None) -> str:
     return solve_key_of(what or job(), who or crew())
 
@@ -120,10 +124,20 @@ def test_a_score_depends_on_the_answer_itself() -> None:
     assert score_key(output="5") != score_key(output="4")
 
 
-def test_a_score_depends_on_the_tier_of_the_sandbox() -> None:
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"sandbox": Isolated()}, id="the tier"),
+        pytest.param({"sandbox": Verified()}, id="whether a verdict can be forged"),
+        pytest.param({"packages": ("numpy",)}, id="what a program may import"),
+    ],
+)
+def test_a_score_depends_on_how_programs_are_held(other: dict[str, Any]) -> None:
     what = job(**CODE)
 
-    assert score_key(what, crew(sandbox=Isolated())) != score_key(what, crew(sandbox=Unsafe()))
+    held = crew(**{"sandbox": Unsafe(), **other})
+
+    assert score_key(what, held) != score_key(what, crew(sandbox=Unsafe()))
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,34 @@ def test_samples_are_generations_and_count_in_the_total(tmp_path: Path) -> None:
     assert (plan.tasks[0].records, plan.tasks[0].trials, plan.total) == (2, 6, 12)
 
 
+def test_as_many_generations_as_asked_for_are_drawn_of_every_record(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.jsonl", record("a", metadata={"samples": 5}), record("b"))
+
+    plan = planned(path, models=("one", "two"), samples=3)
+
+    assert (plan.tasks[0].records, plan.tasks[0].trials, plan.total) == (2, 6, 12)
+    assert [job.trial for job in plan.jobs() if job.model == "one"] == [0, 1, 2, 0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("given", "samples", "tries"),
+    [
+        pytest.param([1, 1, 1], None, (), id="one each: nothing to say"),
+        pytest.param([5, 5, 1, 5], None, ((2, 5), (1, 1), (1, 5)), id="those in a row together"),
+        pytest.param([5, 1], 3, ((2, 3),), id="asked for"),
+        pytest.param([5, 1], 1, (), id="one each was asked for"),
+    ],
+)
+def test_a_plan_knows_how_often_each_record_is_tried(
+    tmp_path: Path, given: list[int], samples: int | None, tries: tuple[tuple[int, int], ...]
+) -> None:
+    records = (record(f"t{n}", metadata={"samples": count}) for n, count in enumerate(given))
+
+    plan = planned(written(tmp_path / "t.jsonl", *records), samples=samples)
+
+    assert plan.tasks[0].tries == tries
+
+
 @pytest.mark.parametrize(
     ("limit", "ids", "runs_code"),
     [

@@ -58,13 +58,14 @@ def report_of(
     models: Sequence[str] | None = None,
     issues: Sequence[Issue] = (),
     unfinished: int = 0,
+    tries: int = 1,
     **facts: Any,
 ) -> Report:
     """The report on outcomes of every record that they name, and of as many that have not landed.
 
-    They go through a store, as those of a run do.
+    They go through a store, as those of a run do. A record is planned to have `tries`.
     """
-    plan = plan_of(outcomes, models=models, issues=issues, unfinished=unfinished)
+    plan = plan_of(outcomes, models=models, issues=issues, unfinished=unfinished, tries=tries)
     store = stored(outcomes)
     known = Facts(**{"run_id": RUN, "wall_seconds": 1.5, **facts})
     return build_report(plan, store.rows(RUN), known, samples=partial(store.outcomes, RUN))
@@ -93,6 +94,7 @@ def plan_of(
     models: Sequence[str] | None = None,
     issues: Sequence[Issue] = (),
     unfinished: int = 0,
+    tries: int = 1,
 ) -> Plan:
     """A plan that these are the outcomes of, or the first ones."""
     names = sorted({one.task for one in outcomes})
@@ -104,6 +106,7 @@ def plan_of(
             code_exec=0,
             trials=len({(one.sample_id, one.trial) for one in outcomes if one.task == name})
             + unfinished,
+            tries=((len(_records(outcomes, name)) + unfinished, tries),),
             issues=tuple(issues),
         )
         for name in names

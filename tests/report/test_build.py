@@ -288,7 +288,7 @@ def test_every_pass_at_k_has_an_interval() -> None:
 
     rows = [row for row in report_of(outcomes).metrics if row.metric.startswith("pass@")]
 
-    assert [row.metric for row in rows] == ["pass@1", "pass@2"]
+    assert [row.metric for row in rows] == ["pass@1", "pass@2", "pass@4"]
     for row in rows:
         assert row.value is not None
         assert row.ci_low is not None
@@ -296,8 +296,54 @@ def test_every_pass_at_k_has_an_interval() -> None:
         assert row.ci_low <= row.value <= row.ci_high
 
 
-def test_without_a_second_trial_there_is_no_pass_at_k() -> None:
-    assert [row.metric for row in report_of([outcome("m", "a", 1.0)]).metrics] == ["mean"]
+@pytest.mark.parametrize(
+    ("tries", "ks"),
+    [
+        pytest.param([2], [1, 2], id="two"),
+        pytest.param([3], [1, 2, 3], id="the last is none of the usual ones"),
+        pytest.param([100], [1, 2, 5, 10, 20, 50, 100], id="the usual ones"),
+        pytest.param([7, 4], [1, 2, 5, 7], id="of records that differ, the last of the largest"),
+        pytest.param([1, 1], [], id="once"),
+    ],
+)
+def test_pass_at_k_is_there_for_the_k_that_the_tries_allow(tries: list[int], ks: list[int]) -> None:
+    outcomes = [
+        outcome("m", f"s{record}", float(n == 0), trial=n)
+        for record, count in enumerate(tries)
+        for n in range(count)
+    ]
+
+    found = [row.metric for row in report_of(outcomes).metrics if row.metric != "mean"]
+
+    assert found == [f"pass@{k}" for k in ks]
+
+
+def test_programs_have_pass_at_1_however_seldom_they_were_tried() -> None:
+    outcomes = [
+        outcome("m", "a", 1.0, group="code_exec"),
+        outcome("m", "b", 0.5, group="code_exec"),
+        outcome("m", "c", 0.0, group="arithmetic"),
+    ]
+
+    found = {row.metric: (row.value, row.n, row.interval) for row in report_of(outcomes).metrics}
+
+    assert found == {"mean": (0.5, 3, "bootstrap-t"), "pass@1": (0.5, 2, "wilson")}
+
+
+def test_a_record_of_which_a_trial_has_not_landed_is_in_no_number() -> None:
+    whole = [outcome("m", "a", float(n < 1), trial=n) for n in range(4)]
+    cut = [outcome("m", "b", 1.0, trial=n) for n in range(3)]
+
+    report = report_of([*whole, *cut], tries=4, stopped=True)
+
+    assert (report.leaderboard[0].mean, report.leaderboard[0].completed) == (0.25, 1)
+    assert {row.metric: (row.value, row.n) for row in report.metrics} == {
+        "mean": (0.25, 1),
+        "pass@1": (0.25, 1),
+        "pass@2": (0.5, 1),
+        "pass@4": (1.0, 1),
+    }
+    assert report.summary.samples == 7
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,22 @@ def test_a_record_is_completed_when_no_trial_of_it_has_failed() -> None:
     assert np.isnan(means[1:]).all()
 
 
+def test_a_record_is_completed_when_as_many_trials_have_landed_as_were_planned() -> None:
+    once, thrice = plan(1).tasks[0], structs.replace(plan(0, 3).tasks[1], tries=((2, 3), (1, 1)))
+    planned = Plan(tasks=(once, thrice), models=("m",))
+    rows = [
+        row(0, 1.0),
+        *(row(0, 0.5, task="t1", trial=n) for n in range(3)),
+        *(row(1, 0.5, task="t1", trial=n) for n in range(2)),
+        row(2, 0.0, task="t1"),
+    ]
+
+    means = of(fold(planned, rows)).means()
+
+    assert np.isnan(means[2])
+    assert means[[0, 1, 3]].tolist() == [1.0, 0.5, 0.0]
+
+
 def test_a_score_that_is_undefined_completes_nothing() -> None:
     undefined = row(0, None, failure_type=None, finish="stop")
 
@@ -96,6 +112,13 @@ def test_a_category_has_its_records_whoever_has_reached_them() -> None:
         "arithmetic": [False, True, False, False],
         "mcq": [True, False, True, False],
     }
+
+
+def test_a_category_that_nothing_has_landed_of_has_no_records() -> None:
+    found = fold(plan(2), [row(0, group="mcq")])
+
+    assert found.of_group("mcq").tolist() == [True, False]
+    assert found.of_group("code_exec").tolist() == [False, False]
 
 
 def test_an_answer_is_calibrated_when_it_has_a_confidence_and_a_verdict() -> None:
@@ -244,4 +267,4 @@ def test_a_row_costs_a_few_bytes_in_arrays_and_nothing_else() -> None:
 
     sizes = [size(count) for count in (1000, 2000, 3000)]
 
-    assert [after - before for before, after in pairwise(sizes)] == [46_000, 46_000]
+    assert [after - before for before, after in pairwise(sizes)] == [50_000, 50_000]

@@ -207,7 +207,21 @@ def test_remarks_say_who_is_no_model_and_that_code_could_have_lied() -> None:
     assert remarks(report_of(outcomes, code_execution=safe)) == []
     said = remarks(report_of(outcomes, code_execution=unsafe, notes=["m: a script"]))
     assert said[0] == "m: a script"
-    assert "could have forged its own verdict" in said[1]
+    assert said[1] == (
+        "code_exec: programs ran in a plain child process (tier `rlimits`), not isolated; "
+        "a program could have forged its own verdict"
+    )
+
+
+def test_a_remark_says_when_isolated_programs_were_judged_where_they_could_lie() -> None:
+    held = CodeExecution(tier="landlock+seccomp", verified=False)
+
+    (said,) = remarks(report_of([outcome("m", "a", 1.0)], code_execution=held))
+
+    assert said == (
+        "code_exec: programs were isolated (tier `landlock+seccomp`), but judged in their own "
+        "process; a program could have forged its own verdict"
+    )
 
 
 def test_counts_agree_with_their_nouns() -> None:

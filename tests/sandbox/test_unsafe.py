@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.living import ends, is_running
 
-from evalwright.processes import Ended, Why
 from evalwright.sandbox import unsafe
 from evalwright.sandbox.unsafe import Unsafe
 from evalwright.types import Execution, Program
@@ -17,23 +17,6 @@ from evalwright.types import Execution, Program
 def judge(source: str, *targets: str, timeout_s: float = 20.0) -> Execution:
     program = Program(source=source, targets=targets, timeout_s=timeout_s)
     return asyncio.run(Unsafe().judge(program))
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process lives: a zombie that nobody has reaped does not."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    except FileNotFoundError:
-        return False
-    return status.rpartition(")")[2].split()[0] not in "ZX"
-
-
-def ends(pid: int) -> bool:
-    """Whether it is gone, or goes within the time that a killed process takes."""
-    until = time.monotonic() + 5
-    while is_running(pid) and time.monotonic() < until:
-        time.sleep(0.01)
-    return not is_running(pid)
 
 
 def appear(paths: list[Path]) -> None:
@@ -245,51 +228,3 @@ def test_an_evaluator_that_does_not_start_is_no_verdict(
 
     with pytest.raises(ChildProcessError, match="did not start: RuntimeError: no libraries"):
         judge("", "1")
-
-
-READY = b'{"type": "ready"}\n'
-RAN = b'{"type": "candidate", "outcome": "ran", "detail": ""}\n'
-PASSED = b'{"type": "target", "outcome": "passed", "detail": ""}\n'
-DONE = b'{"type": "done", "nonce": "N"}\n'
-
-
-@pytest.mark.parametrize(
-    ("report", "why", "outcome"),
-    [
-        pytest.param(READY + RAN + PASSED + DONE, "exited", "pass", id="whole"),
-        pytest.param(READY + RAN + PASSED + DONE, "timeout", "pass", id="whole, slow to exit"),
-        pytest.param(READY + RAN + PASSED + DONE, "output", "error", id="whole, but it printed"),
-        pytest.param(READY + RAN + PASSED, "exited", "error", id="no end"),
-        pytest.param(READY + RAN + PASSED, "timeout", "timeout", id="no end in time"),
-        pytest.param(READY + RAN + PASSED + DONE[:-9], "exited", "error", id="cut short"),
-        pytest.param(READY + RAN + DONE, "exited", "error", id="a target is missing"),
-        pytest.param(READY + RAN + PASSED * 2 + DONE, "exited", "error", id="one too many"),
-        pytest.param(READY + PASSED + RAN + DONE, "exited", "error", id="out of order"),
-        pytest.param(READY + RAN + RAN + DONE, "exited", "error", id="not a target"),
-        pytest.param(RAN + PASSED + DONE, "exited", "error", id="never ready"),
-        pytest.param(
-            READY + RAN + PASSED + DONE + PASSED, "exited", "error", id="more after the end"
-        ),
-        pytest.param(
-            READY + RAN + PASSED + DONE.replace(b"N", b"M"), "exited", "error", id="another nonce"
-        ),
-        pytest.param(
-            READY + RAN + PASSED.replace(b'""', b'"", "x": 1') + DONE,
-            "exited",
-            "error",
-            id="an unknown field",
-        ),
-        pytest.param(
-            READY + RAN.replace(b"ran", b"error") + PASSED + DONE,
-            "exited",
-            "error",
-            id="targets of a candidate that did not run",
-        ),
-    ],
-)
-def test_only_a_whole_report_counts(report: bytes, why: Why, outcome: str) -> None:
-    ended = Ended(why=why, started=True, status=0, report=report, output=b"", duration_s=0.1)
-
-    execution = unsafe._execution(Program(source="", targets=("1",)), ended, "N")
-
-    assert (execution.outcome, execution.targets) == (outcome, (outcome == "pass",))

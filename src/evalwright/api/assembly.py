@@ -1,12 +1,12 @@
 """Who does the work: names become models, sandboxes and stores. Nothing else resolves a name."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalwright.api.options import RunOptions
-from evalwright.errors import UsageError
+from evalwright.errors import EvalwrightError, UsageError
 from evalwright.types import ModelOptions
 
 if TYPE_CHECKING:
@@ -71,8 +71,14 @@ def connect(name: str, options: RunOptions) -> "Model":
     return model
 
 
-def crew_of(plan: "Plan", clients: Mapping[str, "Model"], options: RunOptions) -> "Crew":
-    """Bare clients, the record solver and scorer, and a sandbox if needed."""
+def crew_of(
+    plan: "Plan",
+    clients: Mapping[str, "Model"],
+    options: RunOptions,
+    *,
+    tell: Callable[[str], None] = lambda _: None,
+) -> "Crew":
+    """Bare clients, the record solver and scorer, and a sandbox if a record needs one."""
     from evalwright.engine.run import Crew
     from evalwright.registry import load
 
@@ -80,7 +86,8 @@ def crew_of(plan: "Plan", clients: Mapping[str, "Model"], options: RunOptions) -
         models=clients,
         solver=load("solvers", "record")(),
         scorers={"record": load("scorers", "record")()},
-        sandbox=sandbox_for(plan, unsafe=options.unsafe_code_exec),
+        sandbox=sandbox_for(options, tell=tell) if plan.needs_sandbox else None,
+        packages=packages_of(options) if plan.needs_sandbox else (),
     )
 
 
@@ -120,29 +127,49 @@ def workers_for(plan: "Plan", options: RunOptions) -> int:
     return 4 * (os.cpu_count() or 1) if programs else Adaptive().most
 
 
-def sandbox_for(plan: "Plan", *, unsafe: bool) -> "Sandbox | None":
-    """None where no record runs code; refused where one does and nobody has allowed it."""
-    if not plan.needs_sandbox:
-        return None
-    if not unsafe:
-        count = sum(task.code_exec for task in plan.tasks)
-        raise UsageError(
-            f"{count} code_exec record{'s' if count > 1 else ''} would run a model's code, "
-            "and no isolating sandbox is available",
-            hint="`--unsafe-code-exec` runs it in a plain child process, "
-            "with your rights: only for code you trust",
-        )
+def sandbox_for(options: RunOptions, *, tell: Callable[[str], None]) -> "Sandbox":
+    """One that isolates; a plain child process where none can, and only if the user says so."""
     from evalwright.registry import load
+    from evalwright.sandbox.selftest import NoTier
 
-    sandbox: Sandbox = load("sandboxes", "unsafe")()
+    packages = packages_of(options)
+    sandbox: Sandbox
+    try:
+        sandbox = load("sandboxes", "jailed")(
+            in_process_targets=options.in_process_targets, packages=packages
+        )
+    except NoTier as none:
+        if packages:
+            raise EvalwrightError(
+                f"`--sandbox-package` needs a sandbox that isolates: {none}"
+            ) from none
+        if not options.unsafe_code_exec:
+            raise EvalwrightError(
+                f"no sandbox that isolates a program is available here: {none}",
+                hint="`evalwright doctor` says what would help; `--unsafe-code-exec` runs programs "
+                "in a plain child process, with your rights: only for code you trust",
+            ) from none
+        tell(f"warning: programs run in a plain child process, with your rights: {none}")
+        sandbox = load("sandboxes", "unsafe")()
+    else:
+        if options.unsafe_code_exec:
+            tell(f"`--unsafe-code-exec` is not needed here: programs are isolated ({sandbox.tier})")
     return sandbox
 
 
-def held_by(sandbox: "Sandbox | None") -> "CodeExecution | None":
-    """How code was held, for the report."""
+def packages_of(options: RunOptions) -> tuple[str, ...]:
+    """What programs may import beside the standard library: each once, in one order."""
+    return tuple(sorted(set(options.sandbox_packages)))
+
+
+def held_by(crew: "Crew") -> "CodeExecution | None":
+    """How code is held, for the report."""
     from evalwright.report.report import CodeExecution
 
-    return CodeExecution(tier=sandbox.tier, verified=sandbox.verified) if sandbox else None
+    box = crew.sandbox
+    if box is None:
+        return None
+    return CodeExecution(tier=box.tier, verified=box.verified, packages=list(crew.packages))
 
 
 def notes_on(clients: Mapping[str, "Model"]) -> tuple[str, ...]:

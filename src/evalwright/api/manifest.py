@@ -38,7 +38,7 @@ def manifest_of(
         "models": {name: client.fingerprint for name, client in clients.items()},
         "solver": {crew.solver.name: crew.solver.version},
         "scorers": {name: scorer.version for name, scorer in crew.scorers.items()},
-        "sandbox": msgspec.to_builtins(held_by(crew.sandbox)),
+        "sandbox": msgspec.to_builtins(held_by(crew)),
         "fresh": options.fresh,
         "seed": options.seed,
         "bins": options.bins,
@@ -116,9 +116,10 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[st
     for old, new in zip(before["plan"]["tasks"], after["plan"]["tasks"], strict=True):
         if old["digest"] != new["digest"]:
             yield f"{new['path']} has changed"
-    was, limit = before["plan"]["limit"], after["plan"]["limit"]
-    if was != limit:
-        yield f"the limit is {limit or 'none'}, it was {was or 'none'}"
+    for what, name in (("the limit is", "limit"), ("--samples is", "samples")):
+        was, now = before["plan"].get(name), after["plan"].get(name)
+        if was != now:
+            yield f"{what} {now or 'none'}, it was {was or 'none'}"
     for name in after["models"]:
         if name not in before["models"]:
             yield f"{name} is new"

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from evalwright.errors import UsageError
 from evalwright.nearest import nearest
 from evalwright.types import Outcome
+from evalwright.vocabulary import MAX_SAMPLES
 
 _LARGEST = 2**63 - 1
 Positive = Annotated[int, Meta(ge=1, le=_LARGEST)]
@@ -26,8 +27,14 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Run the valid records of a bad file."""
     concurrency: Positive | None = None
     """How many samples at once; without it, as many as the servers take."""
+    samples: Annotated[int, Meta(ge=1, le=MAX_SAMPLES)] | None = None
+    """How many generations to draw for each record; without it, as many as the record says."""
+    in_process_targets: bool = False
+    """Judge code_exec answers in their own process: faster, and they could forge the verdict."""
+    sandbox_packages: tuple[str, ...] = ()
+    """Installed packages that code_exec answers may import, beside the standard library."""
     unsafe_code_exec: bool = False
-    """Run code_exec answers in a plain child process."""
+    """Run code_exec answers in a plain child process, where nothing can isolate them."""
     parameters: dict[str, Any] = {}
     """Generation parameters, for every model."""
 

@@ -4,7 +4,7 @@ The same plan in the same store is the same run: what it has done is not done ag
 is another run, which takes what is stored under the same keys.
 """
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from time import perf_counter
@@ -20,6 +20,7 @@ from evalwright.api.assembly import (
     workers_for,
 )
 from evalwright.api.discretion import discreet, redactor_here, refuse_secrets
+from evalwright.api.loops import complete
 from evalwright.api.options import RunOptions, Unwatched, Watch, options_of
 from evalwright.api.stored import Remembering, Samples, remembering
 from evalwright.errors import UsageError
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from evalwright.engine.run import Crew
     from evalwright.engine.stop import Stop
     from evalwright.plan.plan import Plan
-    from evalwright.ports import Model, Shelf, Store
+    from evalwright.ports import Model, Sandbox, Shelf, Store
     from evalwright.report.report import Report
     from evalwright.types import Outcome, Run, Usage
 
@@ -50,7 +51,13 @@ def run(
     names = canonical(models)
     _check_names([*paths, *names])
     refuse_secrets([*paths, *names], told.parameters)
-    plan = make_plan(paths, names, limit=told.limit, allow_bad_tasks=told.allow_bad_tasks)
+    plan = make_plan(
+        paths,
+        names,
+        limit=told.limit,
+        samples=told.samples,
+        allow_bad_tasks=told.allow_bad_tasks,
+    )
     clients = {name: connect(name, told) for name in names}
     store = open_store(told.store, durable=told.durable)
     try:
@@ -75,7 +82,11 @@ def score(name: str = "latest", *, watch: Watch | None = None, **options: Any) -
         before = plan_of(parent)
         paths = [task.path for task in before.tasks]
         plan = make_plan(
-            paths, before.models, limit=before.limit, allow_bad_tasks=told.allow_bad_tasks
+            paths,
+            before.models,
+            limit=before.limit,
+            samples=before.samples,
+            allow_bad_tasks=told.allow_bad_tasks,
         )
         clients: dict[str, Model] = {
             model: Unasked(parent.manifest["models"][model]) for model in before.models
@@ -117,8 +128,8 @@ class Work:
         stop = Stop(
             most_failures=self.options.max_failures, total=self.plan.total, tell=self.watch.tell
         )
-        with ExitStack() as files:
-            run = self._carry_out(stop, files)
+        with ExitStack() as ending:
+            run = self._carry_out(stop, ending)
         run = structs.replace(run, manifest=ended(run, self.plan, self.options, stop))
         facts = facts_of(
             run,
@@ -131,16 +142,18 @@ class Work:
         self.store.update(run.id, status=report.status, manifest=run.manifest)
         return samples.attached(report)
 
-    def _carry_out(self, stop: "Stop", files: ExitStack) -> "Run":
+    def _carry_out(self, stop: "Stop", ending: ExitStack) -> "Run":
         """Find or begin the run, and do what is left of it."""
         from evalwright.api.manifest import manifest_of, plan_key, what_changed
 
-        crew = crew_of(self.plan, self.clients, self.options)
+        crew = crew_of(self.plan, self.clients, self.options, tell=self.watch.tell)
+        if crew.sandbox is not None:
+            ending.callback(_close, crew.sandbox)
         manifest = manifest_of(self.plan, self.clients, crew, self.options, parent=self.parent)
         key = plan_key(manifest, parent=self.parent)
         earlier = self.store.runs()
         run = None if self.options.fresh else _of_plan(earlier, key)
-        shared = self._shared(run, files)
+        shared = self._shared(run, ending)
         crew = equipped(crew, self.options, shared)
         if run is None:
             run = self._begin(key, manifest)
@@ -153,7 +166,7 @@ class Work:
         self.seconds = perf_counter() - started
         return run
 
-    def _shared(self, run: "Run | None", files: ExitStack) -> "Shared":
+    def _shared(self, run: "Run | None", ending: ExitStack) -> "Shared":
         from evalwright.engine.models.cap import Budget
         from evalwright.engine.models.count import Counters
         from evalwright.engine.models.prices import Prices, read_prices
@@ -172,7 +185,7 @@ class Work:
             )
             if capped
             else None,
-            shelf=_shelf(files) if told.cache else None,
+            shelf=_shelf(ending) if told.cache else None,
         )
 
     def _spent(self, run: "Run | None") -> "Usage":
@@ -235,7 +248,7 @@ class Work:
         workers = min(workers_for(self.plan, self.options), self.plan.total)
         self.watch.begin(self.plan.total, done.count, shared.counters)
         try:
-            _complete(work())
+            complete(work())
         finally:
             self.watch.end(interrupted=stop.interrupted)
         self.reused += crew.memory.reused if isinstance(crew.memory, Remembering) else 0
@@ -245,12 +258,17 @@ def _of_plan(runs: "Sequence[Run]", key: str) -> "Run | None":
     return next((run for run in runs if run.plan_key == key), None)
 
 
-def _shelf(files: ExitStack) -> "Shelf":
+def _shelf(ending: ExitStack) -> "Shelf":
     from evalwright.store.shelf import SqliteShelf
 
     shelf = SqliteShelf(STATE / "cache.db")
-    files.callback(shelf.close)
+    ending.callback(shelf.close)
     return shelf
+
+
+def _close(sandbox: "Sandbox") -> None:
+    """Whatever has become of the run: its workers must not outlive it."""
+    complete(sandbox.close())
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -258,36 +276,3 @@ def _check_names(names: Sequence[str]) -> None:
     for name in names:
         if any("\ud800" <= character <= "\udfff" for character in name):
             raise UsageError(f"{name!a}: a name that is not UTF-8 cannot stand in a report")
-
-
-def _complete(work: Coroutine[Any, Any, None]) -> None:
-    import asyncio
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work)
-    else:
-        _complete_beside(work)
-
-
-def _complete_beside(work: Coroutine[Any, Any, None]) -> None:
-    """In a thread of its own: a notebook has a loop running already."""
-    import asyncio
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    begun: Future[Callable[[], object]] = Future()
-
-    async def cancellable() -> None:
-        task = asyncio.ensure_future(work)
-        loop = asyncio.get_running_loop()
-        begun.set_result(lambda: loop.call_soon_threadsafe(task.cancel))
-        await task
-
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        done = pool.submit(asyncio.run, cancellable())
-        try:
-            done.result()
-        except KeyboardInterrupt:  # the pool waits for the thread, and the thread must not go on
-            begun.result()()
-            raise

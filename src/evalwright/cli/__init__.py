@@ -18,6 +18,7 @@ COMMANDS = {
     "lint": "Point out what is legal and still suspicious.",
     "run": "Run tasks with models and rank them.",
     "score": "Score the stored outputs of a run again.",
+    "exec": "Judge one program as `run` would.",
     "report": "Print the report of a run.",
     "list": "List runs, or providers of models.",
     "show": "Show what a run was, or what became of its samples.",
@@ -25,6 +26,7 @@ COMMANDS = {
     "delete": "Forget a run and its outcomes.",
     "gc": "Give back the space that deleted runs took.",
     "schema": "Print the JSON Schema of a document.",
+    "doctor": "Say what this machine can do.",
 }
 EXIT_CODES = """\
 Exit codes: 0 good; 1 the thing checked is bad; 2 used wrongly; 3 finished, but some samples

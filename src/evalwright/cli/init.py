@@ -20,7 +20,4 @@ def command(directory: str) -> None:
     click.echo("next:", err=True)
     path = quote(str(written))
     click.echo(f"  evalwright validate {path}", err=True)
-    click.echo(
-        f"  evalwright run {path} -m scripted/oracle -m scripted/noisy --unsafe-code-exec",
-        err=True,
-    )
+    click.echo(f"  evalwright run {path} -m scripted/oracle -m scripted/noisy", err=True)

@@ -9,7 +9,9 @@ import click
 from evalwright import api
 from evalwright.cli.printing import check_writable, give, report_options, store_option
 from evalwright.cli.progress import Progress
+from evalwright.cli.sandboxes import sandbox_options
 from evalwright.errors import UsageError
+from evalwright.vocabulary import MAX_SAMPLES
 
 _COUNT = click.IntRange(min=1)
 _MONEY = click.FloatRange(min=0, min_open=True)
@@ -34,12 +36,14 @@ _MONEY = click.FloatRange(min=0, min_open=True)
     help="A generation parameter, such as temperature=0; the value is JSON, or else text.",
 )
 @click.option("--limit", metavar="N", type=_COUNT, help="Only the first N records of a file.")
-@click.option("--allow-bad-tasks", is_flag=True, help="Run the valid records of a bad file.")
 @click.option(
-    "--unsafe-code-exec",
-    is_flag=True,
-    help="Run code_exec answers in a plain child process: no isolation from your files or network.",
+    "--samples",
+    metavar="N",
+    type=click.IntRange(1, MAX_SAMPLES),
+    help="How many answers to draw for each record, for pass@k. Default: `metadata.samples`, or 1.",
 )
+@click.option("--allow-bad-tasks", is_flag=True, help="Run the valid records of a bad file.")
+@sandbox_options
 @click.option(
     "--concurrency",
     metavar="N",

@@ -8,16 +8,13 @@ import click
 from evalwright import api
 from evalwright.cli.printing import check_writable, give, report_options, store_option
 from evalwright.cli.progress import Progress
+from evalwright.cli.sandboxes import sandbox_options
 
 
 @click.command()
 @click.argument("run", metavar="RUN")
 @click.option("--allow-bad-tasks", is_flag=True, help="Score the valid records of a bad file.")
-@click.option(
-    "--unsafe-code-exec",
-    is_flag=True,
-    help="Run code_exec answers in a plain child process: no isolation from your files or network.",
-)
+@sandbox_options
 @click.option(
     "--concurrency", metavar="N", type=click.IntRange(min=1), help="How many samples at once."
 )

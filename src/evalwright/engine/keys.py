@@ -2,7 +2,8 @@
 
     solve key   solver and its version, the sample's id, what the solver reads of it, model, its
                 fingerprint, trial
-    score key   solve key, output, scorer and its version, what it reads of the sample, sandbox
+    score key   solve key, output, scorer and its version, what it reads of the sample; tier of the
+                sandbox, whether its verdicts are verified, packages in it
 
 A key leaves out what does not matter: targets do not change an answer, so a mended target is
 scored again without a call. Parts are written with their lengths, so no two lists of parts meet.

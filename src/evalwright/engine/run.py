@@ -25,6 +25,8 @@ class Crew(Struct, frozen=True, kw_only=True):
     solver: Solver
     scorers: Mapping[str, Scorer]
     sandbox: Sandbox | None = None
+    packages: tuple[str, ...] = ()
+    """What programs in the sandbox may import beside the standard library."""
     memory: Memory | None = None
     """What earlier runs have paid for; None where there was none."""
 
@@ -126,13 +128,18 @@ def solve_key_of(job: Job, crew: Crew) -> str:
 
 def score_keys_of(job: Job, crew: Crew, solve_key: str, trace: Trace) -> dict[str, str]:
     """Of each scorer's score. The output, because a model asked again may have said another."""
-    tier = crew.sandbox.tier if crew.sandbox else ""
+    parts = (solve_key, trace.output)
+    held = _held(crew)
     return {
-        name: key_of(
-            solve_key, trace.output, name, str(scorer.version), scorer.reads(job.sample), tier
-        )
+        name: key_of(*parts, name, str(scorer.version), scorer.reads(job.sample), *held)
         for name, scorer in crew.scorers.items()
     }
+
+
+def _held(crew: Crew) -> tuple[str, ...]:
+    """A verdict that could be forged is no other's; and a package may be all a program lacked."""
+    box = crew.sandbox
+    return (box.tier, f"verified={box.verified}", *crew.packages) if box else ()
 
 
 def _remembered(crew: Crew, score_keys: Mapping[str, str]) -> dict[str, Score]:

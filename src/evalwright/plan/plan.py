@@ -5,9 +5,10 @@ Planning reads every file once, to its end, and keeps only counts and issues; ru
 again, a line at a time. So a file of a million records is a plan of a few hundred bytes.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -41,6 +42,8 @@ class PlannedTask(Struct, frozen=True, kw_only=True):
     code_exec: int
     trials: int
     """All generations to draw from one model."""
+    tries: tuple[tuple[int, int], ...] = ()
+    """How many records in a row have how many generations each; empty where each has one."""
     digest: str = ""
     """Of the file's content."""
     issues: tuple[Issue, ...] = ()
@@ -52,6 +55,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     tasks: tuple[PlannedTask, ...]
     models: tuple[str, ...]
     limit: int | None = None
+    samples: int | None = None
+    """Generations to draw for each record; without it, as many as the record says."""
 
     @property
     def needs_sandbox(self) -> bool:
@@ -70,7 +75,7 @@ class Plan(Struct, frozen=True, kw_only=True):
             records = islice(read_valid(task.path, bad=bad), self.limit)
             for ordinal, record in enumerate(records):
                 sample = Sample(record.task_id, record)
-                for trial in range(record.samples):
+                for trial in range(self.samples or record.samples):
                     for model in self.models:
                         yield Job(
                             task=task.name,
@@ -87,6 +92,7 @@ def make_plan(
     models: Sequence[str],
     *,
     limit: int | None = None,
+    samples: int | None = None,
     allow_bad_tasks: bool = False,
 ) -> Plan:
     """Check every file; refuse while there is any error, unless told to run the good ones.
@@ -100,36 +106,42 @@ def make_plan(
             hint="write them to a file first",
         )
     tasks = tuple(
-        _planned(name, path, limit) for name, path in zip(_names(paths), paths, strict=True)
+        _planned(name, path, limit=limit, samples=samples)
+        for name, path in zip(_names(paths), paths, strict=True)
     )
     if not allow_bad_tasks:
         _refuse_errors(tasks)
     if not sum(task.records for task in tasks):
         where = ", ".join(paths)
         raise UsageError(f"{where}: no tasks", hint="`evalwright validate` says what is in there")
-    return Plan(tasks=tasks, models=tuple(models), limit=limit)
+    return Plan(tasks=tasks, models=tuple(models), limit=limit, samples=samples)
 
 
-def _planned(name: str, path: str, limit: int | None) -> PlannedTask:
-    records = code_exec = trials = 0
+def _planned(name: str, path: str, *, limit: int | None, samples: int | None) -> PlannedTask:
+    code_exec = 0
+    tries = array("i")
     issues: list[Issue] = []
     content = blake2b(digest_size=16)
     for _, item in check_batches(_digested(read_batches(path), content)):
         if isinstance(item, Issue):
             issues.append(structs.replace(item, raw=""))
-        elif limit is None or records < limit:
-            records += 1
+        elif limit is None or len(tries) < limit:
+            tries.append(samples or item.samples)
             code_exec += item.category == "code_exec"
-            trials += item.samples
     return PlannedTask(
         name=name,
         path=path,
-        records=records,
+        records=len(tries),
         code_exec=code_exec,
-        trials=trials,
+        trials=sum(tries),
+        tries=_runs(tries) if sum(tries) > len(tries) else (),
         digest=content.hexdigest(),
         issues=tuple(issues),
     )
+
+
+def _runs(tries: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    return tuple((sum(1 for _ in same), count) for count, same in groupby(tries))
 
 
 def _digested(batches: Iterable[list[bytes]], content: blake2b) -> Iterator[list[bytes]]:

@@ -3,6 +3,8 @@
 A failed sample is in no mean. Models are ranked on the tasks that all of them completed; beside
 it stands each model's own mean, and what it would be if every failure had counted 0 or 1.
 A record with several trials is completed when all of them are; its score is their mean.
+pass@k is over the completed records that run code or were tried more than once: a program passes
+when all its targets do, which the mean, made of shares of targets, does not say.
 The order in which outcomes landed changes nothing.
 """
 
@@ -34,7 +36,9 @@ from evalwright.stats.pass_at_k import pass_at_k, pass_at_k_interval
 from evalwright.types import Outcome, Row
 
 SCORER = "record"
+CODE = "code_exec"
 _KS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""And the most that any record was tried."""
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -104,20 +108,21 @@ def _status(*, failed: int, stopped: bool) -> Status:
 def _metrics(plan: Plan, folded: Folded, *, seed: int) -> Iterable[MetricRow]:
     for task in plan.tasks:
         for model, column in folded.columns.items():
-            yield from _metrics_of(task, model, column, place=folded.place(task), seed=seed)
+            yield from _metrics_of(task, model, column, folded=folded, seed=seed)
 
 
 def _metrics_of(
-    task: PlannedTask, model: str, column: Column, *, place: slice, seed: int
+    task: PlannedTask, model: str, column: Column, *, folded: Folded, seed: int
 ) -> Iterator[MetricRow]:
+    place = folded.place(task)
     means = column.means()[place]
     done = ~np.isnan(means)
     failed = int((np.asarray(column.failed)[place] > 0).sum())
     tries = np.asarray(column.completed)[place]
     correct = np.asarray(column.correct)[place]
-    again = done & (tries > 1)
-    several = list(zip(tries[again].tolist(), correct[again].tolist(), strict=True))
-    for number in (_mean(means[done], seed=seed), *_pass_at_k(several, seed=seed)):
+    counted = done & ((tries > 1) | folded.of_group(CODE)[place])
+    attempts = list(zip(tries[counted].tolist(), correct[counted].tolist(), strict=True))
+    for number in (_mean(means[done], seed=seed), *_pass_at_k(attempts, seed=seed)):
         yield MetricRow(
             task=task.name,
             model=model,
@@ -147,12 +152,13 @@ def _mean(means: Floats, *, seed: int) -> Number:
     return Number("mean", value, mean_interval(means, seed=seed), len(means))
 
 
-def _pass_at_k(several: Sequence[tuple[int, int]], *, seed: int) -> Iterator[Number]:
-    """For the records that were tried more than once, at every k that some of them allow."""
-    for k in _KS:
-        if able := [(n, c) for n, c in several if n >= k]:
-            value = math.fsum(pass_at_k(n, c, k) for n, c in able) / len(able)
-            yield Number(f"pass@{k}", value, pass_at_k_interval(able, k, seed=seed), len(able))
+def _pass_at_k(attempts: Sequence[tuple[int, int]], *, seed: int) -> Iterator[Number]:
+    """Of records as (tries, passes), at every usual k that some of them allow, and at the last."""
+    most = max((n for n, _ in attempts), default=0)
+    for k in sorted({*(k for k in _KS if k <= most), *([most] if most else [])}):
+        able = [(n, c) for n, c in attempts if n >= k]
+        value = math.fsum(pass_at_k(n, c, k) for n, c in able) / len(able)
+        yield Number(f"pass@{k}", value, pass_at_k_interval(able, k, seed=seed), len(able))
 
 
 def _usage(column: Column) -> UsageRow:

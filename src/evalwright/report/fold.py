@@ -33,6 +33,8 @@ class Column(Struct, kw_only=True):
     completed: "array[int]"
     correct: "array[int]"
     failed: "array[int]"
+    expected: "array[int]"
+    """How many trials each record has; the same array in every column."""
     confidences: "array[float]" = field(default_factory=lambda: array("d"))
     verdicts: "array[int]" = field(default_factory=lambda: array("b"))
     """Right or wrong, for each answer that came with a confidence."""
@@ -50,7 +52,7 @@ class Column(Struct, kw_only=True):
     def means(self) -> Floats:
         """The mean score of each record that this model completed; NaN for the others."""
         tries = np.asarray(self.completed)
-        done = (tries > 0) & (np.asarray(self.failed) == 0)
+        done = (tries >= np.asarray(self.expected)) & (np.asarray(self.failed) == 0)
         means = np.full(len(tries), np.nan)
         np.divide(np.asarray(self.score_sum), tries, out=means, where=done)
         return means
@@ -70,11 +72,16 @@ class Folded(Struct, kw_only=True):
         """Where the records of a task stand."""
         return slice(self.offsets[task.name], self.offsets[task.name] + task.records)
 
+    def of_group(self, name: str) -> NDArray[np.bool_]:
+        """Which records are in a category; none, if nothing of it has landed."""
+        if name not in self.group_names:
+            return np.zeros(len(self.groups), dtype=np.bool_)
+        return np.asarray(np.asarray(self.groups) == self.group_names.index(name))
+
     def members(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Each category, and which records are in it."""
-        codes = np.asarray(self.groups)
         for name in sorted(self.group_names):
-            yield name, codes == self.group_names.index(name)
+            yield name, self.of_group(name)
 
 
 def fold(plan: Plan, rows: Iterable[Row]) -> Folded:
@@ -84,8 +91,9 @@ def fold(plan: Plan, rows: Iterable[Row]) -> Folded:
     for task in plan.tasks:
         offsets[task.name] = size
         size += task.records
+    expected = _expected(plan.tasks)
     folded = Folded(
-        columns={model: _empty(size) for model in plan.models},
+        columns={model: _empty(size, expected) for model in plan.models},
         offsets=offsets,
         groups=array("b", [-1]) * size,
     )
@@ -109,12 +117,24 @@ def fold(plan: Plan, rows: Iterable[Row]) -> Folded:
     return folded
 
 
-def _empty(size: int) -> Column:
+def _expected(tasks: Iterable[PlannedTask]) -> "array[int]":
+    expected = array("i")
+    for task in tasks:
+        for records, tries in task.tries or ((task.records, 1),):
+            expected.extend(array("i", [tries]) * records)
+    return expected
+
+
+def _empty(size: int, expected: "array[int]") -> Column:
     def zeros() -> "array[int]":
         return array("i", bytes(4 * size))
 
     return Column(
-        score_sum=array("d", bytes(8 * size)), completed=zeros(), correct=zeros(), failed=zeros()
+        score_sum=array("d", bytes(8 * size)),
+        completed=zeros(),
+        correct=zeros(),
+        failed=zeros(),
+        expected=expected,
     )
 
 

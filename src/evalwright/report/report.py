@@ -13,6 +13,7 @@ from msgspec import Struct
 from evalwright.stats.calibration import Bin
 from evalwright.types import Outcome
 
+_NOT_ISOLATING = "rlimits"
 Status = Literal["finished", "finished_with_failures", "stopped", "failed"]
 
 
@@ -131,7 +132,16 @@ class CodeExecution(Struct, frozen=True, kw_only=True):
     """How model-written code was held."""
 
     tier: str
+    """`namespaces+seccomp` and `landlock+seccomp` isolate, `rlimits` does not."""
     verified: bool
+    """Whether a program was unable to forge its own verdict."""
+    packages: list[str] = []
+    """What programs could import beside the standard library."""
+
+    @property
+    def isolated(self) -> bool:
+        """Whether a program was kept from the files, the network and the processes of the host."""
+        return self.tier != _NOT_ISOLATING
 
 
 class Summary(Struct, frozen=True, kw_only=True):

@@ -88,7 +88,9 @@ def _plan(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if task["issues"]:
             counts.append(f"{_counted(len(task['issues']), 'bad record')} left out")
         yield "task", f"{task['path']}: {', '.join(counts)}; content {task['digest']}"
-    yield "limit", _NONE if plan["limit"] is None else str(plan["limit"])
+    for name in ("limit", "samples"):
+        value = plan.get(name)
+        yield name, _NONE if value is None else str(value)
 
 
 def _counted(n: int, noun: str) -> str:

@@ -7,7 +7,7 @@ printable characters, whatever a model or an author wrote.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evalwright.report.report import LeaderboardRow, MetricRow, Report
+from evalwright.report.report import CodeExecution, LeaderboardRow, MetricRow, Report
 
 _LONGEST_NAME = 36
 _LONGEST_MESSAGE = 200
@@ -45,11 +45,14 @@ def remarks(report: Report) -> list[str]:
     said = [_line(note) for note in report.notes]
     held = report.code_execution
     if held and not held.verified:
-        said.append(
-            f"code_exec: programs ran in a plain child process (tier `{held.tier}`), not isolated; "
-            "a program could have forged its own verdict"
-        )
+        said.append(f"code_exec: {_held(held)}; a program could have forged its own verdict")
     return said
+
+
+def _held(held: CodeExecution) -> str:
+    if held.isolated:
+        return f"programs were isolated (tier `{held.tier}`), but judged in their own process"
+    return f"programs ran in a plain child process (tier `{held.tier}`), not isolated"
 
 
 def shortened(name: str, limit: int = _LONGEST_NAME) -> str:
@@ -172,7 +175,8 @@ def _pass_at_k(report: Report) -> Table:
             for row in shown
         ],
         frozenset({3, 4, 5}),
-        "over the tasks that were tried more than once, and at least k times" + _bound_note(shown),
+        "over the tasks that run code or were tried more than once, and at least k times"
+        + _bound_note(shown),
     )
 
 

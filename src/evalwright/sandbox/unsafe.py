@@ -15,17 +15,13 @@ Does not:   isolate. A candidate can read and write what the user can, use the n
 
 import math
 import os
-import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
-
-import msgspec
-from msgspec import Struct
 
 from evalwright import processes
-from evalwright.processes import Ended, Launch, Limits
-from evalwright.types import Execution, ExecutionOutcome, Program
+from evalwright.processes import Launch, Limits
+from evalwright.sandbox import verdict
+from evalwright.types import Execution, Program
 from evalwright.vocabulary import MAX_OUTPUT_BYTES
 
 ADDRESS_SPACE_BYTES = 1024**3
@@ -33,10 +29,6 @@ FILE_BYTES = 16 * 1024**2
 OPEN_FILES = 64
 
 _CHILD = Path(__file__).with_name("_child.py")
-_OUTPUT_HEAD_BYTES = 4096
-_MAX_DETAIL = 300
-# Details are cut at 300 characters, six bytes each when all are escaped.
-_RECORD_BYTES = 4096
 
 
 class Unsafe:
@@ -70,116 +62,12 @@ class Unsafe:
                 ),
                 timeout_s=program.timeout_s,
                 max_output_bytes=MAX_OUTPUT_BYTES,
-                max_report_bytes=_RECORD_BYTES * (len(program.targets) + 3),
+                max_report_bytes=verdict.report_bytes(program),
             ),
             self._threads,
         )
-        return _execution(program, ended, nonce)
+        return verdict.execution(program, ended, nonce)
 
-
-class _Record(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
-    """One line of the child's report."""
-
-
-class _Ready(_Record, frozen=True, tag="ready"):
-    pass
-
-
-class _Candidate(_Record, frozen=True, tag="candidate"):
-    outcome: Literal["ran", "syntax_error", "error"]
-    detail: str
-
-
-class _Target(_Record, frozen=True, tag="target"):
-    outcome: Literal["passed", "failed", "uncompilable"]
-    detail: str
-
-
-class _Done(_Record, frozen=True, tag="done"):
-    nonce: str
-
-
-class _Report(Struct, frozen=True):
-    """A report that came to its end."""
-
-    candidate: _Candidate
-    targets: list[_Target]
-
-
-_RECORD = msgspec.json.Decoder(_Ready | _Candidate | _Target | _Done)
-
-
-def _execution(program: Program, ended: Ended, nonce: str) -> Execution:
-    if not ended.started:
-        last_line = ended.output.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise ChildProcessError(_cut(f"the evaluator did not start: {last_line or ended.why}"))
-    total = len(program.targets)
-    report = _read(ended.report, nonce=nonce, total=total)
-    outcome, detail = _first_that_applies(program, ended, report)
-    passed = [False] * total
-    if report is not None and outcome in {"pass", "assertion_fail"}:
-        passed = [target.outcome == "passed" for target in report.targets]
-    return Execution(
-        outcome=outcome,
-        targets=tuple(passed),
-        detail=_cut(detail),
-        output=ended.output[:_OUTPUT_HEAD_BYTES].decode("utf-8", "replace"),
-        duration_s=ended.duration_s,
-    )
-
-
-def _read(lines: bytes, *, nonce: str, total: int) -> _Report | None:
-    """Take a report that is whole and in order, or none: the candidate may have written into it."""
-    try:
-        records = _RECORD.decode_lines(lines)
-    except (ValueError, RecursionError):
-        return None
-    match records:
-        case [_Ready(), _Candidate() as candidate, *rest, _Done(nonce=said)] if said == nonce:
-            targets = [record for record in rest if isinstance(record, _Target)]
-            expected = total if candidate.outcome == "ran" else 0
-            if len(rest) == len(targets) == expected:
-                return _Report(candidate, targets)
-    return None
-
-
-def _first_that_applies(
-    program: Program, ended: Ended, report: _Report | None
-) -> tuple[ExecutionOutcome, str]:
-    """Go down the table of outcomes in the contract, row by row."""
-    if report is None and (ended.why == "timeout" or ended.status == -signal.SIGXCPU):
-        return "timeout", f"ran longer than {program.timeout_s:g} s"
-    if ended.why == "output":
-        return "error", "output overflow"
-    if report is None:
-        return "error", f"not all targets were judged: {_ending(ended.status)}"
-    if report.candidate.outcome != "ran":
-        return report.candidate.outcome, report.candidate.detail
-    numbered = [
-        (f"target {number} of {len(report.targets)}", target)
-        for number, target in enumerate(report.targets, start=1)
-    ]
-    broken = [
-        f"{name} does not compile: {target.detail}"
-        for name, target in numbered
-        if target.outcome == "uncompilable"
-    ]
-    if broken:
-        raise ValueError("; ".join(broken))
-    for name, target in numbered:
-        if target.outcome == "failed":
-            return "assertion_fail", f"{name}: {target.detail}"
-    return "pass", ""
-
-
-def _ending(status: int) -> str:
-    if status >= 0:
-        return f"the process exited with status {status}"
-    try:
-        return f"the process was killed by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"the process was killed by signal {-status}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_DETAIL else text[: _MAX_DETAIL - 1] + "…"
+    async def close(self) -> None:
+        """Wait for nobody: every child ends with its program."""
+        self._threads.shutdown(wait=False)

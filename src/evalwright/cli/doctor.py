@@ -1,0 +1,26 @@
+"""`evalwright doctor`."""
+
+import click
+
+from evalwright import api
+from evalwright.cli.printing import store_option
+from evalwright.cli.stdout import write_json, write_lines
+
+
+@click.command()
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(*, store: str | None, as_json: bool) -> None:
+    """Say what this machine can do.
+
+    How programs are held here, and for each way that is not to be had, why; which keys are set,
+    never what they are; where runs are kept. Exit 0 whatever it finds; with --json, `tier` is null
+    where nothing isolates.
+    """
+    found = api.doctor(store)
+    if as_json:
+        write_json(found)
+        return
+    from evalwright.report.machine import machine_lines
+
+    write_lines(machine_lines(found))

@@ -1,0 +1,65 @@
+"""`evalwright exec`."""
+
+import sys
+from typing import Any
+
+import click
+
+from evalwright import api
+from evalwright.cli.sandboxes import sandbox_options
+from evalwright.cli.stdout import write_json, write_lines
+from evalwright.vocabulary import LEGAL, MAX_TIMEOUT_S
+
+
+@click.command()
+@click.argument("path", metavar="FILE.py")
+@click.option(
+    "-t", "--target", "targets", multiple=True, metavar="CODE", help="What must hold; repeat."
+)
+@click.option("--task", metavar="FILE.jsonl", help="Take the targets of a record in this file.")
+@click.option("--id", "task_id", metavar="ID", help="Which record.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, max=MAX_TIMEOUT_S, min_open=True),
+    help="For the program and its targets. Default: the record's, or 3.",
+)
+@click.option(
+    "--post-process",
+    type=click.Choice(LEGAL["code_exec"].post_processes),
+    help="What is done to FILE.py first. Default: the record's rule, or none.",
+)
+@sandbox_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    path: str,
+    *,
+    as_json: bool,
+    in_process_targets: bool,
+    sandbox_packages: tuple[str, ...],
+    unsafe_code_exec: bool,
+    **given: Any,
+) -> None:
+    """Judge one program as `run` would.
+
+    FILE.py is the program; `-` is standard input. A target is Python: an expression that must be
+    true, or statements that must not raise. Exit 0 if the program passes, 1 if it does not, 2 if a
+    target does not compile, 4 if there is no sandbox.
+    """
+    found = api.execute(
+        api.Given(path=path, **given),
+        api.RunOptions(
+            in_process_targets=in_process_targets,
+            sandbox_packages=sandbox_packages,
+            unsafe_code_exec=unsafe_code_exec,
+        ),
+        tell=lambda text: click.echo(text, err=True),
+    )
+    if as_json:
+        write_json(found)
+    else:
+        from evalwright.report.programs import program_lines
+
+        write_lines(program_lines(found))
+    sys.exit(0 if found.outcome == "pass" else 1)

@@ -1,0 +1,101 @@
+"""What a machine can do, as `evalwright doctor` shows it."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from evalwright.report.samples import visible
+
+
+class Tier(Struct, frozen=True, kw_only=True):
+    """One way to hold a program, and whether it is to be had here."""
+
+    tier: str
+    available: bool
+    why: str
+    """Why it is not to be had, and what would change that."""
+    canaries: dict[str, str]
+    """Each attempt to break out, and what stopped it."""
+
+
+class Key(Struct, frozen=True, kw_only=True):
+    """One variable that holds a key. Its value is nobody's business."""
+
+    variable: str
+    providers: list[str]
+    given: bool
+    needed: bool
+    """Whether the provider's own address asks for it."""
+
+
+class Store(Struct, frozen=True, kw_only=True):
+    """Where runs are kept."""
+
+    path: str
+    exists: bool
+    writable: bool
+
+
+class Machine(Struct, frozen=True, kw_only=True):
+    """Everything that `doctor` looks at."""
+
+    evalwright: str
+    python: str
+    executable: str
+    platform: str
+    kernel: str
+    cores: int
+    tier: str | None
+    """What holds programs here: the best tier that is available; None if there is none."""
+    tiers: list[Tier]
+    """Best first."""
+    keys: list[Key]
+    store: Store
+
+
+def machine_lines(found: Machine) -> Iterator[str]:
+    """For people."""
+    facts = [
+        ("evalwright", found.evalwright),
+        ("python", f"{found.python}, {found.executable}"),
+        ("platform", f"{found.platform}, {found.cores} cores"),
+        ("kernel", found.kernel),
+        ("store", f"{found.store.path}, {_state(found.store)}"),
+        ("sandbox", _sandbox(found)),
+    ]
+    width = max(len(name) for name, _ in facts)
+    for name, fact in facts:
+        yield visible(f"{name:<{width}}  {fact}")
+    yield from _tiers(found)
+    yield from _keys(found.keys)
+
+
+def _state(store: Store) -> str:
+    if not store.writable:
+        return "cannot be written"
+    return "there" if store.exists else "made by the first run"
+
+
+def _sandbox(found: Machine) -> str:
+    if found.tier is None:
+        return "none that isolates: code_exec records run only with `--unsafe-code-exec`"
+    best = found.tier == found.tiers[0].tier
+    return found.tier if best else f"{found.tier}, which is not the best there is"
+
+
+def _tiers(found: Machine) -> Iterator[str]:
+    for one in found.tiers:
+        yield visible(f"\n{one.tier}: {'holds' if one.available else 'not available'}")
+        if one.why:
+            yield visible(f"  {one.why}")
+        width = max(map(len, one.canaries), default=0)
+        for attempt, how in one.canaries.items():
+            yield visible(f"  {attempt:<{width}}  stopped by {how}")
+
+
+def _keys(keys: list[Key]) -> Iterator[str]:
+    yield "\nkeys"
+    width = max(len(key.variable) for key in keys)
+    for key in keys:
+        state = "set" if key.given else ("not set" if key.needed else "not set, not needed")
+        yield f"  {key.variable:<{width}}  {state:<19}  {', '.join(key.providers)}"

@@ -1,0 +1,160 @@
+"""Judge one target, describe what went wrong, and say it: what every evaluator does alike."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from os import getpid, write
+
+TYPE_CHECKING = False  # as `typing` has it, whose import would make every fork dearer
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType, ModuleType
+    from typing import TextIO
+
+    Say = Callable[..., None]
+
+MAX_DETAIL = 300
+_AT_ONCE = frozenset({"ready", "died", "done"})
+_ESCAPES = {number: f"\\u{number:04x}" for number in (*range(32), ord('"'), ord("\\"))}
+# For the day when a candidate has eaten all memory, and its verdict must still be said. Memory that
+# is never touched costs nothing.
+_RESERVE = [bytes(8 * 1024**2)]
+_PLAIN = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, type(None))
+
+
+def speaker(report: int) -> Say:
+    """Say records, each a JSON object on a line of its own.
+
+    What is said comes out when the clock must start and when there is no more to say: a report
+    without its end is not believed, so nobody waits for the middle.
+    """
+    myself = getpid()
+    held: list[str] = []
+
+    def say(kind: str, **fields: str) -> None:
+        pairs = {"type": kind, **fields}
+        line = ", ".join(f'"{key}": "{text.translate(_ESCAPES)}"' for key, text in pairs.items())
+        held.append(f"{{{line}}}\n")
+        if kind not in _AT_ONCE or getpid() != myself:
+            return  # a copy that the candidate forked has no say
+        unsent = memoryview("".join(held).encode())
+        held.clear()
+        while unsent:
+            unsent = unsent[write(report, unsent) :]
+
+    return say
+
+
+class Target:
+    """An expression that must be true, or else statements that must not raise."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.text = text
+        self.code: CodeType | None = None
+        self._is_expression = True
+        self._detail = ""
+        try:
+            # As `eval` reads it: blanks before an expression are no indent.
+            self.code = compile(text.lstrip(" \t"), name, "eval", dont_inherit=True)
+        except Exception:  # noqa: BLE001 - whatever the compiler raises, it is no expression
+            self._is_expression = False
+            self._compile_statements(text, name)
+
+    def _compile_statements(self, text: str, name: str) -> None:
+        try:
+            self.code = compile(text, name, "exec", dont_inherit=True)
+        except Exception as error:  # noqa: BLE001 - whatever the compiler raises, it does not compile
+            self._detail = describe(error)
+
+    def judge(self, namespace: dict[str, object]) -> tuple[str, str]:
+        """Outcome and detail."""
+        if self.code is None:
+            return "uncompilable", self._detail
+        try:
+            value = eval(self.code, namespace)  # noqa: S307 - what this is for
+            if value or not self._is_expression:
+                return "passed", ""
+            return "failed", _describe_value(value)
+        except BaseException as error:  # noqa: BLE001 - whatever it raises, it has failed
+            return "failed", describe(error)
+
+
+def compiled(targets: list[str]) -> list[Target]:
+    """Before the candidate runs: one that ate all memory must not make a target look broken."""
+    # What the compiler thinks of a target's style is nobody's output.
+    warnings.simplefilter("ignore", SyntaxWarning)
+    return [Target(text, f"<target {number}>") for number, text in enumerate(targets, start=1)]
+
+
+def new_module() -> ModuleType:
+    """The module that a candidate is.
+
+    Its `__name__` is `candidate`: what stands under `if __name__ == "__main__"` is its author's
+    demonstration and is not run. It is in `sys.modules`, where dataclasses, pickle and typing look.
+    """
+    sys.argv = ["candidate"]
+    module = type(sys)("candidate")
+    sys.modules["candidate"] = module
+    return module
+
+
+def run(source: str, namespace: dict[str, object]) -> tuple[str, str]:
+    """Run a candidate's top level: outcome and detail."""
+    warnings.simplefilter("ignore", SyntaxWarning)
+    try:
+        code = compile(source, "<candidate>", "exec", dont_inherit=True)
+    except Exception as error:  # noqa: BLE001 - ValueError, MemoryError, RecursionError: all the same
+        return "syntax_error", describe(error)
+    try:
+        exec(code, namespace)  # noqa: S102 - what this is for
+    except BaseException as error:  # noqa: BLE001 - a candidate may raise anything, exits included
+        return "error", describe(error)
+    return "ran", ""
+
+
+def rehearse() -> None:
+    """Do once, before there are forks, what would else be done for the first time in each."""
+    (target,) = compiled(["1 + 1"])
+    target.judge({})
+    run("def f(x: int) -> int:\n    return x\n", {})
+    describe(ValueError("rehearsed"))
+
+
+def relieve(error: BaseException) -> None:
+    """Let go of the reserve, if memory is what is missing."""
+    if isinstance(error, MemoryError):
+        _RESERVE.clear()
+
+
+def describe(error: BaseException) -> str:
+    """Its name and message on one line; of one that cannot be printed, the name."""
+    relieve(error)
+    text = "an exception without a name"
+    try:
+        text = type.__dict__["__name__"].__get__(type(error))  # past its metaclass
+        message = " ".join(str(error)[:MAX_DETAIL].split())
+        text = f"{text}: {message}" if message else text
+    except BaseException as unprintable:  # noqa: BLE001 - the candidate wrote its __str__
+        del unprintable
+    return plain(text)
+
+
+def plain(text: str) -> str:
+    """Short, and fit to be sent."""
+    return text[:MAX_DETAIL].encode("utf-8", "replace").decode()
+
+
+def _describe_value(value: object) -> str:
+    # The repr of a false builtin is short, and the candidate did not write it.
+    if any(type(value) is plain for plain in _PLAIN):
+        return f"evaluated to {value!r}"
+    return plain(f"evaluated to a false `{type(value).__name__}`")
+
+
+def flush(stream: TextIO) -> None:
+    """Let go of what is held back."""
+    try:
+        stream.flush()
+    except BaseException as closed:  # noqa: BLE001 - the candidate may have closed or changed it
+        del closed

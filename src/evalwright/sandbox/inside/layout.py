@@ -1,0 +1,244 @@
+"""What of the host a jail must show, so that all of the standard library can be imported in it.
+
+`survey` runs in the interpreter that candidates will use, before it is jailed. That interpreter was
+started with `-S -s -P` and an empty environment: its `sys.path` then has its own library and
+nothing else, but for the entry that this package was imported from, which is not shown.
+
+There are two views of the same, for two kinds of jail:
+
+    one that builds a root      makes `links`, mounts `directories` and `files`, covers `hidden`
+    one that only forbids       allows to read `open_directories` and `open_files`, and to list
+                                (not to read) `listable`
+
+The first takes directories and hidden ones together in the order of their paths: a package that was
+asked for may lie in a directory that is hidden, and is mounted over the cover.
+
+Holds:      the library, its extension modules and every shared object that they need, the dynamic
+            loader, the time zones, the packages asked for. All paths are absolute and real, sorted,
+            and none lies in another, unless something hidden is between them.
+Does not:   show site-packages, the executable, or anything of `/etc` but the loader's cache, and
+            that only when a library is found by no other way.
+"""
+
+# ruff: noqa: PTH112, PTH115, PTH116, PTH118, PTH119, PTH120
+# pathlib would double what the process has loaded, and each of its forks would cost more.
+
+from __future__ import annotations
+
+import os
+import sys
+from stat import S_ISDIR, S_ISREG
+
+from .elf import CACHE, Libraries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_TIME_ZONES = "/usr/share/zoneinfo"
+# Threads that are cancelled need it, and glibc opens it by name when the first one is.
+_UNWINDER = "libgcc_s.so.1"
+_NOT_THE_LIBRARY = frozenset({"site-packages", "dist-packages"})
+_HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+_MOST_LINKS = 40  # on one path, as in the kernel
+
+
+class Layout:
+    """What to show; see the two views above."""
+
+    __slots__ = (
+        "directories",
+        "files",
+        "hidden",
+        "links",
+        "listable",
+        "open_directories",
+        "open_files",
+    )
+
+    def __init__(self) -> None:
+        self.directories: list[str] = []
+        self.files: list[str] = []
+        self.hidden: list[str] = []
+        """Directories inside `directories` that are not to be seen."""
+        self.links: list[tuple[str, str]] = []
+        """Place and target of the symbolic links on the way to what is shown."""
+        self.listable: list[str] = []
+        self.open_directories: list[str] = []
+        self.open_files: list[str] = []
+
+
+def survey(packages: list[str]) -> Layout:
+    """Look at this interpreter, and at `packages`: the paths of extra packages and modules."""
+    shown = _Shown()
+    libraries = Libraries(_executable())
+    libraries.add_name(_UNWINDER)
+    for entry in sys.path:
+        if _is_the_library(entry):
+            shown.add(entry)
+            shown.hide(entry, _NOT_THE_LIBRARY)
+            _add_extensions(_entries(entry), shown, libraries)
+    for package in packages:
+        _add_package(package, shown, libraries)
+    for path in libraries.paths:
+        shown.add(path)
+    if libraries.needs_cache:
+        shown.add(CACHE)
+    shown.add(_TIME_ZONES)
+    return shown.layout()
+
+
+def _executable() -> str:
+    try:
+        return os.readlink("/proc/self/exe")
+    except OSError:
+        return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
+
+
+def _is_the_library(entry: str) -> bool:
+    return (
+        entry.startswith("/")
+        and os.path.basename(entry) not in _NOT_THE_LIBRARY
+        and os.path.realpath(entry) != _HERE
+    )
+
+
+def _add_package(path: str, shown: _Shown, libraries: Libraries) -> None:
+    parent, file = os.path.split(path)
+    name, dot, ending = file.partition(".")
+    beside = os.path.join(parent, f"{name}.libs")  # where wheels put the libraries they bring
+    for directory in (path, beside):
+        shown.add(directory)
+        _add_extensions(_all_entries(directory), shown, libraries)
+    if dot:
+        libraries.add(path)
+    if ending == "py":
+        compiled = f"{name}.{sys.implementation.cache_tag}.pyc"
+        shown.add(os.path.join(parent, "__pycache__", compiled))
+
+
+def _add_extensions(entries: list[os.DirEntry[str]], shown: _Shown, libraries: Libraries) -> None:
+    for entry in entries:
+        if entry.name.endswith(".so") or ".so." in entry.name:
+            libraries.add(entry.path)
+            if entry.is_symlink():
+                shown.add(entry.path)
+
+
+def _entries(directory: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _all_entries(directory: str) -> list[os.DirEntry[str]]:
+    """Those of a directory and of all below it."""
+    everything = []
+    pending = [directory]
+    while pending:
+        entries = _entries(pending.pop())
+        everything += entries
+        pending += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+    return everything
+
+
+class _Shown:
+    """What was added, by its real path, and the links that led to it."""
+
+    __slots__ = ("_directories", "_files", "_hidden", "_links", "_targets")
+
+    def __init__(self) -> None:
+        self._directories: set[str] = set()
+        self._files: set[str] = set()
+        self._hidden: set[str] = set()
+        self._links: dict[str, str] = {}
+        self._targets: dict[str, str] = {}
+
+    def add(self, path: str) -> None:
+        """Show a file or a directory; of one that is not there, or is neither, nothing."""
+        real, links = self._resolve(path)
+        try:
+            mode = os.stat(real).st_mode
+        except (OSError, ValueError):
+            return
+        if S_ISDIR(mode):
+            self._directories.add(real)
+        elif S_ISREG(mode):
+            self._files.add(real)
+        else:
+            return
+        self._links.update(links)
+
+    def hide(self, directory: str, names: frozenset[str]) -> None:
+        """Do not show those directories in one that is shown."""
+        real, _ = self._resolve(directory)
+        for name in names:
+            if os.path.isdir(f"{real}/{name}"):
+                self._hidden.add(f"{real}/{name}")
+
+    def layout(self) -> Layout:
+        """Both views."""
+        layout = Layout()
+        layout.hidden = sorted(self._hidden)
+        layout.directories = self._outermost(self._directories)
+        layout.files = self._outermost(self._files)
+        layout.links = [(place, self._links[place]) for place in self._outermost(self._links)]
+        holders = {os.path.dirname(path) for path in layout.hidden}
+        layout.listable = [path for path in layout.directories if path in holders]
+        layout.open_directories = [path for path in layout.directories if path not in holders]
+        layout.open_files = layout.files.copy()
+        for directory in layout.listable:
+            for entry in _entries(directory):
+                if entry.is_file(follow_symlinks=False):
+                    layout.open_files.append(entry.path)
+                elif entry.is_dir(follow_symlinks=False) and entry.path not in self._hidden:
+                    layout.open_directories.append(entry.path)
+        layout.open_directories.sort()
+        layout.open_files.sort()
+        return layout
+
+    def _outermost(self, paths: Iterable[str]) -> list[str]:
+        return sorted(path for path in paths if not self._is_seen(os.path.dirname(path)))
+
+    def _is_seen(self, path: str) -> bool:
+        while path not in self._hidden:
+            if path in self._directories:
+                return True
+            if path == "/":
+                return False
+            path = os.path.dirname(path)
+        return False
+
+    def _resolve(self, path: str) -> tuple[str, dict[str, str]]:
+        """The path without links, and the links that were on it, each at its own real place."""
+        real = ""
+        links: dict[str, str] = {}
+        hops = 0
+        pending = path.split("/")[::-1]
+        while pending:
+            part = pending.pop()
+            if part == "..":
+                real = real.rpartition("/")[0]
+            elif part not in {"", "."}:
+                place = f"{real}/{part}"
+                target = self._target(place)
+                if not target or hops == _MOST_LINKS:
+                    real = place
+                    continue
+                hops += 1
+                links[place] = target
+                pending += target.split("/")[::-1]
+                if target.startswith("/"):
+                    real = ""
+        return real or "/", links
+
+    def _target(self, place: str) -> str:
+        """What a link says; nothing for all else."""
+        if place not in self._targets:
+            try:
+                self._targets[place] = os.readlink(place)
+            except (OSError, ValueError):
+                self._targets[place] = ""
+        return self._targets[place]

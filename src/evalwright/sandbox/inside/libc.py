@@ -1,0 +1,146 @@
+"""The door to the kernel: calls of libc that are checked, raw syscalls, and what a jail is made of.
+
+Every call that fails raises `OSError` with the reason and the name of the call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+from . import syscalls
+
+_PR_SET_KEEPCAPS = 8
+_PR_CAPBSET_DROP = 24
+_PR_SET_NO_NEW_PRIVS = 38
+_PR_CAP_AMBIENT = 47
+_PR_CAP_AMBIENT_CLEAR_ALL = 4
+
+# A set of capabilities is 64 bits wide, in two halves.
+_CAPABILITIES = 64
+_CAPABILITY_VERSION = 0x2008_0522
+
+_MOST_ARGUMENTS = 6
+_LIBC = ctypes.CDLL(None, use_errno=True)
+# Classes, which take long to make.
+_TWO, _SIX = ctypes.c_uint32 * 2, ctypes.c_uint32 * 6
+
+
+def _machine() -> str:
+    """The processor that this process runs on, as far as a table of syscalls is at hand."""
+    wide = sys.maxsize > 2**32 and sys.byteorder == "little"
+    machine = os.uname().machine
+    return machine if wide and machine in syscalls.MACHINES else "unknown"
+
+
+MACHINE = _machine()
+
+
+def checked(name: str, *args: object) -> int:
+    """Call a function of libc that returns an `int`, and -1 when it fails."""
+    function = getattr(_LIBC, name)
+    function.restype = ctypes.c_int
+    return _checked(name, function, args)
+
+
+def syscall(which: str | int, *args: object) -> int:
+    """Make a raw syscall, by its name or its number."""
+    number = which if isinstance(which, int) else syscalls.number(MACHINE, which)
+    function = _LIBC.syscall
+    function.restype = ctypes.c_long
+    name = which if isinstance(which, str) else f"syscall {which}"
+    # An argument that is left out would be whatever the register holds.
+    rest = (0,) * (_MOST_ARGUMENTS - len(args))
+    return _checked(name, function, (number, *args, *rest))
+
+
+def _checked(name: str, function: ctypes._NamedFuncPointer, args: tuple[object, ...]) -> int:
+    result: int = function(*map(_wide, args))
+    if result == -1:
+        errno = ctypes.get_errno()
+        raise OSError(errno, os.strerror(errno), name)
+    return result
+
+
+def _wide(argument: object) -> object:
+    """Fill the register: ctypes would pass a bare `int` as 32 bits."""
+    if isinstance(argument, int):
+        return ctypes.c_ulong(argument)
+    if isinstance(argument, str):
+        return ctypes.c_char_p(os.fsencode(argument))
+    if isinstance(argument, bytes):
+        return ctypes.c_char_p(argument)
+    return ctypes.c_void_p() if argument is None else argument
+
+
+def unshare(flags: int) -> None:
+    """Move this process, or with `CLONE_NEWPID` its children, into new namespaces."""
+    checked("unshare", flags)
+
+
+def setns(fd: int, kind: int = 0) -> None:
+    """Join the namespace that the descriptor stands for."""
+    checked("setns", fd, kind)
+
+
+def mount(
+    source: str | None, target: str, kind: str | None, flags: int = 0, data: str | None = None
+) -> None:
+    """Mount a filesystem, or change how one is mounted."""
+    checked("mount", source, target, kind, flags, data)
+
+
+def umount2(target: str, flags: int = 0) -> None:
+    """Take a mount away."""
+    checked("umount2", target, flags)
+
+
+def pivot_root(new: str, old: str) -> None:
+    """Make `new` the root; what was the root is then at `old`."""
+    syscall("pivot_root", new, old)
+
+
+def prctl(option: int, *args: object) -> int:
+    """Ask or set something of this process. Arguments that are not given are 0."""
+    return checked("prctl", option, *args, *((0,) * (4 - len(args))))
+
+
+def forbid_new_privileges() -> None:
+    """From here on no exec gives rights. Landlock and seccomp ask for it."""
+    prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def drop_capabilities(*, keep: int | None = None, bounding: bool = True) -> None:
+    """Give up every capability, now and for whatever could be executed later.
+
+    Without `bounding` the bounding set stays, which takes half a millisecond to empty; it means
+    nothing to a process with no_new_privs.
+
+    `keep` is the number of one that stays permitted and becomes effective. Over a change from root
+    to another user it stays permitted only if PR_SET_KEEPCAPS was set before; that ends here.
+    """
+    header = ctypes.byref(_TWO(_CAPABILITY_VERSION, 0))
+    # Effective, permitted, inheritable: their low halves, then their high halves.
+    sets = _SIX()
+    if bounding:
+        syscall("capget", header, ctypes.byref(sets))
+        sets[0], sets[3] = sets[1], sets[4]  # a change of user leaves none effective
+        syscall("capset", header, ctypes.byref(sets))
+        _drop_bounding_set()
+    prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    kept = 0 if keep is None else 1 << keep
+    low, high = kept & 0xFFFF_FFFF, kept >> 32
+    sets[:] = [low, low, 0, high, high, 0]
+    syscall("capset", header, ctypes.byref(sets))
+    prctl(_PR_SET_KEEPCAPS, 0)
+
+
+def _drop_bounding_set() -> None:
+    for capability in range(_CAPABILITIES):
+        try:
+            prctl(_PR_CAPBSET_DROP, capability)
+        except OSError:
+            # Past the last one that the kernel knows; or without CAP_SETPCAP, and then
+            # no_new_privs keeps an exec from drawing on the set.
+            return

@@ -1,0 +1,238 @@
+"""The tier `namespaces+seccomp`: a root of its own, with nothing in it but Python.
+
+A worker once, before its first candidate (`enter`):
+
+    user namespace      where this process may do the rest, whoever started it
+    root                a small tmpfs; in it, read-only, what `layout` says Python needs; the old
+                        root is let go of: no `/proc`, `/sys`, `/etc`, home
+    identity            uid and gid of nobody inside; outside the user's own, or nobody's for root
+    pid namespace       the zygote is its first process: when it ends, the kernel ends the rest
+
+Every candidate (`Cell`): a pid namespace, whose first process is the evaluator, and user, mount,
+network, ipc and uts namespaces with an empty `/tmp`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from . import kernel, libc, walls
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .layout import Layout
+
+TIER = "namespaces+seccomp"
+
+_ALL_BUT_PID = (
+    kernel.CLONE_NEWUSER
+    | kernel.CLONE_NEWNS
+    | kernel.CLONE_NEWNET
+    | kernel.CLONE_NEWIPC
+    | kernel.CLONE_NEWUTS
+)
+# What a remount inside a user namespace must keep, if the host has set it.
+_KEPT = {
+    os.ST_NOEXEC: kernel.MS_NOEXEC,
+    os.ST_NOATIME: kernel.MS_NOATIME,
+    os.ST_NODIRATIME: kernel.MS_NODIRATIME,
+    kernel.ST_RELATIME: kernel.MS_RELATIME,
+}
+
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
+_HOST_NAME = b"sandbox"
+# Any directory will do: it is hidden in this namespace only, and its content is reached by
+# descriptors that were opened before.
+_MOUNT_POINT = "/tmp"  # noqa: S108 - nothing is written to the host's
+_TMP = "/tmp"  # noqa: S108 - a candidate's own
+
+
+def enter(layout: Layout) -> Cell:
+    """Move this process behind its walls. It returns in the zygote, a child of the caller.
+
+    The caller itself stays, to be waited for: it ends when the zygote does, with its status.
+    """
+    proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    outside = (os.getuid(), os.getgid())
+    if walls.is_root():
+        outside = (walls.NOBODY, walls.NOBODY)
+        os.setgroups([])
+    _unshare_with_maps(proc, outside)
+    # Root may walk through private folders to them, and nobody may not: opened now, mounted later.
+    # Not before: a mount is taken from one's own namespace only.
+    sources = {
+        path: os.open(path, os.O_PATH | os.O_CLOEXEC)
+        for path in (*layout.directories, *layout.files, *_DEVICES)
+        if os.path.exists(path)  # noqa: PTH110 - no pathlib here
+    }
+    os.setresgid(walls.NOBODY, walls.NOBODY, walls.NOBODY)
+    os.setresuid(walls.NOBODY, walls.NOBODY, walls.NOBODY)
+    # A process that has changed its uid is not dumpable, and cannot use its own `/proc` entry.
+    libc.prctl(kernel.PR_SET_DUMPABLE, 1)
+    libc.checked("sethostname", _HOST_NAME, len(_HOST_NAME))
+    _change_root(layout, sources)
+
+    zygote = os.fork()
+    if zygote:
+        walls.close_all_but(())
+        os._exit(_status(os.waitpid(zygote, 0)[1]))
+    libc.prctl(kernel.PR_SET_PDEATHSIG, kernel.SIGKILL)
+    walls.prepare(own_files=True)
+    return Cell(proc)
+
+
+def _unshare_with_maps(proc: int, outside: tuple[int, int]) -> None:
+    """New namespaces, in which nobody is `outside`.
+
+    Only a process that has stayed outside may map an id that is not its own; so a child does it.
+    """
+    me = os.getpid()
+    wait, go = os.pipe()
+    writer = os.fork()
+    if not writer:
+        os.close(go)
+        status = 1
+        try:
+            if os.read(wait, 1):
+                _write_maps(proc, str(me), outside)
+                status = 0
+        except OSError as error:
+            status = error.errno or 1
+        finally:
+            os._exit(status)
+    os.close(wait)
+    try:
+        libc.unshare(_ALL_BUT_PID | kernel.CLONE_NEWPID)
+        os.write(go, b"!")
+    finally:
+        os.close(go)
+        status = _status(os.waitpid(writer, 0)[1])
+    if status:
+        raise OSError(status, os.strerror(status), "uid_map")
+
+
+def _write_maps(proc: int, process: str, outside: tuple[int, int]) -> None:
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{walls.NOBODY} {outside[0]} 1"),
+        ("gid_map", f"{walls.NOBODY} {outside[1]} 1"),
+    ):
+        file = os.open(f"{process}/{name}", os.O_WRONLY, dir_fd=proc)
+        try:
+            os.write(file, text.encode())
+        finally:
+            os.close(file)
+
+
+def _change_root(layout: Layout, sources: dict[str, int]) -> None:
+    libc.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    _cover(_MOUNT_POINT, "size=1m,mode=755")
+    # In the order of their paths: what is shown may lie in a folder that is hidden, and it in one
+    # that is shown.
+    for path in sorted((*sources, *layout.hidden)):
+        if path in layout.hidden:
+            _cover(_MOUNT_POINT + path, "size=64k,mode=755")
+        else:
+            _show(path, sources[path])
+            os.close(sources[path])
+    for path, destination in layout.links:
+        _make_parents(path)
+        os.symlink(destination, _MOUNT_POINT + path)  # noqa: PTH211 - no pathlib here
+    os.makedirs(_MOUNT_POINT + _TMP, 0o755, exist_ok=True)  # noqa: PTH103 - no pathlib here
+    for path in ("", *layout.hidden):
+        _make_read_only(_MOUNT_POINT + path)
+    os.chdir(_MOUNT_POINT)
+    # The new root on top of the old one at the same place, then the old one away.
+    libc.pivot_root(".", ".")
+    libc.umount2(".", kernel.MNT_DETACH)
+    os.chdir("/")
+
+
+def _show(path: str, descriptor: int) -> None:
+    """Bind what `descriptor` is open on, read-only, at its own path in the new root."""
+    target = _MOUNT_POINT + path
+    _make_parents(path)
+    if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        os.makedirs(target, 0o755, exist_ok=True)  # noqa: PTH103 - no pathlib here
+    else:
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+    libc.mount(f"/proc/self/fd/{descriptor}", target, None, kernel.MS_BIND | kernel.MS_REC)
+    _make_read_only(target, devices=path in _DEVICES)
+
+
+def _cover(target: str, data: str) -> None:
+    libc.mount("tmpfs", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, data)
+
+
+def _make_read_only(target: str, *, devices: bool = False) -> None:
+    flags = kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | kernel.MS_NOSUID
+    flags |= 0 if devices else kernel.MS_NODEV
+    now = os.statvfs(target).f_flag
+    for known, mount in _KEPT.items():
+        flags |= mount if now & known else 0
+    libc.mount(None, target, None, flags)
+
+
+def _make_parents(path: str) -> None:
+    os.makedirs(os.path.dirname(_MOUNT_POINT + path), 0o755, exist_ok=True)  # noqa: PTH103, PTH120
+
+
+class Cell:
+    """The namespaces of one candidate after another."""
+
+    def __init__(self, proc: int) -> None:
+        self._proc = proc
+        self._own = os.open("self/ns/pid", os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
+
+    def before_fork(self) -> None:
+        """In the zygote: the next child is the first process of a new pid namespace."""
+        # The kernel makes no second one before the zygote has gone back to its own.
+        libc.setns(self._own, kernel.CLONE_NEWPID)
+        libc.unshare(kernel.CLONE_NEWPID)
+
+    def after_fork(self, *, cpu_s: int) -> None:
+        """In that child: everything else that is its own, and an empty `/tmp` to work in."""
+        libc.unshare(_ALL_BUT_PID)
+        _write_maps(self._proc, "self", (walls.NOBODY, walls.NOBODY))
+        libc.mount(
+            "tmpfs",
+            _TMP,
+            "tmpfs",
+            kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC,
+            f"size={walls.TMP_BYTES},nr_inodes={walls.TMP_FILES},mode=777",
+        )
+        os.chdir(_TMP)
+        walls.allow(cpu_s)
+        libc.drop_capabilities(bounding=False)
+        libc.prctl(kernel.PR_SET_DUMPABLE, 0)
+
+    def seal(self, *kept: int) -> None:
+        """In every process of the candidate, at last. It has no descriptors but `kept`."""
+        walls.seal(kept=kept, threads=walls.THREADS, own_files=True)
+
+    def reap(self, first: int) -> tuple[int, float]:
+        """In the zygote: wait until nothing is left; status as a shell counts, and CPU seconds."""
+        _, status, used = os.wait4(first, 0)
+        return _status(status), used.ru_utime + used.ru_stime
+
+
+def why_not(error: OSError) -> str:
+    """What a user can do about an error of `enter`."""
+    where = error.filename or "a system call"
+    text = f"{where}: {error.strerror}"
+    if error.filename == "unshare" and error.errno in {errno.EPERM, errno.EACCES}:
+        return (
+            f"{text}: user namespaces are forbidden here (sysctl kernel.unprivileged_userns_clone"
+            " or kernel.apparmor_restrict_unprivileged_userns, or a container's own filter)"
+        )
+    if error.filename == "unshare" and error.errno in {errno.ENOSPC, errno.EUSERS}:
+        return f"{text}: the limit user.max_user_namespaces is reached, or zero"
+    return text
+
+
+def _status(wait: int) -> int:
+    """Exit status, or 128 and the signal that killed it."""
+    code = os.waitstatus_to_exitcode(wait)
+    return code if code >= 0 else 128 - code

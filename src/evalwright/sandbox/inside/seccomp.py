@@ -1,0 +1,249 @@
+"""The seccomp filter: which calls the kernel still takes from a candidate, and with what arguments.
+
+Every call, by the first that applies:
+
+    another architecture's         the process is killed
+    one with a rule                allowed with the arguments that the rule names, else refused
+    ALLOWED, OWN_FILES             allowed
+    UNSUPPORTED                    EOPNOTSUPP
+    newer than 2019, or no call    ENOSYS: whoever makes it has another way for older kernels
+    any other                      EPERM
+
+The last but one covers `clone3` and `openat2`, whose arguments are in memory where no filter can
+see them, io_uring, pidfds, and the x32 calls of x86_64: they are numbered from 2**30.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+from struct import pack
+
+from . import libc, syscalls
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Instruction = tuple[int, int, int, int]
+    # First number, last number, what to do with them.
+    Answer = tuple[int, int, list[Instruction]]
+
+_AUDIT_ARCH = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
+_FIRST_OF_2019 = 424  # from here on all machines share the numbers
+
+_ALLOW = 0x7FFF_0000
+_KILL = 0x8000_0000
+_ERRNO = 0x0005_0000
+
+# Classic BPF. A jump says how many instructions it leaves out, if so and if not.
+_LOAD, _AND, _EQUAL, _GREATER, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x35, 0x06
+# Where the kernel puts what the filter looks at; six arguments of two halves follow.
+_AT_NUMBER, _AT_ARCHITECTURE, _AT_ARGUMENTS = 0, 4, 16
+
+_REFUSE = [
+    (_AT_LEAST, 0, 1, _FIRST_OF_2019),
+    (_RETURN, 0, 0, _ERRNO | errno.ENOSYS),
+    (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+]
+# So many answers are few enough to be jumped over: a jump is at most 255 instructions long.
+_STRETCH = 8
+
+_SET_MODE_FILTER = 1
+# Stands where the pid will be. No number of a call and no constant of a rule looks like it.
+_ANY_PID = 0xFEDC_BA98
+_made: dict[tuple[str, bool], bytes] = {}
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def install(pid: int, *, own_files: bool = False) -> None:
+    """Put the filter on this process, which must have one thread and the number `pid`.
+
+    It cannot be taken off. With `own_files` the candidate may also make, change and delete files:
+    only for where it has a root of its own.
+    """
+    libc.forbid_new_privileges()
+    code = program(libc.MACHINE, pid=pid, own_files=own_files)
+    argument = _Program(len(code) // 8, code)
+    libc.syscall("seccomp", _SET_MODE_FILTER, 0, ctypes.byref(argument))
+
+
+def program(machine: str, *, pid: int, own_files: bool = False) -> bytes:
+    """The filter for the process `pid`, as the kernel reads it: 8 bytes an instruction.
+
+    Most of the work is done once: a zygote that calls this before it forks spares it its children.
+    """
+    if pid < 1:
+        raise ValueError(f"`{pid}` is not the number of a process")  # 0 and below are groups
+    if (machine, own_files) not in _made:
+        _made[machine, own_files] = _make(machine, own_files=own_files)
+    return _made[machine, own_files].replace(pack("=I", _ANY_PID), pack("=I", pid))
+
+
+def _make(machine: str, *, own_files: bool) -> bytes:
+    answers = _answers(machine, own_files=own_files)
+    instructions = [
+        (_LOAD, 0, 0, _AT_ARCHITECTURE),
+        (_EQUAL, 1, 0, _AUDIT_ARCH[machine]),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, _AT_NUMBER),
+    ]
+    # In stretches, because a call that was compared with all numbers would take its time, and the
+    # kernel tries the filter on every call there is when it is installed.
+    for start in range(0, len(answers), _STRETCH):
+        stretch = answers[start : start + _STRETCH]
+        body = [step for answer in stretch for step in _where_it_applies(answer)] + _REFUSE
+        instructions += [(_GREATER, len(body), 0, stretch[-1][1]), *body]
+    instructions += _REFUSE
+    return b"".join(pack("=HBBI", *instruction) for instruction in instructions)
+
+
+def _where_it_applies(answer: Answer) -> list[Instruction]:
+    """An answer for those numbers that it is for. It returns, so others still find the number."""
+    first, last, steps = answer
+    if first == last:
+        return [(_EQUAL, 0, len(steps), first), *steps]
+    return [(_AT_LEAST, 0, len(steps) + 1, first), (_GREATER, len(steps), 0, last), *steps]
+
+
+def _answers(machine: str, *, own_files: bool) -> list[Answer]:
+    """All that is not refused, by number. Neighbours with the same answer share it."""
+    steps = {name: rule.steps() for name, rule in _RULES.items()}
+    allowed = syscalls.ALLOWED + (syscalls.OWN_FILES if own_files else ())
+    allow, unsupported = (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _ERRNO | errno.EOPNOTSUPP)
+    steps.update({name: [allow] for name in allowed})
+    steps.update({name: [unsupported] for name in syscalls.UNSUPPORTED})
+    answers: list[Answer] = []
+    for number, name in sorted(
+        (number, name) for name, number in syscalls.numbers(machine).items()
+    ):
+        if name not in steps:
+            continue
+        first, last, before = answers[-1] if answers else (number, -1, [])
+        if (last + 1, before) == (number, steps[name]):
+            answers[-1] = (first, number, before)
+        else:
+            answers.append((number, number, steps[name]))
+    return answers
+
+
+class _Rule:
+    """Tests of arguments that must all hold; else the call gets `error`."""
+
+    def __init__(self, *tests: _Test, error: int = errno.EPERM) -> None:
+        self._tests = tests
+        self._error = error
+
+    def steps(self) -> list[Instruction]:
+        refusal = (_RETURN, 0, 0, _ERRNO | self._error)
+        steps = [step for test in self._tests for step in (*test.steps(), refusal)]
+        return [*steps, (_RETURN, 0, 0, _ALLOW)]
+
+
+class _Test:
+    """The bits in `mask` of one argument are one of `values`.
+
+    A register has 64 bits. Most arguments are an `int` to the kernel, which looks at the low half
+    alone: so does the filter, and both see the same. Only a pointer is compared as a whole.
+    """
+
+    def __init__(
+        self, argument: int, *values: int, mask: int = 0xFFFF_FFFF, high: bool = False
+    ) -> None:
+        self._at = _AT_ARGUMENTS + 8 * argument + 4 * high
+        self._mask = mask
+        self._values = values
+
+    def steps(self) -> list[Instruction]:
+        """Go on behind the step that follows if it holds, else with that step."""
+        steps = [(_LOAD, 0, 0, self._at), (_AND, 0, 0, self._mask)]
+        left = len(self._values)
+        for value in self._values:
+            steps.append((_EQUAL, left, 0, value))
+            left -= 1
+        return steps
+
+
+_OWN_PID = _Rule(_Test(0, _ANY_PID))
+
+# What a thread shares with its maker: memory, root and umask, descriptors, signal handlers, the
+# process, undo of semaphores. libc asks for all of it; a process of its own shares less.
+_SHARED_BY_THREADS = 0x100 | 0x200 | 0x400 | 0x800 | 0x1_0000 | 0x4_0000
+# Where its storage is and where its number goes; and a bit that musl sets and no kernel reads.
+_TOLD_OF_A_THREAD = 0x8_0000 | 0x10_0000 | 0x20_0000 | 0x100_0000 | 0x40_0000
+
+# F_DUPFD, then get and set of descriptor flags, file flags and locks.
+_F_DUPFD_TO_F_SETLKW = range(8)
+_F_OFD_GETLK, _F_OFD_SETLK, _F_OFD_SETLKW = 36, 37, 38
+_F_DUPFD_CLOEXEC, _F_GETPIPE_SZ = 1030, 1032
+
+_AF_UNIX, _SOCK_STREAM, _SOCK_CLOEXEC, _SOCK_NONBLOCK = 1, 1, 0x8_0000, 0x800
+_SOL_SOCKET = 1
+_SO_TYPE, _SO_ERROR, _SO_SNDBUF, _SO_RCVBUF, _SO_PROTOCOL, _SO_DOMAIN = 3, 4, 7, 8, 38, 39
+
+_TCGETS, _TIOCGWINSZ, _FIONREAD, _FIONBIO = 0x5401, 0x5413, 0x541B, 0x5421
+_FIONCLEX, _FIOCLEX, _FICLONE = 0x5450, 0x5451, 0x4004_9409
+
+_MAP_LOCKED, _MAP_HUGETLB = 0x2000, 0x4_0000
+
+_O_RDONLY, _O_WRONLY, _O_RDWR, _O_ACCMODE, _O_TRUNC = 0, 1, 2, 3, 0x200
+_MODES = (_O_RDONLY, _O_WRONLY, _O_RDWR, _O_WRONLY | _O_TRUNC, _O_RDWR | _O_TRUNC)
+
+_PR_GET_DUMPABLE, _PR_SET_NAME, _PR_GET_NAME = 3, 15, 16
+_PR_GET_SECCOMP, _PR_GET_NO_NEW_PRIVS = 21, 39
+
+_RULES = {
+    # A thread and no process, which could outlive this one. The kernel reads the low half of the
+    # flags, and no CLONE_NEW bit is in either set.
+    "clone": _Rule(_Test(0, _SHARED_BY_THREADS, mask=0xFFFF_FFFF ^ _TOLD_OF_A_THREAD)),
+    # Not F_SETOWN and F_SETSIG (a signal to anyone), F_SETLEASE and F_NOTIFY (a hold on files of
+    # others, and news of them), F_SETPIPE_SZ (memory that no limit counts).
+    "fcntl": _Rule(
+        _Test(
+            1,
+            *_F_DUPFD_TO_F_SETLKW,
+            *(_F_OFD_GETLK, _F_OFD_SETLK, _F_OFD_SETLKW, _F_DUPFD_CLOEXEC, _F_GETPIPE_SZ),
+        )
+    ),
+    # Not SO_PEERPIDFD, which opens a handle on another process.
+    "getsockopt": _Rule(
+        _Test(1, _SOL_SOCKET),
+        _Test(2, _SO_TYPE, _SO_ERROR, _SO_SNDBUF, _SO_RCVBUF, _SO_PROTOCOL, _SO_DOMAIN),
+    ),
+    # Not TIOCSTI, which types into a terminal. FICLONE copies from one open file to another:
+    # `pathlib` tries it first, and goes on only after the kernel's own refusal.
+    "ioctl": _Rule(
+        _Test(1, _TCGETS, _TIOCGWINSZ, _FIONREAD, _FIONBIO, _FIONCLEX, _FIOCLEX, _FICLONE),
+        error=errno.ENOTTY,
+    ),
+    # To oneself by one's number: 0, -1 and what is below are groups. `tgkill` finds only threads
+    # of the process that it names. `tkill` names a thread, and ours with the number of the process
+    # is the main one; musl has it where glibc has `tgkill`.
+    "kill": _OWN_PID,
+    "tgkill": _OWN_PID,
+    "tkill": _OWN_PID,
+    # A limit bounds memory as such; locked memory and huge pages are taken from everybody.
+    "mmap": _Rule(_Test(3, 0, mask=_MAP_LOCKED | _MAP_HUGETLB)),
+    # Mode 3 is neither reading nor writing, and Landlock asks for no right. To empty a file while
+    # opening it to read is a write that Landlock did not see before its third version.
+    "open": _Rule(_Test(1, *_MODES, mask=_O_ACCMODE | _O_TRUNC)),
+    "openat": _Rule(_Test(2, *_MODES, mask=_O_ACCMODE | _O_TRUNC)),
+    "prctl": _Rule(
+        _Test(
+            0,
+            *(_PR_GET_DUMPABLE, _PR_SET_NAME, _PR_GET_NAME),
+            *(_PR_GET_SECCOMP, _PR_GET_NO_NEW_PRIVS),
+        )
+    ),
+    # One's own limits; the kernel lets nobody raise them who has no capability.
+    "prlimit64": _Rule(_Test(0, 0, _ANY_PID)),
+    # Without an address: to the other end of a pair.
+    "sendto": _Rule(_Test(4, 0), _Test(4, 0, high=True)),
+    # A stream between two ends leads nowhere else. A datagram (SOCK_RAW becomes one) can be
+    # sent to every socket of the host that has a name.
+    "socketpair": _Rule(
+        _Test(0, _AF_UNIX),
+        _Test(1, _SOCK_STREAM, mask=0xFFFF_FFFF ^ (_SOCK_CLOEXEC | _SOCK_NONBLOCK)),
+    ),
+}

@@ -1,0 +1,362 @@
+"""Python values as tagged JSON, and back: by exact types, without pickle.
+
+`None`, booleans, strings, floats and integers are themselves. All else is an array that begins
+with a tag:
+
+    i hex                      a large integer              b, B text        bytes, bytearray
+    l items                    list                         c re, im         complex
+    t, s, z items              tuple, set, frozenset        R, L a, b, c     range, slice
+    d k, v, k, v               dict                         K, V, I items    views of a dict
+    S name, …                  a value of the standard library, from a closed list
+    C name, …                  a container of the standard library, likewise
+    N, M dtype, shape, bytes   an array of numpy, a number of numpy
+    q module, name             a function or class of the standard library, from a closed list
+    E                          the ellipsis
+    r number                   a container that came before in this exchange
+
+What else a side can hand over, and by which tags, is its own affair: `_other` and `_special`.
+What can be changed in place is numbered as it comes, on both sides alike, so that whoever was
+called can say what has become of what it was given.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from . import standard
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+MAX_DEPTH = 100
+_LARGE = 1 << 1024
+_SCALARS = frozenset({type(None), bool, str, int, float})
+_MODULES_OF_FUNCTIONS = frozenset({
+    "bisect", "builtins", "cmath", "collections", "copy", "datetime", "decimal", "fractions",
+    "functools", "heapq", "itertools", "math", "operator", "re", "statistics", "string",
+})  # fmt: skip
+# Where functions say they come from when they are written in C.
+_ALIASES = {
+    "_bisect": "bisect",
+    "_functools": "functools",
+    "_heapq": "heapq",
+    "_operator": "operator",
+}
+_BUILTINS = frozenset({
+    "abs", "all", "any", "bin", "bool", "bytearray", "bytes", "chr", "complex", "dict", "divmod",
+    "enumerate", "filter", "float", "frozenset", "hex", "int", "len", "list", "map", "max", "min",
+    "oct", "ord", "pow", "range", "reversed", "round", "set", "slice", "sorted", "str", "sum",
+    "tuple", "zip",
+})  # fmt: skip
+_FUNCTIONS = (type(len), type(lambda: 0), type)
+_EMPTY: dict[str, str] = {}
+_KEYS, _VALUES, _ITEMS = type(_EMPTY.keys()), type(_EMPTY.values()), type(_EMPTY.items())
+
+dumps = json.JSONEncoder(check_circular=False, ensure_ascii=False, separators=(",", ":")).encode
+_loads = json.loads
+
+
+def pack(message: Any) -> bytes:
+    """A message as bytes. Surrogates stay what they are, alone and in pairs."""
+    return dumps(message).encode("utf-8", "surrogatepass")
+
+
+def unpack(body: bytes) -> Any:
+    """The message of those bytes."""
+    return _loads(body.decode("utf-8", "surrogatepass"))
+
+
+class Unsendable(TypeError):
+    """A value that has no form in JSON."""
+
+
+class BadValue(Exception):
+    """JSON that stands for no value."""
+
+
+class Encoder:
+    """One message's worth of values."""
+
+    def __init__(self, known: list[Any]) -> None:
+        """`known` are the containers of this exchange, by number; new ones are added to it."""
+        self._known = known
+        self._numbers = {id(value): number for number, value in enumerate(known)}
+        self._depth = 0
+
+    def encode(self, value: Any) -> Any:
+        """The form of a value; `Unsendable` if it has none."""
+        kind = type(value)
+        if kind in _SCALARS:
+            if kind is int and not -_LARGE < value < _LARGE:
+                return ["i", hex(value)]
+            return value
+        self._depth += 1
+        try:
+            if self._depth > MAX_DEPTH:
+                raise Unsendable(f"nested more than {MAX_DEPTH} deep")
+            make = _MAKERS.get(kind)
+            return make(self, value) if make else self._rare(value, kind)
+        finally:
+            self._depth -= 1
+
+    def all(self, some: Any) -> list[Any]:
+        """The forms of many."""
+        values: list[Any] = list(some)
+        kinds = set(map(type, values))
+        if kinds <= _SCALARS and (
+            int not in kinds or (max(_ints(values)) < _LARGE and min(_ints(values)) > -_LARGE)
+        ):
+            return values
+        return [self.encode(value) for value in values]
+
+    def contents(self, container: Any) -> Any:
+        """What a numbered container holds, whether or not it was sent before."""
+        make = _CONTENTS.get(type(container))
+        return make(self, container) if make else ["N", *standard.array_parts(container)]
+
+    def changes(self, given: list[Any], before: list[str]) -> list[Any]:
+        """Numbers and contents of those that are no longer what they were."""
+        found = []
+        for number, container in enumerate(given):
+            contents = self.contents(container)
+            if dumps(contents) != before[number]:
+                found.append([number, contents])
+        return found
+
+    def _container(self, value: Any) -> Any:
+        number = self._numbers.get(id(value))
+        if number is not None:
+            return ["r", number]
+        self._numbers[id(value)] = len(self._known)
+        self._known.append(value)
+        return self.contents(value)
+
+    def _rare(self, value: Any, kind: type) -> Any:
+        name = standard.name_of(value)
+        if name is not None:
+            try:
+                return ["S", name, *self.all(standard.PARTS[name](value))]
+            except ValueError:  # such as a time in a zone of its own
+                return self._other(value)
+        if kind in _FUNCTIONS or isinstance(value, type):
+            return _qualified(value) or self._other(value)
+        if standard.is_array(value):
+            return self._container(value)
+        if standard.is_number(value):
+            return ["M", *standard.array_parts(value)]
+        return self._other(value)
+
+    def _other(self, value: Any) -> Any:
+        raise Unsendable(f"a `{type(value).__name__}`")
+
+
+def _ints(values: list[Any]) -> list[int]:
+    return [value for value in values if type(value) is int]
+
+
+def _contents_of_standard(encoder: Encoder, value: Any) -> Any:
+    name = standard.CONTAINERS[type(value)]
+    return ["C", name, *encoder.all(standard.PARTS[name](value))]
+
+
+_CONTENTS: dict[type, Callable[[Encoder, Any], Any]] = {
+    list: lambda encoder, value: ["l", *encoder.all(value)],
+    dict: lambda encoder, value: ["d", *encoder.all(standard.flat(value))],
+    set: lambda encoder, value: ["s", *encoder.all(value)],
+    bytearray: lambda _, value: ["B", value.decode("latin-1")],
+    **dict.fromkeys(standard.CONTAINERS, _contents_of_standard),
+}
+_MAKERS: dict[type, Callable[[Encoder, Any], Any]] = {
+    **dict.fromkeys(_CONTENTS, Encoder._container),  # noqa: SLF001 - its own table
+    tuple: lambda encoder, value: ["t", *encoder.all(value)],
+    frozenset: lambda encoder, value: ["z", *encoder.all(value)],
+    bytes: lambda _, value: ["b", value.decode("latin-1")],
+    complex: lambda _, value: ["c", value.real, value.imag],
+    range: lambda encoder, value: ["R", *encoder.all((value.start, value.stop, value.step))],
+    slice: lambda encoder, value: ["L", *encoder.all((value.start, value.stop, value.step))],
+    type(...): lambda _, __: ["E"],
+    _KEYS: lambda encoder, value: ["K", *encoder.all(value)],
+    _VALUES: lambda encoder, value: ["V", *encoder.all(value)],
+    _ITEMS: lambda encoder, value: ["I", *encoder.all(standard.flat(dict(value)))],
+}
+
+
+def _qualified(value: Any) -> list[str] | None:
+    """A function or class that both sides have."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
+    if type(module) is not str or type(name) is not str:
+        return None
+    module = _ALIASES.get(module, module)
+    if not _is_shared(module, name) or getattr(sys.modules.get(module), name, None) is not value:
+        return None
+    return ["q", module, name]
+
+
+def _is_shared(module: str, name: str) -> bool:
+    if module == "builtins":
+        return name in _BUILTINS
+    return module in _MODULES_OF_FUNCTIONS and "." not in name and name[:1] != "_"
+
+
+class Decoder:
+    """One message's worth of forms. Whatever is wrong with one is `BadValue`."""
+
+    def __init__(self, known: list[Any]) -> None:
+        """`known` are the containers of this exchange, by number; new ones are added to it."""
+        self._known = known
+        self._depth = 0
+
+    def decode(self, form: Any) -> Any:
+        """The value of a form."""
+        if type(form) is not list:
+            if type(form) is dict:
+                raise BadValue("an object")
+            return form
+        if not form or type(form[0]) is not str:
+            raise BadValue("an array without a tag")
+        self._depth += 1
+        try:
+            if self._depth > MAX_DEPTH + 1:  # around all is what it is an answer to
+                raise BadValue(f"nested more than {MAX_DEPTH} deep")
+            make = _DECODERS.get(form[0]) or self._special(form[0])
+            return make(self, form[1:])
+        except RecursionError:
+            raise BadValue("nested deeper than there is room") from None
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            raise BadValue(f"`{form[0]}`: {error}") from None
+        finally:
+            self._depth -= 1
+
+    def all(self, forms: list[Any]) -> list[Any]:
+        """The values of many."""
+        if list in (kinds := set(map(type, forms))) or dict in kinds:
+            return [self.decode(form) for form in forms]
+        return forms
+
+    def change(self, given: list[Any], changes: Any) -> None:
+        """Bring what was given up to date."""
+        for change in changes:
+            match change:
+                case [int(number), [str(tag), *rest]] if 0 <= number < len(given):
+                    try:
+                        self._refill(given[number], tag, rest)
+                    except (TypeError, ValueError, LookupError, AttributeError) as error:
+                        raise BadValue(f"a change: {error}") from None
+                case _:
+                    raise BadValue("no change")
+
+    def _refill(self, container: Any, tag: str, forms: list[Any]) -> None:
+        if tag == "N":
+            container[...] = standard.array(forms)
+        elif tag == "C" and forms[:1] == [standard.CONTAINERS.get(type(container))]:
+            self.fill(container, standard.split(forms[0], forms[1:])[1])
+        elif tag == _TAGS.get(type(container)):
+            self.fill(container, forms)
+        else:
+            raise BadValue("the contents of another kind of container")
+
+    def fill(self, container: Any, forms: list[Any]) -> None:
+        """Make a container hold what these forms say, and nothing else."""
+        if type(container) is bytearray:
+            (text,) = forms
+            container[:] = text.encode("latin-1")
+            return
+        items = self.all(forms)
+        filled: Any = items
+        if isinstance(container, dict):
+            filled = dict(zip(items[::2], items[1::2], strict=True))
+        elif isinstance(container, set):
+            filled = set(items)
+        container.clear()
+        if type(container) is _COUNTER:
+            dict.update(container, filled)  # its own would count
+        elif isinstance(container, (dict, set)):
+            container.update(filled)
+        else:
+            container.extend(filled)
+
+    def container(self, value: Any, forms: list[Any]) -> Any:
+        """A new container, numbered before what is in it: it may hold itself."""
+        self._known.append(value)
+        self.fill(value, forms)
+        return value
+
+    def reference(self, form: list[Any]) -> Any:
+        """A container that came before."""
+        (number,) = form
+        if type(number) is not int or number < 0:
+            raise BadValue("a container without a number")
+        return self._known[number]
+
+    def array(self, form: list[Any]) -> Any:
+        """An array, which can be changed in place."""
+        value = standard.array(form)
+        self._known.append(value)
+        return value
+
+    def _special(self, tag: str) -> Callable[[Any, list[Any]], Any]:
+        raise BadValue(f"an unknown tag {tag[:20]!r}")
+
+
+_COUNTER: Any = next(iter(standard.CONTAINERS))
+_TAGS: dict[type, str] = {list: "l", dict: "d", set: "s", bytearray: "B"}
+
+
+def _standard(decoder: Decoder, form: list[Any]) -> Any:
+    name, *parts = form
+    if type(name) is not str or name not in standard.PARTS:
+        raise BadValue("a value of an unknown class")
+    return standard.made(name, decoder.all(parts))
+
+
+def _standard_container(decoder: Decoder, form: list[Any]) -> Any:
+    name, *parts = form
+    first, rest = standard.split(name, parts)
+    return decoder.container(standard.empty(name, decoder.decode(first)), rest)
+
+
+def _function(_: Decoder, form: list[Any]) -> Any:
+    module, name = form
+    if type(module) is not str or type(name) is not str or not _is_shared(module, name):
+        raise BadValue("a function that is not handed over by name")
+    value = getattr(__import__(module), name)
+    if type(value) not in _FUNCTIONS and not isinstance(value, type):
+        raise BadValue("neither a function nor a class")
+    return value
+
+
+def _pairs(items: list[Any]) -> dict[Any, Any]:
+    return dict(zip(items[::2], items[1::2], strict=True))
+
+
+_DECODERS: dict[str, Callable[[Decoder, list[Any]], Any]] = {
+    "i": lambda _, form: int(form[0], 16),
+    "l": lambda decoder, form: decoder.container([], form),
+    "d": lambda decoder, form: decoder.container({}, form),
+    "s": lambda decoder, form: decoder.container(set(), form),
+    "B": lambda decoder, form: decoder.container(bytearray(), form),
+    "C": _standard_container,
+    "N": lambda decoder, form: decoder.array(form),
+    "r": lambda decoder, form: decoder.reference(form),
+    "t": lambda decoder, form: tuple(decoder.all(form)),
+    "z": lambda decoder, form: frozenset(decoder.all(form)),
+    "b": lambda _, form: form[0].encode("latin-1"),
+    "c": lambda _, form: complex(float(form[0]), float(form[1])),
+    "R": lambda decoder, form: range(*decoder.all(form)),
+    "L": lambda decoder, form: slice(*decoder.all(form)),
+    "E": lambda _, __: ...,
+    "K": lambda decoder, form: dict.fromkeys(decoder.all(form)).keys(),
+    "V": lambda decoder, form: dict(enumerate(decoder.all(form))).values(),
+    "I": lambda decoder, form: _pairs(decoder.all(form)).items(),
+    "S": _standard,
+    "M": lambda _, form: standard.array(form)[()],
+    "q": _function,
+}
+
+
+def snapshot(containers: list[Any], encoder: Encoder) -> list[str]:
+    """The contents of every container, to compare before and after."""
+    return [dumps(encoder.contents(container)) for container in containers]

@@ -1,0 +1,176 @@
+"""One worker: a small interpreter behind walls that forks for every candidate.
+
+The engine holds the other end of `control`, a socket that keeps packets apart:
+
+    engine   {"tier", "packages"}                           once
+    zygote   {"ready": true} or {"broken": why}
+    engine   {"cpu_s", "in_process"} + job, output           one candidate
+    zygote   {} + pidfd                                      what the engine kills at the deadline
+    zygote   {"ended": status, "cpu_s": seconds}             nothing of it is left
+             or {"broken": why}                              it was not begun
+
+What the candidate is, and what it is asked, never passes through here: the evaluator reads it from
+`job` after the candidate's process was forked off. When the engine's end closes, all of it ends.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import socket
+
+from . import (
+    candidate,
+    evaluator,
+    in_process,
+    judging,
+    layout,
+    namespaces,
+    packages,
+    unshared,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    Cell = namespaces.Cell | unshared.Cell
+
+PACKET_BYTES = 1 << 16
+_SIGKILL = 9
+_WALLED = b"."
+# What candidates import most, and what importing costs them most.
+_WARM = (
+    "bisect", "collections", "copy", "datetime", "functools", "heapq", "itertools", "math",
+    "operator", "random", "re", "string", "typing",
+)  # fmt: skip
+
+
+def main(control_fd: int) -> NoReturn:
+    """Serve until the engine goes away."""
+    control = socket.socket(fileno=control_fd)
+    os.set_inheritable(control_fd, False)  # noqa: FBT003 - it has no name
+    cell = _enter(control)
+    judging.rehearse()
+    # What is here by now stays: the collector of a child need not look at it, nor copy its pages.
+    gc.collect()
+    gc.freeze()
+    _tell(control, {"ready": True})
+    while True:
+        packet, descriptors, _, _ = socket.recv_fds(control, PACKET_BYTES, 2)
+        if not packet:
+            os._exit(0)
+        _run_one(cell, control, json.loads(packet), *descriptors)
+
+
+def _enter(control: socket.socket) -> Cell:
+    orders = json.loads(control.recv(PACKET_BYTES))
+    locations = orders["packages"]
+    try:
+        packages.install(locations)
+        shown = layout.survey(list(locations.values()))
+        for name in _WARM:
+            __import__(name)
+        os.environ.clear()
+        if orders["tier"] == namespaces.TIER:
+            return namespaces.enter(shown)
+        return unshared.enter(shown)
+    except OSError as error:
+        why = namespaces.why_not(error)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the engine must hear of it
+        why = f"{type(error).__name__}: {error}"
+    _tell(control, {"broken": why})
+    os._exit(1)
+
+
+def _run_one(
+    cell: Cell, control: socket.socket, order: dict[str, int], job: int, output: int
+) -> None:
+    try:
+        cell.before_fork()
+        first = os.fork()
+    except OSError as error:
+        os.close(job)
+        os.close(output)
+        _tell(control, {"broken": f"{error.filename or 'fork'}: {error.strerror}"})
+        return
+    if not first:
+        _first_process(cell, order, job, output)
+    os.close(job)
+    os.close(output)
+    pidfd = os.pidfd_open(first)
+    socket.send_fds(control, [b"{}"], [pidfd])
+    poll = select.poll()
+    poll.register(control, 0)  # its end is reported all the same
+    poll.register(pidfd, select.POLLIN)
+    if any(descriptor != pidfd for descriptor, _ in poll.poll()):
+        os.kill(first, _SIGKILL)
+    os.close(pidfd)
+    status, cpu_s = cell.reap(first)
+    _tell(control, {"ended": status, "cpu_s": cpu_s})
+
+
+def _first_process(cell: Cell, order: dict[str, int], job: int, output: int) -> NoReturn:
+    """The evaluator; its child is the candidate."""
+    try:
+        # Anew: who changes how it is open changes it for all who share it.
+        os.dup2(os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC), 0)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        cell.after_fork(cpu_s=order["cpu_s"])
+        if order["in_process"]:
+            _both_in_one(cell, job)
+        near, far = socket.socketpair()
+        channel, candidates = near.detach(), far.detach()
+        child = os.fork()
+        if not child:
+            _second_process(cell, candidates)
+        os.close(candidates)
+        _await_walls(channel)
+        cell.seal(job, channel)
+    except BaseException as error:  # noqa: BLE001 - the zygote's loop must not go on in here
+        _broken(job, error)
+    evaluator.main(job, channel, child)
+
+
+def _await_walls(channel: int) -> None:
+    if os.read(channel, 1) != _WALLED:
+        raise OSError("the candidate's process could not be confined")
+
+
+def _both_in_one(cell: Cell, job: int) -> NoReturn:
+    """A child is candidate and evaluator. The first process would not feel signals of its own."""
+    child = os.fork()
+    if child:
+        os.close(job)
+        os.waitpid(child, 0)
+        os._exit(0)
+    cell.seal(job)
+    in_process.main(job)
+
+
+def _second_process(cell: Cell, channel: int) -> NoReturn:
+    try:
+        cell.seal(channel)
+        os.write(channel, _WALLED)
+    except BaseException as error:  # noqa: BLE001 - the zygote's loop must not go on in here
+        os.write(2, f"{error}\n".encode())
+        os._exit(1)
+    candidate.main(channel)
+
+
+def _broken(job: int, error: BaseException) -> NoReturn:
+    """Say why no candidate was run: this is nobody's wrong answer."""
+    where = getattr(error, "filename", None)
+    detail = f"{where}: {error}" if where else str(error)
+    os.write(job, json.dumps({"type": "broken", "detail": detail}).encode() + b"\n")
+    os._exit(1)
+
+
+def _tell(control: socket.socket, packet: dict[str, object]) -> None:
+    try:
+        control.send(json.dumps(packet).encode())
+    except OSError:
+        os._exit(1)  # nobody is there to hear it

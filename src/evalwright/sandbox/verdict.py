@@ -1,0 +1,154 @@
+"""What a report means: records of an evaluator, and how its process ended, become an `Execution`.
+
+A report is believed when it is whole, in order and ends with `done`. Otherwise it says nothing,
+whatever it says.
+"""
+
+import signal
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from evalwright.processes import Ended
+from evalwright.types import Execution, ExecutionOutcome, Program
+
+MAX_DETAIL = 300
+RECORD_BYTES = 4096
+"""Details are cut at 300 characters, six bytes each when all are escaped."""
+_OUTPUT_HEAD_BYTES = 4096
+
+
+class _Record(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
+    """One line of a report."""
+
+
+class _Ready(_Record, frozen=True, tag="ready"):
+    pass
+
+
+class _Candidate(_Record, frozen=True, tag="candidate"):
+    outcome: Literal["ran", "syntax_error", "error"]
+    detail: str
+
+
+class _Target(_Record, frozen=True, tag="target"):
+    outcome: Literal["passed", "failed", "uncompilable", "untrusted"]
+    detail: str
+
+
+class _Died(_Record, frozen=True, tag="died"):
+    detail: str
+
+
+class _Broken(_Record, frozen=True, tag="broken"):
+    detail: str
+
+
+class _Done(_Record, frozen=True, tag="done"):
+    nonce: str
+
+
+class _Report(Struct, frozen=True):
+    """A report that came to its end."""
+
+    candidate: _Candidate
+    targets: list[_Target]
+
+
+_RECORD = msgspec.json.Decoder(_Ready | _Candidate | _Target | _Died | _Broken | _Done)
+
+
+def report_bytes(program: Program) -> int:
+    """How long a report on it can get."""
+    return RECORD_BYTES * (len(program.targets) + 3)
+
+
+def execution(program: Program, ended: Ended, nonce: str) -> Execution:
+    """Judge. ChildProcessError: nothing was run. ValueError: a target does not compile."""
+    records = _records(ended.report)
+    if not ended.started or (records and isinstance(records[0], _Broken)):
+        raise ChildProcessError(_cut(f"the evaluator did not start: {_reason(ended, records)}"))
+    total = len(program.targets)
+    report = _whole(records, nonce=nonce, total=total)
+    outcome, detail = _first_that_applies(program, ended, report, records)
+    passed = [False] * total
+    if report is not None and outcome in {"pass", "assertion_fail"}:
+        passed = [target.outcome == "passed" for target in report.targets]
+    return Execution(
+        outcome=outcome,
+        targets=tuple(passed),
+        detail=_cut(detail),
+        output=ended.output[:_OUTPUT_HEAD_BYTES].decode("utf-8", "replace"),
+        duration_s=ended.duration_s,
+    )
+
+
+def _records(lines: bytes) -> list[_Ready | _Candidate | _Target | _Died | _Broken | _Done]:
+    try:
+        return _RECORD.decode_lines(lines)
+    except (ValueError, RecursionError):
+        return []
+
+
+def _reason(ended: Ended, records: Sequence[_Record]) -> str:
+    if records and isinstance(records[0], _Broken):
+        return records[0].detail
+    return ended.output.decode("utf-8", "replace").strip().rpartition("\n")[2] or ended.why
+
+
+def _whole(records: Sequence[_Record], *, nonce: str, total: int) -> _Report | None:
+    match records:
+        case [_Ready(), _Candidate() as candidate, *rest, _Done(nonce=said)] if said == nonce:
+            targets = [record for record in rest if isinstance(record, _Target)]
+            expected = total if candidate.outcome == "ran" else 0
+            if len(rest) == len(targets) == expected:
+                return _Report(candidate, targets)
+    return None
+
+
+def _first_that_applies(
+    program: Program, ended: Ended, report: _Report | None, records: Sequence[_Record]
+) -> tuple[ExecutionOutcome, str]:
+    """Go down the table of outcomes in the contract, row by row."""
+    if report is None and (ended.why == "timeout" or ended.status == -signal.SIGXCPU):
+        return "timeout", f"ran longer than {program.timeout_s:g} s"
+    if ended.why == "output":
+        return "error", "output overflow"
+    if report is None:
+        died = records[-1].detail if records and isinstance(records[-1], _Died) else ""
+        return "error", f"not all targets were judged: {died or _ending(ended.status)}"
+    if report.candidate.outcome != "ran":
+        return report.candidate.outcome, report.candidate.detail
+    numbered = [
+        (f"target {number} of {len(report.targets)}", target)
+        for number, target in enumerate(report.targets, start=1)
+    ]
+    for name, target in numbered:
+        if target.outcome == "untrusted":
+            return "error", f"{name}: {target.detail}"
+    broken = [
+        f"{name} does not compile: {target.detail}"
+        for name, target in numbered
+        if target.outcome == "uncompilable"
+    ]
+    if broken:
+        raise ValueError("; ".join(broken))
+    for name, target in numbered:
+        if target.outcome == "failed":
+            return "assertion_fail", f"{name}: {target.detail}"
+    return "pass", ""
+
+
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"the process exited with status {status}"
+    try:
+        return f"the process was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"the process was killed by signal {-status}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_DETAIL else text[: MAX_DETAIL - 1] + "…"

@@ -1,0 +1,299 @@
+"""One worker: a zygote process, and the engine's end of its control socket.
+
+`Worker.run` blocks; it is called by one thread at a time. Whatever happens to a candidate, the
+worker is ready for the next one when `run` returns; if the worker itself breaks, `run` raises
+`WorkerDied` and the worker is of no further use.
+"""
+
+import json
+import math
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from evalwright.processes import ENVIRONMENT, START_S, Ended, Pipe, Why
+
+Tier = Literal["namespaces+seccomp", "landlock+seccomp"]
+TIERS: tuple[Tier, ...] = ("namespaces+seccomp", "landlock+seccomp")
+"""Best first."""
+
+_INSIDE = Path(__file__).parent
+_BOOTSTRAP = """\
+import sys
+sys.path.insert(0, sys.argv[1])
+from inside import zygote
+del sys.path[0]
+sys.argv[1:], control = [], int(sys.argv[2])
+zygote.main(control)
+"""
+_PACKET_BYTES = 1 << 16
+# How long the kernel may take to clear away what was killed.
+_END_S = 10.0
+# A look this often at a request to stop.
+_LOOK_S = 0.05
+_JOB_HEAD_BYTES = 8
+_KILLED = 128
+_CORES = os.cpu_count() or 1
+
+
+class WorkerDied(Exception):
+    """The zygote has gone, or does not answer."""
+
+
+class NoWorker(Exception):
+    """No zygote can be had in this tier; the message says why."""
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What all workers of a sandbox have in common."""
+
+    tier: Tier
+    in_process: bool = False
+    packages: dict[str, str] = {}
+    """Top-level names and where they lie."""
+    python: str = sys.executable
+
+
+class Work(Struct, frozen=True, kw_only=True):
+    """One candidate with its targets, and what it may use."""
+
+    job: dict[str, Any]
+    """For the evaluator: nonce, source, targets."""
+    timeout_s: float
+    max_output_bytes: int
+    max_report_bytes: int
+
+
+class Worker:
+    """A zygote."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # A file that has no name: nobody has to empty it.
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `close`
+        try:
+            self._process = subprocess.Popen(
+                # -S: the standard library only. -s -P: nothing from home or the directory.
+                [
+                    settings.python,
+                    "-s",
+                    "-S",
+                    "-P",
+                    "-c",
+                    _BOOTSTRAP,
+                    _INSIDE,
+                    str(theirs.fileno()),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._log,
+                cwd="/",
+                env=_environment(settings.packages),
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+        except OSError as error:
+            self.control.close()
+            self._log.close()
+            raise NoWorker(f"{settings.python}: {error.strerror}") from None
+        finally:
+            theirs.close()
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            self._greet()
+            undo.pop_all()
+
+    @property
+    def pid(self) -> int:
+        """Of the process that was started; what runs behind the walls descends from it."""
+        return self._process.pid
+
+    def _greet(self) -> None:
+        self.control.settimeout(START_S)
+        packages = self._settings.packages
+        try:
+            self._send({"tier": self._settings.tier, "packages": packages}, ())
+            answer, _ = self.receive()
+        except (OSError, WorkerDied):
+            raise NoWorker(self._last_words() or "the zygote did not start") from None
+        if "broken" in answer:
+            raise NoWorker(answer["broken"])
+        self.control.settimeout(_END_S)
+
+    def run(self, work: Work, stop: threading.Event) -> Ended:
+        """Run one candidate until nothing of it is left. `stop` ends it early."""
+        ours, theirs = socket.socketpair()
+        with ours, theirs, Pipe(work.max_output_bytes) as output:
+            order = {"cpu_s": _cpu_s(work.timeout_s), "in_process": self._settings.in_process}
+            try:
+                self._send(order, (theirs.fileno(), output.writer))
+                theirs.close()
+                output.close_writer()
+                return _Watch(self, work, ours, output).until_ended(stop)
+            except ChildProcessError:
+                raise
+            except OSError as error:
+                raise WorkerDied(str(error)) from error
+
+    def close(self) -> None:
+        """End the zygote and all that is behind it."""
+        self.control.close()
+        # Behind the first process stands a namespace, or a signal at its death: both end the rest.
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        self._process.wait()
+        self._log.close()
+
+    def _send(self, packet: Mapping[str, Any], descriptors: tuple[int, ...]) -> None:
+        socket.send_fds(self.control, [json.dumps(packet).encode()], descriptors)
+
+    def receive(self) -> tuple[dict[str, Any], list[int]]:
+        """Take the next packet, and what descriptors came with it."""
+        packet, descriptors, _, _ = socket.recv_fds(self.control, _PACKET_BYTES, 1)
+        if not packet:
+            raise WorkerDied(self._last_words() or "the zygote has gone")
+        answer: dict[str, Any] = json.loads(packet)
+        return answer, descriptors
+
+    def _last_words(self) -> str:
+        self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, self._log.tell() - 2000))
+        return self._log.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+
+
+class _Watch:
+    """One candidate, from the order to its end."""
+
+    def __init__(self, worker: Worker, work: Work, job: socket.socket, output: Pipe) -> None:
+        self._worker, self._work, self._output = worker, work, output
+        job.settimeout(0)
+        self._job = job
+        body = json.dumps(work.job).encode()
+        self._unsent = memoryview(len(body).to_bytes(_JOB_HEAD_BYTES) + body)
+        self._report = bytearray()
+        self._first: int | None = None
+        self._ready_at = 0.0
+        self._deadline = time.monotonic() + START_S
+        self._status: int | None = None
+        self._why: Why = "exited"
+        self._ended_at = 0.0
+
+    def until_ended(self, stop: threading.Event) -> Ended:
+        try:
+            with selectors.DefaultSelector() as selector:
+                selector.register(self._worker.control, selectors.EVENT_READ, self._hear)
+                selector.register(self._output.reader, selectors.EVENT_READ, self._take_output)
+                selector.register(self._job, self._wanted(), self._talk)
+                while self._status is None:
+                    left = max(0.0, self._deadline - time.monotonic())
+                    for key, events in selector.select(min(_LOOK_S, left)):
+                        key.data(selector, events)
+                    if self._status is None:
+                        self._end_if_due(stop)
+        finally:
+            if self._first is not None:
+                os.close(self._first)
+        while self._read_report():
+            pass
+        self._output.drain()
+        if self._why == "exited" and self._output.over:
+            self._why = "output"
+        return Ended(
+            why=self._why,
+            started=bool(self._report),
+            status=self._status,
+            report=bytes(self._report),
+            output=bytes(self._output.kept),
+            duration_s=self._ended_at - self._ready_at if self._ready_at else 0.0,
+        )
+
+    def _hear(self, _selector: selectors.BaseSelector, _events: int) -> None:
+        answer, descriptors = self._worker.receive()
+        if descriptors:
+            self._first = descriptors[0]
+        elif "broken" in answer:
+            raise ChildProcessError(f"no process for a candidate: {answer['broken']}")
+        else:
+            self._ended_at = self._ended_at or time.monotonic()
+            self._status = _as_subprocess_counts(answer["ended"])
+
+    def _wanted(self) -> int:
+        """Send what can be sent now; most jobs are small. The events to wait for, then."""
+        try:
+            self._unsent = self._unsent[self._job.send(self._unsent) :]
+        except BlockingIOError:
+            pass
+        except OSError:  # it died before it had read all
+            self._unsent = self._unsent[:0]
+        return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
+
+    def _talk(self, selector: selectors.BaseSelector, events: int) -> None:
+        if events & selectors.EVENT_WRITE:
+            selector.modify(self._job, self._wanted(), self._talk)
+        if events & selectors.EVENT_READ and self._read_report() == b"":
+            selector.unregister(self._job)
+
+    def _read_report(self) -> bytes | None:
+        """None when nothing is there, empty at the end."""
+        try:
+            chunk = self._job.recv(_PACKET_BYTES)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return b""
+        if chunk and not self._report:
+            self._ready_at = time.monotonic()
+            self._deadline = self._ready_at + self._work.timeout_s
+        self._report += chunk[: self._work.max_report_bytes + 1 - len(self._report)]
+        return chunk
+
+    def _take_output(self, selector: selectors.BaseSelector, _events: int) -> None:
+        if self._output.read() == b"":
+            selector.unregister(self._output.reader)
+
+    def _end_if_due(self, stop: threading.Event) -> None:
+        now = time.monotonic()
+        due: Why | None = None
+        if stop.is_set():
+            due = "stopped"
+        elif now >= self._deadline:
+            due = "timeout"
+        elif self._output.over:
+            due = "output"
+        elif len(self._report) > self._work.max_report_bytes:
+            due = "report"
+        if due is None or (self._why != "exited" and now < self._deadline):
+            return
+        if self._first is None or self._why != "exited":
+            raise WorkerDied("the zygote does not answer")
+        self._why, self._ended_at, self._deadline = due, now, now + _END_S
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._first, signal.SIGKILL)
+
+
+def _environment(packages: Mapping[str, str]) -> dict[str, str]:
+    # One thread: libraries that start more at import would start them in every candidate.
+    quiet = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"} if packages else {}
+    return {**ENVIRONMENT, **quiet}
+
+
+def _cpu_s(timeout_s: float) -> int:
+    """Behind the deadline, whatever the number of threads."""
+    return (math.ceil(timeout_s) + 1) * _CORES
+
+
+def _as_subprocess_counts(status: int) -> int:
+    return status if status < _KILLED else _KILLED - status

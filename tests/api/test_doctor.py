@@ -1,0 +1,93 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from evalwright.api.doctor import doctor
+from evalwright.clients.providers import PROVIDERS
+from evalwright.report.machine import Machine
+from evalwright.sandbox import selftest
+from evalwright.sandbox.selftest import Standing
+
+BEST = Standing(tier="namespaces+seccomp", available=True, canaries={"read": "FileNotFoundError"})
+SECOND = Standing(tier="landlock+seccomp", available=True, canaries={"read": "PermissionError"})
+FORBIDDEN = Standing(tier="namespaces+seccomp", available=False, why="forbidden by AppArmor")
+TOO_OLD = Standing(tier="landlock+seccomp", available=False, why="the kernel is too old")
+
+
+def examined(
+    monkeypatch: pytest.MonkeyPatch, *standings: Standing, store: str | None = None
+) -> Machine:
+    monkeypatch.setattr(selftest, "survey", lambda: list(standings))
+    return doctor(store)
+
+
+@pytest.mark.parametrize(
+    ("standings", "tier"),
+    [
+        pytest.param([BEST, SECOND], "namespaces+seccomp", id="the best"),
+        pytest.param([FORBIDDEN, SECOND], "landlock+seccomp", id="the next"),
+        pytest.param([FORBIDDEN, TOO_OLD], None, id="none"),
+    ],
+)
+def test_the_tier_is_the_best_that_is_available(
+    monkeypatch: pytest.MonkeyPatch, standings: list[Standing], tier: str | None
+) -> None:
+    found = examined(monkeypatch, *standings)
+
+    assert found.tier == tier
+    assert [one.why for one in found.tiers] == [one.why for one in standings]
+    assert [one.canaries for one in found.tiers] == [one.canaries for one in standings]
+
+
+def test_keys_are_named_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in {provider.key_variable for provider in PROVIDERS.values()}:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+    monkeypatch.setenv("GROQ_API_KEY", "  ")
+
+    found = examined(monkeypatch, BEST)
+
+    assert [key.variable for key in found.keys if key.given] == ["OPENAI_API_KEY"]
+    by_name = {key.variable: key for key in found.keys}
+    assert by_name["OPENAI_API_KEY"].providers == ["openai", "openai-responses"]
+    assert not by_name["OLLAMA_API_KEY"].needed
+    assert "0123456789" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "exists", "writable"),
+    [
+        pytest.param("runs.db", True, True, id="one that is there"),
+        pytest.param("new/folder/runs.db", False, True, id="one that can be made"),
+        pytest.param("runs.db/below", False, False, id="one below a file"),
+        pytest.param("memory:", True, True, id="one that forgets"),
+    ],
+)
+def test_a_store_is_looked_at_and_none_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, *, exists: bool, writable: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs.db").touch()
+
+    found = examined(monkeypatch, BEST, store=name).store
+
+    assert (found.exists, found.writable) == (exists, writable)
+    assert [path.name for path in tmp_path.iterdir()] == ["runs.db"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
+def test_a_folder_that_cannot_be_written_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o500)
+
+    assert not examined(monkeypatch, BEST, store=str(tmp_path / "runs.db")).store.writable
+
+
+def test_the_machine_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = examined(monkeypatch, BEST)
+
+    assert found.python.startswith("3.")
+    assert found.cores >= 1
+    assert all((found.evalwright, found.executable, found.platform, found.kernel))

@@ -1,0 +1,83 @@
+import pytest
+
+from evalwright.report.programs import judged, program_lines
+from evalwright.report.report import CodeExecution
+from evalwright.types import Execution, ExecutionOutcome, Program
+
+HELD = CodeExecution(tier="namespaces+seccomp", verified=True)
+UNSAFE = CodeExecution(tier="rlimits", verified=False)
+
+
+def lines(
+    outcome: ExecutionOutcome = "pass",
+    verdicts: tuple[bool, ...] = (True,),
+    *,
+    targets: tuple[str, ...] = ("f() == 1",),
+    held: CodeExecution = HELD,
+    detail: str = "",
+    output: str = "",
+) -> list[str]:
+    program = Program(source="", targets=targets, timeout_s=3)
+    execution = Execution(
+        outcome=outcome, targets=verdicts, detail=detail, output=output, duration_s=0.0123
+    )
+    return "\n".join(program_lines(judged(program, execution, held))).splitlines()
+
+
+def test_a_pass_is_short() -> None:
+    assert lines() == [
+        "pass: 1 of 1 targets passed",
+        "  passed  f() == 1",
+        "time: 0.012 s of 3 s",
+        "sandbox: namespaces+seccomp, verified",
+    ]
+
+
+def test_every_target_has_its_verdict_and_the_first_that_failed_its_reason() -> None:
+    found = lines(
+        "assertion_fail",
+        (True, False),
+        targets=("f() == 1", "f() == 2"),
+        detail="target 2 of 2: evaluated to False",
+    )
+
+    assert found[:4] == [
+        "assertion_fail: 1 of 2 targets passed",
+        "  target 2 of 2: evaluated to False",
+        "  passed  f() == 1",
+        "  failed  f() == 2",
+    ]
+
+
+def test_a_target_that_was_never_reached_has_no_verdict() -> None:
+    assert lines("timeout", (False,), detail="ran longer than 3 s")[2] == "  –       f() == 1"
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        pytest.param(HELD, "namespaces+seccomp, verified", id="isolated"),
+        pytest.param(UNSAFE, "rlimits, not verified, not isolated", id="not isolated"),
+        pytest.param(
+            CodeExecution(tier="landlock+seccomp", verified=False, packages=["numpy", "sympy"]),
+            "landlock+seccomp, not verified, with numpy, sympy",
+            id="with packages, in one process",
+        ),
+    ],
+)
+def test_it_is_said_how_the_program_was_held(held: CodeExecution, said: str) -> None:
+    assert lines(held=held)[-1] == f"sandbox: {said}"
+
+
+def test_output_is_shown_and_cannot_move_the_cursor() -> None:
+    found = lines(output="one\n\x1b[2Jtwo\n")
+
+    assert found[2:5] == ["output:", "  one", "  \\x1b[2Jtwo"]
+
+
+def test_a_long_target_is_one_short_line() -> None:
+    found = lines(targets=(f"for n in range(3):\n    assert f(n) == {'1' * 200}",))
+
+    assert found[1].startswith("  passed  for n in range(3): assert f(n) == 111")
+    assert len(found[1]) == 90
+    assert found[1].endswith("…")

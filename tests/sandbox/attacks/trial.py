@@ -1,0 +1,54 @@
+"""One attack, tried on a sandbox, and everything that is then wrong."""
+
+import asyncio
+
+from tests.sandbox.attacks.scene import Scene
+from tests.sandbox.attacks.table import Attack, held
+
+from evalwright.sandbox.jailed import Jailed
+from evalwright.types import Execution, Program
+
+HONEST = held(
+    "honest",
+    "def add(a, b):\n    return a + b\n",
+    ("add(2, 3) == 5", "assert add(-1, 1) == 0"),
+    "pass",
+)
+WRONG = held("wrong", "def add(a, b):\n    return a - b\n", HONEST.targets, "assertion_fail")
+
+
+def judge(sandbox: Jailed, attack: Attack, scene: Scene | None = None) -> Execution:
+    """Run it as any other program."""
+    names = f"{scene.names}\n" if scene and not attack.bare else ""
+    program = Program(
+        source=names + attack.source, targets=attack.targets, timeout_s=attack.timeout_s
+    )
+    return asyncio.run(sandbox.judge(program))
+
+
+def try_attack(scene: Scene, sandbox: Jailed, attack: Attack) -> list[str]:
+    """What went wrong, in words; nothing, where the sandbox holds."""
+    before = len(scene.processes())
+    execution = judge(sandbox, attack, scene)
+    wrong = []
+    if execution.outcome not in attack.outcomes:
+        wrong.append(f"it came to {execution.outcome}: {execution.detail} {execution.output[:500]}")
+    if attack.detail not in execution.detail:
+        wrong.append(f"the detail is {execution.detail!r}")
+    if execution.outcome != "pass" and all(execution.targets):
+        wrong.append("all targets passed, and it did not")
+    if scene.secret in execution.output + execution.detail:
+        wrong.append("it has found the secret")
+    if execution.duration_s > attack.timeout_s + 1:
+        wrong.append(f"it took {execution.duration_s:.1f} s")
+    for honest in (HONEST, WRONG):
+        after = judge(sandbox, honest)
+        if after.outcome not in honest.outcomes:
+            wrong.append(f"the {honest.name} one after it came to {after}")
+    wrong += scene.harm()
+    wrong += scene.litter()
+    if not scene.settles(before):
+        wrong.append(f"there were {before} processes, and are {len(scene.processes())}")
+    if wrong:
+        scene.restore()
+    return wrong

@@ -1,0 +1,253 @@
+"""What is this adapter's own: workers, their death, and what a candidate finds around it."""
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.living import descendants, is_running, wait_until
+
+from evalwright.sandbox.jailed import Jailed
+from evalwright.sandbox.selftest import NoTier
+from evalwright.sandbox.worker import TIERS
+from evalwright.types import Execution, Program
+
+ADD = "def add(a, b):\n    return a + b\n"
+HONEST = Program(source=ADD, targets=("add(2, 3) == 5",), timeout_s=20)
+LOOP = Program(source="while True: pass", targets=("1",), timeout_s=30)
+
+
+def make(tier: Any, **options: Any) -> Jailed:
+    try:
+        return Jailed(tier=tier, **options)
+    except NoTier as error:
+        pytest.skip(f"this machine cannot: {error}")
+
+
+@pytest.fixture(params=TIERS, scope="module")
+def jailed(request: pytest.FixtureRequest) -> Iterator[Jailed]:
+    sandbox = make(request.param, workers=1)
+    yield sandbox
+    asyncio.run(sandbox.close())
+
+
+def judge(sandbox: Jailed, source: str, *targets: str, timeout_s: float = 20.0) -> Execution:
+    program = Program(source=source, targets=targets, timeout_s=timeout_s)
+    return asyncio.run(sandbox.judge(program))
+
+
+def test_two_objects_of_the_candidate_are_not_compared_by_it(jailed: Jailed) -> None:
+    source = "class Point:\n    def __eq__(self, other): return True\n"
+
+    execution = judge(jailed, source, "1", "Point() == Point()")
+
+    assert (execution.outcome, execution.targets) == ("error", (False, False))
+    assert execution.detail.startswith("target 2 of 2: ")
+    assert "Point" in execution.detail
+
+
+def test_the_environment_is_empty(jailed: Jailed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    sandbox = make(jailed.tier, workers=1)
+
+    execution = judge(sandbox, "import os", "not os.environ", "dict(os.environb) == {}")
+
+    asyncio.run(sandbox.close())
+    assert execution.outcome == "pass"
+
+
+def test_a_candidate_is_nobody(jailed: Jailed) -> None:
+    source = "import os\ndef who(): return {*os.getresuid(), *os.getresgid(), *os.getgroups()}"
+    theirs = {os.getuid(), os.getgid()} if os.getuid() and "landlock" in jailed.tier else set()
+
+    execution = judge(jailed, source, f"who() and not who() & set(range(65_000)) - {theirs!r}")
+
+    assert (execution.outcome, execution.detail) == ("pass", "")
+
+
+@pytest.mark.parametrize("at", ["in the candidate", "between candidates"])
+def test_a_worker_that_dies_is_replaced(jailed: Jailed, at: str) -> None:
+    sandbox = make(jailed.tier, workers=1)
+    (worker,) = sandbox.processes
+
+    async def killed_once() -> Execution:
+        program = Program(
+            source="import time\ntime.sleep(0.5)\n" + ADD, targets=("add(1, 2) == 3",), timeout_s=20
+        )
+        task = asyncio.create_task(sandbox.judge(program))
+        if at == "in the candidate":
+            await asyncio.sleep(0.2)
+        os.kill(worker, signal.SIGKILL)
+        return await task
+
+    execution = asyncio.run(killed_once())
+
+    (successor,) = sandbox.processes
+    asyncio.run(sandbox.close())
+    assert execution.outcome == "pass"
+    assert successor != worker
+
+
+def test_a_candidate_whose_worker_dies_twice_is_an_error(jailed: Jailed) -> None:
+    sandbox = make(jailed.tier, workers=1)
+
+    async def killed_twice() -> Execution:
+        task = asyncio.create_task(sandbox.judge(LOOP))
+        seen: set[int] = set()
+        while not task.done():
+            for worker in set(sandbox.processes) - seen:
+                await asyncio.sleep(0.3)
+                seen.add(worker)
+                os.kill(worker, signal.SIGKILL)
+            await asyncio.sleep(0.01)
+        return await task
+
+    execution = asyncio.run(killed_twice())
+
+    assert (execution.outcome, execution.targets) == ("error", (False,))
+    assert execution.detail.startswith("its worker died twice")
+    assert asyncio.run(sandbox.judge(HONEST)).outcome == "pass"
+    asyncio.run(sandbox.close())
+
+
+def test_nothing_outlives_the_sandbox(jailed: Jailed) -> None:
+    sandbox = make(jailed.tier, workers=2)
+
+    async def busy() -> None:
+        tasks = [asyncio.create_task(sandbox.judge(LOOP)) for _ in range(2)]
+        await asyncio.sleep(0.5)
+        running.update(*(descendants(pid) for pid in sandbox.processes))
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    running: set[int] = set()
+    asyncio.run(busy())
+    asyncio.run(sandbox.close())
+
+    assert len(running) >= 6
+    wait_until(lambda: not any(map(is_running, running)))
+
+
+def test_nothing_outlives_one_that_was_forgotten(jailed: Jailed) -> None:
+    sandbox = make(jailed.tier, workers=1)
+    running = set().union(*(descendants(pid) for pid in sandbox.processes))
+
+    del sandbox
+    gc.collect()
+
+    wait_until(lambda: not any(map(is_running, running)))
+
+
+def test_nothing_outlives_an_engine_that_is_killed(jailed: Jailed) -> None:
+    script = (
+        "import asyncio\n"
+        "from evalwright.sandbox.jailed import Jailed\n"
+        "from evalwright.types import Program\n"
+        f"sandbox = Jailed(tier={jailed.tier!r}, workers=1)\n"
+        "print(*sandbox.processes, flush=True)\n"
+        "loop = Program(source='while True: pass', targets=('1',), timeout_s=30)\n"
+        "asyncio.run(sandbox.judge(loop))\n"
+    )
+    engine = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert engine.stdout is not None
+    worker = int(engine.stdout.readline())
+    wait_until(lambda: len(descendants(worker)) >= 3)
+    running = descendants(worker)
+
+    engine.kill()
+    engine.wait()
+    engine.stdout.close()
+
+    wait_until(lambda: not any(map(is_running, running)))
+
+
+def test_a_cancelled_candidate_frees_its_worker(jailed: Jailed) -> None:
+    async def cancel_and_go_on() -> Execution:
+        task = asyncio.create_task(jailed.judge(LOOP))
+        await asyncio.sleep(0.3)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return await jailed.judge(HONEST)
+
+    began = time.monotonic()
+
+    assert asyncio.run(cancel_and_go_on()).outcome == "pass"
+    assert time.monotonic() - began < LOOP.timeout_s / 2
+
+
+def test_descriptors_do_not_pile_up(jailed: Jailed) -> None:
+    asyncio.run(jailed.judge(HONEST))
+    before = len(list(Path("/proc/self/fd").iterdir()))
+
+    for _ in range(20):
+        assert asyncio.run(jailed.judge(HONEST)).outcome == "pass"
+
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
+
+
+def test_an_interpreter_that_is_not_there_is_no_tier() -> None:
+    with pytest.raises(NoTier, match="/nonexistent/python: No such file"):
+        Jailed(python="/nonexistent/python")
+
+
+OTHERS = sorted(Path.home().glob(".pyenv/versions/3.*/bin/python3")) + [
+    path for path in [Path("/usr/bin/python3")] if path.exists()
+]
+
+
+@pytest.mark.parametrize("python", OTHERS, ids=[str(path.parts[-3:]) for path in OTHERS])
+def test_other_interpreters_do_too(jailed: Jailed, python: Path) -> None:
+    told = [str(python), "-c", "import sys; print(*sys.version_info[:2])"]
+    found = subprocess.run(told, capture_output=True, text=True, check=True).stdout.split()
+    if (int(found[0]), int(found[1])) < (3, 11):
+        pytest.skip("older than 3.11")
+    sandbox = make(jailed.tier, workers=1, python=str(python))
+
+    execution = judge(
+        sandbox,
+        ADD + "import sys, sqlite3, hashlib, asyncio, decimal, zoneinfo",
+        f"sys.version_info[:2] == ({', '.join(found)})",
+        "add(1, 2) == 3",
+        "add([1], [2]) == [1, 2]",
+    )
+
+    asyncio.run(sandbox.close())
+    assert (execution.outcome, execution.detail) == ("pass", "")
+
+
+def test_a_package_is_shown_when_asked_for(jailed: Jailed) -> None:
+    sandbox = make(jailed.tier, workers=1, packages=["numpy"])
+    source = "import numpy as np\ndef f(): return np.arange(4).reshape(2, 2).sum(axis=0).tolist()"
+
+    execution = judge(sandbox, source, "f() == [2, 4]", "np.allclose(np.array([1.0]), 1.0)")
+
+    asyncio.run(sandbox.close())
+    assert (execution.outcome, execution.detail) == ("pass", "")
+
+
+def test_no_package_is_shown_otherwise(jailed: Jailed) -> None:
+    execution = judge(jailed, "import numpy", "1")
+
+    assert execution.detail == "ModuleNotFoundError: No module named 'numpy'"
+
+
+@pytest.mark.parametrize(
+    "module",
+    sorted(set(sys.stdlib_module_names) - {"antigravity", "this", "idlelib", "turtledemo"}),
+)
+def test_the_standard_library_is_there(jailed: Jailed, module: str) -> None:
+    here = subprocess.run(
+        [sys.executable, "-c", f"import {module}"], capture_output=True, check=False
+    )
+    if here.returncode:
+        pytest.skip("not here either")
+    assert judge(jailed, f"import {module}", "1").outcome == "pass"
