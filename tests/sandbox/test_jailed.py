@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +15,10 @@ from typing import Any
 import pytest
 from tests.living import descendants, is_running, wait_until
 
+from evalwright.sandbox import verdict
 from evalwright.sandbox.jailed import Jailed
 from evalwright.sandbox.selftest import NoTier
-from evalwright.sandbox.worker import TIERS
+from evalwright.sandbox.worker import TIERS, Settings, Work, Worker
 from evalwright.types import Execution, Program
 
 ADD = "def add(a, b):\n    return a + b\n"
@@ -122,8 +124,10 @@ def test_nothing_outlives_the_sandbox(jailed: Jailed) -> None:
 
     async def busy() -> None:
         tasks = [asyncio.create_task(sandbox.judge(LOOP)) for _ in range(2)]
-        await asyncio.sleep(0.5)
-        running.update(*(descendants(pid) for pid in sandbox.processes))
+        while len(running) < 2 * 3:  # each with its evaluator and its candidate
+            await asyncio.sleep(0.05)
+            running.clear()
+            running.update(*(descendants(pid) for pid in sandbox.processes))
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -132,7 +136,6 @@ def test_nothing_outlives_the_sandbox(jailed: Jailed) -> None:
     asyncio.run(busy())
     asyncio.run(sandbox.close())
 
-    assert len(running) >= 6
     wait_until(lambda: not any(map(is_running, running)))
 
 
@@ -232,6 +235,33 @@ def test_a_package_is_shown_when_asked_for(jailed: Jailed) -> None:
 
     asyncio.run(sandbox.close())
     assert (execution.outcome, execution.detail) == ("pass", "")
+
+
+def test_what_lies_in_tmp_can_be_shown(jailed: Jailed, tmp_path: Path) -> None:
+    """A package, here; an interpreter, for those who have theirs there."""
+    (tmp_path / "mine.py").write_text("def five(): return 5\n")
+    settings = Settings(tier=jailed.tier, packages={"mine": str(tmp_path / "mine.py")})  # type: ignore[arg-type]
+    work = Work(
+        job={
+            "nonce": "N",
+            "source": "import mine, tempfile\n"
+            "def f(): return mine.five()\n"
+            "def g():\n"
+            "    try: return tempfile.TemporaryFile().write(b'four')\n"
+            "    except FileNotFoundError: return 'nowhere'",
+            "targets": ["f() == 5", "g() in (4, 'nowhere')"],
+        },
+        timeout_s=20,
+        max_output_bytes=1000,
+        max_report_bytes=10_000,
+    )
+    worker = Worker(settings)
+
+    ended = worker.run(work, threading.Event())
+
+    worker.close()
+    program = Program(source="", targets=("1", "1"))
+    assert verdict.execution(program, ended, "N").outcome == "pass"
 
 
 def test_no_package_is_shown_otherwise(jailed: Jailed) -> None:

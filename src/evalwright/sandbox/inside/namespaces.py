@@ -46,7 +46,8 @@ _HOST_NAME = b"sandbox"
 # Any directory will do: it is hidden in this namespace only, and its content is reached by
 # descriptors that were opened before.
 _MOUNT_POINT = "/tmp"  # noqa: S108 - nothing is written to the host's
-_TMP = "/tmp"  # noqa: S108 - a candidate's own
+# A candidate's own; where `tempfile` looks, in its order.
+_SCRATCH = ("/tmp", "/var/tmp", "/usr/tmp")  # noqa: S108 - none of them is the host's
 
 
 def enter(layout: Layout) -> Cell:
@@ -72,7 +73,8 @@ def enter(layout: Layout) -> Cell:
     # A process that has changed its uid is not dumpable, and cannot use its own `/proc` entry.
     libc.prctl(kernel.PR_SET_DUMPABLE, 1)
     libc.checked("sethostname", _HOST_NAME, len(_HOST_NAME))
-    _change_root(layout, sources)
+    scratch = _scratch(sources)
+    _change_root(layout, sources, scratch)
 
     zygote = os.fork()
     if zygote:
@@ -80,7 +82,7 @@ def enter(layout: Layout) -> Cell:
         os._exit(_status(os.waitpid(zygote, 0)[1]))
     libc.prctl(kernel.PR_SET_PDEATHSIG, kernel.SIGKILL)
     walls.prepare(own_files=True)
-    return Cell(proc)
+    return Cell(proc, scratch)
 
 
 def _unshare_with_maps(proc: int, outside: tuple[int, int]) -> None:
@@ -126,7 +128,17 @@ def _write_maps(proc: int, process: str, outside: tuple[int, int]) -> None:
             os.close(file)
 
 
-def _change_root(layout: Layout, sources: dict[str, int]) -> None:
+def _scratch(sources: dict[str, int]) -> str:
+    """Where a candidate may write: a folder that hides nothing of what is shown."""
+    for folder in _SCRATCH:
+        if not any(path.startswith(f"{folder}/") for path in sources):
+            return folder
+    raise OSError(
+        f"the interpreter lies in all of {', '.join(_SCRATCH)}: there is no room to write"
+    )
+
+
+def _change_root(layout: Layout, sources: dict[str, int], scratch: str) -> None:
     libc.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     _cover(_MOUNT_POINT, "size=1m,mode=755")
     # In the order of their paths: what is shown may lie in a folder that is hidden, and it in one
@@ -140,7 +152,7 @@ def _change_root(layout: Layout, sources: dict[str, int]) -> None:
     for path, destination in layout.links:
         _make_parents(path)
         os.symlink(destination, _MOUNT_POINT + path)  # noqa: PTH211 - no pathlib here
-    os.makedirs(_MOUNT_POINT + _TMP, 0o755, exist_ok=True)  # noqa: PTH103 - no pathlib here
+    os.makedirs(_MOUNT_POINT + scratch, 0o755, exist_ok=True)  # noqa: PTH103 - no pathlib here
     for path in ("", *layout.hidden):
         _make_read_only(_MOUNT_POINT + path)
     os.chdir(_MOUNT_POINT)
@@ -182,8 +194,8 @@ def _make_parents(path: str) -> None:
 class Cell:
     """The namespaces of one candidate after another."""
 
-    def __init__(self, proc: int) -> None:
-        self._proc = proc
+    def __init__(self, proc: int, scratch: str) -> None:
+        self._proc, self._scratch = proc, scratch
         self._own = os.open("self/ns/pid", os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
 
     def before_fork(self) -> None:
@@ -193,17 +205,17 @@ class Cell:
         libc.unshare(kernel.CLONE_NEWPID)
 
     def after_fork(self, *, cpu_s: int) -> None:
-        """In that child: everything else that is its own, and an empty `/tmp` to work in."""
+        """In that child: everything else that is its own, and an empty folder to work in."""
         libc.unshare(_ALL_BUT_PID)
         _write_maps(self._proc, "self", (walls.NOBODY, walls.NOBODY))
         libc.mount(
             "tmpfs",
-            _TMP,
+            self._scratch,
             "tmpfs",
             kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC,
             f"size={walls.TMP_BYTES},nr_inodes={walls.TMP_FILES},mode=777",
         )
-        os.chdir(_TMP)
+        os.chdir(self._scratch)
         walls.allow(cpu_s)
         libc.drop_capabilities(bounding=False)
         libc.prctl(kernel.PR_SET_DUMPABLE, 0)
