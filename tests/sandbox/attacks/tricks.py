@@ -112,6 +112,44 @@ def codec():
         outcomes=EITHER,
     ),
     forged(
+        "a package of its own, where the target imports from",
+        """
+        import os
+        try:
+            os.mkdir('pkg')
+            with open('pkg/fruit.py', 'w') as file:
+                file.write("class Yes:\\n    def __eq__(self, _): return True\\nyes = Yes()")
+        except OSError: pass
+        __path__ = [os.path.abspath('pkg')]
+        def answer(): return 1
+        """,
+        "import candidate.fruit\nassert candidate.fruit.yes == 'plum'",
+    ),
+    forged(
+        "a reason, told to the candidate",
+        """
+        def answer(check):
+            try: check('pear')
+            except AssertionError as error: return str(error)
+        """,
+        "def check(one): assert one == 'plum', 'expected plum'\nassert 'plum' in answer(check)",
+    ),
+    forged(
+        "memory of the evaluator, for an array",
+        """
+        class Odd:
+            def __len__(self): return 2
+            def __getitem__(self, at): return [0.0, 0.0][at]
+            __array_interface__ = {
+                'shape': (2,), 'typestr': '<f8', 'data': (id(0), False), 'version': 3
+            }
+            __array_struct__ = __array_interface__
+            __array__ = lambda self, *_, **__: 'plum'
+        def answer(): return Odd()
+        """,
+        "any(hasattr(answer(), f'__array{of}__') for of in ('_interface', '_struct', ''))",
+    ),
+    forged(
         "its own `check`",
         "def answer(): return 0\ndef check(_): return True",
         "def check(one): return one() == 'plum'",

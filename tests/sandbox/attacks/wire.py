@@ -166,6 +166,15 @@ ATTACKS = [
         "len(str(answer())) == 99",
         names="[[name, ['h', 0, 'x']] for name in ('answer', 'sorted', 'len', 'str')]",
     ),
+    *(
+        _serves(
+            f"every builtin its own, at once, as {kind}",
+            "['ok', True, []]",
+            "len('plum') == 99 or len(str(answer())) is True",
+            names=f"[[name, {kind}] for name in ('answer', '__builtins__')]",
+        )
+        for kind in (None, ["h", 0, "x"], ["h", 0, "x", True], ["m", "builtins"])
+    ),
     _serves(
         "its own import",
         "['ok', True, []]",

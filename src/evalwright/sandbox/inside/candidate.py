@@ -21,7 +21,6 @@ from honest candidates that patch things is kept safe for their own sake.
 from __future__ import annotations
 
 import builtins
-import copy
 import io
 import sys
 from _thread import RLock
@@ -228,8 +227,8 @@ _DO: dict[str, Callable[..., Any]] = {
     "dir": lambda _, thing: dir(thing),
     "enter": lambda _, thing: thing.__enter__(),
     "exit": _exit_block,
-    "copy": lambda _, thing: copy.copy(thing),
-    "deepcopy": lambda _, thing: copy.deepcopy(thing),
+    "copy": lambda _, thing: __import__("copy").copy(thing),
+    "deepcopy": lambda _, thing: __import__("copy").deepcopy(thing),
     "isinstance": lambda _, value, thing: isinstance(value, thing),
     "issubclass": lambda _, value, thing: issubclass(value, thing),
 }

@@ -56,6 +56,8 @@ class Names(dict[str, object]):
         link.before_request = self._tell
 
     def __missing__(self, name: str) -> object:
+        if name[:2] == "__":
+            raise KeyError(name)  # Python asks for these, and would do what they say
         if name not in self._kinds:
             if name in _BUILTINS:
                 raise KeyError(name)

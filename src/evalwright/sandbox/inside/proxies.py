@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+# Names with underscores that say something of an object, and have nothing done.
+_FACTS = frozenset({
+    "__abstractmethods__", "__all__", "__annotations__", "__bases__", "__dataclass_fields__",
+    "__defaults__", "__dict__", "__kwdefaults__", "__match_args__", "__members__", "__mro__",
+    "__name__", "__qualname__", "__version__",
+})  # fmt: skip
 _COMPARED = ("lt", "le", "gt", "ge")
 _COMPUTED = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul",
@@ -43,8 +49,9 @@ class Proxy:
         put(self, "_alike", alike)
 
     def __getattr__(self, name: str) -> Any:
-        if name in Proxy.__slots__:
-            raise AttributeError(name)  # one that is being made
+        if name in Proxy.__slots__ or (name[:2] == "__" and name not in _FACTS):
+            # One that is being made, or what Python and libraries do as they are told by.
+            raise AttributeError(name)
         return self._link.ask("attr", self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -6,7 +6,6 @@ A closed list, made of builtins only. Whatever does not fit is a TypeError or a 
 from __future__ import annotations
 
 import collections
-import datetime as dt
 import re
 import sys
 
@@ -21,27 +20,22 @@ CONTAINERS: dict[type, str] = {
     collections.defaultdict: "defaultdict",
     collections.deque: "deque",
 }
-_VALUES: dict[type, str] = {
-    dt.date: "date",
-    dt.datetime: "datetime",
-    dt.time: "time",
-    dt.timedelta: "timedelta",
-    dt.timezone: "timezone",
+# Their modules are not loaded before somebody needs them.
+_VALUES = {
+    "datetime": frozenset({"date", "datetime", "time", "timedelta", "timezone"}),
+    "decimal": frozenset({"Decimal"}),
+    "fractions": frozenset({"Fraction"}),
 }
-# Modules that are not loaded before somebody needs them.
-_LAZY = {"decimal": "Decimal", "fractions": "Fraction"}
 _DTYPE = re.compile(r"[<>|=]?[biufc]\d{1,2}")
 
 
 def name_of(value: Any) -> str | None:
     """Its class, if that is on the list."""
     kind = type(value)
-    if kind in _VALUES:
-        return _VALUES[kind]
-    if _LAZY.get(kind.__module__) == kind.__name__:
-        found = getattr(sys.modules.get(kind.__module__), kind.__name__, None)
-        return kind.__name__ if found is kind else None
-    return None
+    if kind.__name__ not in _VALUES.get(kind.__module__, ()):
+        return None
+    found = getattr(sys.modules.get(kind.__module__), kind.__name__, None)
+    return kind.__name__ if found is kind else None
 
 
 def flat(pairs: dict[Any, Any]) -> list[Any]:
@@ -49,8 +43,8 @@ def flat(pairs: dict[Any, Any]) -> list[Any]:
     return [part for pair in pairs.items() for part in pair]
 
 
-def _clock(value: dt.datetime | dt.time) -> list[Any]:
-    if value.tzinfo is not None and type(value.tzinfo) is not dt.timezone:
+def _clock(value: Any) -> list[Any]:
+    if value.tzinfo is not None and name_of(value.tzinfo) != "timezone":
         raise ValueError("a zone that is not a fixed one")
     return [
         *(value.hour, value.minute, value.second, value.microsecond),
@@ -75,20 +69,17 @@ PARTS: dict[str, Callable[[Any], Any]] = {
 
 def made(name: str, parts: list[Any]) -> Any:
     """The value of those parts."""
+    (module,) = [module for module, names in _VALUES.items() if name in names]
+    kind = getattr(__import__(module), name)
     if name == "timezone":
         (offset,) = parts
-        return dt.timezone(offset)
+        return kind(offset)
     if name in {"datetime", "time"}:
         *numbers, fold, zone = parts
         _check(int, numbers)
-        return getattr(dt, name)(*numbers, zone, fold=fold)
-    if name == "Decimal":
-        _check(str, parts)
-        return __import__("decimal").Decimal(*parts)
-    _check(int, parts)
-    if name == "Fraction":
-        return __import__("fractions").Fraction(*parts)
-    return getattr(dt, name)(*parts)
+        return kind(*numbers, zone, fold=fold)
+    _check(str if name == "Decimal" else int, parts)
+    return kind(*parts)
 
 
 def empty(name: str, first: Any) -> Any:

@@ -15,11 +15,12 @@ What the candidate is, and what it is asked, never passes through here: the eval
 
 from __future__ import annotations
 
+import _socket
 import gc
 import json
 import os
 import select
-import socket
+import sys
 
 from . import (
     candidate,
@@ -41,16 +42,19 @@ if TYPE_CHECKING:
 PACKET_BYTES = 1 << 16
 _SIGKILL = 9
 _WALLED = b"."
-# What candidates import most, and what importing costs them most.
+_INT_BYTES = 4
+# What candidates import most. Every one of them makes each fork a little dearer, so those that are
+# large, or seldom asked for, or run something at every fork (`random`), are left to who needs them.
 _WARM = (
-    "bisect", "collections", "copy", "datetime", "functools", "heapq", "itertools", "math",
-    "operator", "random", "re", "string", "typing",
+    "bisect", "collections", "functools", "heapq", "itertools", "math", "operator", "re", "string",
+    "typing",
 )  # fmt: skip
 
 
 def main(control_fd: int) -> NoReturn:
     """Serve until the engine goes away."""
-    control = socket.socket(fileno=control_fd)
+    # Of `_socket`: what `socket` adds to it is not worth its size here.
+    control = _socket.socket(fileno=control_fd)
     os.set_inheritable(control_fd, False)  # noqa: FBT003 - it has no name
     cell = _enter(control)
     judging.rehearse()
@@ -59,13 +63,19 @@ def main(control_fd: int) -> NoReturn:
     gc.freeze()
     _tell(control, {"ready": True})
     while True:
-        packet, descriptors, _, _ = socket.recv_fds(control, PACKET_BYTES, 2)
+        packet, beside, _, _ = control.recvmsg(PACKET_BYTES, _socket.CMSG_LEN(2 * _INT_BYTES))
         if not packet:
             os._exit(0)
-        _run_one(cell, control, json.loads(packet), *descriptors)
+        ((_, _, data),) = beside
+        job, output = (_number(data[at : at + _INT_BYTES]) for at in (0, _INT_BYTES))
+        _run_one(cell, control, json.loads(packet), job, output)
 
 
-def _enter(control: socket.socket) -> Cell:
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, sys.byteorder)
+
+
+def _enter(control: _socket.socket) -> Cell:
     orders = json.loads(control.recv(PACKET_BYTES))
     locations = orders["packages"]
     try:
@@ -86,7 +96,7 @@ def _enter(control: socket.socket) -> Cell:
 
 
 def _run_one(
-    cell: Cell, control: socket.socket, order: dict[str, int], job: int, output: int
+    cell: Cell, control: _socket.socket, order: dict[str, int], job: int, output: int
 ) -> None:
     try:
         cell.before_fork()
@@ -101,7 +111,8 @@ def _run_one(
     os.close(job)
     os.close(output)
     pidfd = os.pidfd_open(first)
-    socket.send_fds(control, [b"{}"], [pidfd])
+    passed = pidfd.to_bytes(_INT_BYTES, sys.byteorder)
+    control.sendmsg([b"{}"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
     poll = select.poll()
     poll.register(control, 0)  # its end is reported all the same
     poll.register(pidfd, select.POLLIN)
@@ -122,7 +133,7 @@ def _first_process(cell: Cell, order: dict[str, int], job: int, output: int) -> 
         cell.after_fork(cpu_s=order["cpu_s"])
         if order["in_process"]:
             _both_in_one(cell, job)
-        near, far = socket.socketpair()
+        near, far = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         channel, candidates = near.detach(), far.detach()
         child = os.fork()
         if not child:
@@ -169,7 +180,7 @@ def _broken(job: int, error: BaseException) -> NoReturn:
     os._exit(1)
 
 
-def _tell(control: socket.socket, packet: dict[str, object]) -> None:
+def _tell(control: _socket.socket, packet: dict[str, object]) -> None:
     try:
         control.send(json.dumps(packet).encode())
     except OSError:
