@@ -150,7 +150,7 @@ def test_an_exception_has_the_authors_lines() -> None:
         pytest.param("raise ValueError", "ValueError", "", id="no message"),
         pytest.param("import sys; sys.exit(3)", "SystemExit", "3", id="an exit"),
         pytest.param("raise KeyboardInterrupt", "KeyboardInterrupt", "", id="an interrupt"),
-        pytest.param("f(*a)", "RecursionError", "maximum recursion depth", id="recursion"),
+        pytest.param("deep()", "RecursionError", "maximum recursion depth", id="recursion"),
         pytest.param("raise Odd", "Odd", "it cannot be printed", id="one that cannot be printed"),
         pytest.param("raise ValueError('\\ud800')", "ValueError", "?", id="half a surrogate"),
         pytest.param("raise ValueError('x' * 10**6)", "ValueError", "xxx", id="a long message"),
@@ -162,7 +162,7 @@ def test_an_exception_has_the_authors_lines() -> None:
 )
 def test_whatever_is_raised_costs_its_call(body: str, name: str, message: str) -> None:
     odd = "class Odd(Exception):\n    def __str__(self): raise ValueError\n"
-    text = f"{odd}def f(*a):\n    if a: return 1\n    {body.replace('f(*a)', 'f()')}"
+    text = f"{odd}def deep(): deep()\ndef f(*a):\n    if a: return 1\n    {body}"
 
     first, second = call(text, [], [0])
 
@@ -204,7 +204,6 @@ def test_a_result_that_is_no_json_says_which_part(value: str, message: str) -> N
     [
         pytest.param("x = []; x.append(x); return x", id="one that holds itself"),
         pytest.param("x = 0\n    for _ in range(10**5): x = [x]\n    return x", id="a deep one"),
-        pytest.param("x = 0\n    for _ in range(5000): x = [x]\n    return x", id="less deep"),
     ],
 )
 def test_a_result_without_end_is_an_error(body: str) -> None:

@@ -62,7 +62,7 @@ LEAKS = [
         "a module, patched", "import math\nmath.floor = None", "__import__('math').floor is None"
     ),
     _leak("a module, added", "import sys\nsys.modules[MARK] = sys", "MARK in sys.modules"),
-    _leak("a builtin", "import builtins\nbuiltins.len = lambda _: 0", "len('ab') != 2"),
+    _leak("a builtin", "import builtins\nbuiltins.vars = lambda *_: 0", "vars(os) == 0"),
     _leak("a variable", "secret_of_the_first = 1", "'secret_of_the_first' in globals()"),
     _leak("an environment", "import os\nos.environ[MARK] = 'x'", "MARK in os.environ"),
     _leak(
