@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Struct
 
 from evalwright.processes import Ended
+from evalwright.sandbox.inside import judging
 from evalwright.types import Execution, ExecutionOutcome, Program
 
-MAX_DETAIL = 300
 RECORD_BYTES = 4096
 """Details are cut at 300 characters, six bytes each when all are escaped."""
 _OUTPUT_HEAD_BYTES = 4096
@@ -118,7 +118,10 @@ def _first_that_applies(
         return "error", "output overflow"
     if report is None:
         died = records[-1].detail if records and isinstance(records[-1], _Died) else ""
-        return "error", f"not all targets were judged: {died or _ending(ended.status)}"
+        return (
+            "error",
+            f"not all targets were judged: {died or f'the process {judging.ending(ended.status)}'}",
+        )
     if report.candidate.outcome != "ran":
         return report.candidate.outcome, report.candidate.detail
     numbered = [
@@ -141,14 +144,5 @@ def _first_that_applies(
     return "pass", ""
 
 
-def _ending(status: int) -> str:
-    if status >= 0:
-        return f"the process exited with status {status}"
-    try:
-        return f"the process was killed by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"the process was killed by signal {-status}"
-
-
 def _cut(text: str) -> str:
-    return text if len(text) <= MAX_DETAIL else text[: MAX_DETAIL - 1] + "…"
+    return text if len(text) <= judging.MAX_DETAIL else text[: judging.MAX_DETAIL - 1] + "…"

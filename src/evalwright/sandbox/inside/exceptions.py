@@ -124,6 +124,17 @@ def form_of(error: BaseException, encoder: values.Encoder) -> list[Any]:
         return ["X", name, judging.describe(error)]
 
 
+def without_words(kind: type[BaseException]) -> BaseException:
+    """One of its nearest builtin class, which says nothing: words may tell what was expected."""
+    for base in kind.__mro__:
+        if _BUILTINS.get(base.__name__) is base:
+            try:
+                return base()
+            except TypeError:  # one that is made of more
+                continue
+    return Exception()
+
+
 def no_end(error: BaseException) -> BaseException:
     """A loop of ours would take this for its end, and not for a mistake."""
     if isinstance(error, (StopIteration, StopAsyncIteration)):

@@ -152,6 +152,18 @@ def _describe_value(value: object) -> str:
     return plain(f"evaluated to a false `{type(value).__name__}`")
 
 
+def ending(code: int) -> str:
+    """How a process ended, by its exit code: below 0 is a signal."""
+    if code >= 0:
+        return f"exited with status {code}"
+    import signal  # large, and seldom needed
+
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"
+
+
 def flush(stream: TextIO) -> None:
     """Let go of what is held back."""
     try:

@@ -44,30 +44,22 @@ def abi() -> int:
         return 0  # no Landlock in this kernel, or switched off, or an unknown machine
 
 
-def restrict(readable: Sequence[str], devices: Sequence[str] = ()) -> None:
-    """Confine this process, which must have one thread, and its children for ever.
-
-    What is beneath a directory of `readable` can be listed and read, a file there can be read;
-    a file of `devices` can be read and written. Everything else is refused, and so are TCP
-    (ABI 4) and signals and abstract sockets across the border (ABI 6).
-    """
-    ruleset = make_ruleset(readable, devices)
-    try:
-        enforce(ruleset)
-    finally:
-        os.close(ruleset)
-
-
 def make_ruleset(
     readable: Sequence[str], devices: Sequence[str] = (), listable: Sequence[str] = ()
 ) -> int:
-    """Write the rules of `restrict` down: a descriptor that `enforce` takes, often if need be.
+    """Write rules down: a descriptor that `enforce` takes, often if need be.
 
-    Directories of `listable`, and those beneath them, show their names and nothing else.
+    What is beneath a directory of `readable` can be listed and read, a file there can be read;
+    a file of `devices` can be read and written; directories of `listable`, and those beneath them,
+    show their names. Everything else is refused, and so are TCP (ABI 4) and signals and abstract
+    sockets across the border (ABI 6).
     """
     version = abi()
     if not version:
-        raise OSError(errno.EOPNOTSUPP, "the kernel has no Landlock, or has it switched off")
+        raise OSError(
+            errno.EOPNOTSUPP,
+            "the kernel has no Landlock (5.13 and newer have), or has it switched off",
+        )
     attributes = _attributes(version)
     ruleset = libc.syscall("landlock_create_ruleset", attributes, len(attributes), 0)
     try:

@@ -74,6 +74,12 @@ def _wide(argument: object) -> object:
     return ctypes.c_void_p() if argument is None else argument
 
 
+def told(error: OSError) -> str:
+    """What was refused, and why."""
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
 def unshare(flags: int) -> None:
     """Move this process, or with `CLONE_NEWPID` its children, into new namespaces."""
     checked("unshare", flags)

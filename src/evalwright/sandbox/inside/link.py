@@ -163,23 +163,12 @@ class Link:
     def _died(self, error: Exception) -> NoReturn:
         """The candidate's process has ended, or might as well have."""
         if isinstance(error, wire.Closed):
-            detail = _ending(os.waitpid(self._candidate, 0)[1])
+            code = os.waitstatus_to_exitcode(os.waitpid(self._candidate, 0)[1])
+            detail = f"the candidate's process {judging.ending(code)}"
         else:
             detail = f"the candidate's process sent what is no reply: {judging.describe(error)}"
         self._say("died", detail=detail)
         os._exit(0)
-
-
-def _ending(wait: int) -> str:
-    code = os.waitstatus_to_exitcode(wait)
-    if code >= 0:
-        return f"the candidate's process exited with status {code}"
-    import signal
-
-    try:
-        return f"the candidate's process was killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"the candidate's process was killed by signal {-code}"
 
 
 class _Encoder(values.Encoder):

@@ -41,7 +41,6 @@ _KEPT = {
     kernel.ST_RELATIME: kernel.MS_RELATIME,
 }
 
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 _HOST_NAME = b"sandbox"
 # Any directory will do: it is hidden in this namespace only, and its content is reached by
 # descriptors that were opened before.
@@ -65,8 +64,7 @@ def enter(layout: Layout) -> Cell:
     # Not before: a mount is taken from one's own namespace only.
     sources = {
         path: os.open(path, os.O_PATH | os.O_CLOEXEC)
-        for path in (*layout.directories, *layout.files, *_DEVICES)
-        if os.path.exists(path)  # noqa: PTH110 - no pathlib here
+        for path in (*layout.directories, *layout.files, *walls.devices())
     }
     os.setresgid(walls.NOBODY, walls.NOBODY, walls.NOBODY)
     os.setresuid(walls.NOBODY, walls.NOBODY, walls.NOBODY)
@@ -79,7 +77,7 @@ def enter(layout: Layout) -> Cell:
     zygote = os.fork()
     if zygote:
         walls.close_all_but(())
-        os._exit(_status(os.waitpid(zygote, 0)[1]))
+        os._exit(walls.status(os.waitpid(zygote, 0)[1]))
     libc.prctl(kernel.PR_SET_PDEATHSIG, kernel.SIGKILL)
     walls.prepare(own_files=True)
     return Cell(proc, scratch)
@@ -110,7 +108,7 @@ def _unshare_with_maps(proc: int, outside: tuple[int, int]) -> None:
         os.write(go, b"!")
     finally:
         os.close(go)
-        status = _status(os.waitpid(writer, 0)[1])
+        status = walls.status(os.waitpid(writer, 0)[1])
     if status:
         raise OSError(status, os.strerror(status), "uid_map")
 
@@ -171,7 +169,7 @@ def _show(path: str, descriptor: int) -> None:
     else:
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
     libc.mount(f"/proc/self/fd/{descriptor}", target, None, kernel.MS_BIND | kernel.MS_REC)
-    _make_read_only(target, devices=path in _DEVICES)
+    _make_read_only(target, devices=path in walls.devices())
 
 
 def _cover(target: str, data: str) -> None:
@@ -224,16 +222,14 @@ class Cell:
         """In every process of the candidate, at last. It has no descriptors but `kept`."""
         walls.seal(kept=kept, threads=walls.THREADS, own_files=True)
 
-    def reap(self, first: int) -> tuple[int, float]:
-        """In the zygote: wait until nothing is left; status as a shell counts, and CPU seconds."""
-        _, status, used = os.wait4(first, 0)
-        return _status(status), used.ru_utime + used.ru_stime
+    def reap(self, first: int) -> int:
+        """In the zygote: wait until nothing is left. The status, as a shell counts."""
+        return walls.status(os.waitpid(first, 0)[1])
 
 
 def why_not(error: OSError) -> str:
     """What a user can do about an error of `enter`."""
-    where = error.filename or "a system call"
-    text = f"{where}: {error.strerror}"
+    text = libc.told(error)
     if error.filename == "unshare" and error.errno in {errno.EPERM, errno.EACCES}:
         return (
             f"{text}: user namespaces are forbidden here (sysctl kernel.unprivileged_userns_clone"
@@ -242,9 +238,3 @@ def why_not(error: OSError) -> str:
     if error.filename == "unshare" and error.errno in {errno.ENOSPC, errno.EUSERS}:
         return f"{text}: the limit user.max_user_namespaces is reached, or zero"
     return text
-
-
-def _status(wait: int) -> int:
-    """Exit status, or 128 and the signal that killed it."""
-    code = os.waitstatus_to_exitcode(wait)
-    return code if code >= 0 else 128 - code

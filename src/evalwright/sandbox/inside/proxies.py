@@ -7,6 +7,7 @@ the target has no verdict then.
 
 from __future__ import annotations
 
+from . import exceptions
 from .link import Link, there
 
 TYPE_CHECKING = False
@@ -86,7 +87,7 @@ class Proxy:
         return self._link.ask("enter", self)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        error = kind() if kind in {AssertionError, Exception, ValueError, TypeError} else None
+        error = None if kind is None else exceptions.without_words(kind)
         if self._link.ask("exit", self, error) and kind is not None:
             raise self._link.distrust(_would_run("with", self._name))
 

@@ -267,7 +267,7 @@ class Decoder:
         items = self.all(forms)
         filled: Any = items
         if isinstance(container, dict):
-            filled = dict(zip(items[::2], items[1::2], strict=True))
+            filled = _pairs(items)
         elif isinstance(container, set):
             filled = set(items)
         container.clear()

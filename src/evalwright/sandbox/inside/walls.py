@@ -29,7 +29,7 @@ THREADS = 64
 TMP_BYTES = 16 * 1024**2
 TMP_FILES = 1024
 
-
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 _LIMITS = {
     resource.RLIMIT_AS: ADDRESS_SPACE_BYTES,
     resource.RLIMIT_CORE: 0,
@@ -55,6 +55,17 @@ def _has_nobody(name: str) -> bool:
     with open(f"/proc/self/{name}", encoding="ascii") as file:  # noqa: PTH123 - no pathlib here
         ranges = [tuple(map(int, line.split())) for line in file]
     return any(first <= NOBODY < first + count for first, _, count in ranges)
+
+
+def devices() -> list[str]:
+    """Those that a candidate may use."""
+    return [path for path in _DEVICES if os.path.exists(path)]  # noqa: PTH110 - no pathlib here
+
+
+def status(wait: int) -> int:
+    """How a process ended: its exit status, or 128 and the signal that killed it."""
+    code = os.waitstatus_to_exitcode(wait)
+    return code if code >= 0 else 128 - code
 
 
 def close_all_but(kept: Iterable[int]) -> None:

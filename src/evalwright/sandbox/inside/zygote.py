@@ -6,7 +6,7 @@ The engine holds the other end of `control`, a socket that keeps packets apart:
     zygote   {"ready": true} or {"broken": why}
     engine   {"cpu_s", "in_process"} + job, output           one candidate
     zygote   {} + pidfd                                      what the engine kills at the deadline
-    zygote   {"ended": status, "cpu_s": seconds}             nothing of it is left
+    zygote   {"ended": status}                               nothing of it is left
              or {"broken": why}                              it was not begun
 
 What the candidate is, and what it is asked, never passes through here: the evaluator reads it from
@@ -27,7 +27,9 @@ from . import (
     evaluator,
     in_process,
     judging,
+    kernel,
     layout,
+    libc,
     namespaces,
     packages,
     unshared,
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     Cell = namespaces.Cell | unshared.Cell
 
 PACKET_BYTES = 1 << 16
-_SIGKILL = 9
 _WALLED = b"."
 _INT_BYTES = 4
 # What candidates import most. Every one of them makes each fork a little dearer, so those that are
@@ -104,7 +105,7 @@ def _run_one(
     except OSError as error:
         os.close(job)
         os.close(output)
-        _tell(control, {"broken": f"{error.filename or 'fork'}: {error.strerror}"})
+        _tell(control, {"broken": libc.told(error)})
         return
     if not first:
         _first_process(cell, order, job, output)
@@ -117,10 +118,9 @@ def _run_one(
     poll.register(control, 0)  # its end is reported all the same
     poll.register(pidfd, select.POLLIN)
     if any(descriptor != pidfd for descriptor, _ in poll.poll()):
-        os.kill(first, _SIGKILL)
+        os.kill(first, kernel.SIGKILL)
     os.close(pidfd)
-    status, cpu_s = cell.reap(first)
-    _tell(control, {"ended": status, "cpu_s": cpu_s})
+    _tell(control, {"ended": cell.reap(first)})
 
 
 def _first_process(cell: Cell, order: dict[str, int], job: int, output: int) -> NoReturn:
@@ -174,8 +174,7 @@ def _second_process(cell: Cell, channel: int) -> NoReturn:
 
 def _broken(job: int, error: BaseException) -> NoReturn:
     """Say why no candidate was run: this is nobody's wrong answer."""
-    where = getattr(error, "filename", None)
-    detail = f"{where}: {error}" if where else str(error)
+    detail = libc.told(error) if isinstance(error, OSError) else judging.describe(error)
     os.write(job, json.dumps({"type": "broken", "detail": detail}).encode() + b"\n")
     os._exit(1)
 
