@@ -6,7 +6,9 @@
     │   └── UnknownName        a name that nothing answers to, with the nearest that does
     ├── InvalidTask            one record that breaks a rule of contract A: exit 1
     ├── BadTasks               a task file with errors that `run` refuses: exit 1
+    ├── BadDataset             rows that cannot be read or told apart, or none: exit 1
     ├── ModelError             a call of a model that gave no usable answer; `kind` says why
+    ├── SnippetFailed          an author's function that gave no usable value; `kind` says why
     ├── StoreError             a store that cannot be used now: full, locked, damaged, too new
     ├── Stopped                a run that ends before its end, and can be gone on with: exit 3
     │   └── BudgetSpent        the cap on cost or tokens is reached
@@ -62,6 +64,12 @@ class BadTasks(EvalwrightError):
     exit_code = 1
 
 
+class BadDataset(EvalwrightError):
+    """Rows that cannot be read or told apart, or none at all: `run` does not start."""
+
+    exit_code = 1
+
+
 class ModelError(EvalwrightError):
     """A call of a model that gave no usable answer."""
 
@@ -79,6 +87,18 @@ class ModelError(EvalwrightError):
         self.retryable = retryable
         self.retry_after_s = retry_after_s
         self.attempts = 1
+
+
+class SnippetFailed(EvalwrightError):
+    """An author's function that gave no usable value.
+
+    The message begins with the place in the author's file, where there is one.
+    """
+
+    def __init__(self, kind: str, message: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.kind = kind
+        """The name of the exception, or `timeout`, `crashed`, `result`."""
 
 
 class StoreError(EvalwrightError):
@@ -105,13 +125,23 @@ class StageError(EvalwrightError):
             hint=_text(hint) if isinstance(hint, str) else "",
         )
         self.stage = stage
-        self.type = cause.kind if isinstance(cause, ModelError) else type(cause).__name__
+        self.type = _kind(cause)
         self.attempts = cause.attempts if isinstance(cause, ModelError) else 1
 
 
+def _kind(cause: BaseException) -> str:
+    return cause.kind if isinstance(cause, ModelError | SnippetFailed) else type(cause).__name__
+
+
 def _text(message: str) -> str:
-    """Half a surrogate pair, from a file name or a server, would break every report it is in."""
-    return message.encode("utf-8", "replace").decode()
+    """One line, and nothing that a terminal obeys.
+
+    Half a surrogate pair, from a file name or a server, would break every report it is in.
+    """
+    whole = message.encode("utf-8", "replace").decode()
+    if whole.isprintable():
+        return whole
+    return "".join(one if one.isprintable() else " " for one in whole)
 
 
 @contextmanager

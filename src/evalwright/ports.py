@@ -6,7 +6,7 @@ signature ever grows. Every port has a fake or a plain adapter in `src/`, never 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct, structs
@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from evalwright.types import (
     Completion,
     Execution,
+    MLTask,
     Outcome,
     Program,
     Request,
@@ -74,12 +75,61 @@ class Sandbox(Protocol):
         ...
 
 
+Predict = Callable[[Any, dict[str, Any]], Awaitable[dict[str, Any]]]
+"""How an author's function asks the model: input and keyword arguments in, raw output back."""
+
+
+class Snippets(Protocol):
+    """Anything that calls an author's own functions, apart from the engine."""
+
+    async def call(
+        self,
+        function: str,
+        arguments: Sequence[Any],
+        *,
+        objects: Sequence[str] = (),
+        timeout_s: float | None = None,
+        predict: Predict | None = None,
+        waits: bool = False,
+    ) -> Any:
+        """What `source:function` returns, as JSON; `SnippetFailed` when it gives no usable value.
+
+        Arguments are JSON. `objects` says what the function gets in their place, one a place:
+        `""` the JSON itself, `SolverTrace`, `SolverTraces` and `SampleScores` (lists), `Model`
+        (which asks by `predict`). A function that takes fewer arguments gets the first of them.
+        Calls that are made at once may travel together; of a function that `waits` for something
+        outside, many run at once. Without a time, the adapter's is the limit.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End what runs; a second time does nothing."""
+        ...
+
+
+class Dataset(Protocol):
+    """Anything that gives rows, one after another, as often as it is asked."""
+
+    digest: str
+    """Of all that decides which rows come."""
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """In their order, one at a time."""
+        ...
+
+
 class Solver(Protocol):
     """Sample in, trace out."""
 
-    name: str
-    version: int
-    """Grows with every change that could move an answer: it is part of the solve key."""
+    @property
+    def name(self) -> str:
+        """What reports and keys call it."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Grows with every change that could move an answer: it is part of the solve key."""
+        ...
 
     def reads(self, sample: Sample) -> str:
         """All of the sample that the answer depends on."""
@@ -97,9 +147,15 @@ class Solver(Protocol):
 class Scorer(Protocol):
     """Trace in, score out."""
 
-    name: str
-    version: int
-    """Grows with every change that could move a score: it is part of the score key."""
+    @property
+    def name(self) -> str:
+        """What reports and keys call it."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Grows with every change that could move a score: it is part of the score key."""
+        ...
 
     def reads(self, sample: Sample) -> str:
         """All of the sample that the score depends on, beside the trace."""
@@ -118,6 +174,11 @@ class Case(Struct, frozen=True, kw_only=True):
     sandbox: Sandbox | None = None
     trial: int = 0
     answer: Trace | None = None
+    models: Mapping[str, Model] = {}
+    """The other models that a task names, by its names for them."""
+    snippets: Snippets | None = None
+    task: MLTask = "chat_completion"
+    """What kind of thing the model is asked for."""
 
     @property
     def trace(self) -> Trace:
@@ -198,6 +259,10 @@ class Store(Memory, Protocol):
         limit: int | None = None,
     ) -> Iterator[Outcome]:
         """The outcomes themselves, in the order of `rows`: all, or a page of some."""
+        ...
+
+    def of_task(self, run_id: str, task: str, model: str) -> Iterator[Outcome]:
+        """The outcomes of one task and one model, by ordinal and trial."""
         ...
 
     def count(self, run_id: str) -> tuple[int, int]:

@@ -11,20 +11,47 @@ from evalwright.errors import UnknownName
 from evalwright.nearest import nearest
 
 BUILT_IN: dict[str, dict[str, str]] = {
+    "datasets": {
+        "folder": "evalwright.datasets.folder:Folder",
+        "huggingface": "evalwright.datasets.huggingface:HuggingFace",
+        "inline": "evalwright.datasets.inline:Inline",
+        "local": "evalwright.datasets.local:Local",
+        "task_result": "evalwright.datasets.task_result:TaskResultSource",
+        "url": "evalwright.datasets.url:Url",
+    },
+    "metrics": {
+        "binary-classification": "evalwright.metrics.binary_classification:BinaryClassification",
+        "f1_score": "evalwright.metrics.f1_score:F1Score",
+        "frequency": "evalwright.metrics.frequency:Frequency",
+        "max": "evalwright.metrics.max:Max",
+        "mean": "evalwright.metrics.mean:Mean",
+        "min": "evalwright.metrics.min:Min",
+        "multiclass-classification": (
+            "evalwright.metrics.multiclass_classification:MulticlassClassification"
+        ),
+        "precision": "evalwright.metrics.precision:Precision",
+        "python": "evalwright.metrics.python:Python",
+        "recall": "evalwright.metrics.recall:Recall",
+        "std_dev": "evalwright.metrics.std_dev:StdDev",
+        "weighted_average": "evalwright.metrics.weighted_average:WeightedAverage",
+    },
     "models": {
         "anthropic": "evalwright.clients.anthropic:connect",
         "deepseek": "evalwright.clients.openai:connect",
         "fireworks": "evalwright.clients.openai:connect",
         "gemini": "evalwright.clients.openai:connect",
         "groq": "evalwright.clients.openai:connect",
+        "latticeflow": "evalwright.clients.openai:connect",
         "llamacpp": "evalwright.clients.openai:connect",
         "lmstudio": "evalwright.clients.openai:connect",
         "mistral": "evalwright.clients.openai:connect",
+        "novita": "evalwright.clients.openai:connect",
         "ollama": "evalwright.clients.openai:connect",
         "openai": "evalwright.clients.openai:connect",
         "openai-responses": "evalwright.clients.openai_responses:connect",
         "openrouter": "evalwright.clients.openai:connect",
         "replay": "evalwright.clients.replay:connect",
+        "sambanova": "evalwright.clients.openai:connect",
         "scripted": "evalwright.clients.scripted:connect",
         "together": "evalwright.clients.openai:connect",
         "vllm": "evalwright.clients.openai:connect",
@@ -34,10 +61,22 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "unsafe": "evalwright.sandbox.unsafe:Unsafe",
     },
     "scorers": {
+        "bleu": "evalwright.scorers.bleu:Bleu",
+        "function_call_coverage": "evalwright.scorers.function_call_coverage:FunctionCallCoverage",
+        "python": "evalwright.scorers.python:Python",
+        "python_all_samples": "evalwright.scorers.python_all_samples:PythonAllSamples",
         "record": "evalwright.scorers.record:RecordScorer",
+        "semantic_similarity": "evalwright.scorers.semantic_similarity:SemanticSimilarity",
+        "string_equals": "evalwright.scorers.string_equals:StringEquals",
+        "string_equals_mcqa": "evalwright.scorers.string_equals_mcqa:StringEqualsMcqa",
     },
     "solvers": {
+        "grouped_single_turn_solver": "evalwright.solvers.grouped_single_turn_solver:GroupedSolver",
+        "multi_turn_solver": "evalwright.solvers.multi_turn_solver:MultiTurnSolver",
+        "pass_through_solver": "evalwright.solvers.pass_through_solver:PassThroughSolver",
+        "python": "evalwright.solvers.python:PythonSolver",
         "record": "evalwright.solvers.record:RecordSolver",
+        "single_turn_solver": "evalwright.solvers.single_turn_solver:SingleTurnSolver",
     },
 }
 

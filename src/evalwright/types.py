@@ -2,7 +2,7 @@
 
     TaskSpec    one record of contract A      spec makes them
     Issue       one mistake in a document     spec makes them
-    Sample      one question                  plan makes them
+    Sample      one question, or one row      plan makes them
     Request     what a model is asked         solvers make them
     Completion  what a model answered         clients make them
     Trace       one solved sample             solvers make them
@@ -11,6 +11,7 @@
     Score       one judgement                 scorers make them
     Failure     what broke, and where         the engine makes them
     Outcome     all of that, for one job      the engine makes them
+    Part        one of several that a job gave  the engine makes them
     Run         one execution of a plan       api makes them
     Row         the scalars of an outcome     stores make them
 
@@ -28,6 +29,7 @@ Stage = Literal["configuration", "dataset", "solver", "score", "metric", "action
 Finish = Literal["stop", "length", "tool_calls", "other"]
 ExecutionOutcome = Literal["pass", "assertion_fail", "syntax_error", "timeout", "error"]
 RunStatus = Literal["running", "finished", "finished_with_failures", "stopped", "failed"]
+MLTask = Literal["chat_completion", "embeddings", "custom"]
 
 
 class NoExamples(tuple["Example", ...]):
@@ -88,11 +90,28 @@ class Issue(Struct, frozen=True, kw_only=True):
     """The offending line, cut at 500 characters."""
 
 
-class Message(Struct, frozen=True):
-    """One turn of a conversation."""
+class Called(Struct, frozen=True):
+    """A function and its arguments, which are JSON in a string."""
 
-    role: Literal["system", "user", "assistant"]
+    name: str
+    arguments: str
+
+
+class ToolCall(Struct, frozen=True):
+    """A function that a model wants called, as a chat says it."""
+
+    id: str
+    function: Called
+    type: str = "function"
+
+
+class Message(Struct, frozen=True, omit_defaults=True):
+    """One turn of a conversation. The role `tool` tells what a call of the assistant's gave."""
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
 
 
 class Usage(Struct, frozen=True):
@@ -110,18 +129,22 @@ class Usage(Struct, frozen=True):
 
 
 class Sample(Struct, frozen=True):
-    """One question. `data` is the record itself in contract A."""
+    """One question. `data` is the record itself in contract A, the row (a dict) in contract B."""
 
     id: str
-    data: TaskSpec
+    data: Any
 
 
 class Request(Struct, frozen=True, kw_only=True):
     """One call of a model. `sample` is for fakes and logs: no client ever sends it."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...] = ()
     sample: Sample
     trial: int = 0
+    task: MLTask = "chat_completion"
+    input: Any = None
+    """JSON. For chat: more keys of the request, such as `response_format`. For the other tasks
+    there are no messages, and this is all that is asked: texts to embed, or anything."""
 
 
 class ModelOptions(Struct, frozen=True, kw_only=True):
@@ -143,6 +166,11 @@ class Completion(Struct, frozen=True, kw_only=True):
     finish: Finish = "stop"
     logprobs: tuple[float, ...] | None = None
     """Natural log-probability of each answer token; None where the model gives none."""
+    output: Any = None
+    """JSON, where there is more than a text: `{"embeddings": [[…]]}`, what a custom task gave back,
+    a chat completion with references or tool calls. None where the text is all."""
+    bodies: tuple[str, str] | None = None
+    """What went out and what came back, word for word, where the client keeps it."""
 
 
 class Trace(Struct, frozen=True, kw_only=True):
@@ -159,6 +187,8 @@ class Trace(Struct, frozen=True, kw_only=True):
     nll_tokens: int = 0
     confidence: float | None = None
     """exp of the mean token log-probability of the answer."""
+    conversation: dict[str, Any] = {}
+    """Contract B: all that was said, as JSON; `objects.SolverTrace.from_json` reads it."""
 
 
 class Program(Struct, frozen=True, kw_only=True):
@@ -183,7 +213,8 @@ class Execution(Struct, frozen=True, kw_only=True):
 class Score(Struct, frozen=True, kw_only=True):
     """One judgement: named values, and why."""
 
-    values: dict[str, float]
+    values: dict[str, Any]
+    """Numbers and truth values in contract A; any JSON in contract B."""
     correct: bool | None = None
     """Right or wrong, for calibration and pass@k; None where the question makes no sense."""
     reason: str = ""
@@ -201,8 +232,28 @@ class Failure(Struct, frozen=True, kw_only=True):
     attempts: int = 1
 
 
+class Action(Struct, frozen=True, kw_only=True):
+    """What a rule did to a sample."""
+
+    action: str
+    rule_key: str
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """One of the samples that a postprocessor made of one."""
+
+    sample: dict[str, Any]
+    trace: Trace | None = None
+    scores: dict[str, Score] = {}
+    actions: tuple[Action, ...] = ()
+    """The rules that took it out of the metrics."""
+
+
 class Outcome(Struct, frozen=True, kw_only=True):
-    """One job's result: either `scores`, or the `failure` that prevented them."""
+    """One job's result: its `scores`, and the first `failure` if something broke.
+
+    What a failure prevented is not there: all scores if it was the solver's, one scorer's if its.
+    """
 
     task: str
     model: str
@@ -215,10 +266,18 @@ class Outcome(Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     ordinal: int = 0
     """The place of the sample in its task, from 0."""
+    sample: dict[str, Any] = {}
+    """Contract B: the row itself; a record of contract A is found in its file."""
     solve_key: str = ""
     """What the trace depends on, as a hash; empty where nothing is stored."""
     score_keys: dict[str, str] = {}
     """The same for each scorer's score."""
+    others: dict[str, Usage] = {}
+    """What other models took, and the evaluated one where a scorer asked it: by their names."""
+    parts: tuple[Part, ...] = ()
+    """Where a postprocessor made several samples of this one: `scores` is empty then."""
+    actions: tuple[Action, ...] = ()
+    """The rules that apply to this sample."""
 
 
 class Run(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,264 @@
+"""What the parts of a task document are made of.
+
+A component (a solver, a scorer, a metric, a rule, a source of data) is one frozen class. Its fields
+are its YAML keys, its docstrings the reference page. A string that an author wrote keeps its place
+(`Authored`), so that what is wrong with a template or a snippet is said where it stands.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from hashlib import blake2b
+from inspect import cleandoc, getsource
+from itertools import pairwise
+from pathlib import Path
+from textwrap import dedent
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    StrictBool,
+    StringConstraints,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, core_schema
+
+if TYPE_CHECKING:
+    from pydantic.json_schema import JsonSchemaValue
+
+
+Part = TypeVar("Part")
+
+_NOT_IN_KEYS = re.compile(r"[^a-z0-9_-]+")
+_DASHES = re.compile(r"-{2,}")
+
+
+USER_KEY = r"^[a-zA-Z0-9_\-]+$"
+REFERENCED_KEY = r"^[a-zA-Z0-9_\-\$]+$"
+LONGEST_KEY = 250
+
+UserKey = Annotated[str, StringConstraints(pattern=USER_KEY, min_length=1, max_length=LONGEST_KEY)]
+"""How a project names its own things: letters, digits, `_` and `-`."""
+ReferencedKey = Annotated[
+    str, StringConstraints(pattern=REFERENCED_KEY, min_length=1, max_length=LONGEST_KEY)
+]
+"""Of a model or an adapter, which may be a provider's: `$` as well."""
+ModelKey = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_KEY)]
+"""How a task names a model: a key of the project, or `provider/model`."""
+Title = Annotated[str, StringConstraints(min_length=1)]
+"""A text that is shown, so it must not be empty."""
+
+
+class Authored(str):
+    """A string of a document, with the place of its first character."""
+
+    __slots__ = ("file", "line")
+
+    file: str
+    """The file that it stands in; of included text, the included file."""
+    line: int
+    """From 1; 0 where it is not known."""
+
+    def __new__(cls, text: str, *, file: str = "", line: int = 0) -> Self:
+        """Make one; without a file and a line it was written nowhere."""
+        made = super().__new__(cls, text)
+        made.file = file
+        made.line = line
+        return made
+
+    def like(self, text: str) -> "Authored":
+        """Another text at the same place."""
+        return Authored(text, file=self.file, line=self.line)
+
+
+class Component(BaseModel):
+    """A part of a document: frozen, and no key but its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+_SPELLINGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+def _flag(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and (known := _SPELLINGS.get(value.lower())) is not None:
+        return known
+    raise ValueError(f"expected true or false (or yes, no, on, off), got `{value}`")
+
+
+Flag = Annotated[
+    StrictBool,
+    BeforeValidator(_flag),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "boolean"},
+                {"enum": ["yes", "Yes", "no", "No", "on", "On", "off", "Off"]},
+            ]
+        }
+    ),
+]
+"""A field that is on or off: `true`, `false`, and the older spellings of YAML, in any case."""
+
+
+class Snippet:
+    """Python that an author wrote. It is compiled when it is read, and run elsewhere."""
+
+    __slots__ = ("key", "line", "path", "text")
+
+    def __init__(self, text: str, *, path: str = "<snippet>", line: int = 1) -> None:
+        """SyntaxError if it is no Python, with the line as the author counts it."""
+        self.text, self.path, self.line = text, path, max(line, 1)
+        ast.parse("\n" * (self.line - 1) + text, path)
+        self.key = blake2b(f"{path}:{line}:{text}".encode(), digest_size=8).hexdigest()
+
+    def function(self, name: str) -> str:
+        """How the `Snippets` port is asked for a function of it."""
+        return f"{self.key}:{name}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Snippet) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"<snippet {self.path}:{self.line}>"
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls._made, serialization=core_schema.plain_serializer_function_ser_schema(_text_of)
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> "JsonSchemaValue":
+        return {"type": "string", "contentMediaType": "text/x-python"}
+
+    @classmethod
+    def _made(cls, value: Any) -> "Snippet":
+        if isinstance(value, Snippet):
+            return value
+        if not isinstance(value, str):
+            raise ValueError(f"expected Python in a string, got `{type(value).__name__}`")  # noqa: TRY004 - pydantic collects ValueErrors
+        try:
+            if isinstance(value, Authored):
+                return cls(str(value), path=value.file, line=value.line)
+            return cls(value)
+        except SyntaxError as error:
+            raise ValueError(f"line {error.lineno or 1}: not Python: {error.msg}") from error
+        except (RecursionError, MemoryError) as error:  # so says the parser of a deep expression
+            line = getattr(value, "line", 1) or 1
+            raise ValueError(f"line {line}: not Python: it is nested too deeply") from error
+
+
+class Location:
+    """A path in a document, relative to the file that it stands in."""
+
+    __slots__ = ("path", "written")
+
+    def __init__(self, written: str, *, beside: str = "") -> None:
+        self.written = written
+        self.path = Path(beside).parent / written if beside else Path(written)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Location) and self.path == other.path
+
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+    def __repr__(self) -> str:
+        return str(self.path)
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls._made, serialization=core_schema.plain_serializer_function_ser_schema(_written)
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> "JsonSchemaValue":
+        return {"type": "string"}
+
+    @classmethod
+    def _made(cls, value: Any) -> "Location":
+        if isinstance(value, Location):
+            return value
+        if not isinstance(value, str) or not value:
+            raise ValueError(f"expected the path of a file, got `{value!r}`")
+        return cls(str(value), beside=value.file if isinstance(value, Authored) else "")
+
+
+@cache
+def said_of(component: type[BaseModel]) -> dict[str, str]:
+    """What the docstring below each field says of it.
+
+    Read when asked for: pydantic would read the source of every class when it is imported, and
+    that takes longer than to check a project.
+    """
+    said: dict[str, str] = {}
+    for one in reversed(component.__mro__):
+        if not issubclass(one, BaseModel) or one in {BaseModel, Component}:
+            continue
+        (node,) = ast.parse(dedent(getsource(one))).body
+        lines = node.body if isinstance(node, ast.ClassDef) else []
+        for field, doc in pairwise(lines):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(doc, ast.Expr)
+                and isinstance(doc.value, ast.Constant)
+                and isinstance(doc.value.value, str)
+            ):
+                said[field.target.id] = cleandoc(doc.value.value)
+    return said
+
+
+def snippets_in(thing: Any) -> Iterator[Snippet]:
+    """Every snippet of a component and of the components in it."""
+    return parts_in(thing, Snippet)
+
+
+def parts_in(thing: Any, kind: type[Part]) -> Iterator[Part]:
+    """Everything of a kind in a component and in the components in it."""
+    if isinstance(thing, kind):
+        yield thing
+    elif isinstance(thing, BaseModel):
+        for name in type(thing).model_fields:
+            yield from parts_in(getattr(thing, name), kind)
+    elif isinstance(thing, list | tuple):
+        for one in thing:
+            yield from parts_in(one, kind)
+    elif isinstance(thing, dict):
+        for one in thing.values():
+            yield from parts_in(one, kind)
+
+
+def provider_key(name: str) -> str:
+    """The key of a provider's model: `openai/gpt-4.1-nano` is `openai$gpt-4-1-nano`."""
+    provider, _, model = name.partition("/")
+    plain = _NOT_IN_KEYS.sub("-", model.lower())
+    return f"{provider}${_DASHES.sub('-', plain).strip('-')}"
+
+
+def _text_of(snippet: Snippet) -> str:
+    return snippet.text
+
+
+def _written(location: Location) -> str:
+    return location.written
