@@ -1,0 +1,71 @@
+"""What templates and snippets see: traces, messages, outputs and scores.
+
+Snippets import these names, under those of the product that their files were written for. The
+folder is also loaded inside the author's own interpreter, so nothing here imports more than the
+standard library and its neighbours.
+"""
+
+from .items import (
+    Content,
+    CustomTaskInputMessage,
+    CustomTaskOutputMessage,
+    FunctionCall,
+    FunctionCallOutput,
+    Item,
+    Message,
+    chat_items,
+    items_from,
+    said,
+    text_of,
+)
+from .output import (
+    ChatCompletion,
+    ChatMessage,
+    OpenResponse,
+    answer_text,
+    json_text,
+    output_items,
+)
+from .readable import readable, shown
+from .reading import conversation, read_trace
+from .record import Record, plain
+from .scores import SampleScore, SystemTaskMetricEntry, SystemTaskOutput
+from .solver_trace import ModelResponse, SolverOutput, SolverTrace
+from .trace import Trace, TraceMetadata, Turn
+from .variables import variables
+
+__all__ = [
+    "ChatCompletion",
+    "ChatMessage",
+    "Content",
+    "CustomTaskInputMessage",
+    "CustomTaskOutputMessage",
+    "FunctionCall",
+    "FunctionCallOutput",
+    "Item",
+    "Message",
+    "ModelResponse",
+    "OpenResponse",
+    "Record",
+    "SampleScore",
+    "SolverOutput",
+    "SolverTrace",
+    "SystemTaskMetricEntry",
+    "SystemTaskOutput",
+    "Trace",
+    "TraceMetadata",
+    "Turn",
+    "answer_text",
+    "chat_items",
+    "conversation",
+    "items_from",
+    "json_text",
+    "output_items",
+    "plain",
+    "read_trace",
+    "readable",
+    "said",
+    "shown",
+    "text_of",
+    "variables",
+]

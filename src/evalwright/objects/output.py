@@ -1,0 +1,198 @@
+"""What a model gave back, as authors read it.
+
+    chat completion   {"choices": [{"message": {"role", "content", "refusal"}}], "usage": {…}}
+    with retrieval    the same, and `references: [{"content"}]` in a choice
+    open responses    {"items": […], "usage": {…}}
+    embeddings        {"embeddings": [[…]], "usage": {…}}
+    custom            any JSON
+
+`str()` of an output is the answer's text; of embeddings and of a custom task, its JSON. So an id or
+a count of tokens never gets into a judge's prompt, where it would be another one on every run.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+from .items import Items, chat_items, items_from, refusal_of, text_of
+from .record import Record, Records, seen
+
+
+class ChatMessage(Record):
+    """A message of a completion, or of the old list of messages."""
+
+    __slots__ = ()
+
+    optional: ClassVar[frozenset[str]] = frozenset({"content", "refusal"})
+
+    def __str__(self) -> str:
+        return text_of(dict.get(self, "content")) or str(dict.get(self, "refusal") or "")
+
+
+class Choice(Record):
+    """One of the answers of a completion."""
+
+    __slots__ = ()
+
+    def _seen(self, name: str, value: Any) -> Any:
+        return ChatMessage(value) if name == "message" else seen(value)
+
+
+class ChatCompletion(Record):
+    """A completion of a chat."""
+
+    __slots__ = ()
+
+    optional: ClassVar[frozenset[str]] = frozenset({"usage"})
+
+    def __str__(self) -> str:
+        return answer_text(self) or ""
+
+    def _seen(self, name: str, value: Any) -> Any:
+        if name == "choices" and isinstance(value, list):
+            return Records([Choice(one) if type(one) is dict else one for one in value])
+        return seen(value)
+
+
+class OpenResponse(Record):
+    """An answer in items. `items` is the list, and called it is the dict's method."""
+
+    __slots__ = ()
+
+    optional: ClassVar[frozenset[str]] = frozenset({"usage"})
+
+    @property
+    def items(self) -> Any:
+        """The items of the answer."""
+        return self["items"]
+
+    def __str__(self) -> str:
+        return answer_text(self) or ""
+
+    def _seen(self, name: str, value: Any) -> Any:
+        if name != "items":
+            return seen(value)
+        made = _ResponseItems(items_from(value))
+        made.owner = self
+        return made
+
+
+class _ResponseItems(Items):
+    """The standard library's encoder calls `items()` of whatever is a dict."""
+
+    owner: dict[str, Any]
+
+    def __call__(self) -> Any:
+        return dict.items(self.owner)
+
+
+class CustomOutput(Record):
+    """A JSON object that is no completion: embeddings, or what a custom task gave back."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return json_text(self)
+
+
+class CustomOutputs(Records):
+    """A JSON array that a custom task gave back."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return json_text(self)
+
+
+def output(raw: Any) -> Any:
+    """A raw output in the class of its shape; text, numbers and the like are as they were."""
+    if type(raw) is dict:
+        if _is_completion(raw):
+            return ChatCompletion(raw)
+        return OpenResponse(raw) if _is_items(raw.get("items")) else CustomOutput(raw)
+    return CustomOutputs(seen(raw)) if type(raw) is list else raw
+
+
+def old_view(shown: Any) -> Any:
+    """An output as the older format knows it: items become a chat completion."""
+    if not isinstance(shown, OpenResponse):
+        return shown
+    spoken = [one for one in shown["items"] if _is_said(one)]
+    message = old_message(spoken[-1]) if spoken else ChatMessage(role="assistant", content=None)
+    rest = {key: value for key, value in dict.items(shown) if key != "items"}
+    choice: dict[str, Any] = {"message": message}
+    if "references" in rest:
+        choice["references"] = rest.pop("references")
+    return ChatCompletion({"choices": [choice], **rest})
+
+
+def old_message(item: dict[str, Any]) -> ChatMessage:
+    """A message item as `{role, content[, refusal]}`, its content in one text."""
+    content = dict.get(item, "content")  # as it came: wrapping it would cost more than reading it
+    role = dict.get(item, "role")
+    if type(content) is list and len(content) == 1 and type(content[0]) is dict:
+        text = content[0].get("text")
+        if isinstance(text, str):  # nearly always
+            return ChatMessage(role=role, content=text)
+    refusal = None if isinstance(content, str) else refusal_of(content)
+    if refusal is None:
+        return ChatMessage(role=role, content=text_of(content))
+    parts = content if isinstance(content, list) else ()
+    texts = [part for part in parts if not isinstance(part, dict) or "refusal" not in part]
+    return ChatMessage(role=role, content=text_of(texts) or None, refusal=refusal)
+
+
+def completion_of(item: dict[str, Any]) -> ChatCompletion:
+    """The completion that would have given this message."""
+    choice: dict[str, Any] = {"message": old_message(item)}
+    if "references" in item:
+        choice["references"] = item["references"]
+    return ChatCompletion(choices=[choice])
+
+
+def output_items(raw: Any) -> list[dict[str, Any]]:
+    """The items, as JSON, that a raw output adds to a trace. Embeddings add none: they are long."""
+    if not isinstance(raw, dict):
+        return [{"type": "custom_task_output_message", "content": raw}]
+    if _is_completion(raw):
+        return [one for choice in raw["choices"][:1] for one in chat_items(choice["message"])]
+    if _is_items(dict.get(raw, "items")):
+        return [one.to_json() for one in items_from(raw["items"])]
+    if "embeddings" in raw:
+        return []
+    return [{"type": "custom_task_output_message", "content": raw}]
+
+
+def answer_text(raw: Any) -> str | None:
+    """The text of the last assistant message of an output; None where it has none."""
+    if _is_completion(raw) and raw["choices"]:
+        content = raw["choices"][0]["message"].get("content")
+        if isinstance(content, str):  # nearly always, and then this is all
+            return content
+    spoken = [one for one in output_items(raw) if _is_said(one)]
+    return text_of(spoken[-1]["content"]) if spoken else None
+
+
+def json_text(value: Any) -> str:
+    """JSON, as a person and a judge read it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _is_said(item: dict[str, Any]) -> bool:
+    return item.get("type") == "message" and item.get("role", "assistant") == "assistant"
+
+
+def _is_completion(raw: Any) -> bool:
+    choices = dict.get(raw, "choices") if isinstance(raw, dict) else None
+    return isinstance(choices, list) and all(
+        isinstance(one, dict) and isinstance(one.get("message"), dict) for one in choices
+    )
+
+
+def _is_items(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, dict) and ("type" in one or "role" in one) for one in value)
+    )

@@ -1,0 +1,153 @@
+"""JSON that can be read both ways: `message["role"]` and `message.role`.
+
+What is inside is wrapped when it is first looked at, so that making a record costs no more than a
+copy of its top. A record is a dict: it compares, prints and encodes as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+
+class Record(dict[str, Any]):
+    """A JSON object whose keys are also attributes. Keys that nobody foresaw are kept."""
+
+    __slots__ = ()
+
+    optional: ClassVar[frozenset[str]] = frozenset()
+    """Keys that are None where they are not there."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self or name in self.optional:
+            return self[name]
+        there = ", ".join(f"`{key}`" for key in self)
+        raise AttributeError(f"expected one of {there or 'no fields'}, got `{name}`")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __getitem__(self, name: str) -> Any:
+        value = super().__getitem__(name)
+        if type(value) is dict or type(value) is list:
+            value = self._seen(name, value)
+            super().__setitem__(name, value)
+        return value
+
+    def __missing__(self, name: str) -> Any:
+        if name in self.optional:
+            return None
+        raise KeyError(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a key, or `default` where it is not there."""
+        return self[name] if name in self else default  # noqa: SIM401 - this is `get`
+
+    def values(self) -> Any:
+        """What a dict's `values` gives, wrapped."""
+        self._see_all()
+        return super().values()
+
+    def items(self) -> Any:
+        """What a dict's `items` gives, wrapped."""
+        self._see_all()
+        return super().items()
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dict, to its bottom."""
+        return {key: plain(value) for key, value in dict.items(self)}
+
+    def model_dump(self) -> dict[str, Any]:
+        """What `to_json` gives, for those who know it by this name."""
+        return self.to_json()
+
+    def _seen(self, name: str, value: Any) -> Any:  # noqa: ARG002 - some keys are special in some records
+        return seen(value)
+
+    def _see_all(self) -> None:
+        for name in self:
+            self[name]
+
+
+class Records(list[Any]):
+    """A JSON array whose objects are records."""
+
+    __slots__ = ()
+
+
+class Keyed:
+    """Attributes that are also keys: the other way round, for what is no JSON object."""
+
+    __slots__ = ()
+
+    fields: ClassVar[tuple[str, ...]] = ()
+    """The attributes that are keys."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.fields:
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.fields
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def keys(self) -> list[str]:
+        """The names of the fields."""
+        return list(self.fields)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a field, or `default` where there is none of that name."""
+        return getattr(self, name) if name in self.fields else default
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, to its bottom."""
+        return {name: plain(getattr(self, name)) for name in self.fields}
+
+    def model_dump(self) -> dict[str, Any]:
+        """What `to_json` gives, for those who know it by this name."""
+        return self.to_json()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Keyed) and type(other) is type(self) and self._same(other)
+
+    __hash__ = None  # type: ignore[assignment] # as for every thing that can change
+
+    def _same(self, other: Keyed) -> bool:
+        return self.to_json() == other.to_json()
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.fields)
+        return f"{type(self).__name__}({inside})"
+
+
+def seen(value: Any) -> Any:
+    """The value with its objects as records; what is no object or array is as it was."""
+    if type(value) is dict:
+        return Record(value)
+    if type(value) is list:
+        return Records(
+            [seen(one) if type(one) is dict or type(one) is list else one for one in value]
+        )
+    return value
+
+
+def plain(value: Any) -> Any:
+    """The value with builtin types alone, to its bottom."""
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in dict.items(value)}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    to_json = getattr(value, "to_json", None)
+    return value if to_json is None else to_json()
+
+
+def changes(method: Any) -> Any:
+    """Mark a method that changes its object: a template may not call it."""
+    method.alters_data = True
+    return method

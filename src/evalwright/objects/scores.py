@@ -1,0 +1,67 @@
+"""Scores and metrics as snippets see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .record import Keyed, plain
+
+
+class SampleScore(Keyed):
+    """What one scorer made of one sample: what a metric of an author is given."""
+
+    __slots__ = ("direct_ios", "metadata", "values")
+
+    fields = ("values", "metadata", "direct_ios")
+
+    def __init__(
+        self,
+        values: dict[str, Any],
+        metadata: dict[str, Any] | None = None,
+        direct_ios: Iterable[Any] = (),
+    ) -> None:
+        self.values = values
+        self.metadata = metadata
+        self.direct_ios = list(direct_ios)
+
+    @classmethod
+    def from_json(cls, score: Mapping[str, Any]) -> SampleScore:
+        """Of an object with `values`, and perhaps the others."""
+        return cls(score["values"], score.get("metadata"), score.get("direct_ios") or ())
+
+
+class SystemTaskMetricEntry(Keyed):
+    """One figure of a system task, and why."""
+
+    __slots__ = ("reason", "value")
+
+    fields = ("value", "reason")
+
+    def __init__(self, value: float, reason: str | None = None) -> None:
+        self.value = value
+        self.reason = reason
+
+
+class SystemTaskOutput(Keyed):
+    """What `compute_evidence` may return."""
+
+    __slots__ = ("metrics",)
+
+    fields = ("metrics",)
+
+    def __init__(self, metrics: Mapping[str, SystemTaskMetricEntry | dict[str, Any]]) -> None:
+        self.metrics = {
+            name: entry if isinstance(entry, SystemTaskMetricEntry) else _entry(name, entry)
+            for name, entry in metrics.items()
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"metrics": {name: {"value", "reason"}}}`."""
+        return {"metrics": plain(self.metrics)}
+
+
+def _entry(name: str, entry: Any) -> SystemTaskMetricEntry:
+    if not isinstance(entry, dict) or "value" not in entry:
+        raise ValueError(f"expected an object with a `value` for `{name}`, got `{entry!r}`")
+    return SystemTaskMetricEntry(entry["value"], entry.get("reason"))

@@ -1,0 +1,198 @@
+"""What a solver hands over: the trace, what the model gave back, and the bodies on the wire.
+
+One class serves both formats: `output` and `messages` for files of the older one, `trace`, `items`
+and `raw_outputs` for the newer.
+
+As JSON it is one flat object, so that it can be stored and passed on without being understood:
+
+    {"items": […], "raw_outputs": […], "direct_ios": [{"input": "…", "output": "…"}]}
+
+and, where there are any, `metadata`, `events`, `span_id`, `span_name` and `span_type`. A group has
+`solver_outputs` too: a list or an object of the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .items import CustomTaskInputMessage, Item, Items, items_from, said
+from .output import ChatMessage, answer_text, completion_of, old_message, old_view, output_items
+from .output import output as shown
+from .record import Keyed, changes, plain
+from .trace import Trace
+
+_OF_TRACE = ("metadata", "events", "span_id", "span_name", "span_type")
+
+
+class SolverTrace(Keyed):
+    """A solved sample, as snippets and templates see it."""
+
+    __slots__ = ("_group", "_raw_outputs", "_shown", "direct_ios", "trace")
+
+    fields = (
+        *("trace", "raw_outputs", "direct_ios"),
+        *("items", "messages", "output", "solver_outputs"),
+    )
+
+    def __init__(
+        self,
+        trace: Trace | None = None,
+        raw_outputs: Iterable[Any] = (),
+        direct_ios: Iterable[Any] = (),
+        *,
+        items: Iterable[Any] = (),
+    ) -> None:
+        self.trace = Trace(items) if trace is None else trace
+        self.direct_ios = list(direct_ios)
+        self._raw_outputs = list(raw_outputs)
+        self._shown = False
+        self._group: Any = None
+
+    @classmethod
+    def from_json(cls, conversation: Mapping[str, Any]) -> SolverTrace:
+        """What `to_json` made."""
+        more = {name: conversation[name] for name in _OF_TRACE if name in conversation}
+        made = cls(
+            Trace(list(conversation.get("items") or ()), **more),
+            conversation.get("raw_outputs") or (),
+            conversation.get("direct_ios") or (),
+        )
+        made._group = conversation.get("solver_outputs")
+        return made
+
+    def to_json(self) -> dict[str, Any]:
+        """One flat object of plain JSON."""
+        made = self.trace.to_json()
+        made["raw_outputs"] = plain(self._raw_outputs)
+        made["direct_ios"] = plain(self.direct_ios)
+        if self._group is not None:
+            made["solver_outputs"] = plain(self._group)
+        return made
+
+    @property
+    def items(self) -> Items:
+        """All that was said and called, in order."""
+        return self.trace.items
+
+    @property
+    def raw_outputs(self) -> list[Any]:
+        """What the model gave back, call by call."""
+        if not self._shown:
+            self._raw_outputs = [shown(raw) for raw in self._raw_outputs]
+            self._shown = True
+        return self._raw_outputs
+
+    @raw_outputs.setter
+    def raw_outputs(self, raw_outputs: Iterable[Any]) -> None:
+        self._raw_outputs, self._shown = list(raw_outputs), False
+
+    @property
+    def messages(self) -> list[ChatMessage]:
+        """The messages, as `{role, content[, refusal]}`, a content being one text."""
+        return [
+            old_message(one)
+            for one in self.trace.raw_items
+            if one.get("type", "message") == "message"
+        ]
+
+    @property
+    def output(self) -> Any:
+        """The last output of the model; without one, the last assistant message as if it were.
+
+        None where there is neither.
+        """
+        if self._raw_outputs:
+            return old_view(self.raw_outputs[-1])
+        for one in reversed(self.trace.raw_items):
+            if one.get("type", "message") == "message" and one.get("role") == "assistant":
+                return completion_of(one)
+        return None
+
+    @property
+    def solver_outputs(self) -> Any:
+        """Of a group: the single outputs, in a list or by their names. None of any other."""
+        if isinstance(self._group, dict):
+            return {name: SolverTrace.from_json(one) for name, one in self._group.items()}
+        return self._group and [SolverTrace.from_json(one) for one in self._group]
+
+    @changes
+    def append(self, item: Any) -> None:
+        """Add an item, or a message of a chat."""
+        self.items.append(item)
+
+    @changes
+    def extend(self, items: Iterable[Any]) -> None:
+        """Add items, one by one."""
+        self.items.extend(items)
+
+    @changes
+    def append_user_message(self, text: str) -> None:
+        """Let the user say something."""
+        self.append(said("user", text))
+
+    @changes
+    def append_system_message(self, text: str) -> None:
+        """Add a system message."""
+        self.append(said("system", text))
+
+    @changes
+    def append_assistant_message(self, text: str) -> None:
+        """Let the assistant say something."""
+        self.append(said("assistant", text))
+
+    @changes
+    def append_custom_task_input_message(self, content: Any) -> None:
+        """Add the input of a custom task: any JSON."""
+        self.append(CustomTaskInputMessage(content=content))
+
+    @changes
+    def add_model_response(self, response: ModelResponse) -> None:
+        """Add what a model answered, to the items and to the raw outputs."""
+        self.extend(response.items)
+        self.raw_outputs.append(response.raw_output)
+
+    def __repr__(self) -> str:
+        return f"<SolverTrace of {len(self.trace.raw_items)} items>"
+
+    def __str__(self) -> str:
+        found = self.output
+        return "" if found is None else str(found)
+
+
+SolverOutput = SolverTrace
+
+
+class ModelResponse(Keyed):
+    """What `model.predict` gives."""
+
+    __slots__ = ("_items", "raw_output")
+
+    fields = ("items", "raw_output")
+
+    def __init__(self, raw_output: Any = None, items: Iterable[Any] | None = None) -> None:
+        self.raw_output = shown(raw_output)
+        self._items = None if items is None else Items(items_from(items))
+
+    @classmethod
+    def from_json(cls, raw_output: Any) -> ModelResponse:
+        """Of a raw output."""
+        return cls(raw_output)
+
+    @property
+    def items(self) -> list[Item]:
+        """What the answer adds to a trace."""
+        if self._items is None:
+            self._items = Items(items_from(output_items(self.raw_output)))
+        return self._items
+
+    @property
+    def text(self) -> str:
+        """The text of the last assistant message; ValueError if there is none."""
+        spoken = answer_text({"items": self.items}) if self.items else None
+        if spoken is None:
+            raise ValueError("this response has no assistant message")
+        return spoken
+
+    def __str__(self) -> str:
+        return str(self.raw_output)

@@ -1,0 +1,253 @@
+"""A trace: the items of a conversation, and the questions that authors ask of it.
+
+What stands before the first user message is the preamble. The properties `function_calls`,
+`function_outputs`, `assistant_messages` and `user_messages` leave it out, so the greeting of an
+assistant is not one of its messages; the methods that look for the last or first text do not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from .events import events_of_span, items_of_events, span_of, spans_in
+from .items import FunctionCall, FunctionCallOutput, Item, Items, Message, items_from, text_of
+from .readable import readable
+from .record import Keyed, Record, plain, seen
+
+
+class TraceMetadata(Record):
+    """Where a trace is from, and its totals; what is not known is None."""
+
+    __slots__ = ()
+
+    optional: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("trace_id", "source_type", "source_uri", "agent", "model", "tags", "created_at"),
+            *("total_time", "total_tokens", "message_count", "error", "extra"),
+        }
+    )
+
+
+class Turn(Keyed):
+    """A user message, and all that follows up to the next."""
+
+    __slots__ = ("assistant_items", "user_message")
+
+    fields = ("user_message", "assistant_items")
+
+    def __init__(self, user_message: Message, assistant_items: Iterable[Item] = ()) -> None:
+        self.user_message = user_message
+        self.assistant_items = list(assistant_items)
+
+    @property
+    def assistant_messages(self) -> list[Message]:
+        """What the assistant said."""
+        return _said_by(self.assistant_items, "assistant")
+
+    @property
+    def function_calls(self) -> list[FunctionCall]:
+        """What it wanted called."""
+        return [one for one in self.assistant_items if isinstance(one, FunctionCall)]
+
+    @property
+    def function_outputs(self) -> list[FunctionCallOutput]:
+        """What the functions gave back."""
+        return [one for one in self.assistant_items if isinstance(one, FunctionCallOutput)]
+
+    @property
+    def function_call_pairs(self) -> list[tuple[FunctionCall, FunctionCallOutput | None]]:
+        """Each call with what it gave back, if that is there."""
+        return _pairs(self.function_calls, self.function_outputs)
+
+
+class Trace(Keyed):
+    """All that was said, in order."""
+
+    __slots__ = ("_items", "_metadata", "_wrapped", "events", "span_id", "span_name", "span_type")
+
+    FORMAT: ClassVar[str] = "open_responses"
+    fields = ("items", "metadata", "events", "span_id", "span_name", "span_type")
+
+    def __init__(self, items: Iterable[Any] = (), **more: Any) -> None:
+        """Of items or messages, and what else is known: `metadata`, `events`, a span."""
+        self._items: list[Any] = items if isinstance(items, list) else list(items)
+        self._wrapped = False
+        self._metadata: Any = more.pop("metadata", None)
+        self.events: Any = more.pop("events", None)
+        self.span_id: str | None = more.pop("span_id", None)
+        self.span_name: str | None = more.pop("span_name", None)
+        self.span_type: str | None = more.pop("span_type", None)
+        if more:
+            raise TypeError(f"expected {', '.join(self.fields)}, got `{next(iter(more))}`")
+
+    @classmethod
+    def from_items(cls, items: Iterable[Any]) -> Trace:
+        """Of items or messages."""
+        return cls(items)
+
+    @classmethod
+    def from_events(cls, events: Iterable[Mapping[str, Any]], span_id: str | None = None) -> Trace:
+        """Of what a recorder noted: all of it, or one span."""
+        kept = list(events) if span_id is None else events_of_span(events, span_id)
+        begun = {} if span_id is None else kept[0]
+        return cls(
+            items_of_events(kept),
+            events=kept,
+            span_id=span_id,
+            span_name=begun.get("name", begun.get("span_name")),
+            span_type=begun.get("span_type"),
+        )
+
+    @property
+    def items(self) -> Items:
+        """Its items. They are the trace's own: what is appended here is in it."""
+        if not self._wrapped:
+            self._items = Items(items_from(self._items))
+            self._wrapped = True
+        return self._items  # type: ignore[return-value] # since the line above
+
+    @items.setter
+    def items(self, items: Iterable[Any]) -> None:
+        self._items, self._wrapped = list(items), False
+
+    @property
+    def raw_items(self) -> list[Any]:
+        """Its items as they came: for those who only pass through, and are in a hurry."""
+        return self._items
+
+    @property
+    def metadata(self) -> TraceMetadata:
+        """Where it is from, and its totals."""
+        if not isinstance(self._metadata, TraceMetadata):
+            self._metadata = TraceMetadata(self._metadata or {})
+        return self._metadata
+
+    @property
+    def preamble(self) -> list[Item]:
+        """What stands before the first user message."""
+        return list(self.items[: self._first()])
+
+    @property
+    def conversation_items(self) -> list[Item]:
+        """The first user message and what follows."""
+        return list(self.items[self._first() :])
+
+    @property
+    def assistant_messages(self) -> list[Message]:
+        """What the assistant said, the preamble left out."""
+        return _said_by(self.conversation_items, "assistant")
+
+    @property
+    def function_calls(self) -> list[FunctionCall]:
+        """What it wanted called, the preamble left out."""
+        return [one for one in self.conversation_items if isinstance(one, FunctionCall)]
+
+    @property
+    def function_outputs(self) -> list[FunctionCallOutput]:
+        """What the functions gave back, the preamble left out."""
+        return [one for one in self.conversation_items if isinstance(one, FunctionCallOutput)]
+
+    @property
+    def system_messages(self) -> list[Message]:
+        """Of the preamble alone."""
+        return _said_by(self.preamble, "system")
+
+    @property
+    def user_messages(self) -> list[Message]:
+        """What the user said."""
+        return _said_by(self.items, "user")
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The conversation, a turn for each user message."""
+        turns: list[Turn] = []
+        for one in self.conversation_items:
+            if isinstance(one, Message) and one.get("role") == "user":
+                turns.append(Turn(one))
+            else:
+                turns[-1].assistant_items.append(one)
+        return turns
+
+    def spans(self) -> list[Trace]:
+        """The spans of its events, in the order they began."""
+        events = self.events or []
+        return [Trace.from_events(events, span_of(begin)) for begin in spans_in(events)]
+
+    def get_function_calls_by_name(self, name: str) -> list[FunctionCall]:
+        """The calls of one function."""
+        return [call for call in self.function_calls if call.get("name") == name]
+
+    def get_function_output_for_call(self, call_id: str) -> FunctionCallOutput | None:
+        """What a call gave back."""
+        return next((one for one in self.function_outputs if one.get("call_id") == call_id), None)
+
+    def get_function_call_pairs(self) -> list[tuple[FunctionCall, FunctionCallOutput | None]]:
+        """Each call with what it gave back, if that is there."""
+        return _pairs(self.function_calls, self.function_outputs)
+
+    def get_last_assistant_text(self) -> str | None:
+        """What the assistant said last."""
+        return _text(_said_by(self.items, "assistant"), -1)
+
+    def get_last_user_text(self) -> str | None:
+        """What the user said last."""
+        return _text(self.user_messages, -1)
+
+    def get_first_system_prompt(self) -> str | None:
+        """The first system message of the preamble."""
+        return _text(self.system_messages, 0)
+
+    @staticmethod
+    def get_function_call_arguments(call: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a call; ValueError if they are no JSON object."""
+        arguments = call.get("arguments")
+        if isinstance(arguments, str):
+            arguments = json.loads(arguments) if arguments.strip() else {}
+        if not isinstance(arguments, dict):
+            raise ValueError(f"expected a JSON object as `arguments`, got `{arguments!r}`")  # noqa: TRY004 - a JSON of the wrong kind
+        return dict(seen(arguments))
+
+    @staticmethod
+    def get_function_output_text(output: Mapping[str, Any]) -> str:
+        """What a function gave back, as text."""
+        value = output.get("output")
+        return text_of(value) if isinstance(value, str | list) else json.dumps(value)
+
+    def to_json(self) -> dict[str, Any]:
+        """Its items, and what else is known."""
+        made: dict[str, Any] = {"items": [one.to_json() for one in items_from(self._items)]}
+        if self._metadata:
+            made["metadata"] = plain(self._metadata)
+        for name in ("events", "span_id", "span_name", "span_type"):
+            if getattr(self, name) is not None:
+                made[name] = plain(getattr(self, name))
+        return made
+
+    def __str__(self) -> str:
+        return readable(self._items)
+
+    def __repr__(self) -> str:
+        return f"<Trace of {len(self._items)} items>"
+
+    def _first(self) -> int:
+        for place, one in enumerate(self.items):
+            if isinstance(one, Message) and one.get("role") == "user":
+                return place
+        return len(self.items)
+
+
+def _said_by(items: Iterable[Item], role: str) -> list[Message]:
+    return [one for one in items if isinstance(one, Message) and one.get("role") == role]
+
+
+def _pairs(
+    calls: list[FunctionCall], outputs: list[FunctionCallOutput]
+) -> list[tuple[FunctionCall, FunctionCallOutput | None]]:
+    by_id = {one.get("call_id"): one for one in reversed(outputs)}
+    return [(call, by_id.get(call.get("call_id"))) for call in calls]
+
+
+def _text(messages: list[Message], place: int) -> str | None:
+    return messages[place].text if messages else None
