@@ -1,0 +1,163 @@
+"""The child's end of the socket, and the streams that an author prints to.
+
+Engine and child speak one JSON object a line. Whatever the author's code does to its standard
+streams, the socket is not one of them. A copy of this process that the code forks has no say.
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from typing import IO, Any, NoReturn
+
+from .failed import Failed
+
+_FULL_BYTES = 1024**2
+_CHUNK_BYTES = 256 * 1024
+_LOOK_S = 2.0
+
+
+class Channel:
+    """Lines to the engine and from it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._socket = socket.socket(fileno=descriptor)
+        self._unread = bytearray()
+        self._lines: list[bytes] = []
+        self._done: list[bytes] = []
+        self._asks: list[bytes] = []
+        self._size = 0
+        self.is_copy = False
+        os.register_at_fork(after_in_child=self._copied)
+
+    def read(self) -> Any:
+        """The next line; the end of the engine is ours."""
+        while not self._lines:
+            self._take(self._received(0))
+        return json.loads(self._lines.pop(0))
+
+    def waiting(self) -> list[Any]:
+        """The lines that are there now, for one who is told when there are some."""
+        if self.is_copy:
+            os._exit(0)
+        self._take(self._received(socket.MSG_DONTWAIT))
+        lines, self._lines = self._lines, []
+        return [json.loads(line) for line in lines]
+
+    def fileno(self) -> int:
+        """For a selector."""
+        return self._socket.fileno()
+
+    def done(self, number: int, value: bytes) -> None:
+        """Have the value of a call sent."""
+        self._add(self._done, b"[%d,%b]" % (number, value))
+
+    def failed(self, number: int, failed: Failed) -> None:
+        """Have the failure of a call sent."""
+        self._add(self._done, b"[%d,null,%b]" % (number, _encoded(failed.to_json())))
+
+    def ask(self, number: int, ask: int, question: bytes) -> None:
+        """Have a question of a call sent."""
+        self._add(self._asks, b"[%d,%d,%b]" % (number, ask, question))
+
+    def flush(self) -> None:
+        """Send what is to be sent."""
+        if self._done or self._asks:
+            parts = b",".join(self._done), b",".join(self._asks)
+            self._done, self._asks, self._size = [], [], 0
+            self._send(b'{"done":[%b],"asks":[%b]}\n' % parts)
+
+    def say(self, **words: bool) -> None:
+        """Send a word of the process itself, after what is to be sent."""
+        self.flush()
+        self._send(_encoded(words) + b"\n")
+
+    def _add(self, parts: list[bytes], part: bytes) -> None:
+        parts.append(part)
+        self._size += len(part)
+        if self._size > _FULL_BYTES:
+            self.flush()
+
+    def _received(self, flags: int) -> bytes | None:
+        try:
+            return self._socket.recv(_CHUNK_BYTES, flags)
+        except BlockingIOError:
+            return None
+        except OSError:  # the author's code has closed it
+            os._exit(1)
+
+    def _take(self, chunk: bytes | None) -> None:
+        if chunk is None:
+            return
+        if not chunk:
+            end_group()
+        self._unread += chunk
+        if b"\n" in chunk:
+            *lines, self._unread = self._unread.split(b"\n")
+            self._lines += map(bytes, lines)
+
+    def _send(self, line: bytes) -> None:
+        if self.is_copy:
+            os._exit(0)
+        try:
+            self._socket.sendall(line)
+        except OSError:
+            os._exit(1)
+
+    def _copied(self) -> None:
+        self.is_copy = True
+
+
+class Streams:
+    """`sys.stdout` and `sys.stderr`, whole again for every call."""
+
+    def __init__(self) -> None:
+        self._log = os.dup(1)
+        self._own: list[IO[str]] = []
+
+    def restore(self) -> None:
+        """Open again what was closed or replaced."""
+        own = self._own
+        kept = own and own[0] is sys.stdout and own[1] is sys.stderr
+        if not kept or own[0].closed or own[1].closed:
+            self._own = [self._open(), self._open()]
+            sys.stdout, sys.stderr = self._own
+
+    def flush(self) -> None:
+        """Have the engine see what was printed."""
+        for stream in self._own:
+            try:
+                stream.flush()
+            except (OSError, ValueError) as closed:
+                del closed
+
+    def _open(self) -> IO[str]:
+        return open(
+            self._log, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
+        )
+
+
+def watch_engine() -> None:
+    """End with the engine, however it ends: a call that hangs reads no end of a stream."""
+    engine = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == engine:
+            time.sleep(_LOOK_S)
+        end_group()
+
+    threading.Thread(target=watch, name="engine", daemon=True).start()
+
+
+def end_group() -> NoReturn:
+    """End this process, and what it has started."""
+    if os.getpid() == os.getpgrp():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
+
+
+def _encoded(record: Any) -> bytes:
+    return json.dumps(record, ensure_ascii=False).encode()

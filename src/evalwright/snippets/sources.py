@@ -1,0 +1,39 @@
+"""The pieces of Python that functions are called of."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from evalwright.components import Snippet
+
+
+class Source(Struct, frozen=True):
+    """A piece of Python that defines functions."""
+
+    text: str
+    path: str
+    """The file it stands in, as tracebacks show it."""
+    line: int = 1
+    """Where in that file it begins."""
+    folder: str = ""
+    """Where the modules beside it are; empty for the folder of `path`."""
+
+
+def sources_of(snippets: Iterable[Snippet]) -> dict[str, Source]:
+    """The sources that `Snippet.function` names."""
+    return {one.key: Source(one.text, one.path, one.line) for one in snippets}
+
+
+def placed(sources: Mapping[str, Source], directory: Path | None) -> dict[str, Source]:
+    """The same, with the folders that their neighbours are in."""
+    base = (directory or Path()).absolute()
+    return {
+        key: source if source.folder else structs.replace(source, folder=_folder(source, base))
+        for key, source in sources.items()
+    }
+
+
+def _folder(source: Source, base: Path) -> str:
+    beside = (base / source.path).parent
+    return str(beside) if not source.path.startswith("<") and beside.is_dir() else ""
