@@ -1,0 +1,1 @@
+"""What a sample must be, and what becomes of it."""

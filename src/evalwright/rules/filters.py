@@ -1,0 +1,156 @@
+"""Filters: what a sample must be.
+
+    filter: {op: exists, expression: "{{ sample.answer }}"}
+    filter: {op: equals, expression: "{{ sample.language }}", value: en}
+    filter: {op: in, expression: "{{ sample.id }}", values: ["3", "6"]}
+
+An expression is a native template: what it gives is compared as it is, a string that looks like a
+Python literal (`3`, `True`) as that literal. Where this fails, its text is compared too (`3` is
+"3", true is "true"), because an author who lists "3" and "6" means the ids 3 and 6.
+
+    op                     undefined     otherwise
+    exists, not_exists     not there     is there, null included
+    is_true, is_false      an error      a truth value, or an error
+    equals, not_equals     an error      ==, or the same text
+    less_than, …           an error      numbers on both sides, or an error
+    in, not_in             an error      == to one of them, or the same text
+"""
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, StrictBool, StrictFloat, StrictInt, StrictStr, Tag
+
+from evalwright.components import Component
+from evalwright.templates import Native, NotThere, read_literal
+
+Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
+
+_ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+    "greater_than": operator.gt,
+    "less_than": operator.lt,
+    "greater_or_equal": operator.ge,
+    "less_or_equal": operator.le,
+}
+_UNARY = {"exists", "not_exists", "is_true", "is_false"}
+_COMPARISON = {"equals", "not_equals", *_ORDERS}
+_MEMBERSHIP = {"in", "not_in"}
+
+
+class _Filter(Component):
+    expression: Native
+    """What is looked at, in `{{ }}`: `{{ sample.language }}`."""
+
+    def warnings(self) -> list[str]:
+        """What is legal and surely not meant."""
+        text = self.expression.source
+        if "{{" in text or "{%" in text:
+            return []
+        meant = f"{{{{ {text} }}}}"
+        return [f"expression has no {{{{ }}}}: it is `{text}` for every sample; write `{meant}`"]
+
+
+class FilterUnary(_Filter):
+    """Whether something is there, or true."""
+
+    op: Literal["exists", "not_exists", "is_true", "is_false"]
+    """What must hold: it `exists` (null does), it does not, it is true, it is false."""
+
+    def matches(self, variables: Mapping[str, Any]) -> bool:
+        """Whether it holds; ValueError or TypeError where that cannot be said."""
+        if self.op in {"exists", "not_exists"}:
+            return self._is_there(variables) is (self.op == "exists")
+        value = self.expression.evaluate(**variables)
+        if not isinstance(value, bool):
+            raise TypeError(f"`{self.op}` expected true or false, got {_shown(value)}")
+        return value is (self.op == "is_true")
+
+    def _is_there(self, variables: Mapping[str, Any]) -> bool:
+        try:
+            self.expression.raw(**variables)
+        except NotThere:
+            return False
+        return True
+
+
+class FilterComparison(_Filter):
+    """How something compares with a value."""
+
+    op: Literal[
+        "equals",
+        "not_equals",
+        "greater_than",
+        "less_than",
+        "greater_or_equal",
+        "less_or_equal",
+    ]
+    """How the expression must compare with the value."""
+    value: Scalar
+    """What it is compared with: a text, a number, or true or false."""
+
+    def warnings(self) -> list[str]:
+        """The same, and an order of what has none."""
+        if self.op not in _ORDERS or not isinstance(self.value, str):
+            return super().warnings()
+        told = f"`{self.op}` compares numbers, the value is a text: it fails for every sample"
+        return [*super().warnings(), f"{told}; write `{self.value}` without quotes"]
+
+    def matches(self, variables: Mapping[str, Any]) -> bool:
+        """Whether it holds; ValueError or TypeError where that cannot be said."""
+        raw = self.expression.raw(**variables)
+        value = read_literal(raw)
+        if self.op in {"equals", "not_equals"}:
+            same = value == self.value or _text(raw) == self.value
+            return same is (self.op == "equals")
+        for side, one in (("the value", self.value), ("the expression", value)):
+            if not isinstance(one, int | float):
+                raise TypeError(f"`{self.op}` compares numbers: {side} is {_shown(one)}")
+        return _ORDERS[self.op](value, self.value)
+
+
+class FilterMembership(_Filter):
+    """Whether something is one of several values."""
+
+    op: Literal["in", "not_in"]
+    """Whether the expression must be one of the values, or none of them."""
+    values: list[Scalar]
+    """What it is compared with: texts, numbers, true or false."""
+
+    def matches(self, variables: Mapping[str, Any]) -> bool:
+        """Whether it holds; ValueError where that cannot be said."""
+        raw = self.expression.raw(**variables)
+        value, text = read_literal(raw), _text(raw)
+        found = value in self.values or text in self.values
+        return found is (self.op == "in")
+
+
+def _text(raw: Any) -> str | None:
+    """How a value is written in a file of texts; None where it has no such form."""
+    if isinstance(raw, bool):
+        return str(raw).lower()
+    return str(raw) if isinstance(raw, str | int | float) else None
+
+
+def _shown(value: Any) -> str:
+    return f"`{value!r}`"[:80]
+
+
+def _form(given: Any) -> str:
+    """Which of the three forms is meant: by `op`, else by `value` or `values`."""
+    known = given if isinstance(given, dict) else vars(given) if hasattr(given, "op") else {}
+    op = str(known.get("op"))
+    if op in _UNARY:
+        return "unary"
+    if op in _MEMBERSHIP or (op not in _COMPARISON and "values" in known):
+        return "membership"
+    return "comparison" if op in _COMPARISON or "value" in known else "unary"
+
+
+AnyFilter = Annotated[
+    Annotated[FilterUnary, Tag("unary")]
+    | Annotated[FilterComparison, Tag("comparison")]
+    | Annotated[FilterMembership, Tag("membership")],
+    Discriminator(_form),
+]
+"""One filter, in any of its three forms."""
