@@ -5,23 +5,39 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench.coverage import (
+    ANY,
+    COMPUTED,
+    COUNTED,
+    FIGURES,
     GRADED,
     HARD,
+    HARD_ANY,
     HARD_NULLS,
     NULLS,
     PRIORS,
+    RARE,
+    Computed,
+    Counts,
+    Figure,
     Null,
+    Numbers,
     Shape,
+    any_mean_coverage,
     averaged_binary_coverage,
     binary_coverage,
     binary_tables,
     coverage,
+    deviation_coverage,
     false_alarms,
+    python_coverage,
+    ratio_coverage,
 )
 
 PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "uncertainty.md"
 REPEATS = 4000
 RESAMPLES = 1000
+METRIC_REPEATS = 1000
+METRIC_RESAMPLES = 500
 
 
 @pytest.mark.parametrize("n", [20, 50, 200])
@@ -42,6 +58,19 @@ def test_the_exact_tables_are_the_published_ones() -> None:
     page = PAGE.read_text(encoding="utf-8").splitlines()
 
     assert [line for line in binary_tables() if line not in page] == []
+
+
+def test_every_case_that_is_simulated_is_published() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    names = [
+        *(one.name for one in GRADED + HARD),
+        *(one.name for one in NULLS + HARD_NULLS),
+        *(one.name for one in ANY + HARD_ANY),
+        *(one.name for one in COMPUTED),
+        *(f"{figure.name}: {counts.name}" for counts in COUNTED + RARE for figure in FIGURES),
+    ]
+
+    assert [name for name in names if f"\n| {name} |" not in page] == []
 
 
 @pytest.mark.slow
@@ -86,3 +115,67 @@ def test_skewed_differences_are_right_only_in_the_long_run(null: Null) -> None:
 
     assert few < 0.1
     assert many < 0.065
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [5, 10, 20, 50, 200])
+@pytest.mark.parametrize("numbers", ANY, ids=lambda numbers: numbers.name)
+def test_the_mean_of_numbers_is_covered(numbers: Numbers, n: int) -> None:
+    found = any_mean_coverage(numbers, n, repeats=METRIC_REPEATS, resamples=METRIC_RESAMPLES)
+
+    assert (0.92 if n >= 10 else 0.9) <= found.held <= 0.98
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("numbers", HARD_ANY, ids=lambda numbers: numbers.name)
+def test_the_mean_of_hard_numbers_is_covered_less(numbers: Numbers, n: int) -> None:
+    found = any_mean_coverage(numbers, n, repeats=METRIC_REPEATS, resamples=METRIC_RESAMPLES)
+
+    assert found.held >= 0.87
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+@pytest.mark.parametrize("counts", COUNTED, ids=lambda counts: counts.name)
+def test_ratios_of_sums_are_covered(counts: Counts, figure: Figure, n: int) -> None:
+    found = ratio_coverage(counts, figure, n, repeats=METRIC_REPEATS, resamples=METRIC_RESAMPLES)
+
+    assert 0.92 <= found.held <= 0.985
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+@pytest.mark.parametrize("counts", RARE, ids=lambda counts: counts.name)
+def test_ratios_of_rare_things_are_covered_from_fifty_samples_on(
+    counts: Counts, figure: Figure, n: int
+) -> None:
+    found = ratio_coverage(counts, figure, n, repeats=METRIC_REPEATS, resamples=METRIC_RESAMPLES)
+
+    assert found.held >= (0.92 if n >= 50 else 0.87)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("numbers", ANY[:4], ids=lambda numbers: numbers.name)
+def test_deviations_are_covered(numbers: Numbers, n: int) -> None:
+    found = deviation_coverage(numbers, n, repeats=METRIC_REPEATS, resamples=METRIC_RESAMPLES)
+
+    assert 0.91 <= found.held <= 0.98
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [10, 20, 50, 200])
+@pytest.mark.parametrize("figure", COMPUTED[:2], ids=lambda figure: figure.name)
+def test_figures_of_ones_own_code_are_covered(figure: Computed, n: int) -> None:
+    found = python_coverage(figure, n, repeats=METRIC_REPEATS)
+
+    assert 0.91 <= found.held <= 0.98
+
+
+@pytest.mark.slow
+def test_fewer_than_ten_samples_would_be_too_sure() -> None:
+    """Why a `python` metric of four samples has no interval."""
+    assert python_coverage(COMPUTED[0], 4, repeats=METRIC_REPEATS).held < 0.9

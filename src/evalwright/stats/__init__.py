@@ -3,8 +3,11 @@
     interval     what an interval is
     wilson       of a proportion
     mean         of the mean of scores in [0, 1]: picks the method
+    any_mean     of the mean of any numbers
     bootstrap    percentile, BCa and bootstrap-t intervals of a mean
     bound        of a mean when all values are equal
+    sums         of what is computed from sums: precision, recall, F1
+    deviation    the standard deviation, and its interval
     paired       of the difference between two models on the same tasks
     win_rate     how often a model is the best one
     calibration  expected calibration error, Brier score, reliability diagram

@@ -9,4 +9,4 @@ class Interval(Struct, frozen=True):
     low: float
     high: float
     method: str
-    """How it was made: `wilson`, `bca`, `bootstrap-t`, `bootstrap` or `bound`."""
+    """How it was made: `wilson`, `bca`, `bootstrap-t`, `bootstrap`, `student` or `bound`."""

@@ -1,0 +1,1 @@
+"""Scores to numbers, one class a metric."""

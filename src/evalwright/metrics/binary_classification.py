@@ -1,0 +1,89 @@
+"""`binary-classification`: how well a score tells two answers apart.
+
+    metrics:
+      - type: binary-classification
+        field_gt: expected
+        field_pred: answered
+        positive_answer: spam
+        negative_answer: ham
+
+Beside accuracy, precision, recall and F1 it gives the four counts.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, model_validator
+
+from evalwright.metrics.base import MetricSpec, Name, told
+from evalwright.metrics.measure import Measure
+from evalwright.ports import Snippets
+
+if TYPE_CHECKING:
+    from evalwright.metrics.scores import Scores
+
+_NO_INTERVAL = "no interval: a count of these samples"
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, bool | int | float) else value
+
+
+Answer = Annotated[str, BeforeValidator(_as_text)]
+
+
+class BinaryClassification(MetricSpec):
+    """Accuracy, precision, recall, F1 and the four counts, of a question with two answers.
+
+    Values are compared as texts. A sample whose truth or prediction is neither answer is left out.
+    """
+
+    type: Literal["binary-classification"]
+    field_gt: Name
+    """The score that holds the true answer."""
+    field_pred: Name
+    """The score that holds the predicted answer."""
+    positive_answer: Answer
+    """What a positive sample says."""
+    negative_answer: Answer
+    """What a negative sample says."""
+
+    @model_validator(mode="after")
+    def _two_answers(self) -> Self:
+        if self.positive_answer == self.negative_answer:
+            raise ValueError(
+                f"expected two different answers, got `{self.positive_answer}` for both"
+            )
+        return self
+
+    def fields(self) -> frozenset[str]:
+        """The scores that it reads."""
+        return frozenset({self.field_gt, self.field_pred})
+
+    async def measure(
+        self, scores: "Scores", *, seed: int, snippets: Snippets | None
+    ) -> list[Measure]:
+        """Eight figures: `accuracy`, `precision`, `recall`, `f1_score`, `num_true_positives`, …."""
+        from evalwright.metrics.confusion import accuracy, crossed, f1_of, precision_of, recall_of
+
+        del seed, snippets
+        answers = [self.positive_answer, self.negative_answer]
+        counts = crossed(scores.column(self.field_gt), scores.column(self.field_pred), answers)
+        n = int(counts.sum())
+        out = scores.n - n
+        absent = f"{out} of {scores.n} samples have neither answer" if out else ""
+        named = {
+            "num_true_positives": counts[0, 0],
+            "num_false_positives": counts[1, 0],
+            "num_true_negatives": counts[1, 1],
+            "num_false_negatives": counts[0, 1],
+        }
+        return [
+            accuracy("accuracy", counts, absent),
+            precision_of("precision", counts, 0, absent=absent),
+            recall_of("recall", counts, 0, absent=absent),
+            f1_of("f1_score", counts, 0, absent=absent),
+            *(
+                Measure(name, float(count), None, n, told(_NO_INTERVAL, absent))
+                for name, count in named.items()
+            ),
+        ]

@@ -1,0 +1,47 @@
+"""`frequency`: how often each value of a score occurs.
+
+    metrics:
+      - type: frequency
+        field: label
+
+The shares of all values add up to 1.
+"""
+
+from typing import TYPE_CHECKING, Literal
+
+from evalwright.metrics.base import MetricSpec, Name, left_out
+from evalwright.metrics.measure import Measure
+from evalwright.ports import Snippets
+
+if TYPE_CHECKING:
+    from evalwright.metrics.scores import Scores
+
+
+class Frequency(MetricSpec):
+    """The share of each value among the samples that have one. The shares sum to 1."""
+
+    type: Literal["frequency"]
+    field: Name
+    """The score whose values are counted. Null is left out."""
+
+    def fields(self) -> frozenset[str]:
+        """The scores that it reads."""
+        return frozenset({self.field})
+
+    async def measure(
+        self, scores: "Scores", *, seed: int, snippets: Snippets | None
+    ) -> list[Measure]:
+        """A figure for each value, `{field}_{value}`, in the order of their names."""
+        import numpy as np
+
+        from evalwright.stats.wilson import wilson
+
+        del seed, snippets
+        labels = scores.column(self.field).labels()
+        counts = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.texts))
+        n = int(counts.sum())
+        absent = left_out(labels.codes.size - n, labels.codes.size)
+        return [
+            Measure(f"{self.field}_{text}", count / n, wilson(count, n), n, absent)
+            for text, count in sorted(zip(labels.texts, counts.tolist(), strict=True))
+        ]

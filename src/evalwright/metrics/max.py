@@ -1,0 +1,19 @@
+"""`max`: the largest value of a score.
+
+    metrics:
+      - type: max
+        field: score
+
+It has no interval: an extreme of a sample says nothing about values that were not seen.
+"""
+
+from typing import ClassVar, Literal
+
+from evalwright.metrics.base import ExtremeMetric
+
+
+class Max(ExtremeMetric):
+    """The largest value of a score over all samples. True counts as 1, false as 0."""
+
+    type: Literal["max"]
+    word: ClassVar[str] = "largest"

@@ -1,0 +1,23 @@
+"""`precision`: TP / (TP + FP), of counts that the scores hold.
+
+    metrics:
+      - type: precision
+        num_true_positives_field: num_tp
+        num_false_positives_field: num_fp
+
+The counts are summed over all samples before they are divided.
+"""
+
+from typing import Literal
+
+from evalwright.metrics.base import CountsMetric, Name
+
+
+class Precision(CountsMetric):
+    """TP / (TP + FP). The counts are summed over all samples before they are divided."""
+
+    type: Literal["precision"]
+    num_true_positives_field: Name
+    """The score that says how many things were rightly found in a sample."""
+    num_false_positives_field: Name
+    """The score that says how many things were wrongly found in a sample."""

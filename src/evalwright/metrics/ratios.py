@@ -1,0 +1,105 @@
+"""Figures that are ratios of counts: recall, precision, F1.
+
+    recall     TP / (TP + FN)
+    precision  TP / (TP + FP)
+    f1_score   2 TP / (2 TP + FP + FN)
+
+The counts are summed over the samples before they are divided. A denominator of zero is undefined.
+
+    samples                     interval
+    with one count of 1 each    wilson: hits and misses, as labels are
+    with several                bootstrap over the samples
+    that all have one ratio     bound, for values in [0, 1]
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalwright.metrics.base import NOTHING, left_out, told
+from evalwright.metrics.measure import Measure
+from evalwright.stats.bound import constant_bound
+from evalwright.stats.interval import Interval
+from evalwright.stats.sums import RESAMPLES, Statistic, distinct, sums_interval
+from evalwright.stats.unit import Floats
+from evalwright.stats.wilson import wilson
+
+if TYPE_CHECKING:
+    from evalwright.metrics.scores import Scores
+
+_ZERO = "undefined: the denominator is zero"
+
+
+def share(sums: Floats) -> Floats:
+    """TP / (TP + FN) of (TP, FN), which is recall; of (TP, FP) it is precision."""
+    return _divided(sums[:, 0], sums[:, 0] + sums[:, 1])
+
+
+def f1(sums: Floats) -> Floats:
+    """2 TP / (2 TP + FP + FN) of (TP, FP, FN)."""
+    return _divided(2 * sums[:, 0], 2 * sums[:, 0] + sums[:, 1] + sums[:, 2])
+
+
+def _divided(above: Floats, below: Floats) -> Floats:
+    result = np.full(above.shape, np.nan)
+    np.divide(above, below, out=result, where=below != 0)
+    return result
+
+
+def ratio_of_fields(
+    name: str, scores: "Scores", fields: tuple[str, ...], statistic: Statistic, *, seed: int
+) -> Measure:
+    """A ratio of counts that stand in fields of the scores."""
+    columns = [scores.column(field).numbers() for field in fields]
+    there = np.logical_and.reduce([known for _, known in columns])
+    table = np.column_stack([values[there] for values, _ in columns])
+    absent = left_out(int(there.size - len(table)), int(there.size))
+    for field, counts in zip(fields, table.T, strict=True):
+        if not (counts >= 0).all() or not np.isfinite(counts).all():
+            wrong = counts[~((counts >= 0) & np.isfinite(counts))][0]
+            raise ValueError(f"expected counts of 0 or more in `{field}`, got `{wrong:g}`")
+    if not len(table):
+        return Measure(name, None, None, 0, absent or NOTHING)
+    rows, times = distinct(table)
+    return ratio(name, rows, times, statistic, absent=absent, seed=seed)
+
+
+def ratio(  # noqa: PLR0913 - what is divided, and what is said about it
+    name: str,
+    rows: Floats,
+    times: NDArray[np.int64],
+    statistic: Statistic,
+    *,
+    absent: str = "",
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Measure:
+    """A ratio of the sums of rows, each of which occurs so many times."""
+    n = int(times.sum())
+    value = float(statistic((times @ rows)[None, :])[0])
+    if np.isnan(value):
+        return Measure(name, None, None, n, told(_ZERO, absent))
+    if np.isin(rows, (0, 1)).all() and rows.sum(axis=1).max() <= 1:
+        return Measure(name, value, _of_hits(times @ rows, statistic), n, absent)
+    interval = sums_interval(rows, times, statistic, resamples=resamples, seed=seed)
+    if interval is None:
+        counted = int(times[np.isfinite(statistic(rows))].sum())
+        interval = constant_bound(value, counted)
+    return Measure(name, value, interval, n, absent)
+
+
+def _of_hits(sums: Floats, statistic: Statistic) -> Interval:
+    """The ratio at both ends of Wilson's interval of the share p of hits.
+
+        recall, precision = p of TP + FN, of TP + FP;   F1 = 2p / (1 + p),  p = TP / (TP + FP + FN)
+
+    Every count is a hit or not, and the ratio grows with their share, so that its interval is the
+    share's. Resampling few of them finds some without a hit or a miss, and reaches from 0 to 1.
+    """
+    shares = wilson(float(sums[0]), int(sums.sum()))
+    ends = np.zeros((2, sums.size))
+    ends[:, 0] = shares.low, shares.high
+    ends[:, 1] = 1 - ends[:, 0]
+    low, high = statistic(ends)
+    return Interval(float(low), float(high), shares.method)

@@ -1,0 +1,23 @@
+"""`recall`: TP / (TP + FN), of counts that the scores hold.
+
+    metrics:
+      - type: recall
+        num_true_positives_field: num_tp
+        num_false_negatives_field: num_fn
+
+The counts are summed over all samples before they are divided.
+"""
+
+from typing import Literal
+
+from evalwright.metrics.base import CountsMetric, Name
+
+
+class Recall(CountsMetric):
+    """TP / (TP + FN). The counts are summed over all samples before they are divided."""
+
+    type: Literal["recall"]
+    num_true_positives_field: Name
+    """The score that says how many things were rightly found in a sample."""
+    num_false_negatives_field: Name
+    """The score that says how many things were missed in a sample."""

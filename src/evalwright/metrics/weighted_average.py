@@ -1,0 +1,60 @@
+"""`weighted_average`: the average of what each label is worth.
+
+    metrics:
+      - type: weighted_average
+        field: label
+        weights:
+          good: 1
+          fair: 0.5
+          poor: 0
+
+A label without a weight is an error.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from evalwright.metrics.base import FieldMetric, left_out
+from evalwright.metrics.measure import Measure
+from evalwright.nearest import nearest
+from evalwright.ports import Snippets
+
+if TYPE_CHECKING:
+    from evalwright.metrics.scores import Scores
+
+
+class WeightedAverage(FieldMetric):
+    """The sum of the weights of all labels, divided by their number."""
+
+    type: Literal["weighted_average"]
+    field: Annotated[str, Field(min_length=1)]
+    """The score that holds the label. Null is left out."""
+    weights: Annotated[dict[str, float], Field(min_length=1)]
+    """What each label is worth. A label that is not here is an error."""
+
+    async def measure(
+        self, scores: "Scores", *, seed: int, snippets: Snippets | None
+    ) -> list[Measure]:
+        """One figure, `{field}_weighted_average`."""
+        import numpy as np
+
+        from evalwright.metrics.averages import averaged
+
+        del snippets
+        labels = scores.column(self.field).labels()
+        worth = np.asarray([self._weight(text) for text in labels.texts], dtype=np.float64)
+        codes = labels.codes[labels.codes >= 0]
+        absent = left_out(labels.codes.size - codes.size, labels.codes.size)
+        return [averaged(self.figure, worth[codes], absent, seed=seed)]
+
+    def _weight(self, label: str) -> float:
+        if label in self.weights:
+            return self.weights[label]
+        known = list(self.weights)
+        close = nearest(label, known)
+        hint = f"; did you mean `{close}`?" if close else ""
+        raise ValueError(
+            f"`weights` has no weight for `{label}`; it has: "
+            f"{', '.join(f'`{one}`' for one in known)}{hint}"
+        )

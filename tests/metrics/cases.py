@@ -1,0 +1,34 @@
+"""Scores for metrics, and what a metric makes of them."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from evalwright.metrics.any import AnyMetric
+from evalwright.metrics.measure import Measure
+from evalwright.metrics.scores import Scores
+
+METRICS: TypeAdapter[Any] = TypeAdapter(AnyMetric)
+
+
+def measures(
+    fields: dict[str, Any], values: Iterable[dict[str, Any]], *, seed: int = 0
+) -> list[Measure]:
+    metric = METRICS.validate_python(fields)
+    scores = Scores(metric.fields())
+    for one in values:
+        scores.add(one, {})
+    found: list[Measure] = asyncio.run(metric.measure(scores, seed=seed, snippets=None))
+    return found
+
+
+def measure(fields: dict[str, Any], values: Iterable[dict[str, Any]], *, seed: int = 0) -> Measure:
+    (found,) = measures(fields, values, seed=seed)
+    return found
+
+
+def of(values: Iterable[Any]) -> list[dict[str, Any]]:
+    """Scores with one field, `x`."""
+    return [{"x": value} for value in values]
