@@ -2,22 +2,17 @@
 
 Renders the few-shot examples and the prompt, generates once, post-processes. The text goes out as
 one user message and nothing is added to it, whatever the model.
-A log-probability above 0 is no probability: the model broke its contract, and the sample fails.
 """
 
-import math
-from collections.abc import Sequence
 from time import perf_counter
 
 from msgspec import structs
 
 from evalwright.ports import Case
+from evalwright.solvers.likelihood import likelihood
 from evalwright.text.few_shot import render
 from evalwright.text.post_process import post_process
 from evalwright.types import Message, Request, Sample, Trace
-
-_ROUNDING = 1e-6
-"""How far above 0 the log-probability of a certain token may come out."""
 
 
 class RecordSolver:
@@ -43,8 +38,7 @@ class RecordSolver:
         started = perf_counter()
         completion = await case.model.complete(request)
         latency_s = perf_counter() - started
-        logprobs = completion.logprobs
-        nll = _nll(logprobs) if logprobs else None
+        known = likelihood(completion.logprobs)
         return Trace(
             input=prompt,
             output=completion.text,
@@ -52,14 +46,7 @@ class RecordSolver:
             usage=completion.usage,
             latency_s=latency_s,
             finish=completion.finish,
-            nll=nll,
-            nll_tokens=len(logprobs) if logprobs else 0,
-            confidence=math.exp(-nll / len(logprobs)) if logprobs and nll is not None else None,
+            nll=known.nll,
+            nll_tokens=known.nll_tokens,
+            confidence=known.confidence,
         )
-
-
-def _nll(logprobs: Sequence[float]) -> float:
-    for logprob in logprobs:
-        if not logprob <= _ROUNDING:  # NaN is not, either
-            raise ValueError(f"expected log-probabilities of 0 or less, got `{logprob}`")
-    return max(0.0, -math.fsum(logprobs))

@@ -1,0 +1,149 @@
+"""Input builders: how a row becomes what a model is asked.
+
+    input_builder:
+      type: chat_completion
+      input_messages:
+        - role: user
+          content: "{{ sample.question }}"
+
+    input_builder:
+      type: generic
+      template: |
+        {"messages": [{"role": "user", "content": {{ sample.question | tojson }}}], "seed": 0}
+
+A generic template must render to JSON. An object with `messages` is a chat, and its other keys go
+along; any other JSON is the input of a custom task, or for a task of embeddings what is embedded.
+"""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from evalwright.components import Component
+from evalwright.objects import items_from, said
+from evalwright.solvers.asking import Asked
+from evalwright.solvers.messages import ROLES, messages_of, role_of
+from evalwright.templates import Template
+from evalwright.types import Message, MLTask
+
+_SHOWN = 40
+
+
+class NotJson(ValueError):
+    """A template that rendered to something else."""
+
+    hint = "write `{{ sample.column | tojson }}` without quotes around it: it escapes what needs it"
+
+
+def _known(role: Template) -> Template:
+    if "{" not in role.source and role.source not in ROLES:
+        raise ValueError(f"expected `system`, `user` or `assistant`, got `{role.source}`")
+    return role
+
+
+RoleTemplate = Annotated[Template, AfterValidator(_known)]
+"""A role, or a template that renders to one."""
+
+
+class InputMessage(Component):
+    """One message of a chat."""
+
+    role: RoleTemplate
+    """`system`, `user` or `assistant`, or a template that renders to one of them."""
+    content: Template
+    """What is said. May refer to `sample`."""
+
+    def message(self, **variables: Any) -> Message:
+        """The message, with these variables in it."""
+        role = self.role.source
+        if "{" in role:  # nearly never: to render what is a word already costs as much as a prompt
+            role = self.role.render(**variables).strip()
+        return Message(role_of(role), self.content.render(**variables))
+
+
+class ChatCompletionInputBuilder(Component):
+    """Builds the messages of a chat, one by one."""
+
+    type: Literal["chat_completion"]
+    """The kind of builder."""
+    input_messages: list[InputMessage] = Field(min_length=1)
+    """The messages, in order."""
+
+    def value(self, sample: Any) -> Any:
+        """What is sent, as JSON."""
+        made = [one.message(sample=sample) for one in self.input_messages]
+        return {"messages": [{"role": one.role, "content": one.content} for one in made]}
+
+
+class GenericInputBuilder(Component):
+    """Builds any JSON by one template."""
+
+    type: Literal["generic"]
+    """The kind of builder."""
+    template: Template
+    """Renders to JSON. May refer to `sample`; `tojson` writes a value with its quotes."""
+
+    def value(self, sample: Any) -> Any:
+        """What is sent, as JSON."""
+        return parsed(self.template.render(sample=sample))
+
+
+InputBuilder = Annotated[
+    ChatCompletionInputBuilder | GenericInputBuilder, Field(discriminator="type")
+]
+
+
+def question(value: Any, task: MLTask) -> tuple[Asked, list[dict[str, Any]]]:
+    """What a model of this task is asked, and the items that stand for it in a trace."""
+    if task == "embeddings":
+        texts = value if isinstance(value, dict) and "input" in value else {"input": value}
+        return Asked(task=task, input=_texts(texts)), _custom(texts["input"])
+    if task == "custom" or not (isinstance(value, dict) and "messages" in value):
+        return Asked(task="custom", input=value), _custom(value)
+    messages = value["messages"]
+    if not isinstance(messages, list):
+        raise ValueError(f"expected a list of `messages`, got `{type(messages).__name__}`")  # noqa: TRY004 - data of the wrong shape
+    more = {key: one for key, one in value.items() if key != "messages"}
+    if all(map(_is_plain, messages)):
+        items = [said(one["role"], one["content"]) for one in messages]
+    else:
+        items = [one.to_json() for one in items_from(messages)]
+    return Asked(messages=messages_of(items), input=more or None), items
+
+
+def parsed(text: str) -> Any:
+    """The JSON that a template rendered to."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        place = getattr(error, "pos", 0)
+        near = text[max(0, place - _SHOWN // 2) : place + _SHOWN // 2]
+        raise NotJson(
+            f"the template must render to JSON: {error}, near `{' '.join(near.split())}`"
+        ) from error
+
+
+def _is_plain(message: Any) -> bool:
+    """Nearly every message is: two keys, and text."""
+    return (
+        isinstance(message, dict)
+        and message.keys() == {"role", "content"}
+        and message["role"] in ROLES
+        and isinstance(message["content"], str)
+    )
+
+
+def _texts(value: dict[str, Any]) -> dict[str, Any]:
+    texts = value["input"]
+    listed = texts if isinstance(texts, list) else [texts]
+    if not listed or not all(isinstance(one, str) for one in listed):
+        raise ValueError(
+            "a task of embeddings must give a text or a list of texts"
+            f" as `input`, got `{json.dumps(texts)[:_SHOWN]}`"
+        )
+    return value
+
+
+def _custom(content: Any) -> list[dict[str, Any]]:
+    return [{"type": "custom_task_input_message", "content": content}]

@@ -1,0 +1,73 @@
+"""`grouped_single_turn_solver`: ask the model several questions of one sample.
+
+    solver:
+      type: grouped_single_turn_solver
+      input_builder:
+        type: generic
+        template: |
+          {"short": {"messages": [{"role": "user", "content": {{ sample.q | tojson }}}]},
+           "long": {"messages": [{"role": "user", "content": {{ sample.q_long | tojson }}}]}}
+
+The template renders to a list or an object of inputs, each what a `single_turn_solver` would be
+given. They are asked in turn, and know nothing of each other. `solver_output.solver_outputs` is a
+list, or an object with the same keys, of single outputs, each with its own `output` and `messages`.
+The group itself has all items and raw outputs, in the order of the template.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from msgspec import structs
+
+from evalwright.objects import json_text, output_items
+from evalwright.ports import Case
+from evalwright.solvers.asking import Talk, answer_in, asked_in
+from evalwright.solvers.base import SolverSpec, canonical
+from evalwright.solvers.builders import GenericInputBuilder, question
+from evalwright.types import Sample, Trace
+
+
+class GroupedSolver(SolverSpec):
+    """Asks every input of a list or an object, once each."""
+
+    type: Literal["grouped_single_turn_solver"]
+    """The kind of solver."""
+    input_builder: GenericInputBuilder
+    """Renders to a JSON list or object of inputs."""
+
+    def reads(self, sample: Sample) -> str:
+        """What is sent; the whole row where that cannot be made, for `solve` to say why."""
+        try:
+            return canonical(self.input_builder.value(sample.data))
+        except ValueError:
+            return super().reads(sample)
+
+    async def solve(self, case: Case) -> Trace:
+        """One call of the model for each input."""
+        inputs = self.input_builder.value(case.sample.data)
+        if not isinstance(inputs, list | dict) or not inputs:
+            raise ValueError(
+                f"the template must render to a list or an object of inputs, got `{inputs}`"
+            )
+        named = inputs.items() if isinstance(inputs, dict) else enumerate(inputs)
+        talk = Talk(case)
+        single = {name: await _ask(talk, value) for name, value in named}
+        outputs = single if isinstance(inputs, dict) else list(single.values())
+        conversation = {**talk.conversation(), "solver_outputs": outputs}
+        trace = talk.trace_of(conversation, asked=_shown(outputs, asked_in))
+        answer = _shown(outputs, answer_in)
+        return structs.replace(trace, output=answer, post_processed=answer)
+
+
+async def _ask(talk: Talk, value: Any) -> dict[str, Any]:
+    asked, items = question(value, talk.case.task)
+    raw = await talk.ask(asked)
+    items = [*items, *output_items(raw)]
+    talk.items += items
+    return {"items": items, "raw_outputs": [raw], "direct_ios": []}
+
+
+def _shown(outputs: Any, show: Callable[[dict[str, Any]], str]) -> str:
+    if isinstance(outputs, dict):
+        return json_text({name: show(one) for name, one in outputs.items()})
+    return json_text([show(one) for one in outputs])

@@ -1,0 +1,56 @@
+"""`pass_through_solver`: score conversations that stand in the dataset.
+
+    solver:
+      type: pass_through_solver
+      trace_column: conversation
+
+No model is asked. The column holds a trace: an object with `items`, a list of items or of chat
+messages, or any of these as JSON text, as a CSV file has it. The last assistant message is what
+scorers without a `value` judge.
+"""
+
+from typing import Any, Literal
+
+from evalwright.objects import SolverTrace, read_trace
+from evalwright.ports import Case
+from evalwright.solvers.asking import Talk
+from evalwright.solvers.base import MessageFormat, SolverSpec, canonical
+from evalwright.types import Sample, Trace
+
+
+class PassThroughSolver(SolverSpec):
+    """Takes the conversation out of a column of the sample."""
+
+    type: Literal["pass_through_solver"]
+    """The kind of solver."""
+    trace_column: str
+    """The column that holds the trace."""
+    message_format: MessageFormat = "open_responses"
+    """Taken and without effect: every solver output can be read in both formats."""
+
+    @property
+    def asks(self) -> bool:
+        """It needs no model."""
+        return False
+
+    def reads(self, sample: Sample) -> str:
+        """The column alone; the whole row where it is not there."""
+        data = sample.data
+        if isinstance(data, dict) and self.trace_column in data:
+            return canonical(data[self.trace_column])
+        return super().reads(sample)
+
+    async def solve(self, case: Case) -> Trace:
+        """Read the column."""
+        return Talk(case).trace_of(recorded(case.sample.data, self.trace_column).to_json())
+
+
+def recorded(row: Any, column: str) -> SolverTrace:
+    """The trace that stands in a column of a row."""
+    if column not in row:
+        there = ", ".join(f"`{name}`" for name in row)
+        raise ValueError(f"the sample has no column `{column}`; it has {there or 'none'}")
+    try:
+        return read_trace(row[column])
+    except ValueError as error:
+        raise ValueError(f"column `{column}`: {error}") from error

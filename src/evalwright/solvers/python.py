@@ -1,0 +1,95 @@
+"""`python`: a solver that its author wrote.
+
+    solver:
+      type: python
+      run_solver_snippet: |
+        async def run_solver(sample, model, trace):
+            trace.append_user_message(sample["question"])
+            trace.add_model_response(await model.predict(trace.items))
+            return trace
+
+`model.predict` takes the items of a trace, a list of messages, a text, or for a task other than
+chat any JSON. More keyword arguments go along as keys of the request (`temperature=0`); `sample=`
+replaces the sample that a custom inference is shown. Each call goes through the retries, limits,
+cache and accounts of the engine, and counts towards the sample, whether its answer is kept in the
+trace or not. A call that fails is an exception there; where nobody catches it, it is the failure
+of the sample.
+"""
+
+from typing import Any, Literal
+
+from evalwright.components import Snippet
+from evalwright.objects import items_from, read_trace
+from evalwright.ports import Case
+from evalwright.solvers.asking import Asked, Talk
+from evalwright.solvers.base import SolverSpec
+from evalwright.solvers.builders import question
+from evalwright.solvers.messages import messages_of
+from evalwright.types import Message, MLTask, Sample, Trace
+
+
+class PythonSolver(SolverSpec):
+    """Calls `run_solver(sample, model, trace)`, which may be async and returns the trace."""
+
+    type: Literal["python"]
+    """The kind of solver."""
+    run_solver_snippet: Snippet
+    """Python that defines `run_solver(sample, model, trace)`."""
+
+    async def solve(self, case: Case) -> Trace:
+        """Let the author's function have the conversation."""
+        if case.snippets is None:
+            raise ValueError("a python solver is Python, and nothing here runs it")
+        talk = Talk(case)
+
+        async def predict(asked: Any, keywords: dict[str, Any]) -> Any:
+            more = dict(keywords)
+            sample = case.sample
+            if "sample" in more:
+                sample = Sample(sample.id, more.pop("sample"))
+            return await talk.ask(_asked(asked, more, case.task), sample=sample)
+
+        made = await case.snippets.call(
+            self.run_solver_snippet.function("run_solver"),
+            [case.sample.data, None, {}],
+            objects=("", "Model", "SolverTrace"),
+            predict=predict,
+        )
+        return talk.trace_of(_conversation(made, talk))
+
+
+def _asked(asked: Any, more: dict[str, Any], task: MLTask) -> Asked:
+    """What `predict` was given, as a question to a model of this task."""
+    if task != "chat_completion":
+        return question(_input(asked), task)[0]
+    if isinstance(asked, str):
+        return Asked(messages=(Message("user", asked),), input=more or None)
+    if isinstance(asked, dict) and "messages" in asked:
+        return question({**asked, **more}, task)[0]
+    if not isinstance(asked, list):
+        raise ValueError(  # noqa: TRY004 - data of the wrong shape
+            "`model.predict` takes the items of a trace, a list of messages or a text,"
+            f" got `{type(asked).__name__}`"
+        )
+    return Asked(messages=messages_of(items_from(asked)), input=more or None)
+
+
+def _input(asked: Any) -> Any:
+    """Of the items of a trace, the last input of a custom task; any other JSON as it is."""
+    if isinstance(asked, list):
+        for one in reversed(asked):
+            if isinstance(one, dict) and one.get("type") == "custom_task_input_message":
+                return one.get("content")
+    return asked
+
+
+def _conversation(made: Any, talk: Talk) -> dict[str, Any]:
+    if made is None:
+        raise ValueError("`run_solver` must return the trace, got `None`")
+    try:
+        conversation = read_trace(made).to_json()
+    except ValueError as error:
+        raise ValueError(f"`run_solver` must return the trace: {error}") from error
+    # What an answer was is the author's to keep; what went over the wire, nobody else has.
+    conversation["direct_ios"] = conversation["direct_ios"] or talk.direct_ios
+    return conversation

@@ -1,0 +1,81 @@
+import json
+from typing import Any
+
+import pytest
+from tests.solvers.made import Replies, solve, solve_with, solver, spoken
+
+from evalwright.objects import SolverTrace, said
+from evalwright.types import Sample, Usage
+
+FIELDS = {"type": "pass_through_solver", "trace_column": "past"}
+ITEMS = [said("user", "q"), said("assistant", "a")]
+
+
+@pytest.mark.parametrize(
+    "past",
+    [
+        pytest.param({"items": ITEMS}, id="a trace"),
+        pytest.param(json.dumps({"items": ITEMS}), id="JSON text"),
+        pytest.param(ITEMS, id="items"),
+        pytest.param([{"role": "user", "content": "q"}, ITEMS[1]], id="messages"),
+    ],
+)
+def test_the_column_is_the_conversation(past: Any) -> None:
+    model = Replies()
+
+    trace = solve_with(model, FIELDS, {"past": past})
+
+    assert spoken(trace) == ["user: q", "assistant: a"]
+    assert (trace.input, trace.output) == ("q", "a")
+    assert trace.usage == Usage(cost=0.0)
+    assert model.requests == []
+
+
+def test_the_last_assistant_message_is_the_output() -> None:
+    trace = solve(FIELDS, {"past": ITEMS})
+
+    made = SolverTrace.from_json(trace.conversation)
+    assert made.output.choices[0].message.content == "a"
+    assert made.raw_outputs == []
+
+
+def test_raw_outputs_metadata_and_calls_are_kept() -> None:
+    past = {
+        "items": [said("user", "q"), {"type": "function_call", "name": "f", "call_id": "c"}],
+        "raw_outputs": [{"choices": [{"message": {"role": "assistant", "content": "raw"}}]}],
+        "metadata": {"agent": "x"},
+    }
+
+    trace = solve(FIELDS, {"past": past})
+
+    assert trace.conversation == {**past, "direct_ios": []}
+    assert trace.output == "raw"
+
+
+def test_a_conversation_without_an_answer_has_no_output() -> None:
+    trace = solve(FIELDS, {"past": [said("user", "q")]})
+
+    assert (trace.input, trace.output) == ("q", "")
+
+
+@pytest.mark.parametrize(
+    ("row", "said_so"),
+    [
+        pytest.param({"other": 1}, "no column `past`; it has `other`", id="no column"),
+        pytest.param({"past": None}, "column `past`: expected a trace", id="empty"),
+        pytest.param(
+            {"past": "hello"}, "column `past`: expected .* got the text `hello`", id="no JSON"
+        ),
+    ],
+)
+def test_a_column_without_a_trace_is_said(row: dict[str, Any], said_so: str) -> None:
+    with pytest.raises(ValueError, match=said_so):
+        solve(FIELDS, row)
+
+
+def test_only_the_column_is_read() -> None:
+    made = solver(FIELDS)
+
+    assert made.reads(Sample("a", {"past": [], "x": 1})) == made.reads(Sample("a", {"past": []}))
+    assert '"x":1' in made.reads(Sample("a", {"x": 1}))
+    assert not made.asks
