@@ -1,0 +1,25 @@
+"""Every scorer that a task document may name, told apart by its `type`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from evalwright.scorers.bleu import Bleu
+from evalwright.scorers.function_call_coverage import FunctionCallCoverage
+from evalwright.scorers.python import Python
+from evalwright.scorers.python_all_samples import PythonAllSamples
+from evalwright.scorers.semantic_similarity import SemanticSimilarity
+from evalwright.scorers.string_equals import StringEquals
+from evalwright.scorers.string_equals_mcqa import StringEqualsMcqa
+
+AnyScorer = Annotated[
+    Bleu
+    | FunctionCallCoverage
+    | Python
+    | PythonAllSamples
+    | SemanticSimilarity
+    | StringEquals
+    | StringEqualsMcqa,
+    Field(discriminator="type"),
+]
+"""One scorer of a task."""

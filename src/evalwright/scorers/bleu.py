@@ -1,0 +1,64 @@
+"""`bleu`: how much of the ground truth's wording the value has, from 0 to 1.
+
+    scorers:
+      - type: bleu
+        ground_truth: "{{ sample.translation }}"
+
+It is sacrebleu's sentence BLEU with 13a tokens, exponential smoothing and the effective order
+(signature `nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp`), divided by 100. The same text scores 1,
+also the empty one; a value without a single word of the ground truth scores 0.
+
+Does not:   split languages without spaces into words: there a sentence is one token. Nor is a mean
+            of sentence scores the BLEU of a corpus.
+"""
+
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from evalwright.ports import Case
+from evalwright.scorers.answers import compared
+from evalwright.scorers.base import ScorerSpec, apart
+from evalwright.templates import Template
+from evalwright.types import Score
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+
+
+class Bleu(ScorerSpec):
+    """Scores `bleu_score`: the sentence BLEU of the value against the ground truth, in [0, 1]."""
+
+    default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "bleu_score"),)
+
+    type: Literal["bleu"]
+    """The kind of scorer."""
+    ground_truth: Template
+    """The text to come near. May refer to `sample`."""
+    value: Template | None = None
+    """What is compared. May refer to `sample` and to what the solver made (`solver_output`).
+    Without it, the text of the last assistant message; a task without a solver must give it."""
+
+    async def score(self, case: Case) -> Score:
+        """Count common n-grams."""
+        actual, expected = compared(case, value=self.value, ground_truth=self.ground_truth)
+        score = bleu(actual, expected)
+        return Score(
+            values={"bleu_score": score},
+            reason="" if score == 1 else apart(actual, expected),
+        )
+
+
+def bleu(actual: str, expected: str) -> float:
+    """Sentence BLEU in [0, 1]. Papineni et al. (2002), ACL; Post (2018), WMT, for the tokens."""
+    if actual == expected:
+        return 1.0
+    # Its geometric mean goes by logarithms: equal tokens come out a hair above 100.
+    return min(1.0, _bleu().sentence_score(actual, [expected]).score / 100)
+
+
+@cache
+def _bleu() -> "BLEU":
+    # Imported here, because it takes longer than most commands.
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(tokenize="13a", smooth_method="exp", effective_order=True)

@@ -1,0 +1,46 @@
+"""`python`: whatever the author's own function finds, one sample at a time.
+
+    scorers:
+      - type: python
+        compute_scores_snippet: |
+          def compute_scores(sample, solver_output):
+              said = solver_output.output.choices[0].message.content
+              return {"is_short": len(said) < 100}
+        metrics:
+          - type: mean
+            field: is_short
+
+In a task without a solver the function is `compute_scores(sample)`. Either may be `async def`.
+It runs apart from the engine; what it raises is a failure of that sample, and no score.
+There are no default metrics: only the author knows what the scores are called.
+"""
+
+from typing import Literal
+
+from evalwright.components import Snippet
+from evalwright.ports import Case
+from evalwright.scorers.base import ScorerSpec
+from evalwright.scorers.returned import score_of
+from evalwright.types import Score
+
+
+class Python(ScorerSpec):
+    """Scores whatever `compute_scores` returns."""
+
+    type: Literal["python"]
+    """The kind of scorer."""
+    compute_scores_snippet: Snippet
+    """Python that defines `compute_scores(sample, solver_output)`, or `compute_scores(sample)` for
+    a task without a solver. It returns a dict of scores, or `{"scores": …, "metadata": …}`;
+    metadata is kept beside the scores and is in no metric."""
+
+    async def score(self, case: Case) -> Score:
+        """Call the function."""
+        if case.snippets is None:
+            raise ValueError("a `python` scorer needs snippets, and there are none in this run")
+        arguments, objects = [case.sample.data], [""]
+        if case.answer is not None:
+            arguments.append(case.answer.conversation)
+            objects.append("SolverTrace")
+        function = self.compute_scores_snippet.function("compute_scores")
+        return score_of(await case.snippets.call(function, arguments, objects=objects))

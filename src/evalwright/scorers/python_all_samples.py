@@ -1,0 +1,77 @@
+"""`python_all_samples`: the author's own function, once, over all samples of a task.
+
+    scorers:
+      - type: python_all_samples
+        compute_scores_snippet: !include uniqueness.py    # def compute_scores(samples): …
+        metrics:
+          - type: mean
+            field: is_unique
+
+It returns a list with one entry a sample, in their order. For what a sample cannot know of itself:
+duplicates, ranks, shares. All samples are in memory at once; `python` is for tasks of any size.
+There are no default metrics.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from evalwright.components import Snippet
+from evalwright.ports import Snippets
+from evalwright.scorers.base import ScorerSpec, short
+from evalwright.scorers.returned import score_of
+from evalwright.types import Score
+
+Rows = Sequence[dict[str, Any]]
+
+
+class PythonAllSamples(ScorerSpec):
+    """Scores whatever `compute_scores` returns for each sample."""
+
+    type: Literal["python_all_samples"]
+    """The kind of scorer."""
+    compute_scores_snippet: Snippet
+    """Python that defines `compute_scores(samples)`. It returns one entry a sample, in the same
+    order: a dict of scores, or `{"scores": …, "metadata": …}`. With several datasets, `samples` is
+    a dict of lists, and there is one entry a row of the first. A function that takes a second
+    argument gets the solver's outputs, in a task that has a solver."""
+
+    async def score_all(
+        self,
+        samples: Rows | Mapping[str, Rows],
+        solver_outputs: Rows | None,
+        snippets: Snippets | None,
+    ) -> list[Score]:
+        """Call the function once; one score a sample, in their order."""
+        if snippets is None:
+            raise ValueError("a `python_all_samples` scorer needs snippets, and there are none")
+        arguments: list[Any] = [samples]
+        objects = [""]
+        if solver_outputs is not None:
+            arguments.append(solver_outputs)
+            objects.append("SolverTraces")
+        function = self.compute_scores_snippet.function("compute_scores")
+        returned = await snippets.call(function, arguments, objects=objects)
+        return _scores(returned, expected=_length(samples))
+
+
+def _length(samples: Rows | Mapping[str, Rows]) -> int:
+    if isinstance(samples, Mapping):
+        return len(next(iter(samples.values()), ()))
+    return len(samples)
+
+
+def _scores(returned: Any, *, expected: int) -> list[Score]:
+    if not isinstance(returned, list):
+        raise ValueError(  # noqa: TRY004 - what an author's function gave is a value
+            "compute_scores must return a list with one entry a sample, "
+            f"got `{type(returned).__name__}`: {short(returned)}"
+        )
+    if len(returned) != expected:
+        raise ValueError(
+            "compute_scores must return one entry a sample: "
+            f"there are {expected} samples, and it returned {len(returned)}"
+        )
+    return [
+        score_of(entry, where=f"compute_scores, entry {index},")
+        for index, entry in enumerate(returned)
+    ]

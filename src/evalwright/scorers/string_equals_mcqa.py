@@ -1,0 +1,114 @@
+"""`string_equals_mcqa`: right when the answer begins with the letter of the right choice.
+
+    scorers:
+      - type: string_equals_mcqa
+        ground_truth_choice: "{{ sample.answer }}"      # renders to `A`
+        choices: "{{ sample.options }}"                 # renders to a JSON or Python list
+
+The predicted choice is the first character of the last assistant message, as it stands: `A) Paris`
+predicts `A`, but ` A` predicts a space and `The answer is A` predicts `T`. So the prompt has to ask
+for the letter alone. An empty answer predicts the empty string.
+
+`completion_validity`, in the metadata, does not move the score. It is
+    valid      when the predicted choice is a label: one of the choices where each of them is one
+               character long, else one of the first capital letters, one a choice; or when it is
+               the ground truth
+    invalid    when it is any other character
+    unknown    when there is nothing to tell by: an empty answer, or no choices
+
+The older spelling, `ground_truth_choice_field: answer` and `choices_field: options`, names columns.
+"""
+
+from json import dumps
+from string import ascii_uppercase
+from typing import Any, ClassVar, Literal
+
+from pydantic import ConfigDict, model_validator
+
+from evalwright.ports import Case
+from evalwright.scorers.answers import answer_text
+from evalwright.scorers.base import ScorerSpec, short
+from evalwright.scorers.lists import read_list
+from evalwright.templates import Template
+from evalwright.types import Score
+
+Validity = Literal["valid", "invalid", "unknown"]
+_OLD = {"ground_truth_choice_field": "ground_truth_choice", "choices_field": "choices"}
+
+
+def _with_the_old(schema: dict[str, Any]) -> None:
+    """Let an editor know the older spelling too, though it is no field."""
+    for old, new in _OLD.items():
+        meaning = f"The column of what `{new}` gives; write `{new}` instead."
+        schema["properties"][old] = {"type": "string", "description": meaning, "deprecated": True}
+    schema["required"] = [one for one in schema["required"] if one not in _OLD.values()]
+    schema["allOf"] = [
+        {"oneOf": [{"required": [new]}, {"required": [old]}]} for old, new in _OLD.items()
+    ]
+
+
+class StringEqualsMcqa(ScorerSpec):
+    """Scores `is_correct`: whether the answer's first character is the right choice."""
+
+    model_config = ConfigDict(json_schema_extra=_with_the_old)
+    default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "is_correct"),)
+    deprecated: ClassVar[dict[str, str]] = _OLD
+    """Older names of fields, each with the field that says the same now."""
+
+    type: Literal["string_equals_mcqa"]
+    """The kind of scorer."""
+    ground_truth_choice: Template
+    """The right choice, as the answer must begin. May refer to `sample`."""
+    choices: Template
+    """The possible choices: renders to a JSON or Python list. May refer to `sample`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _columns(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict):
+            return fields
+        made = dict(fields)
+        for old, new in _OLD.items():
+            column = made.pop(old, None)
+            if column is None:
+                continue
+            if made.get(new) is not None:
+                raise ValueError(f"give `{new}` or the older `{old}`, not both")
+            if not isinstance(column, str) or not column:
+                raise ValueError(f"`{old}` must be the name of a column, got {column!r}")
+            made[new] = f"{{{{ sample[{dumps(str(column), ensure_ascii=False)}] }}}}"
+        return made
+
+    async def score(self, case: Case) -> Score:
+        """Compare the first character."""
+        answer = answer_text(case)
+        expected = self.ground_truth_choice.render(sample=case.sample.data)
+        choices = read_list(self.choices.render(sample=case.sample.data), field="choices")
+        predicted = answer[:1]
+        equal = predicted == expected
+        return Score(
+            values={"is_correct": equal},
+            correct=equal,
+            reason="" if equal else _reason(answer, expected),
+            metadata={
+                "ground_truth_choices": choices,
+                "ground_truth_correct_choice": expected,
+                "predicted_choice": predicted,
+                "completion_validity": validity(predicted, expected, choices),
+            },
+        )
+
+
+def validity(predicted: str, expected: str, choices: list[Any]) -> Validity:
+    """Whether the predicted choice is one that could be chosen."""
+    if not predicted or not choices:
+        return "unknown"
+    written = [str(choice) for choice in choices]
+    labels = written if all(len(one) == 1 for one in written) else ascii_uppercase[: len(written)]
+    return "valid" if predicted == expected or predicted in labels else "invalid"
+
+
+def _reason(answer: str, expected: str) -> str:
+    if len(expected) > 1:
+        return f"{short(expected)} is longer than the one character that is compared"
+    return f"{short(answer)} does not begin with {short(expected)}"

@@ -1,0 +1,87 @@
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+from tests.scorers.cases import SCORERS
+
+from evalwright.components import said_of
+from evalwright.registry import BUILT_IN, load
+
+SCRIPT = "def compute_scores(sample): ..."
+# One line a scorer of the table in the contract: its least, and its default metrics.
+TABLE: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
+    ({"type": "bleu", "ground_truth": "a"}, [("mean", "bleu_score")]),
+    ({"type": "string_equals", "ground_truth": "a"}, [("mean", "is_correct")]),
+    (
+        {"type": "string_equals_mcqa", "ground_truth_choice": "A", "choices": "[]"},
+        [("mean", "is_correct")],
+    ),
+    ({"type": "python", "compute_scores_snippet": SCRIPT}, []),
+    ({"type": "python_all_samples", "compute_scores_snippet": SCRIPT}, []),
+    (
+        {"type": "function_call_coverage", "function_calls": "[]"},
+        [("mean", "all_required_calls_made"), ("mean", "required_calls_coverage")],
+    ),
+    ({"type": "semantic_similarity", "ground_truth": "a"}, [("mean", "similarity")]),
+]
+ROWS = [pytest.param(*row, id=row[0]["type"]) for row in TABLE]
+
+
+@pytest.mark.parametrize(("fields", "metrics"), ROWS)
+def test_a_scorer_is_told_by_its_type(
+    fields: dict[str, Any], metrics: list[tuple[str, str]]
+) -> None:
+    scorer = SCORERS.validate_python(fields)
+
+    assert type(scorer) is load("scorers", fields["type"])
+    assert scorer.name == fields["type"]
+    assert scorer.version >= 1
+    assert list(scorer.default_metrics) == metrics
+
+
+@pytest.mark.parametrize(("fields", "metrics"), ROWS)
+def test_every_required_field_is_required(
+    fields: dict[str, Any], metrics: list[tuple[str, str]]
+) -> None:
+    del metrics
+    for name in fields:
+        with pytest.raises(ValidationError):
+            SCORERS.validate_python({key: value for key, value in fields.items() if key != name})
+
+
+@pytest.mark.parametrize(("fields", "metrics"), ROWS)
+def test_all_have_the_common_fields_and_no_others_than_their_own(
+    fields: dict[str, Any], metrics: list[tuple[str, str]]
+) -> None:
+    del metrics
+    common = {"key": "k", "purpose": "qa", "display_name": "K", "metrics": []}
+
+    assert SCORERS.validate_python({**fields, **common}).purpose == "qa"
+    with pytest.raises(ValidationError):
+        SCORERS.validate_python({**fields, "colour": "red"})
+
+
+@pytest.mark.parametrize(("fields", "metrics"), ROWS)
+def test_every_field_says_what_it_is_for(
+    fields: dict[str, Any], metrics: list[tuple[str, str]]
+) -> None:
+    del metrics
+    kind: type[BaseModel] = type(SCORERS.validate_python(fields))
+
+    assert [name for name in kind.model_fields if name not in said_of(kind)] == []
+
+
+def test_every_scorer_of_documents_is_registered() -> None:
+    assert set(BUILT_IN["scorers"]) - {"record"} == {fields["type"] for fields, _ in TABLE}
+
+
+@pytest.mark.parametrize("fields", [{"type": "other"}, {}, {"type": "record"}, {"type": None}])
+def test_another_type_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        SCORERS.validate_python(fields)
+
+
+def test_there_is_a_schema_of_all() -> None:
+    schema = SCORERS.json_schema()
+
+    assert set(schema["discriminator"]["mapping"]) == {fields["type"] for fields, _ in TABLE}
