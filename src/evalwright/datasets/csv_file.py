@@ -1,0 +1,193 @@
+"""CSV: commas, a header, and columns whose type is found out by reading all of them once.
+
+    cells of a column, empty ones aside             become
+    all `true` or `false`, in any case              truth values
+    all numbers as JSON writes them, ≤ 18 digits    numbers: `3` whole, `2.5` not
+    anything else: `007`, `1,5`, `3 km`, `n/a`      text, as it stands
+    `sample_id`                                     text, always: it is a name
+
+An empty cell is missing: the row has no such key. A column is one type or text, never both, so one
+odd cell in a million is seen before the first row comes out, and no row is read in two ways.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from evalwright.datasets.faults import Fault, Faults, not_text, not_utf8
+from evalwright.errors import BadDataset
+from evalwright.lines import BadLine, read_batches, shown
+from evalwright.vocabulary import MAX_LINE_BYTES
+
+if TYPE_CHECKING:
+    import _csv
+
+_AT_A_TIME = 1000
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,2})?")
+_TRUTH = re.compile("true|false", re.IGNORECASE)
+_QUOTED = "a quote opens in this row and is not closed"
+_EXPLAINED = (
+    ("unexpected end", _QUOTED),
+    ("larger than field limit", _QUOTED),
+    ("expected after", "text after a closing quote: a quote inside quotes is written twice"),
+    ("new-line character", "a carriage return outside quotes: save the file with Unix line ends"),
+)
+
+Convert = Callable[[str], Any]
+
+
+def _truth(cell: str) -> bool:
+    return cell.lower() == "true"
+
+
+_number: Convert = msgspec.json.Decoder().decode
+_KINDS: tuple[tuple[re.Pattern[str], Convert], ...] = ((_TRUTH, _truth), (_NUMBER, _number))
+
+
+class CsvFile:
+    """The rows of a `.csv` file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
+
+    @cached_property
+    def header(self) -> tuple[str, ...]:
+        """The columns, in their order."""
+        faults = Faults(self._path)
+        reader = _reader(self._path, faults)
+        try:
+            first = next(reader, None)
+        except csv.Error as error:
+            faults.add(_explained(1, error))
+            first = None
+        if faults.count:
+            raise faults.error(reader.line_num)
+        return _header(shown(self._path), first)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One a record; `BadDataset`, before the first of them, if any is bad."""
+        names, typed = self.header, self._typed
+        reader = _reader(self._path, Faults(self._path))
+        next(reader)
+        for cells in reader:
+            if not cells:  # a blank line
+                continue
+            row: dict[str, Any] = dict(zip(names, cells, strict=True))
+            for name, convert in typed:
+                if cell := row[name]:
+                    row[name] = convert(cell)
+            if "" in cells:
+                row = {name: cell for name, cell in row.items() if cell != ""}
+            yield row
+
+    @cached_property
+    def _typed(self) -> list[tuple[str, Convert]]:
+        """The columns that are not text, found by reading the file once."""
+        columns = [_Column(name) for name in self.header]
+        faults = Faults(self._path)
+        reader = _reader(self._path, faults)
+        next(reader)
+        for batch in _batches(reader, len(columns), faults):
+            for place, column in enumerate(columns):
+                if column.open:
+                    column.see({cells[place] for cells in batch})
+        if faults.count:
+            raise faults.error(reader.line_num)
+        return [(column.name, convert) for column in columns if (convert := column.convert)]
+
+
+class _Column:
+    """What a column may still be, after the cells seen so far."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.open = () if name == "sample_id" else _KINDS
+        self._filled = False
+
+    def see(self, cells: set[str]) -> None:
+        cells.discard("")
+        self._filled = self._filled or bool(cells)
+        self.open = tuple(kind for kind in self.open if all(map(kind[0].fullmatch, cells)))
+
+    @property
+    def convert(self) -> Convert | None:
+        return self.open[0][1] if self.open and self._filled else None
+
+
+def _reader(path: str, faults: Faults) -> "_csv.Reader":
+    if csv.field_size_limit() < MAX_LINE_BYTES:  # of the process: there is no other
+        csv.field_size_limit(MAX_LINE_BYTES)
+    return csv.reader(_lines(path, faults), strict=True)
+
+
+def _lines(path: str, faults: Faults) -> Iterator[str]:
+    """The lines as text, with their ends: a cell in quotes may hold some of them.
+
+    What is no text is a fault, and goes on as if it were: there may be more to find.
+    """
+    number = 0
+    for batch in read_batches(path):
+        text = b"\n".join(batch).decode(errors="replace")
+        if "\ufffd" in text or BadLine in map(type, batch):
+            for place, raw in enumerate(batch, start=number + 1):
+                faults.add(
+                    not_text(place, raw) if isinstance(raw, BadLine) else not_utf8(place, raw)
+                )
+        number += len(batch)
+        for line in text.split("\n"):
+            yield line + "\n"
+
+
+def _batches(reader: "_csv.Reader", width: int, faults: Faults) -> Iterator[list[list[str]]]:
+    """The good records, many at a time; the others are faults."""
+    batch: list[list[str]] = []
+    line = reader.line_num
+    try:
+        for cells in reader:
+            if len(cells) == width:
+                batch.append(cells)
+            elif cells:
+                detail = f"expected {width} cells as in the header, got {len(cells)}"
+                hint = "a cell with a comma in it stands in quotes" if len(cells) > width else ""
+                faults.add(Fault(line + 1, None, detail, hint))
+            line = reader.line_num
+            if len(batch) == _AT_A_TIME:
+                yield batch
+                batch = []
+    except csv.Error as error:
+        faults.add(_explained(line + 1, error))
+    yield batch
+
+
+def _explained(line: int, error: csv.Error) -> Fault:
+    said = str(error)
+    found = (detail for sign, detail in _EXPLAINED if sign in said)
+    return Fault(line, None, next(found, said))
+
+
+def _header(path: str, cells: Sequence[str] | None) -> tuple[str, ...]:
+    """The names of the columns, of which no two are the same and none is empty."""
+    if not cells:
+        raise BadDataset(f"{path}:1: expected a header with the names of the columns, got nothing")
+    names = [cell.strip() for cell in cells]
+    if len(names) == 1 and (sign := next((sign for sign in ";\t|" if sign in names[0]), "")):
+        raise BadDataset(
+            f"{path}:1: expected columns separated by `,`, got one column `{names[0]}`",
+            hint=f"it seems to be separated by {sign!r}: save it with commas",
+        )
+    for place, name in enumerate(names):
+        if not name:
+            raise BadDataset(
+                f"{path}:1: column {place + 1} has no name",
+                hint="a table written by pandas has an index in it: to_csv(…, index=False)",
+            )
+        if (first := names.index(name)) < place:
+            raise BadDataset(
+                f"{path}:1: columns {first + 1} and {place + 1} are both called `{name}`"
+            )
+    return tuple(names)

@@ -1,0 +1,145 @@
+"""`folder`: every file of a directory is a row.
+
+    source:
+      type: folder
+      directory_path: articles     # and the directories in it
+      extension: .md               # all files, without it
+
+    sample_id    the SHA-256 of the file
+    file_name    its path from the directory, with `/`
+    content      its text, after the front matter
+    …            the keys of its YAML front matter, but for these three
+
+Sorted by path. PDFs are skipped, and so is what has a dot before its name (`.git`, `.DS_Store`).
+Links are followed; a directory that holds itself is entered once.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from hashlib import blake2b, sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import field_validator
+
+from evalwright.components import Location
+from evalwright.datasets.front_matter import parted
+from evalwright.datasets.reading import Reader
+from evalwright.datasets.source import Source, Surroundings
+from evalwright.errors import BadDataset, Unreadable
+from evalwright.lines import shown
+from evalwright.vocabulary import MAX_LINE_BYTES
+
+RESERVED = ("sample_id", "file_name", "content")
+
+
+class FolderRows:
+    """A row a file."""
+
+    header: tuple[str, ...] | None = None
+    """Any file may add a column."""
+
+    def __init__(self, directory: Path, extension: str | None) -> None:
+        self._directory = directory
+        self._extension = extension
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the paths and the contents."""
+        digest = blake2b(digest_size=16)
+        for name in self._names():
+            content = self._bytes(name)
+            digest.update(f"{name}\0{sha256(content).hexdigest()}\n".encode(errors="replace"))
+        return f"folder:{digest.hexdigest()}"
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """In the order of their paths."""
+        for name in self._names():
+            content = self._bytes(name)
+            where = shown(str(self._directory / name))
+            try:
+                text = content.removeprefix(b"\xef\xbb\xbf").decode()
+            except UnicodeDecodeError as error:
+                raise BadDataset(
+                    f"{where}: byte 0x{content[error.start]:02x} is not UTF-8",
+                    hint="`extension` says which files are meant; or save this one as UTF-8",
+                ) from error
+            try:
+                matter, body = parted(text)
+            except ValueError as error:
+                raise BadDataset(f"{where}: front matter: {error}") from error
+            row = {"sample_id": sha256(content).hexdigest(), "file_name": name, "content": body}
+            yield {**row, **{key: matter[key] for key in matter if key not in RESERVED}}
+
+    def _names(self) -> list[str]:
+        if not self._directory.is_dir():
+            raise Unreadable(f"{shown(str(self._directory))}: no such directory")
+        return sorted(_files(self._directory, "", frozenset(), self._extension))
+
+    def _bytes(self, name: str) -> bytes:
+        path = self._directory / name
+        try:
+            with path.open("rb") as file:
+                content = file.read(MAX_LINE_BYTES + 1)
+        except OSError as error:
+            raise Unreadable(f"{shown(str(path))}: {error.strerror or error}") from error
+        if len(content) > MAX_LINE_BYTES:
+            raise BadDataset(f"{shown(str(path))}: larger than {MAX_LINE_BYTES >> 20} MiB")
+        return content
+
+
+def _files(
+    directory: Path, prefix: str, above: frozenset[tuple[int, int]], extension: str | None
+) -> Iterator[str]:
+    try:
+        itself = directory.stat()
+        entries = sorted(entry.name for entry in directory.iterdir())
+    except OSError as error:
+        raise Unreadable(f"{shown(str(directory))}: {error.strerror or error}") from error
+    mark = (itself.st_dev, itself.st_ino)
+    if mark in above:
+        return
+    for name in entries:
+        path = directory / name
+        if name.startswith("."):
+            continue
+        if path.is_dir():
+            yield from _files(path, f"{prefix}{name}/", above | {mark}, extension)
+        elif _wanted(name, extension):
+            yield prefix + name
+
+
+def _wanted(name: str, extension: str | None) -> bool:
+    lower = name.lower()
+    return not lower.endswith(".pdf") and (extension is None or lower.endswith(extension))
+
+
+class Folder(Source):
+    """The files of a directory."""
+
+    type: Literal["folder"]
+    directory_path: Location
+    """Relative to the document."""
+    extension: str | None = None
+    """Only files whose names end so; `.md` and `md` are the same, and so is `.MD`."""
+
+    @field_validator("extension")
+    @classmethod
+    def _dotted(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        plain = value.strip().lower().removeprefix("*")
+        if not plain.strip("."):
+            raise ValueError("expected an ending such as `.md`, got an empty text")
+        if plain.endswith(".pdf") or plain == "pdf":
+            raise ValueError("PDFs are skipped: turn them into text first")
+        return plain if plain.startswith(".") else f".{plain}"
+
+    def reader(self, surroundings: Surroundings) -> Reader:
+        """The directory, which is looked at when the first row is asked for."""
+        del surroundings
+        return FolderRows(self.directory_path.path, self.extension)
+
+    def label(self) -> str:
+        """Its path."""
+        return str(self.directory_path.path)

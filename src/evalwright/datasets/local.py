@@ -1,0 +1,45 @@
+"""`local`: a file beside the document.
+
+    source:
+      type: local
+      file_path: data/questions.csv        # .csv .jsonl .json .parquet, also .csv.gz, .jsonl.zst
+      filters:
+        - { op: equals, expression: "{{ sample.language }}", value: en }
+
+How each format is read stands in its module: `csv_file`, `jsonl_file`, `json_file`, `parquet_file`.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+
+from evalwright.components import Location
+from evalwright.datasets.reading import FileRows, Reader, format_of
+from evalwright.datasets.source import Source, Surroundings
+
+
+def _readable(location: Location) -> Location:
+    format_of(location.written)
+    return location
+
+
+TableFile = Annotated[Location, AfterValidator(_readable)]
+"""The path of a file of rows, of a format that can be read."""
+
+
+class Local(Source):
+    """The rows of a file."""
+
+    type: Literal["local"]
+    file_path: TableFile
+    """Relative to the document. Its ending says how it is read."""
+
+    def reader(self, surroundings: Surroundings) -> Reader:
+        """The file, which is looked at when the first row is asked for."""
+        del surroundings
+        path = self.file_path.path
+        return FileRows(lambda: path, format_of(self.file_path.written))
+
+    def label(self) -> str:
+        """Its path."""
+        return str(self.file_path.path)

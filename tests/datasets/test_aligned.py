@@ -1,0 +1,78 @@
+from typing import Any
+
+import pytest
+
+from evalwright.datasets.aligned import Aligned
+from evalwright.datasets.inline import InlineRows
+from evalwright.datasets.rows import Rows
+from evalwright.errors import BadDataset
+
+
+def part(name: str, *samples: dict[str, Any]) -> Rows:
+    return Rows(InlineRows(list(samples)), name=name)
+
+
+def both(questions: list[dict[str, Any]], answers: list[dict[str, Any]]) -> Aligned:
+    return Aligned({"q": part("questions.csv", *questions), "a": part("answers.csv", *answers)})
+
+
+def test_rows_of_the_same_place_are_one_sample() -> None:
+    aligned = both([{"x": 1}, {"x": 2}], [{"y": 3}, {"y": 4}])
+
+    assert list(aligned.rows()) == [
+        {"q": {"x": 1}, "a": {"y": 3}},
+        {"q": {"x": 2}, "a": {"y": 4}},
+    ]
+    assert aligned.check() == 2
+    assert aligned.first_rows(1) == [{"q": {"x": 1}, "a": {"y": 3}}]
+    assert aligned.columns() == ("q", "a")
+
+
+@pytest.mark.parametrize(("questions", "answers"), [(2, 3), (3, 1)])
+def test_another_number_of_rows_is_an_error_that_says_how_many(
+    questions: int, answers: int
+) -> None:
+    aligned = both([{"x": 1}] * questions, [{"y": 1}] * answers)
+
+    with pytest.raises(BadDataset, match=f"`q` has {questions}, `a` has {answers}"):
+        aligned.check()
+
+
+def test_a_scorer_of_all_samples_gets_them_apart_however_many() -> None:
+    assert both([{"x": 1}, {"x": 2}], [{"y": 3}]).together() == {
+        "q": [{"x": 1}, {"x": 2}],
+        "a": [{"y": 3}],
+    }
+
+
+def test_the_id_is_that_of_the_first_dataset() -> None:
+    aligned = both([{"sample_id": "x"}, {"sample_id": "y"}], [{"sample_id": "z"}] * 2)
+
+    assert [name for name, _ in aligned.identified()] == ["x", "y"]
+
+
+def test_without_one_it_is_the_place() -> None:
+    assert [name for name, _ in both([{}, {}], [{"sample_id": "z"}] * 2).identified()] == ["0", "1"]
+
+
+def test_an_id_given_twice_in_the_first_is_an_error() -> None:
+    with pytest.raises(BadDataset, match=r"questions\.csv.*two rows have the `sample_id` `x`"):
+        both([{"sample_id": "x"}] * 2, [{}] * 2).check()
+
+
+def test_an_empty_one_is_named() -> None:
+    with pytest.raises(BadDataset, match=r"answers\.csv: no rows"):
+        both([{"x": 1}], []).check()
+
+
+def test_the_digest_is_of_the_parts_and_their_names() -> None:
+    one, other = part("a", {"x": 1}), part("b", {"x": 2})
+
+    assert Aligned({"q": one, "a": other}).digest == Aligned({"q": one, "a": other}).digest
+    assert Aligned({"q": one, "a": other}).digest != Aligned({"q": other, "a": one}).digest
+    assert Aligned({"q": one}).digest != Aligned({"a": one}).digest
+
+
+def test_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one dataset"):
+        Aligned({})

@@ -1,0 +1,48 @@
+from pathlib import Path
+
+import pytest
+
+from evalwright.datasets import json_file
+from evalwright.datasets.json_file import JsonFile
+from evalwright.errors import BadDataset
+
+
+def test_a_list_of_objects_is_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('[\n  {"a": 1},\n  {"b": [null]}\n]\n')
+
+    assert list(JsonFile(path).rows()) == [{"a": 1}, {"b": [None]}]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param('{"a": 1}', "Expected `array`, got `object`", id="an object"),
+        pytest.param('{"a": 1}\n{"a": 2}', "Expected `array`, got `object`", id="JSON Lines"),
+        pytest.param("[1]", "Expected `object`, got `int` - at `$[0]`", id="no object in it"),
+        pytest.param("", "truncated", id="empty"),
+    ],
+)
+def test_anything_else_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+
+    with pytest.raises(BadDataset) as caught:
+        list(JsonFile(path).rows())
+
+    assert said in str(caught.value)
+    assert "a.json: " in str(caught.value)
+    assert "a list of objects" in caught.value.hint
+
+
+def test_a_file_that_is_too_large_to_read_whole_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_file, "MOST_BYTES", 100)
+    path = tmp_path / "a.json"
+    path.write_text("[" + ",\n".join(['{"a": 1}'] * 100) + "]")
+
+    with pytest.raises(BadDataset, match="more than") as caught:
+        list(JsonFile(path).rows())
+
+    assert ".jsonl" in caught.value.hint
