@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.servers.asking import answered, failed, question
+from tests.servers.asking import answered, asking, chat, failed, question
 from tests.servers.model_server import Behaviour, ModelServer, hostile, json
 
 from evalwright.clients.anthropic import Messages, connect
@@ -234,3 +234,58 @@ def test_a_hostile_server_gets_no_answer_out_of_it(kind: str, behaviour: Behavio
     error = error_of(behaviour, first_byte_timeout_s=0.2, total_timeout_s=0.4)
 
     assert error.kind == (kind if kind != "empty" else "wrong_shape")
+
+
+def test_a_request_may_bring_more_keys_and_a_schema() -> None:
+    schema = {"type": "object", "properties": {}}
+    shape = {"type": "json_schema", "json_schema": {"name": "n", "strict": True, "schema": schema}}
+    keys = {"response_format": shape, "stop": "END", "max_completion_tokens": 9}
+    with ModelServer(RIGHT) as server:
+        answered(model(server, temperature=0), chat("hello", keys=keys))
+
+    assert server.log[0].body == {
+        "model": "claude",
+        "max_tokens": 9,
+        "temperature": 0,
+        "stop_sequences": ["END"],
+        "output_config": {"format": {"type": "json_schema", "schema": schema}},
+        "messages": [{"role": "user", "content": "hello"}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("keys", "kind"),
+    [
+        pytest.param({"response_format": {"type": "json_object"}}, "unsupported", id="any JSON"),
+        pytest.param({"response_format": "json"}, "unsupported", id="no format"),
+        pytest.param({"seed": 1}, "bad_request", id="a seed"),
+        pytest.param({"model": "other"}, "bad_request", id="another model"),
+    ],
+)
+def test_what_this_api_cannot_do_is_not_sent(keys: dict[str, Any], kind: str) -> None:
+    with ModelServer(RIGHT) as server:
+        error = failed(model(server), chat("hello", keys=keys))
+
+    assert (error.kind, server.log) == (kind, [])
+
+
+def test_plain_text_needs_no_format() -> None:
+    with ModelServer(RIGHT) as server:
+        answered(model(server), chat("hello", keys={"response_format": {"type": "text"}}))
+
+    assert server.log[0].body.keys() == {"model", "max_tokens", "messages"}
+
+
+def test_it_has_no_embeddings() -> None:
+    with ModelServer(RIGHT) as server:
+        assert failed(model(server), asking("embeddings", "a")).kind == "unsupported"
+
+
+def test_tool_calls_are_kept_in_the_shape_that_authors_know() -> None:
+    used = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1}}
+
+    found = answer_to(replying(said("let me see"), used, reason="tool_use"))
+
+    call = {"id": "t1", "type": "function", "function": {"name": "add", "arguments": '{"a":1}'}}
+    message = {"role": "assistant", "content": "let me see", "tool_calls": [call]}
+    assert found.output["choices"] == [{"message": message}]

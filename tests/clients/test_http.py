@@ -1,7 +1,6 @@
 import asyncio
 import gzip
 import socket
-import ssl
 import threading
 import tracemalloc
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from aiohttp import web
+from tests.servers.certificates import tls_of_a_stranger
 from tests.servers.model_server import (
     Asked,
     Behaviour,
@@ -35,20 +35,6 @@ from evalwright.clients.providers import PROVIDERS, Address
 from evalwright.errors import ModelError
 
 KEY = "sk-" + "0123456789abcdef" * 3
-# A certificate for 127.0.0.1 that nobody trusts; its key guards nothing.
-UNTRUSTED_KEY = (
-    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgFviQ1FrhxgOgH459ST12EPymXG1xGCZXBu8I7h1lI2"
-    "ihRANCAATEB/jHJYEevKV2824GVMKkjYXnfGWhlb0mws3LWS0h7ZaFukTt8wsH9UVuS5PuJ1NkpgSXDbn76pz6WJWJ"
-    "hlXr"
-)
-UNTRUSTED_CERTIFICATE = (
-    "MIIBkDCCATagAwIBAgIUHIc/TOBu1zrjbIc8eWZsnG0iWYswCgYIKoZIzj0EAwIwFDESMBAGA1UEAwwJMTI3LjAuMC"
-    "4xMCAXDTI2MTExNTIwMjIyN1oYDzIxMjYxMDIyMjAyMjI3WjAUMRIwEAYDVQQDDAkxMjcuMC4wLjEwWTATBgcqhkjO"
-    "PQIBBggqhkjOPQMBBwNCAATEB/jHJYEevKV2824GVMKkjYXnfGWhlb0mws3LWS0h7ZaFukTt8wsH9UVuS5PuJ1Nkpg"
-    "SXDbn76pz6WJWJhlXro2QwYjAdBgNVHQ4EFgQUgMaSh16DiZibC/8XTGdwrRKniAQwHwYDVR0jBBgwFoAUgMaSh16D"
-    "iZibC/8XTGdwrRKniAQwDwYDVR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUCIQ"
-    "CFqAY2qyKyMjB1BXZHEUlUM5r3/TwoSo0Upk5+PmLZ6AIgIEOJQ9ZD2CJj2shKrzRjeWkhhW2oV2iN9NbzpXqng6o="
-)
 
 
 class Sum(msgspec.Struct):
@@ -314,15 +300,7 @@ def test_what_is_no_http_is_a_connection_error() -> None:
 
 
 def test_an_untrusted_certificate_ends_it_at_once(tmp_path: Path) -> None:
-    pem = tmp_path / "self-signed.pem"
-    pem.write_text(
-        f"-----BEGIN PRIVATE KEY-----\n{UNTRUSTED_KEY}\n-----END PRIVATE KEY-----\n"
-        f"-----BEGIN CERTIFICATE-----\n{UNTRUSTED_CERTIFICATE}\n-----END CERTIFICATE-----\n"
-    )
-    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    tls.load_cert_chain(pem)
-
-    with ModelServer(RIGHT, tls=tls) as server:
+    with ModelServer(RIGHT, tls=tls_of_a_stranger(tmp_path)) as server:
         error = failed(endpoint(server.url))
 
         assert server.log == []

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from tests.servers.asking import answered, answers, failed, question
+from tests.servers.asking import answered, answers, asking, failed, question
+from tests.servers.asking import chat as conversation
 from tests.servers.model_server import (
     Asked,
     Behaviour,
@@ -20,7 +21,7 @@ from tests.servers.model_server import (
 
 from evalwright.clients.openai import Chat, connect
 from evalwright.errors import ModelError, UsageError
-from evalwright.types import Completion, ModelOptions, Usage
+from evalwright.types import Completion, Message, ModelOptions, Request, Sample, Usage
 
 KEY = "sk-0123456789abcdef"
 
@@ -475,3 +476,85 @@ def test_choices_that_nobody_takes_are_forgotten() -> None:
             return held
 
         assert asyncio.run(many()) == 1000
+
+
+def test_a_request_may_bring_more_keys_and_they_win() -> None:
+    shape = {"type": "json_schema", "json_schema": {"name": "n", "schema": {}}}
+    keys = {"response_format": shape, "temperature": 1, "stream": False}
+    with ModelServer() as server:
+        answered(model(server, temperature=0, top_p=0.5), conversation("hello", keys=keys))
+
+    assert server.log[0].body == {
+        "model": "m",
+        "temperature": 1,
+        "top_p": 0.5,
+        "response_format": shape,
+        "messages": [{"role": "user", "content": "hello"}],
+    }
+
+
+def test_a_seed_that_a_request_brings_is_the_first_trials() -> None:
+    sample = Sample("0", {})
+    request = Request(
+        messages=(Message("user", "hello"),), sample=sample, trial=2, input={"seed": 40}
+    )
+    with ModelServer() as server:
+        answered(model(server, seed=1), request)
+
+    assert server.log[0].body["seed"] == 42
+
+
+@pytest.mark.parametrize(
+    "keys", [{"model": "other"}, {"messages": []}, {"n": 2}, {"stream": True}, ["a"], "a"]
+)
+def test_what_a_request_may_not_bring_is_not_sent(keys: Any) -> None:
+    with ModelServer() as server:
+        error = failed(model(server), conversation("hello", keys=keys))
+
+    assert (error.kind, server.log) == ("bad_request", [])
+
+
+def test_a_custom_task_is_none_of_this_apis() -> None:
+    with ModelServer() as server:
+        error = failed(model(server), asking("custom", {"a": 1}))
+
+    assert (error.kind, server.log) == ("unsupported", [])
+    assert str(error) == "this API has no `custom`: it is for chat"
+
+
+def test_requests_with_other_keys_do_not_share_choices() -> None:
+    def keyed(trial: int, temperature: int) -> Request:
+        return Request(
+            messages=(Message("user", "hello"),),
+            sample=Sample("0", {}),
+            trial=trial,
+            input={"temperature": temperature},
+        )
+
+    with ModelServer(numbered) as server:
+        asked = [keyed(0, 0), keyed(1, 0), keyed(0, 1), keyed(1, 1)]
+        answers(model(server, n=2), asked)
+
+    assert len(server.log) == 2
+
+
+def test_tool_calls_and_references_are_kept_beside_the_text() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    found = answer_to(
+        replying(
+            choice("4", message={"tool_calls": [call]}, references=[{"content": "p. 7"}]),
+            usage={"prompt_tokens": 7, "completion_tokens": 2},
+        )
+    )
+
+    assert found.text == "4"
+    assert found.output == {
+        "choices": [
+            {
+                "message": {"role": "assistant", "content": "4", "tool_calls": [call]},
+                "finish_reason": "stop",
+                "references": [{"content": "p. 7"}],
+            }
+        ],
+        "usage": {"num_prompt_tokens": 7, "num_completion_tokens": 2},
+    }

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.servers.asking import answered, failed, question
+from tests.servers.asking import answered, asking, chat, failed, question
 from tests.servers.model_server import Behaviour, ModelServer, hostile, json, status
 
 from evalwright.clients.openai_responses import Responses, connect
@@ -238,3 +238,45 @@ def test_a_hostile_server_gets_no_answer_out_of_it(kind: str, behaviour: Behavio
     error = error_of(behaviour, first_byte_timeout_s=0.2, total_timeout_s=0.4)
 
     assert error.kind == (kind if kind != "empty" else "wrong_shape")
+
+
+def test_a_request_may_bring_more_keys_by_their_chat_names() -> None:
+    keys = {"max_tokens": 9, "response_format": {"type": "json_object"}}
+    with ModelServer(RIGHT) as server:
+        answered(model(server, max_tokens=5), chat("hello", keys=keys))
+
+    body = server.log[0].body
+    assert body["max_output_tokens"] == 9
+    assert body["text"] == {"format": {"type": "json_object"}}
+    assert "response_format" not in body
+
+
+@pytest.mark.parametrize("keys", [{"model": "x"}, {"input": "x"}, {"messages": []}, {"seed": 1}])
+def test_what_a_request_may_not_bring_is_not_sent(keys: dict[str, Any]) -> None:
+    with ModelServer(RIGHT) as server:
+        error = failed(model(server), chat("hello", keys=keys))
+
+    assert (error.kind, server.log) == ("bad_request", [])
+
+
+def test_it_is_for_chat() -> None:
+    with ModelServer(RIGHT) as server:
+        assert failed(model(server), asking("custom", {})).kind == "unsupported"
+
+
+def test_calls_are_kept_as_open_responses() -> None:
+    call = {"type": "function_call", "name": "add", "arguments": "{}", "call_id": "c1", "id": "f"}
+
+    found = answer_to(replying({"type": "reasoning"}, said("let me see"), call))
+
+    assert found.output == {
+        "items": [
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": "let me see"}],
+            },
+            {"type": "function_call", "name": "add", "arguments": "{}", "call_id": "c1"},
+        ],
+        "usage": {"num_prompt_tokens": 11, "num_completion_tokens": 3},
+    }

@@ -36,6 +36,8 @@ def proxy(address: str, **environment: str) -> str:
             "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
             "GEMINI_API_KEY",
         ),
+        ("novita", "https://api.novita.ai/openai/v1/chat/completions", "NOVITA_API_KEY"),
+        ("sambanova", "https://api.sambanova.ai/v1/chat/completions", "SAMBANOVA_API_KEY"),
     ],
 )
 def test_a_provider_has_an_address_and_needs_its_own_key(
@@ -57,6 +59,15 @@ def test_a_server_of_ones_own_is_on_this_machine_and_needs_no_key(name: str, por
 
     assert (str(found.url), found.key) == (f"http://localhost:{port}/v1/chat/completions", "")
     assert locate(name, CHAT, {f"{name.upper()}_API_KEY": KEY}).key == KEY
+
+
+def test_a_provider_without_a_public_address_is_asked_where_its_variable_says() -> None:
+    with pytest.raises(UsageError, match="no public address") as caught:
+        locate("latticeflow", CHAT, {"LATTICEFLOW_API_KEY": KEY})
+    assert "LATTICEFLOW_BASE_URL" in caught.value.hint
+
+    found = locate("latticeflow", CHAT, {"LATTICEFLOW_BASE_URL": "http://localhost:9/v1"})
+    assert (str(found.url), found.key) == ("http://localhost:9/v1/chat/completions", "")
 
 
 @pytest.mark.parametrize("name", [*PROVIDERS])

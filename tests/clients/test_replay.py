@@ -1,8 +1,11 @@
 import asyncio
 import gzip
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
+from tests.servers.asking import answered, asking
 
 from evalwright.clients.replay import Replay, connect
 from evalwright.errors import Unreadable, UsageError
@@ -144,3 +147,29 @@ def test_a_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
 def test_a_file_must_be_named() -> None:
     with pytest.raises(UsageError, match="needs a file"):
         connect("")
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ('{"choices": [{"message": {"content": "4"}}]}', "4"),
+        ('{"items": [{"type": "message", "role": "assistant", "content": "4"}]}', "4"),
+    ],
+)
+def test_a_whole_output_may_be_recorded(tmp_path: Path, line: str, text: str) -> None:
+    path = tmp_path / "outputs.jsonl"
+    path.write_text(f'{{"id": "a", "output": {line}}}\n')
+
+    found = ask(connect(str(path)), "a")
+
+    assert (found.text, found.usage) == (text, Usage())
+
+
+@pytest.mark.parametrize("output", ['{"embeddings": [[1.0]]}', '{"label": "cat"}', '"cat"'])
+def test_what_is_no_chat_may_be_recorded(tmp_path: Path, output: str) -> None:
+    path = tmp_path / "outputs.jsonl"
+    path.write_text(f'{{"id": "0", "output": {output}}}\n')
+
+    found: Any = answered(connect(str(path)), asking("custom", {})).output
+
+    assert msgspec.json.encode(found) == msgspec.json.encode(msgspec.json.decode(output))

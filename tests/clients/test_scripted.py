@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.servers.asking import answered, asking, chat, failed
 
 from evalwright.clients.scripted import SCRIPTS, Answer, Scripted, connect
 from evalwright.errors import UnknownName
@@ -181,3 +182,30 @@ def test_an_unknown_script_names_those_that_there_are(name: str, hint: str) -> N
 
 def test_every_report_is_told_that_a_script_is_no_model() -> None:
     assert "not by a model" in connect("oracle").caveat
+
+
+def test_texts_that_share_words_have_vectors_that_are_near() -> None:
+    texts = ["a red house", "the red house", "quantum chromodynamics"]
+
+    found = answered(connect("oracle"), asking("embeddings", {"input": texts}))
+
+    first, second, third = found.output["embeddings"]
+    assert math.isclose(sum(value * value for value in first), 1)
+    near = sum(one * other for one, other in zip(first, second, strict=True))
+    far = sum(one * other for one, other in zip(first, third, strict=True))
+    assert near > far
+    assert found == answered(connect("echo"), asking("embeddings", {"input": texts}))
+
+
+def test_the_echo_gives_anything_back() -> None:
+    found = answered(connect("echo"), asking("custom", {"a": [1]}))
+
+    assert (found.text, found.output) == ('{"a":[1]}', {"a": [1]})
+    assert failed(connect("oracle"), asking("custom", {"a": [1]})).kind == "unsupported"
+
+
+def test_a_row_has_no_targets_that_a_script_knows() -> None:
+    assert answered(connect("echo"), chat("hello", row={"a": 1})).text == "hello"
+    for name in ("oracle", "noisy", "biased"):
+        with pytest.raises(TypeError, match="scripted/echo takes any"):
+            answered(connect(name), chat("hello", row={"a": 1}))

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from evalwright.errors import ModelError
 from evalwright.ports import Model
-from evalwright.types import Completion, Message, Request, Sample, TaskSpec
+from evalwright.types import Completion, Message, MLTask, Request, Sample, TaskSpec
 
 
 def question(prompt: str = "2 + 2 =", *, trial: int = 0, system: str = "") -> Request:
@@ -23,6 +24,19 @@ def question(prompt: str = "2 + 2 =", *, trial: int = 0, system: str = "") -> Re
     told = (Message("system", system),) if system else ()
     messages = (*told, Message("user", prompt))
     return Request(messages=messages, sample=Sample(prompt, task), trial=trial)
+
+
+def chat(*said: str, row: dict[str, Any] | None = None, keys: Any = None) -> Request:
+    """A conversation that users and assistants take turns in, about a row."""
+    messages = tuple(
+        Message("assistant" if place % 2 else "user", text) for place, text in enumerate(said)
+    )
+    return Request(messages=messages, sample=Sample("0", row or {}), input=keys)
+
+
+def asking(task: MLTask, given: Any) -> Request:
+    """What is no chat."""
+    return Request(sample=Sample("0", {}), task=task, input=given)
 
 
 def answers(model: Model, requests: Sequence[Request]) -> list[Completion | BaseException]:

@@ -154,6 +154,33 @@ def chat(
     return behave
 
 
+def embeddings(*, usage: int = 5) -> Behaviour:
+    """A vector a text: how long it is, and 1. The last comes first, as a server may send them."""
+
+    async def behave(asked: Asked) -> web.StreamResponse:
+        vectors = [
+            {"index": place, "embedding": [float(len(text)), 1.0]}
+            for place, text in enumerate(asked.body["input"])
+        ]
+        return reply({"data": vectors[::-1], "usage": {"prompt_tokens": usage}})
+
+    return behave
+
+
+def models(*names: str) -> Behaviour:
+    """A list of models."""
+    return json({"object": "list", "data": [{"id": name} for name in names]})
+
+
+def by_path(**behaviours: Behaviour) -> Behaviour:
+    """One for each last word of a path: `by_path(models=…, completions=…)`."""
+
+    async def behave(asked: Asked) -> web.StreamResponse:
+        return await behaviours[asked.path.partition("?")[0].rpartition("/")[2]](asked)
+
+    return behave
+
+
 def json(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Behaviour:
     """This value, as JSON."""
     return body(msgspec.json.encode(value), status=status, headers=headers)

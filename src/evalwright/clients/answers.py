@@ -35,6 +35,14 @@ def usage(prompt: int | None, completion: int | None) -> Usage:
     return Usage(requests=1, prompt_tokens=prompt or 0, completion_tokens=completion or 0)
 
 
+def counted(usage: Usage) -> dict[str, int]:
+    """Tokens, by the names that authors know."""
+    return {
+        "num_prompt_tokens": usage.prompt_tokens,
+        "num_completion_tokens": usage.completion_tokens,
+    }
+
+
 def answer(
     text: str,
     *,
@@ -42,8 +50,9 @@ def answer(
     finish: Finish,
     calls: Iterable[Call] = (),
     logprobs: tuple[float, ...] | None = None,
+    output: Any = None,
 ) -> Completion:
-    """The completion, unless there is nothing in it."""
+    """The completion, unless there is nothing in it; `output` if there is more than a text."""
     if not text and (wanted := [*calls]):
         text, finish = msgspec.json.encode(wanted).decode(), "tool_calls"
     if not text and finish == "length":
@@ -54,7 +63,9 @@ def answer(
         )
     if not text:
         raise ModelError("empty", "the reply has no text")
-    return Completion(text=text, usage=usage, finish=finish, logprobs=logprobs or None)
+    return Completion(
+        text=text, usage=usage, finish=finish, logprobs=logprobs or None, output=output
+    )
 
 
 def refused(words: str = "") -> ModelError:

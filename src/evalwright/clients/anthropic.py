@@ -7,7 +7,8 @@ ends in `/v1`. All that `openai/…` says of keys, proxies and timeouts holds he
 
 Parameters are sent as they are given; `stop` is sent as `stop_sequences`. The API demands
 `max_tokens`: 4096, unless it is given. System messages go where the API wants them. It has no
-log-probabilities, no `seed` and no `n`.
+log-probabilities, no `seed` and no `n`. A task that asks for a JSON schema by `response_format` is
+understood: it is sent as `output_config`.
 """
 
 from typing import Any
@@ -17,10 +18,10 @@ from msgspec import Struct
 
 from evalwright.clients import answers
 from evalwright.clients.http import Endpoint
-from evalwright.clients.parameters import Sampling, check, fingerprint
+from evalwright.clients.parameters import Sampling, check, fingerprint, more
 from evalwright.clients.providers import locate
-from evalwright.errors import UsageError
-from evalwright.types import Completion, Finish, ModelOptions, Request
+from evalwright.errors import ModelError, UsageError
+from evalwright.types import Completion, Finish, ModelOptions, Request, Usage
 
 API_VERSION = "2023-06-01"
 MAX_TOKENS = 4096
@@ -41,6 +42,7 @@ _NEVER = {
     "seed": "the messages API has none",
     "response_format": "the messages API has none; see its `output_config`",
 }
+_NOT_ASKED = {name: why for name, why in _NEVER.items() if name != "response_format"}
 
 
 class Parameters(Sampling, frozen=True, kw_only=True):
@@ -61,6 +63,7 @@ class Block(Struct, frozen=True):
     text: str | None = None
     name: str | None = None
     input: Any = None
+    id: str | None = None
 
 
 class Counted(Struct, frozen=True):
@@ -110,6 +113,8 @@ class Messages:
         body = {**self._body, "messages": [one for one in request.messages if one.role != "system"]}
         if system := "\n\n".join(one.content for one in request.messages if one.role == "system"):
             body["system"] = system
+        if keys := more(request, never=_NOT_ASKED):
+            body.update(_translated(_shaped(keys)))
         return self._answer(await self._endpoint.ask(_encoder.encode(body), _decoder))
 
     async def close(self) -> None:
@@ -123,15 +128,14 @@ class Messages:
         if reply.stop_reason == "refusal":
             raise answers.refused(self._endpoint.clean(text))
         counted = reply.usage or Counted()
+        usage = answers.usage(counted.prompt_tokens, counted.output_tokens)
+        wanted = [block for block in reply.content if block.type == "tool_use"]
         return answers.answer(
             text,
-            calls=[
-                answers.Call(block.name or "", block.input)
-                for block in reply.content
-                if block.type == "tool_use"
-            ],
+            calls=[answers.Call(block.name or "", block.input) for block in wanted],
             finish=_FINISHES.get(reply.stop_reason, "other"),
-            usage=answers.usage(counted.prompt_tokens, counted.output_tokens),
+            usage=usage,
+            output=_output(text, wanted, usage) if wanted else None,
         )
 
 
@@ -147,11 +151,50 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Messages:
     headers = {"anthropic-version": API_VERSION}
     if address.key:
         headers["x-api-key"] = address.key
-    return Messages(name, Endpoint(address, headers=headers, timeouts=timeouts), _translated(given))
+    endpoint = Endpoint(address, headers=headers, timeouts=timeouts)
+    return Messages(name, endpoint, _translated({"max_tokens": MAX_TOKENS, **given}))
+
+
+def _output(text: str, wanted: list[Block], usage: Usage) -> dict[str, Any]:
+    """A chat completion with tool calls, the shape that authors know."""
+    calls = [
+        {
+            "id": block.id,
+            "type": "function",
+            "function": {
+                "name": block.name or "",
+                "arguments": msgspec.json.encode(block.input).decode(),
+            },
+        }
+        for block in wanted
+    ]
+    said = {"role": "assistant", "content": text, "tool_calls": calls}
+    return {"choices": [{"message": said}], "usage": answers.counted(usage)}
+
+
+def _shaped(keys: dict[str, Any]) -> dict[str, Any]:
+    """`response_format` as this API words it; the length by its only name."""
+    sent = dict(keys)
+    if "max_completion_tokens" in sent:
+        sent.setdefault("max_tokens", sent.pop("max_completion_tokens"))
+    wanted = sent.pop("response_format", None)
+    if wanted is None or (isinstance(wanted, dict) and wanted.get("type") == "text"):
+        return sent
+    named = wanted.get("json_schema") if isinstance(wanted, dict) else None
+    schema = named.get("schema") if isinstance(named, dict) else None
+    if not isinstance(schema, dict):
+        raise ModelError(
+            "unsupported",
+            "the messages API has no `response_format` but a JSON schema",
+            hint='{"type": "json_schema", "json_schema": {"name": "…", "schema": {…}}}',
+        )
+    config = sent.get("output_config") or {}
+    sent["output_config"] = {**config, "format": {"type": "json_schema", "schema": schema}}
+    return sent
 
 
 def _translated(given: dict[str, Any]) -> dict[str, Any]:
-    sent = {"max_tokens": MAX_TOKENS, **given}
+    sent = dict(given)
     if (stop := sent.pop("stop", None)) is not None:
         sent.setdefault("stop_sequences", [stop] if isinstance(stop, str) else stop)
     return sent

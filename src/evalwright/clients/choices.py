@@ -15,10 +15,12 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Generic, TypeVar
 
+import msgspec
+
 from evalwright.types import Message, Request
 
 Reply = TypeVar("Reply")
-Group = tuple[str, tuple[Message, ...], int]
+Group = tuple[str, tuple[Message, ...], bytes, int]
 
 _MOST_GROUPS = 1000
 
@@ -35,7 +37,8 @@ class Choices(Generic[Reply]):
     ) -> tuple[Reply, int, bool]:
         """The reply, which of its choices is this trial's, and whether it is the first taken."""
         number, place = divmod(request.trial, self.n)
-        group = (request.sample.id, request.messages, number)
+        keys = msgspec.json.encode(request.input, order="deterministic")
+        group = (request.sample.id, request.messages, keys, number)
         shared = self._open.get(group)
         if shared is None or place not in shared.left:
             shared = self._begin(group, ask(request))

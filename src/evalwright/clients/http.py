@@ -18,9 +18,10 @@ Does not:   Retry, wait, count or remember: those are wrapped around a client.
 """
 
 import asyncio
+import ssl
 from base64 import b64encode
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import aiohttp
 import msgspec
@@ -46,13 +47,32 @@ _NOT_OK = 300
 Reply = TypeVar("Reply")
 
 
+class Came(NamedTuple):
+    """A reply as it came."""
+
+    raw: bytes
+    kind: str
+    """Its content type."""
+    status: int
+
+
 class Endpoint:
     """Asks one address. `close` it inside the loop that it was used in."""
 
-    def __init__(self, address: Address, *, headers: Mapping[str, str], timeouts: Timeouts) -> None:
+    def __init__(
+        self,
+        address: Address,
+        *,
+        headers: Mapping[str, str],
+        timeouts: Timeouts,
+        secrets: Iterable[str] = (),
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """`secrets` are kept out of messages like the key; `tls` is for a trust of its own."""
         self.url = address.url
         self._provider = address.provider
-        self._redactor = Redactor([address.key])
+        self._redactor = Redactor([address.key, *secrets])
+        self._tls = tls
         self._origin = str(address.url.origin())
         # Given with every request: aiohttp shows a proxy the headers of a session, key and all.
         self._headers = CIMultiDict(
@@ -60,9 +80,9 @@ class Endpoint:
                 "Accept": "application/json",
                 "Content-Type": "application/json",
                 "User-Agent": f"evalwright/{__version__}",
-                **headers,
             }
         )
+        self._headers.update(headers)  # whatever their case
         self._timeouts = timeouts
         self._proxied: dict[str, Any] = {}
         if address.proxy:
@@ -72,28 +92,22 @@ class Endpoint:
 
     async def ask(self, body: bytes, decoder: msgspec.json.Decoder[Reply]) -> Reply:
         """The decoded reply, or a `ModelError` that tells what happened."""
-        session = self._session or self._open()
+        return self._decoded(await self._exchange("POST", body), decoder)
+
+    async def get(self, decoder: msgspec.json.Decoder[Reply]) -> Reply:
+        """The same for what is only looked up."""
+        return self._decoded(await self._exchange("GET", None), decoder)
+
+    async def tell(self, body: bytes) -> tuple[str, int]:
+        """The reply as text, whatever is in it, and its status: for who reads it themselves."""
+        came = await self._exchange("POST", body)
+        if not came.raw.strip():
+            raise ModelError("empty", f"the reply of {self._origin} has no body")
         try:
-            async with session.post(
-                self.url,
-                data=body,
-                headers=self._headers,
-                allow_redirects=False,
-                **self._proxied,
-            ) as response:
-                if not _OK <= response.status < _NOT_OK:
-                    raise await self._status(response)
-                raw = await self._read(response)
-                kind = response.headers.get("Content-Type", "")
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            broken = self._broken(error)
-        else:
-            try:
-                return decoder.decode(raw)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                broken = self._unreadable(raw, kind, error)
-                raw = b""  # an exception keeps its frames, and they what is in them
-        raise broken  # out here: aiohttp's own errors carry the headers, and the key in them
+            return came.raw.decode(), came.status
+        except UnicodeDecodeError as error:
+            broken = self._unreadable(came.raw, came.kind, error)
+        raise broken  # out here: a decoding error carries all of the bytes
 
     async def close(self) -> None:
         """Let go of the connections."""
@@ -115,6 +129,33 @@ class Endpoint:
         """Somebody else's words without the key, however it is written; before any are cut off."""
         return self._redactor.clean(text)
 
+    async def _exchange(self, method: str, body: bytes | None) -> Came:
+        session = self._session or self._open()
+        try:
+            async with session.request(
+                method,
+                self.url,
+                data=body,
+                headers=self._headers,
+                allow_redirects=False,
+                **self._proxied,
+            ) as response:
+                if not _OK <= response.status < _NOT_OK:
+                    raise await self._status(response)
+                raw = await self._read(response)
+                return Came(raw, response.headers.get("Content-Type", ""), response.status)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            broken = self._broken(error)
+        raise broken  # out here: aiohttp's own errors carry the headers, and the key in them
+
+    def _decoded(self, came: Came, decoder: msgspec.json.Decoder[Reply]) -> Reply:
+        try:
+            return decoder.decode(came.raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            broken = self._unreadable(came.raw, came.kind, error)
+        del came  # an exception keeps its frames, and they what is in them
+        raise broken
+
     def _go_through(self, proxy: URL) -> None:
         """Its password goes into a header: of the request, or of the one that opens a tunnel."""
         self._proxied["proxy"] = proxy.with_user(None)
@@ -130,7 +171,7 @@ class Endpoint:
         waits = self._timeouts
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)  # like a session, it belongs to a loop
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),
+            connector=aiohttp.TCPConnector(limit=0, ssl=self._tls or True),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(
                 connect=waits.connect_timeout_s,

@@ -8,6 +8,9 @@
     -m mistral/MODEL                MISTRAL_API_KEY
     -m deepseek/MODEL               DEEPSEEK_API_KEY
     -m gemini/MODEL                 GEMINI_API_KEY
+    -m sambanova/MODEL              SAMBANOVA_API_KEY
+    -m novita/MODEL                 NOVITA_API_KEY
+    -m latticeflow/MODEL            LATTICEFLOW_BASE_URL must say where
     -m vllm/MODEL                   http://localhost:8000/v1, no key needed
     -m ollama/MODEL                 http://localhost:11434/v1, no key needed
     -m llamacpp/MODEL               http://localhost:8080/v1, no key needed
@@ -23,6 +26,9 @@ Generation parameters are sent as they are given: `temperature`, `max_tokens`, `
 With `n=4` four trials share one request. `connect_timeout_s` (10), `first_byte_timeout_s` (300)
 and `total_timeout_s` (600) say how long is waited.
 
+A task's own keys, such as `response_format`, go out beside the parameters, and win. A task for
+`embeddings` is asked at `/embeddings` of the same address.
+
 A reply that is refused, filtered, empty or cut before any text is a failure that says which. One
 that is cut later is an answer, and its `finish` is `length`.
 """
@@ -34,20 +40,23 @@ from msgspec import Struct
 
 from evalwright.clients import answers
 from evalwright.clients.choices import Choices
+from evalwright.clients.embeddings import Embeddings
 from evalwright.clients.http import Endpoint
-from evalwright.clients.parameters import Count, Sampling, check, fingerprint
-from evalwright.clients.providers import locate
+from evalwright.clients.parameters import Count, Sampling, check, fingerprint, more
+from evalwright.clients.providers import beside, locate
 from evalwright.errors import ModelError, UsageError
 from evalwright.types import Completion, Finish, ModelOptions, Request, Usage
 
-_FINISHES: dict[str | None, Finish] = {
+FINISHES: dict[str | None, Finish] = {
     "stop": "stop",
     "eos": "stop",
     "length": "length",
     "tool_calls": "tool_calls",
     "function_call": "tool_calls",
 }
+_CHAT = "/chat/completions"
 _NEVER = {"model": "it is the model's name", "messages": "they are the task's"}
+_NOT_ASKED = {**_NEVER, "n": "it is a parameter of the run"}
 
 
 class Parameters(Sampling, frozen=True, kw_only=True):
@@ -103,6 +112,8 @@ class Choice(Struct, frozen=True):
     finish_reason: str | None = None
     logprobs: Logprobs | None = None
     error: Any = None
+    references: list[Any] | None = None
+    """What a retrieving model found."""
 
 
 class Counted(Struct, frozen=True):
@@ -129,8 +140,16 @@ class Chat:
 
     caveat = ""
 
-    def __init__(self, name: str, endpoint: Endpoint, parameters: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        endpoint: Endpoint,
+        parameters: dict[str, Any],
+        *,
+        embeddings: Embeddings,
+    ) -> None:
         self.fingerprint = fingerprint("chat completions", endpoint.url, parameters)
+        self._embeddings = embeddings
         self._endpoint = endpoint
         self._body = {"model": name, **parameters}
         self._seed: int | None = parameters.get("seed")
@@ -138,7 +157,9 @@ class Chat:
         self._choices = Choices[Reply](self._n)
 
     async def complete(self, request: Request) -> Completion:
-        """One answer to one conversation."""
+        """One answer to one conversation, or the embeddings of one input."""
+        if request.task == "embeddings":
+            return await self._embeddings.complete(request)
         if self._n == 1:
             return self._answer(await self._ask(request))
         reply, place, first = await self._choices.take(request, self._ask)
@@ -147,12 +168,14 @@ class Chat:
     async def close(self) -> None:
         """Let go of connections."""
         await self._choices.close()
+        await self._embeddings.close()
         await self._endpoint.close()
 
     async def _ask(self, request: Request) -> Reply:
-        body = {**self._body, "messages": request.messages}
-        if self._seed is not None:
-            body["seed"] = self._seed + request.trial // self._n
+        keys = more(request, never=_NOT_ASKED)
+        body = {**self._body, **keys, "messages": request.messages}
+        if isinstance(seed := keys.get("seed", self._seed), int):
+            body["seed"] = seed + request.trial // self._n
         return await self._endpoint.ask(_encoder.encode(body), _decoder)
 
     def _answer(self, reply: Reply, place: int = 0, *, counts: bool = True) -> Completion:
@@ -169,14 +192,14 @@ class Chat:
         if choice.finish_reason == "content_filter":
             raise answers.filtered()
         counted = reply.usage or Counted()
+        usage = answers.usage(counted.prompt_tokens, counted.completion_tokens)
         return answers.answer(
-            _text(said),
-            calls=map(_call, said.tool_calls or ()),
-            finish=_FINISHES.get(choice.finish_reason, "other"),
-            usage=answers.usage(counted.prompt_tokens, counted.completion_tokens)
-            if counts
-            else Usage(),
+            text_of(said),
+            calls=map(call_of, said.tool_calls or ()),
+            finish=FINISHES.get(choice.finish_reason, "other"),
+            usage=usage if counts else Usage(),
             logprobs=_logprobs(choice.logprobs) if choice.logprobs else None,
+            output=_output(choice, usage) if said.tool_calls or choice.references else None,
         )
 
 
@@ -185,21 +208,38 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Chat:
     provider = options.provider or "openai"
     if not name:
         raise UsageError(f"`{provider}/` needs a model", hint=f"write {provider}/MODEL")
-    address = locate(provider, "/chat/completions", options.environment)
+    address = locate(provider, _CHAT, options.environment)
     parameters, timeouts = check(
         options.parameters, Parameters, model=f"{provider}/{name}", never=_NEVER
     )
     headers = {"Authorization": f"Bearer {address.key}"} if address.key else {}
-    return Chat(name, Endpoint(address, headers=headers, timeouts=timeouts), parameters)
+    chat, embeddings = (
+        Endpoint(where, headers=headers, timeouts=timeouts)
+        for where in (address, beside(address, _CHAT, "/embeddings"))
+    )
+    return Chat(name, chat, parameters, embeddings=Embeddings(name, embeddings, parameters))
 
 
-def _text(said: Said) -> str:
+def text_of(said: Said) -> str:
+    """What a message says, in one piece."""
     if isinstance(said.content, list):
         return "".join(part.text or "" for part in said.content if part.type == "text")
     return said.content or ""
 
 
-def _call(call: dict[str, Any]) -> answers.Call:
+def _output(choice: Choice, usage: Usage) -> dict[str, Any]:
+    """All that a text does not say, in the shape that authors know."""
+    said: dict[str, Any] = {"role": "assistant", "content": text_of(choice.message)}
+    if choice.message.tool_calls:
+        said["tool_calls"] = choice.message.tool_calls
+    chosen: dict[str, Any] = {"message": said, "finish_reason": choice.finish_reason}
+    if choice.references:
+        chosen["references"] = choice.references
+    return {"choices": [chosen], "usage": answers.counted(usage)}
+
+
+def call_of(call: dict[str, Any]) -> answers.Call:
+    """One tool call of a message."""
     wanted = call.get("function") or call.get("custom")
     if not isinstance(wanted, dict):
         return answers.Call("", call)

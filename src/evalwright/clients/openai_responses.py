@@ -21,10 +21,10 @@ from msgspec import Struct
 from evalwright.clients import answers
 from evalwright.clients.http import Endpoint
 from evalwright.clients.openai import Logprob
-from evalwright.clients.parameters import Sampling, check, fingerprint
+from evalwright.clients.parameters import Sampling, check, fingerprint, more
 from evalwright.clients.providers import locate
 from evalwright.errors import ModelError, UsageError
-from evalwright.types import Completion, Finish, ModelOptions, Request
+from evalwright.types import Completion, Finish, ModelOptions, Request, Usage
 
 _NEVER = {
     "model": "it is the model's name",
@@ -34,6 +34,7 @@ _NEVER = {
     "seed": "the responses API has none",
     "stop": "the responses API has none",
 }
+_NOT_ASKED = {**_NEVER, "messages": "they are the task's"}
 _ENDED = {"completed", "incomplete", None}
 
 
@@ -69,6 +70,7 @@ class Item(Struct, frozen=True):
     content: list[Part] | None = None
     name: str | None = None
     arguments: Any = None
+    call_id: str | None = None
 
 
 class Details(Struct, frozen=True):
@@ -110,7 +112,8 @@ class Responses:
 
     async def complete(self, request: Request) -> Completion:
         """One answer to one conversation."""
-        body = {**self._body, "input": request.messages}
+        keys = translated(more(request, never=_NOT_ASKED))
+        body = {**self._body, **keys, "input": request.messages}
         return self._answer(await self._endpoint.ask(_encoder.encode(body), _decoder))
 
     async def close(self) -> None:
@@ -136,12 +139,14 @@ class Responses:
             for item in reply.output
             if item.type == "function_call"
         ]
+        usage = answers.usage(counted.input_tokens, counted.output_tokens)
         return answers.answer(
             "".join(part.text or "" for part in parts if part.type == "output_text"),
             calls=calls,
             finish=_finish(reply, why),
-            usage=answers.usage(counted.input_tokens, counted.output_tokens),
+            usage=usage,
             logprobs=tuple([one.logprob for part in parts for one in part.logprobs or ()]),
+            output=_output(reply, usage) if calls else None,
         )
 
 
@@ -155,13 +160,13 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Responses:
         options.parameters, Parameters, model=f"{provider}/{name}", never=_NEVER
     )
     headers = {"Authorization": f"Bearer {address.key}"} if address.key else {}
-    return Responses(
-        name, Endpoint(address, headers=headers, timeouts=timeouts), _translated(given)
-    )
+    endpoint = Endpoint(address, headers=headers, timeouts=timeouts)
+    return Responses(name, endpoint, translated({"store": False, **given}))
 
 
-def _translated(given: dict[str, Any]) -> dict[str, Any]:
-    sent: dict[str, Any] = {"store": False, **given}
+def translated(given: dict[str, Any]) -> dict[str, Any]:
+    """Chat completions parameters, by the names that they have here."""
+    sent = dict(given)
     if (most := sent.pop("max_tokens", None)) is not None:
         sent.setdefault("max_output_tokens", most)
     if sent.pop("logprobs", None):
@@ -171,6 +176,19 @@ def _translated(given: dict[str, Any]) -> dict[str, Any]:
         shape = {"type": wanted.get("type"), **schema} if isinstance(schema, dict) else wanted
         sent["text"] = {**(sent.get("text") or {}), "format": shape}
     return sent
+
+
+def _output(reply: Reply, usage: Usage) -> dict[str, Any]:
+    """Messages and calls, in the shape of open responses."""
+    items: list[dict[str, Any]] = []
+    for item in reply.output:
+        if item.type == "message":
+            said = [{"type": part.type, "text": part.text or ""} for part in item.content or ()]
+            items.append({"type": "message", "role": "assistant", "content": said})
+        elif item.type == "function_call":
+            call = {"name": item.name or "", "arguments": item.arguments, "call_id": item.call_id}
+            items.append({"type": "function_call", **call})
+    return {"items": items, "usage": answers.counted(usage)}
 
 
 def _finish(reply: Reply, why: str | None) -> Finish:

@@ -17,7 +17,8 @@ import msgspec
 from msgspec import Struct
 from yarl import URL
 
-from evalwright.errors import UsageError
+from evalwright.errors import ModelError, UsageError
+from evalwright.types import Request
 
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -63,6 +64,26 @@ def check(
         raise UsageError(f"{model} is not streamed: a reply is read whole", hint="drop `stream`")
     here = {"stream", *Timeouts.__struct_fields__}
     return {name: value for name, value in parameters.items() if name not in here}, timeouts
+
+
+def more(request: Request, *, never: Mapping[str, str]) -> dict[str, Any]:
+    """The keys that a chat request brings itself; `ModelError` for what this API cannot do."""
+    if request.task != "chat_completion":
+        raise ModelError("unsupported", f"this API has no `{request.task}`: it is for chat")
+    keys = request.input
+    if keys is None:
+        return {}
+    if not isinstance(keys, dict):
+        raise ModelError(
+            "bad_request",
+            f"expected an object with more keys of the request, got `{type(keys).__name__}`",
+        )
+    for name in keys:
+        if name in never:
+            raise ModelError("bad_request", f"the input has a key `{name}`: {never[name]}")
+    if keys.get("stream"):
+        raise ModelError("bad_request", "the input has `stream`: a reply is read whole")
+    return {name: value for name, value in keys.items() if name != "stream"}
 
 
 def fingerprint(api: str, url: URL, parameters: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ class Provider(Struct, frozen=True):
     """One line of the table."""
 
     base_url: str
+    """Empty where no address is public: then only its variable says where."""
     prefix: str
     """What its variables begin with."""
     needs_key: bool = True
@@ -42,16 +43,33 @@ PROVIDERS: dict[str, Provider] = {
     "fireworks": Provider("https://api.fireworks.ai/inference/v1", "FIREWORKS"),
     "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI"),
     "groq": Provider("https://api.groq.com/openai/v1", "GROQ"),
+    "latticeflow": Provider("", "LATTICEFLOW", needs_key=False),
     "llamacpp": Provider("http://localhost:8080/v1", "LLAMACPP", needs_key=False),
     "lmstudio": Provider("http://localhost:1234/v1", "LMSTUDIO", needs_key=False),
     "mistral": Provider("https://api.mistral.ai/v1", "MISTRAL"),
+    "novita": Provider("https://api.novita.ai/openai/v1", "NOVITA"),
     "ollama": Provider("http://localhost:11434/v1", "OLLAMA", needs_key=False),
     "openai": Provider("https://api.openai.com/v1", "OPENAI"),
     "openai-responses": Provider("https://api.openai.com/v1", "OPENAI"),
     "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER"),
+    "sambanova": Provider("https://api.sambanova.ai/v1", "SAMBANOVA"),
     "together": Provider("https://api.together.xyz/v1", "TOGETHER"),
     "vllm": Provider("http://localhost:8000/v1", "VLLM", needs_key=False),
 }
+
+
+class Declared(Provider, frozen=True):
+    """The server of a model document: what is wrong is to be put right there."""
+
+    @property
+    def base_url_variable(self) -> str:
+        """Says where."""
+        return "`config.url`"
+
+    @property
+    def key_variable(self) -> str:
+        """Holds the key."""
+        return "`config.api_key`"
 
 
 class Address:
@@ -78,8 +96,15 @@ def locate(name: str, path: str, environment: Mapping[str, str]) -> Address:
         )
     provider = PROVIDERS[name]
     given = environment.get(provider.base_url_variable, "").strip()
+    if not given and not provider.base_url:
+        raise UsageError(
+            f"{name} has no public address",
+            hint=f"set {provider.base_url_variable} to a server that has its models",
+        )
     url = _endpoint(given or provider.base_url, path, provider.base_url_variable)
-    own = url == _endpoint(provider.base_url, path, provider.base_url_variable)
+    own = bool(provider.base_url) and url == _endpoint(
+        provider.base_url, path, provider.base_url_variable
+    )
     key = _key(environment, provider.key_variable)
     if own and provider.needs_key and not key:
         raise UsageError(
@@ -88,15 +113,33 @@ def locate(name: str, path: str, environment: Mapping[str, str]) -> Address:
     return Address(provider, url, key=key, proxy=_proxy(url, environment))
 
 
-def _endpoint(base: str, path: str, variable: str) -> URL:
+def beside(address: Address, path: str, other: str) -> Address:
+    """Another endpoint of the same server: `/models` where `/chat/completions` is."""
+    url = address.url.with_path(address.url.path.removesuffix(path) + other)
+    return Address(address.provider, url, key=address.key, proxy=address.proxy)
+
+
+def declared(url: str, key: str, environment: Mapping[str, str]) -> Address:
+    """The address of a model document, as it stands there; the query stays part of it."""
+    server = Declared(url, "", needs_key=False)
+    found = _address(url, server.base_url_variable)
+    return Address(server, found, key=key.strip(), proxy=_proxy(found, environment))
+
+
+def _address(text: str, variable: str) -> URL:
     try:
-        url = URL(base)
+        url = URL(text)
     except ValueError:
         url = URL()
     if url.scheme not in {"http", "https"} or not url.host:
         raise UsageError(
             f"{variable} is not an address", hint="it is like `https://api.example.com/v1`"
         )
+    return url
+
+
+def _endpoint(base: str, path: str, variable: str) -> URL:
+    url = _address(base, variable)
     if url.user is not None or url.password is not None or url.query_string or url.fragment:
         raise UsageError(
             f"{variable} is more than an address: it has a user, a query or a fragment",

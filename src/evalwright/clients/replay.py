@@ -3,13 +3,16 @@
     {"id": "arith_001", "output": "41"}
     {"id": "arith_002", "output": "7", "logprobs": [-0.1, -0.2]}
 
-One line an answer. Several lines with one id are its trials, in order. `logprobs` (natural, one
-a token) is optional and gives the answer its confidence. An id that is not in the file is a
-failure of that sample, never a wrong answer.
+    {"id": "row_7", "output": {"choices": [{"message": {"role": "assistant", "content": "7"}}]}}
+
+One line an answer: its text, or the JSON of a whole output (embeddings, tool calls, references,
+what a custom task gave back). Several lines with one id are its trials, in order. `logprobs`
+(natural, one a token) is optional and gives the answer its confidence. An id that is not in the
+file is a failure of that sample, never a wrong answer.
 """
 
 from hashlib import blake2b
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -22,7 +25,7 @@ class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
     """One line of the file."""
 
     id: str
-    output: str
+    output: str | dict[str, Any] | list[Any]
     logprobs: tuple[Annotated[float, msgspec.Meta(le=0)], ...] | None = None
 
 
@@ -42,6 +45,11 @@ class Replay:
             which = f"{request.sample.id!r}, trial {request.trial + 1}"
             raise LookupError(f"no output is recorded for {which}")
         answer = recorded[request.trial]
+        if request.task != "chat_completion" or not isinstance(answer.output, str):
+            from evalwright.clients.outputs import completion_of  # it brings HTTP along
+
+            found = completion_of(answer.output, request.task)
+            return msgspec.structs.replace(found, usage=Usage())
         tokens = len(answer.logprobs) if answer.logprobs else 0
         return Completion(
             text=answer.output,

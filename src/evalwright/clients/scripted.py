@@ -5,6 +5,10 @@
     scripted/biased   good at arithmetic, poor at everything else
     scripted/echo     the prompt, word for word
 
+Asked for embeddings, each gives a vector of hashed words: texts that share words are near each
+other, and that is all it knows of meaning. Asked anything custom, `echo` gives it back. The first
+three know the records of contract A alone; `echo` answers any row.
+
 They know the targets, so they show what a report looks like, never how good anything is. They
 are deterministic: an answer depends on the script, the record and the trial alone. For a
 code_exec record the right answer is the program in `metadata.solution`.
@@ -14,12 +18,18 @@ import hashlib
 import math
 import random
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from evalwright.errors import UnknownName
+import msgspec
+
+from evalwright.clients.answers import counted
+from evalwright.clients.texts import asked_for
+from evalwright.errors import ModelError, UnknownName
 from evalwright.nearest import nearest
 from evalwright.types import Completion, ModelOptions, Request, TaskSpec, Usage
 from evalwright.vocabulary import LETTERS
+
+_DIMENSIONS = 64
 
 
 class Answer(NamedTuple):
@@ -48,6 +58,10 @@ class Scripted:
         """Answer, with token counts and log-probabilities as a real model would give them."""
         if self._remember:
             self.calls.append(request)
+        if request.task == "embeddings":
+            return _embedded(request)
+        if request.task == "custom":
+            return self._echoed(request)
         answer = self._script(request, self._randomness(request))
         asked = sum(len(message.content.split()) for message in request.messages)
         tokens = max(1, len(answer.text.split()))
@@ -60,6 +74,14 @@ class Scripted:
     async def close(self) -> None:
         """Nothing to let go of."""
 
+    def _echoed(self, request: Request) -> Completion:
+        if self._script is not echo:
+            raise ModelError(
+                "unsupported", f"scripted/{self._name} has no `custom`: it is for chat"
+            )
+        text = msgspec.json.encode(request.input).decode()
+        return Completion(text=text, output=request.input, usage=Usage(requests=1, cost=0.0))
+
     def _randomness(self, request: Request) -> random.Random:
         name = f"{self._name}\0{request.sample.id}\0{request.trial}"
         return random.Random(hashlib.sha256(name.encode(errors="surrogatepass")).digest())  # noqa: S311 - reproducible, not secret
@@ -67,17 +89,17 @@ class Scripted:
 
 def oracle(request: Request, randomness: random.Random) -> Answer:
     """Right, and nearly sure."""
-    return Answer(_right(request.sample.data), 0.95 + 0.04 * randomness.random())
+    return Answer(_right(_record(request)), 0.95 + 0.04 * randomness.random())
 
 
 def noisy(request: Request, randomness: random.Random) -> Answer:
     """Right one time in ten, and sure either way."""
-    return _sometimes(request.sample.data, randomness, chance=0.1, confidence=0.9)
+    return _sometimes(_record(request), randomness, chance=0.1, confidence=0.9)
 
 
 def biased(request: Request, randomness: random.Random) -> Answer:
     """Nearly always right in arithmetic, seldom elsewhere."""
-    task = request.sample.data
+    task = _record(request)
     if task.category == "arithmetic":
         return _sometimes(task, randomness, chance=0.95, confidence=0.85)
     return _sometimes(task, randomness, chance=0.35, confidence=0.6)
@@ -103,12 +125,37 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Scripted:  # n
     return Scripted(name, SCRIPTS[name])
 
 
+def _embedded(request: Request) -> Completion:
+    texts, _ = asked_for(request)
+    tokens = sum(len(text.split()) for text in texts)
+    usage = Usage(requests=1, prompt_tokens=tokens, cost=0.0)
+    vectors = [_vector(text) for text in texts]
+    return Completion(text="", usage=usage, output={"embeddings": vectors, "usage": counted(usage)})
+
+
+def _vector(text: str) -> list[float]:
+    """How often words of each of so many sorts are in it, scaled to length 1."""
+    found = [0.0] * _DIMENSIONS
+    for word in text.lower().split() or [""]:
+        digest = hashlib.sha256(word.encode(errors="surrogatepass")).digest()
+        found[digest[0] % _DIMENSIONS] += 1.0
+    length = math.sqrt(sum(value * value for value in found))
+    return [value / length for value in found]
+
+
 def _sometimes(
     task: TaskSpec, randomness: random.Random, *, chance: float, confidence: float
 ) -> Answer:
     right = randomness.random() < chance
     said = min(0.99, confidence + 0.1 * (randomness.random() - 0.5))
     return Answer(_right(task) if right else _wrong(task, randomness), said)
+
+
+def _record(request: Request) -> TaskSpec:
+    found: Any = request.sample.data
+    if not isinstance(found, TaskSpec):
+        raise TypeError("this script knows the targets of records alone: scripted/echo takes any")
+    return found
 
 
 def _right(task: TaskSpec) -> str:
