@@ -14,6 +14,8 @@ class Checking:
     """Iterate once; `valid`, `errors` and `unreadable` are right when the iteration ends."""
 
     kind = "records"
+    noun = "record"
+    """What is counted as valid."""
     level: Literal["error", "warning"] = "error"
     """How bad an issue is."""
 
@@ -22,6 +24,8 @@ class Checking:
         self.valid = 0
         self.rules: dict[str, int] = {}
         """How many issues there are of each rule."""
+        self.warnings: list[Issue] = []
+        """What is accepted, and should be written otherwise now."""
         self.unreadable: Unreadable | None = None
         """Set when the file could not be read to its end; the issues found before still count."""
 

@@ -1,0 +1,1 @@
+"""Contract B: YAML documents, from their text to checked objects."""

@@ -1,0 +1,180 @@
+"""Which value each parameter has: what was given, or its default.
+
+A value may come from a task specification, a run file, `--config` or `--set`; it remembers from
+where, so that what is wrong with it is said there.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter
+
+from evalwright.spec.documents.check import built
+from evalwright.spec.documents.faults import Fault, did_you_mean, listed
+from evalwright.spec.documents.marks import Marks, Place
+from evalwright.spec.documents.parameters import (
+    AnyParameter,
+    DatasetParameter,
+    Parameter,
+    check_value,
+    default_of,
+    parse_text,
+    stand_in,
+)
+from evalwright.spec.documents.problems import Problem
+
+
+class Unknown:
+    """A value that only a run will know."""
+
+
+UNKNOWN = Unknown()
+
+
+class Given(NamedTuple):
+    """A value that somebody gave to a parameter."""
+
+    value: Any
+    place: Place
+    field: str
+    """The dotted path of the value, in the file of the place."""
+    text: bool = False
+    """It came from the command line: the parameter says what it means."""
+    key_place: Place | None = None
+    """Where its name stands, if not there too."""
+
+
+def given_in(values: Any, marks: Marks) -> dict[str, Given]:
+    """What the `config` of a file gives."""
+    return {
+        str(name): Given(
+            one,
+            marks.place(("config", name)),
+            f"config.{name}",
+            key_place=marks.key_place(("config", name)),
+        )
+        for name, one in (values.items() if isinstance(values, dict) else ())
+    }
+
+
+class Settled(NamedTuple):
+    """The values of all parameters."""
+
+    values: dict[str, Any]
+    problems: list[Problem]
+    open: frozenset[str]
+    """Those for which another legal value only stands in."""
+
+
+def parameters_of(data: Any) -> tuple[list[Parameter], list[Fault]]:
+    """The parameters of a task or an evaluation that are as they should be, and their faults."""
+    parameters: list[Parameter] = []
+    faults: list[Fault] = []
+    declared = data.get("config_spec") if isinstance(data, dict) else None
+    for number, one in enumerate(declared if isinstance(declared, list) else []):
+        parameter: Parameter | None
+        parameter, wrong = built(_ANY, one)
+        if parameter is not None:
+            parameters.append(parameter)
+            wrong = list(parameter.faults())
+        faults += [fault._replace(path=("config_spec", number, *fault.path)) for fault in wrong]
+    return parameters, faults
+
+
+_ANY: Any = AnyParameter
+TypeAdapter(_ANY)  # its classes are complete
+
+IMPLICIT = DatasetParameter(type="dataset", key="dataset_key", display_name="Dataset")
+"""The parameter of every task that leaves open which dataset it evaluates."""
+
+
+def settle(
+    parameters: Sequence[Parameter],
+    given: Mapping[str, Given],
+    *,
+    whose: str,
+    missing_at: Callable[[str], tuple[Place, str]],
+    lenient: bool = False,
+    also: Iterable[str] = (),
+) -> Settled:
+    """Check what was given, and fill in what was not.
+
+    `whose` names the document in messages; `missing_at` says where, and under which field, a
+    parameter's value is missed.
+    With `lenient`, a value that is missing or wrong is stood in for by a legal one, so that the
+    rest can be checked. `also` are names that are legal in the place of those parameters.
+    """
+    known = {parameter.key: parameter for parameter in parameters}
+    values: dict[str, Any] = {}
+    problems = [
+        _undeclared(name, one, list(dict.fromkeys([*known, *also])), whose)
+        for name, one in given.items()
+        if name not in known
+    ]
+    waiting: set[str] = set()
+    for name, parameter in known.items():
+        one = given.get(name)
+        if one is None or isinstance(one.value, Unknown):
+            if one is None and parameter.required and not lenient:
+                problems.append(_missing(parameter, whose, missing_at))
+            if one is not None or parameter.default_value is None:
+                waiting.add(name)
+            values[name] = _otherwise(parameter, lenient=lenient or parameter.required)
+            continue
+        try:
+            value = parse_text(parameter, one.value) if one.text else one.value
+            values[name] = check_value(parameter, value)
+        except ValueError as error:
+            problems.append(_bad(name, one, str(error), whose))
+            values[name] = stand_in(parameter)
+            waiting.add(name)
+    return Settled(values, problems, frozenset(waiting))
+
+
+def _otherwise(parameter: Parameter, *, lenient: bool) -> Any:
+    """The value of a parameter that has been given none."""
+    try:
+        return stand_in(parameter) if lenient else default_of(parameter)
+    except ValueError:  # a bad default, which is reported where it stands
+        return parameter.stand_in()
+
+
+def _undeclared(name: str, one: Given, names: list[str], whose: str) -> Problem:
+    expected = f"expected {listed(names)}" if names else "it has none"
+    detail = f"{whose} has no parameter `{name}`; {expected}"
+    at_key = one._replace(place=one.key_place or one.place)
+    return problem_at(at_key, Fault((), "undeclared_parameter", detail, did_you_mean(name, names)))
+
+
+def _bad(name: str, one: Given, message: str, whose: str) -> Problem:
+    return problem_at(one, Fault((), "bad_value", f"parameter `{name}` of {whose}: {message}"))
+
+
+def problem_at(one: Given, fault: Fault) -> Problem:
+    """What is wrong with a value, where it was given."""
+    file, line, column = one.place
+    return Problem(
+        file=file,
+        line=line,
+        column=column,
+        rule=fault.rule,
+        field=one.field,
+        detail=fault.detail,
+        hint=fault.hint,
+        level=fault.level,
+    )
+
+
+def _missing(
+    parameter: Parameter, whose: str, missing_at: Callable[[str], tuple[Place, str]]
+) -> Problem:
+    (file, line, column), field = missing_at(parameter.key)
+    return Problem(
+        file=file,
+        line=line,
+        column=column,
+        rule="missing_value",
+        field=field,
+        detail=f"parameter `{parameter.key}` of {whose} needs a value: a {parameter.takes}",
+        hint=f"give it where the task is used, or with `--set {parameter.key}=…`",
+    )

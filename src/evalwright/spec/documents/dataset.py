@@ -1,0 +1,97 @@
+"""A dataset of a project.
+
+    key: trivia
+    display_name: Trivia
+    source:
+      type: local                  # folder, url, huggingface, inline, task_result
+      file_path: trivia.csv        # relative to this document
+
+What a source may say stands in its own module: `datasets/local.py` and its neighbours.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import model_validator
+from pydantic_core import PydanticCustomError
+
+from evalwright.components import Component, Title, UserKey
+from evalwright.datasets.any import AnySource
+from evalwright.datasets.local import Local, TableFile
+from evalwright.datasets.reading import Reader
+from evalwright.datasets.rows import Rows
+from evalwright.datasets.source import Surroundings
+from evalwright.spec.documents.faults import Fault
+
+
+class DatasetDocument(Component):
+    """Rows, and what they are called."""
+
+    key: UserKey
+    """What tasks and evaluations call it."""
+    display_name: Title
+    """What people call it."""
+    description: str | None = None
+    """What it holds, in a line."""
+    long_description: str | None = None
+    """The same at length, in Markdown."""
+    tags: tuple[str, ...] = ()
+    """Words to find it by."""
+    source: AnySource | None = None
+    """Where the rows come from."""
+    file_path: TableFile | None = None
+    """Deprecated: what a `local` source has now."""
+    generator_specification: Any = None
+    """Rows that a model would write: not supported."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.generator_specification is not None:
+            raise PydanticCustomError(
+                "unsupported", "`generator_specification`: rows are not generated here"
+            )
+        if self.source is not None and self.file_path is not None:
+            raise ValueError("expected `source` or `file_path`, got both")
+        if self.source is None and self.file_path is None:
+            raise ValueError("expected a `source`, got none")
+        return self
+
+    @property
+    def origin(self) -> AnySource:
+        """Where the rows come from, however it was written."""
+        if self.source is not None:
+            return self.source
+        return Local.model_validate({"type": "local", "file_path": self.file_path})
+
+    def warnings(self) -> list[Fault]:
+        """What is accepted, and should be written otherwise now."""
+        faults = [
+            Fault(
+                ("source", "filters", number, "expression"),
+                "suspicious_expression",
+                said,
+                level="warning",
+            )
+            for number, one in enumerate(self.source.filters if self.source else ())
+            for said in one.warnings()
+        ]
+        if self.file_path is not None:
+            now = f"source: {{type: local, file_path: {self.file_path.written}}}"
+            detail = "`file_path` has become a `source`"
+            faults.append(Fault(("file_path",), "deprecated", detail, f"write {now}", "warning"))
+        return faults
+
+
+def open_dataset(
+    document: DatasetDocument,
+    *,
+    cache_dir: Path,
+    task_results: Mapping[str, Reader] | Callable[[str], Reader] | None = None,
+) -> Rows:
+    """The rows of a dataset, ready to be read. What is wrong is raised when they are.
+
+    `cache_dir` is the project's `.evalwright`; `task_results` has the results of other tasks, by
+    their keys.
+    """
+    return document.origin.rows(Surroundings(cache_dir=cache_dir, task_results=task_results))

@@ -1,0 +1,239 @@
+"""A project: its documents, what each is, and whether they fit together.
+
+    project = read_project("run.yaml", environment=os.environ)
+    project.problems             everything that is wrong, with its place
+    project.tasks["capitals"]    what was found, by key
+    specs, problems = project.specs(assignments={"model": "bot"})
+
+Nothing is run, no dataset is opened, no server asked.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path as FilePath
+from typing import Any
+
+from msgspec import Struct
+
+from evalwright.secrets import Secret
+from evalwright.spec.documents.check import built, placed
+from evalwright.spec.documents.configuration import Given, given_in, parameters_of, problem_at
+from evalwright.spec.documents.entities import Entity
+from evalwright.spec.documents.evaluation import RunConfig
+from evalwright.spec.documents.faults import Fault, did_you_mean
+from evalwright.spec.documents.gathering import Gathered, gather
+from evalwright.spec.documents.kinds import Kind
+from evalwright.spec.documents.marks import Place
+from evalwright.spec.documents.model import IDENTITY
+from evalwright.spec.documents.problems import Problem
+from evalwright.spec.documents.reading import read_document
+from evalwright.spec.documents.references import References
+from evalwright.spec.documents.resolving import resolve_task
+from evalwright.spec.documents.run_file import ConfigFile, RunFile, run_file_rules
+from evalwright.spec.documents.specs import ResolvedSpec, Resolver
+from evalwright.spec.documents.task import TaskDocument
+
+
+class Config(Struct, frozen=True):
+    """The values and the ways of a run that a file, or a caller, gives."""
+
+    values: Mapping[str, Given] = {}
+    run_config: RunConfig = RunConfig()
+    problems: tuple[Problem, ...] = ()
+
+
+class Project:
+    """What a path leads to, and all that it refers to."""
+
+    def __init__(self, gathered: Gathered) -> None:
+        self._gathered = gathered
+        self.path = gathered.path
+        self.root = gathered.root
+        """The folder of the project: paths of documents are shown from the current folder."""
+        self.kind: Kind | None = gathered.kind
+        """What the path itself is; None for a folder."""
+        self.run: RunFile | None = gathered.run
+        self.secrets: Mapping[str, str | Secret] = gathered.secrets
+        self.tasks = gathered.entities["task"]
+        self.datasets = gathered.entities["dataset"]
+        self.models = gathered.entities["model"]
+        self.adapters = gathered.entities["adapter"]
+        self.evaluations = gathered.entities["evaluation"]
+        self.problems: list[Problem] = self._all_problems()
+        """All that is wrong with what was named and with what it uses: errors and warnings."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no errors."""
+        return all(problem.level != "error" for problem in self.problems)
+
+    @property
+    def files(self) -> list[str]:
+        """The files that the path itself stands for, included ones too."""
+        return self._gathered.files
+
+    def resolve_task(
+        self, key: str, values: Mapping[str, Any]
+    ) -> tuple[TaskDocument | None, list[Problem], dict[str, Any]]:
+        """A task with these values, what is wrong with it, and the value of every parameter."""
+        entity = self.tasks[key]
+        found = resolve_task(entity.part, given(values))
+        return found.document, found.problems, found.values
+
+    def specs(
+        self,
+        *,
+        config: Config | None = None,
+        assignments: Mapping[str, str] | None = None,
+        evaluation: str | None = None,
+        models_given: bool = False,
+    ) -> tuple[list[ResolvedSpec], list[Problem]]:
+        """What is to be run, and all that is wrong with it.
+
+        That is the evaluation (by its key, where there are several), or else every task that the
+        path stands for. `config` is what `--config` names; `assignments` are those of `--set`, as
+        texts. A value goes to the evaluation if that declares it, else to the tasks that do.
+        `models_given`: the caller has models for the tasks that name none.
+        """
+        config = config or Config()
+        values = {**self._gathered.config, **config.values, **_assigned(assignments or {})}
+        resolver = Resolver(self._references(strict=True), given=values, models_given=models_given)
+        run_config = _merged(self.run.run_config if self.run else None, config.run_config)
+        chosen, problems = self._chosen(evaluation)
+        specs: list[ResolvedSpec] = []
+        if chosen is not None:
+            specs = resolver.evaluation(chosen, run_config)
+            problems += chosen.part.raw.problems
+        elif not problems:
+            tasks = self._gathered.targets
+            problems += _unclaimed(values, tasks)
+            made = [resolver.task(one, run_config) for one in tasks]
+            specs = [one for one in made if one is not None]
+        # In a folder, what is wrong with a document that is not used does not stop a run.
+        problems += self._gathered.whole if self.path.is_dir() else self._gathered.problems
+        for one in resolver.used.values():
+            problems += self._problems_of(one, resolved=True)
+        return specs, in_order([*problems, *config.problems, *resolver.problems])
+
+    def _chosen(self, key: str | None) -> tuple[Entity | None, list[Problem]]:
+        """The evaluation to run, if there is one."""
+        candidates = {one.key: one for one in self._gathered.evaluations}
+        if key is not None:
+            candidates = dict(self.evaluations)
+        if key is None and len(candidates) <= 1:
+            return next(iter(candidates.values()), None), []
+        if key in candidates:
+            return candidates[key], []
+        names = list(candidates)
+        place = Place(str(self.path), 1)
+        if key is None:
+            detail = f"the project has {len(names)} evaluations: {', '.join(names)}"
+            fault = Fault((), "which_evaluation", detail, "name one with `--evaluation KEY`")
+        else:
+            detail = f"the project has no evaluation `{key}`"
+            fault = Fault((), "unknown_evaluation", detail, did_you_mean(key, names))
+        return None, [problem_at(Given(None, place, ""), fault)]
+
+    def _all_problems(self) -> list[Problem]:
+        gathered = self._gathered
+        resolver = Resolver(self._references(), given=gathered.config, lenient=True)
+        run_config = RunConfig()
+        for one in gathered.evaluations:
+            resolver.evaluation(one, run_config)
+        alone = Resolver(self._references(), given={}, lenient=True)
+        for task in gathered.main:
+            if task.kind == "task" and ("task", task.key) not in resolver.used:
+                alone.task(task, run_config)
+        used = {**resolver.used, **alone.used}
+        entities = {id(one): one for one in [*gathered.main, *used.values()]}.values()
+        own = [found for one in entities for found in self._problems_of(one)]
+        return in_order([*gathered.problems, *own, *resolver.problems, *alone.problems])
+
+    def _problems_of(self, entity: Entity, *, resolved: bool = False) -> Iterable[Problem]:
+        """Its own, those of its file, and of the adapter that a model goes through.
+
+        Of a task that has been `resolved`, what came out with other values is of no matter.
+        """
+        yield from entity.part.raw.problems
+        if not (resolved and entity.kind == "task"):
+            yield from entity.problems
+        key = getattr(entity.document, "adapter_key", None)
+        if key is not None and key != IDENTITY:
+            path = ("config", "adapter", "key")
+            if (fault := self._references().missing("adapter", key, path)) is not None:
+                yield from entity.part.problems([fault])
+            if (adapter := self.adapters.get(key)) is not None:
+                yield from self._problems_of(adapter)
+
+    def _references(self, *, strict: bool = False) -> References:
+        alone = self.kind not in {None, "run"} and not strict
+        return References(self._gathered.entities, alone=alone)
+
+
+def read_project(path: str | FilePath, *, environment: Mapping[str, str]) -> Project:
+    """Read a document, a run file or a folder, and the project around it."""
+    return Project(gather(FilePath(path), environment))
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Each once, file by file, from the top of each to its end."""
+    # A file that is named and referred to has its problems under two fields: they are the same.
+    told: dict[tuple[Any, ...], Problem] = {}
+    for one in problems:
+        told.setdefault((one.file, one.line, one.column, one.rule, one.detail), one)
+    once = list(told.values())
+    files = {name: number for number, name in enumerate(dict.fromkeys(one.file for one in once))}
+    return sorted(once, key=lambda one: (files[one.file], one.line, one.column or 0))
+
+
+def read_config(path: str | FilePath, *, environment: Mapping[str, str]) -> Config:
+    """What `--config FILE` gives: a file with `config` and `run_config`."""
+    document = read_document(path, environment=environment)
+    if not isinstance(document.data, dict):
+        fault = Fault((), "wrong_type", "expected `config` and `run_config` in a mapping")
+        more = [] if document.problems else placed([fault], document.marks, document.data)
+        return Config(problems=(*document.problems, *more))
+    data, later = run_file_rules(document.data)
+    typed, faults = built(ConfigFile, data)
+    problems = placed([*later, *faults], document.marks, data, unread=document.unread)
+    values = given_in(data.get("config"), document.marks)
+    run_config = typed.run_config if typed is not None else RunConfig()
+    return Config(values, run_config, (*document.problems, *problems))
+
+
+def given(values: Mapping[str, Any]) -> dict[str, Given]:
+    """Values that a program gives, not a file."""
+    return {name: Given(one, Place("config", 1), name) for name, one in values.items()}
+
+
+def _assigned(assignments: Mapping[str, str]) -> dict[str, Given]:
+    return {
+        name: Given(text, Place("--set", 1), name, text=True) for name, text in assignments.items()
+    }
+
+
+def _merged(one: RunConfig | None, other: RunConfig) -> RunConfig:
+    """What the second says, and else the first."""
+    if one is None:
+        return other
+    told = other.model_dump(exclude_none=True)
+    return one.model_copy(update=told)
+
+
+def _unclaimed(values: Mapping[str, Given], tasks: Iterable[Entity]) -> list[Problem]:
+    """The given values that no task has a parameter for."""
+    names = ["dataset_key"]
+    for task in tasks:
+        names += [one.key for one in parameters_of(task.part.raw.data)[0]]
+    return [
+        problem_at(
+            one,
+            Fault(
+                (),
+                "undeclared_parameter",
+                f"no task here has a parameter `{name}`",
+                did_you_mean(name, names),
+            ),
+        )
+        for name, one in values.items()
+        if name not in names
+    ]

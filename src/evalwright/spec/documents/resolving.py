@@ -1,0 +1,250 @@
+"""A task or an evaluation with the values of its parameters in it.
+
+The order is always the same: parameters are settled, placeholders replaced, old spellings turned
+into present ones, what may be left out is filled in, and only then do the typed classes look.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from evalwright.spec.documents.check import built, placed
+from evalwright.spec.documents.configuration import (
+    IMPLICIT,
+    Given,
+    parameters_of,
+    settle,
+)
+from evalwright.spec.documents.deprecated import modern_evaluation, modern_task
+from evalwright.spec.documents.evaluation import EvaluationDocument, evaluation_rules
+from evalwright.spec.documents.faults import Fault
+from evalwright.spec.documents.marks import Place
+from evalwright.spec.documents.parameters import Parameter
+from evalwright.spec.documents.placeholders import find, name_in, substitute
+from evalwright.spec.documents.problems import Path, Problem, dotted
+from evalwright.spec.documents.reading import Document
+from evalwright.spec.documents.task import TaskDocument
+from evalwright.spec.documents.task_rules import completed_task, leaves_dataset_open
+
+_IN_EARNEST = {"wrong_type", "unknown_key", "missing_key", "bad_template", "bad_snippet"}
+"""Rules that even a value which only stands in for another breaks in earnest: it is of the right
+type, and what stands around it is the author's."""
+
+
+class Part(NamedTuple):
+    """A document, or the part of a larger one that is a document of its own."""
+
+    raw: Document
+    """Its data and its marks."""
+    below: Path = ()
+    """Where it stands in the file that it was read from; empty for a file of its own."""
+
+    @property
+    def place(self) -> Place:
+        """Where it begins."""
+        return self.raw.marks.place(())
+
+    def field(self, path: Path) -> str:
+        """The dotted path of something in it, in its file."""
+        return dotted((*self.below, *path))
+
+    def problems(self, faults: Iterable[Fault], data: Any = None) -> list[Problem]:
+        """Faults with their places; `data` is what their paths lead through, if not the raw one."""
+        seen = self.raw.data if data is None else data
+        return placed(faults, self.raw.marks, seen, below=self.below, unread=self.raw.unread)
+
+    def declaration(self, name: str) -> tuple[Place, str]:
+        """Where it declares a parameter, and the field of that."""
+        declared = self.raw.data.get("config_spec") if isinstance(self.raw.data, dict) else None
+        path: Path = ("config_spec",)
+        for number, one in enumerate(declared if isinstance(declared, list) else []):
+            if isinstance(one, dict) and one.get("key") == name:
+                path = ("config_spec", number)
+        return self.raw.marks.place(path), self.field(path)
+
+    def lowered(self, problems: Iterable[Problem]) -> list[Problem]:
+        """Problems whose fields begin at the document, as fields of its file."""
+        start = dotted(self.below)
+        return [
+            replace(one, field=f"{start}.{one.field}".rstrip(".")) if start else one
+            for one in problems
+        ]
+
+
+class ResolvedTask(Struct, frozen=True, kw_only=True):
+    """A task with its values."""
+
+    document: TaskDocument | None
+    """None if there are errors in it."""
+    problems: list[Problem]
+    """Of the task itself, and of the values that were given to it."""
+    values: dict[str, Any]
+    """The value of every parameter."""
+    parameters: tuple[Parameter, ...]
+    open: frozenset[str]
+    """The parameters that have no value yet, only one that stands in."""
+    dataset_keys: dict[str, str]
+    """The datasets; by parameter where there are several, else under `""`."""
+
+
+class ResolvedEvaluation(Struct, frozen=True, kw_only=True):
+    """An evaluation with its values."""
+
+    document: EvaluationDocument | None
+    problems: list[Problem]
+    data: dict[str, Any]
+    """What the document was made of: the paths of its specifications lead through it."""
+    waiting: frozenset[Path]
+    """The paths whose values depend on a parameter that has none yet."""
+
+
+def resolve_task(
+    part: Part,
+    given: Mapping[str, Given],
+    *,
+    missing_at: Callable[[str], tuple[Place, str]] | None = None,
+    lenient: bool = False,
+) -> ResolvedTask:
+    """Put values into a task; with `lenient`, what is not given is stood in for."""
+    data = part.raw.data if isinstance(part.raw.data, dict) else {}
+    parameters, faults = parameters_of(data)
+    if leaves_dataset_open(modern_task(data)[0].get("definition")):
+        parameters = [*parameters, *_implicit(parameters)]
+    whose = f"task `{data.get('key', '?')}`"
+    where = missing_at or part.declaration
+    settled = settle(parameters, given, whose=whose, missing_at=where, lenient=lenient)
+    problems = [*part.problems(faults), *settled.problems]
+
+    names = _aligned(data)
+    called = {name: name for name in names if name in settled.values}
+    filled, undeclared = _filled(part, {**settled.values, **called})
+    problems += undeclared
+    _align(filled, names, settled.values)
+    modern, old = modern_task(filled)
+    complete, wrong = completed_task(modern)
+    wrong = [*wrong, *_unless_seen(wrong, built_task := built(TaskDocument, complete))]
+    waiting = _waiting(data, settled.open)
+    problems += part.problems([*old, *_in_earnest(wrong, waiting)], complete)
+    document = built_task[0] if not any(one.level == "error" for one in wrong) else None
+    return ResolvedTask(
+        document=document,
+        problems=problems,
+        values=plain(settled.values),
+        parameters=tuple(parameters),
+        open=settled.open,
+        dataset_keys=_dataset_keys(complete, names),
+    )
+
+
+def resolve_evaluation(
+    part: Part,
+    given: Mapping[str, Given],
+    *,
+    lenient: bool = False,
+    for_tasks: Iterable[str] = (),
+) -> ResolvedEvaluation:
+    """Put values into an evaluation; with `lenient`, what is not given is stood in for.
+
+    `for_tasks` are the parameters of its tasks: what a misspelt name may have meant.
+    """
+    data = part.raw.data if isinstance(part.raw.data, dict) else {}
+    parameters, faults = parameters_of(data)
+    whose = f"evaluation `{data.get('key', '?')}`"
+    where = part.declaration
+    settled = settle(
+        parameters, given, whose=whose, missing_at=where, lenient=lenient, also=for_tasks
+    )
+    filled, undeclared = _filled(part, settled.values)
+    modern, old = modern_evaluation(filled)
+    complete, wrong = evaluation_rules(modern)
+    document, unshaped = built(EvaluationDocument, complete)
+    waiting = _waiting(data, settled.open)
+    later = [one.path for one in wrong if one.rule == "unsupported"]
+    unshaped = [one for one in unshaped if one.path[:2] not in later]
+    found = [*old, *_in_earnest([*wrong, *unshaped], waiting)]
+    return ResolvedEvaluation(
+        document=document,
+        problems=[
+            *part.problems(faults),
+            *settled.problems,
+            *undeclared,
+            *part.problems(found, complete),
+        ],
+        data=complete,
+        waiting=frozenset(waiting),
+    )
+
+
+def plain(value: Any) -> Any:
+    """The value without the places of its texts."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
+    return [plain(one) for one in value] if isinstance(value, list) else value
+
+
+def _implicit(parameters: list[Parameter]) -> list[Parameter]:
+    return [] if any(one.key == IMPLICIT.key for one in parameters) else [IMPLICIT]
+
+
+def _filled(part: Part, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
+    """The data with its placeholders replaced, except those in the declarations themselves."""
+    data = part.raw.data if isinstance(part.raw.data, dict) else {}
+    body = {key: one for key, one in data.items() if key != "config_spec"}
+    filled, problems = substitute(body, values, marks=part.raw.marks)
+    if "config_spec" in data:
+        filled["config_spec"] = data["config_spec"]
+    return filled, part.lowered(problems)
+
+
+def _aligned(data: Mapping[str, Any]) -> list[str]:
+    """The parameters that name the datasets of a task with several; of a literal, the key."""
+    definition = data.get("definition")
+    dataset = definition.get("dataset") if isinstance(definition, dict) else None
+    keys = dataset.get("keys") if isinstance(dataset, dict) else None
+    return [name_in(one) or str(one) for one in keys] if isinstance(keys, list) else []
+
+
+def _align(filled: dict[str, Any], names: list[str], values: Mapping[str, Any]) -> None:
+    """Several datasets: a placeholder is the parameter's name everywhere but in `keys`."""
+    if names:
+        definition = filled["definition"]
+        keys = [values.get(name, name) for name in names]
+        filled["definition"] = {**definition, "dataset": {**definition["dataset"], "keys": keys}}
+
+
+def _unless_seen(
+    known: list[Fault], made: tuple[TaskDocument | None, list[Fault]]
+) -> Iterable[Fault]:
+    """What the classes say and the rules have not said already, of the same value."""
+    seen = {fault.path for fault in known if fault.level == "error"}
+    return [fault for fault in made[1] if fault.path not in seen]
+
+
+def _waiting(data: Mapping[str, Any], names: frozenset[str]) -> list[Path]:
+    """The paths with a placeholder of one of these parameters in them."""
+    return [found.path for found in find(data) if found.name in names] if names else []
+
+
+def _in_earnest(faults: Iterable[Fault], waiting: list[Path]) -> list[Fault]:
+    """The faults that are not only those of a value that stands in for another."""
+    return [
+        fault
+        for fault in faults
+        if fault.rule in _IN_EARNEST or not any(fault.path[: len(path)] == path for path in waiting)
+    ]
+
+
+def _dataset_keys(data: Mapping[str, Any], names: list[str]) -> dict[str, str]:
+    definition = data.get("definition")
+    dataset = definition.get("dataset") if isinstance(definition, dict) else None
+    if not isinstance(dataset, dict):
+        return {}
+    keys, key = dataset.get("keys"), dataset.get("key")
+    if isinstance(keys, list):
+        texts = [str(one) for one in keys]
+        return dict(zip(names if len(names) == len(texts) else texts, texts, strict=True))
+    return {"": str(key)} if isinstance(key, str) and key else {}

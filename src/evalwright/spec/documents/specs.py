@@ -1,0 +1,283 @@
+"""What a project runs: its task specifications, resolved and checked as a whole.
+
+task_specifications:          →    ResolvedSpec(key="short", task=…, model_key="bot", …)
+  - key: short
+    task_key: capital-cities
+    model_key: bot
+    task_config: { style: short }
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from evalwright.spec.documents.asked import Asked, models_in, sampling, shape_faults, source_of
+from evalwright.spec.documents.configuration import Given, parameters_of, problem_at
+from evalwright.spec.documents.entities import Entity
+from evalwright.spec.documents.evaluation import CachePolicy, RunConfig, Subsampling
+from evalwright.spec.documents.faults import Fault, listed
+from evalwright.spec.documents.kinds import Kind
+from evalwright.spec.documents.problems import Path, Problem
+from evalwright.spec.documents.references import References
+from evalwright.spec.documents.resolving import (
+    Part,
+    ResolvedTask,
+    resolve_evaluation,
+    resolve_task,
+)
+from evalwright.spec.documents.task import BenchmarkTask, TaskDocument
+from evalwright.spec.documents.task_rules import with_keys
+
+
+class ResolvedSpec(Struct, frozen=True, kw_only=True):
+    """One task to run, with everything that it needs to be known by."""
+
+    key: str
+    """The name of its results; no other has it."""
+    display_name: str
+    task: TaskDocument
+    """With its values in it."""
+    values: dict[str, Any]
+    """The value of every parameter of the task."""
+    model_key: str | None
+    """The model that is evaluated; None if none is named, or none is needed."""
+    dataset_keys: dict[str, str]
+    """The datasets: by parameter where there are several, else one under `""`."""
+    source: Literal["dataset", "task_result"] = "dataset"
+    """`task_result`: the dataset key is the key of another specification."""
+    num_samples: int | None = None
+    """How many samples to take; None for all."""
+    subsampling: Subsampling = "head"
+    cache_policy: CachePolicy = "reuse"
+    evaluation_key: str | None = None
+    file: str = ""
+    line: int = 0
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether it cannot run without a model."""
+        return needs_model(self.task)
+
+
+def needs_model(task: TaskDocument) -> bool:
+    """Whether a task asks a model: all that evaluate one do, but for recorded answers."""
+    definition = task.definition
+    return (
+        isinstance(definition, BenchmarkTask)
+        and definition.evaluated_entity_type == "model"
+        and definition.solver is not None
+        and definition.solver.type != "pass_through_solver"
+    )
+
+
+_NAMED: Mapping[str, Kind] = {"model": "model", "dataset": "dataset"}
+"""The parameters whose values are keys of entities."""
+
+
+class Resolver:
+    """Resolves specifications, and gathers what is wrong on the way.
+
+    With `lenient`, values that only a run will give are stood in for. `used` has every entity that
+    was led to.
+    """
+
+    def __init__(
+        self,
+        references: References,
+        *,
+        given: Mapping[str, Given],
+        lenient: bool = False,
+        models_given: bool = False,
+    ) -> None:
+        self._references = references
+        self._given = given
+        self._lenient = lenient
+        self._models_given = models_given
+        self.problems: dict[Problem, None] = {}
+        self.used: dict[tuple[Kind, str], Entity] = {}
+
+    def evaluation(self, entity: Entity, run_config: RunConfig) -> list[ResolvedSpec]:
+        """The specifications of an evaluation."""
+        own = {one.key for one in parameters_of(entity.part.raw.data)[0]}
+        declared = self._declared(entity)
+        for_tasks = {
+            name: one for name, one in self._given.items() if name not in own and name in declared
+        }
+        given = {name: one for name, one in self._given.items() if name not in for_tasks}
+        resolved = resolve_evaluation(entity.part, given, lenient=self._lenient, for_tasks=declared)
+        self._report(resolved.problems)
+        written = resolved.data.get("task_specifications")
+        if not isinstance(written, list):
+            return []
+        self._warn_of_auto_keys(entity.part, written)
+        specs: list[ResolvedSpec] = []
+        for number, one in enumerate(with_keys(written, name="task_key")):
+            if isinstance(one, dict):
+                asked = Asked(entity, resolved, number, one)
+                spec = self._specification(asked, for_tasks, run_config)
+                specs += [] if spec is None else [spec]
+        return specs
+
+    def task(self, entity: Entity, run_config: RunConfig) -> ResolvedSpec | None:
+        """A task by itself, as if an evaluation had nothing but it."""
+        names = {one.key for one in parameters_of(entity.part.raw.data)[0]} | {"dataset_key"}
+        given = {name: one for name, one in self._given.items() if name in names}
+        resolved = resolve_task(entity.part, given, lenient=self._lenient)
+        self._task_problems(entity, resolved)
+        self._named_by_values(resolved, given)
+        keys = self._datasets(entity.part, resolved, given)
+        if resolved.document is None:
+            return None
+        if not self._lenient:
+            self._needs_a_model(entity.part, ("definition", "solver"), resolved.document)
+        return ResolvedSpec(
+            key=entity.key,
+            display_name=resolved.document.display_name,
+            task=resolved.document,
+            values=resolved.values,
+            model_key=None,
+            dataset_keys=keys,
+            source=source_of(resolved.document),
+            **sampling(None, None, run_config),
+            file=entity.file,
+            line=entity.line,
+        )
+
+    def _specification(
+        self, asked: Asked, for_tasks: Mapping[str, Given], run_config: RunConfig
+    ) -> ResolvedSpec | None:
+        part, data = asked.entity.part, asked.data
+        task_key = data.get("task_key")
+        if not isinstance(task_key, str) or asked.waits("task_key"):
+            return None
+        entity = self._find("task", task_key, part, (*asked.path, "task_key"))
+        if entity is None:
+            return None
+        given = {**asked.values(entity.part.raw.data), **self._fitting(entity, for_tasks)}
+        resolved = resolve_task(entity.part, given, missing_at=asked.missing, lenient=self._lenient)
+        self._task_problems(entity, resolved)
+        self._named_by_values(resolved, given)
+        keys = self._datasets(entity.part, resolved, given)
+        model_key = asked.text("model_key")
+        self._model(asked, resolved.document, model_key)
+        task = resolved.document
+        specification, evaluation = asked.typed()
+        if task is None or specification is None:
+            return None
+        self._add(part, shape_faults(asked, task))
+        return ResolvedSpec(
+            key=str(data.get("key")),
+            display_name=specification.display_name or task.display_name,
+            task=task,
+            values=resolved.values,
+            model_key=model_key,
+            dataset_keys=keys,
+            source=source_of(task),
+            **sampling(specification, evaluation, run_config),
+            evaluation_key=asked.entity.key,
+            file=part.raw.marks.place(asked.path).file,
+            line=part.raw.marks.place(asked.path).line,
+        )
+
+    def _declared(self, entity: Entity) -> list[str]:
+        """The parameters of the tasks of an evaluation."""
+        data = entity.part.raw.data
+        written = data.get("task_specifications") if isinstance(data, dict) else None
+        declared: dict[str, None] = {}
+        for one in written if isinstance(written, list) else []:
+            task = self._task_entity(one.get("task_key") if isinstance(one, dict) else None)
+            if task is not None:
+                names = [each.key for each in parameters_of(task.part.raw.data)[0]]
+                declared.update(dict.fromkeys(names))
+        return list(declared)
+
+    def _fitting(self, task: Entity, given: Mapping[str, Given]) -> dict[str, Given]:
+        names = {one.key for one in parameters_of(task.part.raw.data)[0]}
+        return {name: one for name, one in given.items() if name in names}
+
+    def _task_entity(self, key: Any) -> Entity | None:
+        return self._references.entities["task"].get(key) if isinstance(key, str) else None
+
+    def _warn_of_auto_keys(self, part: Part, written: list[Any]) -> None:
+        for number, (one, named) in enumerate(
+            zip(written, with_keys(written, name="task_key"), strict=True)
+        ):
+            if one is not named and named["key"] != one.get("task_key"):
+                path: Path = ("task_specifications", number)
+                detail = f"the specification has no key; its results are called `{named['key']}`"
+                hint = f"write `key: {named['key']}`"
+                self._add(part, [Fault(path, "auto_key", detail, hint, level="warning")])
+
+    def _task_problems(self, entity: Entity, resolved: ResolvedTask) -> None:
+        self.used["task", entity.key] = entity
+        self._report(resolved.problems)
+        if resolved.document is None or not isinstance(resolved.document.definition, BenchmarkTask):
+            return
+        for path, keys in models_in(resolved.document.definition):
+            for key in keys:
+                self._find("model", key, entity.part, path)
+
+    def _named_by_values(self, resolved: ResolvedTask, given: Mapping[str, Given]) -> None:
+        """Models and datasets that a value names must be there."""
+        for parameter in resolved.parameters:
+            one = given.get(parameter.key)
+            value = resolved.values.get(parameter.key)
+            if one is None or parameter.key in resolved.open or not isinstance(value, str):
+                continue
+            kind: Kind | None = _NAMED.get(getattr(parameter, "type", ""))
+            if kind is not None and (fault := self._references.missing(kind, value, ())):
+                self._report([problem_at(one, fault)])
+
+    def _datasets(
+        self, part: Part, resolved: ResolvedTask, given: Mapping[str, Given]
+    ) -> dict[str, str]:
+        """The datasets of a task, each of which must be there."""
+        keys = dict(resolved.dataset_keys)
+        value = resolved.values.get("dataset_key")
+        if not keys and isinstance(value, str) and "dataset_key" not in resolved.open:
+            keys = {"": value}
+        if resolved.document is not None and source_of(resolved.document) != "dataset":
+            return keys
+        said = {str(resolved.values.get(name)) for name in given.keys() - resolved.open}
+        for key in keys.values():
+            if key not in said:  # else the parameter's value is wrong, not the task
+                field = "key" if "" in keys else "keys"
+                self._find("dataset", key, part, ("definition", "dataset", field))
+            elif (entity := self._references.entities["dataset"].get(key)) is not None:
+                self.used["dataset", key] = entity
+        return keys
+
+    def _model(self, asked: Asked, task: TaskDocument | None, key: str | None) -> None:
+        part, path = asked.entity.part, (*asked.path, "model_key")
+        if key is None:
+            if task is not None and not asked.waits("model_key"):
+                self._needs_a_model(part, path, task)
+            return
+        entity = self._find("model", key, part, path)
+        does = getattr(entity.document, "task", None) if entity is not None else None
+        if task is not None and does is not None and task.tasks and does not in task.tasks:
+            wants = listed([str(one) for one in task.tasks])
+            detail = f"task `{task.key}` needs a model for {wants}, `{key}` is one for `{does}`"
+            self._add(part, [Fault(path, "wrong_model", detail)])
+
+    def _needs_a_model(self, part: Part, path: Path, task: TaskDocument) -> None:
+        if needs_model(task) and not self._models_given:
+            level: Literal["error", "warning"] = "warning" if self._lenient else "error"
+            detail = f"task `{task.key}` evaluates a model, and none is named"
+            hint = "name one with `-m`, or as `model_key` of a task specification"
+            self._add(part, [Fault(path, "no_model", detail, hint, level)])
+
+    def _find(self, kind: Kind, key: str, part: Part, path: Path) -> Entity | None:
+        if (fault := self._references.missing(kind, key, path)) is not None:
+            self._add(part, [fault])
+        entity = self._references.entities[kind].get(key)
+        if entity is not None:
+            self.used[kind, key] = entity
+        return entity
+
+    def _add(self, part: Part, faults: Iterable[Fault]) -> None:
+        self._report(part.problems(faults))
+
+    def _report(self, problems: Iterable[Problem]) -> None:
+        self.problems.update(dict.fromkeys(problems))

@@ -1,0 +1,17 @@
+"""The project that `evalwright init` writes: one task of every kind, and a model without a network.
+
+Its files ship with the package, in the folder `starter`, as they will stand in the project.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+STARTER = Path(__file__).parents[2] / "starter"
+
+
+def starter_files() -> Iterator[tuple[str, bytes]]:
+    """The path of each file, from the project's folder, and what is in it."""
+    for path in sorted(STARTER.rglob("*")):
+        # An installer compiles what it takes for modules.
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield path.relative_to(STARTER).as_posix(), path.read_bytes()

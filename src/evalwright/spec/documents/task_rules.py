@@ -1,0 +1,211 @@
+"""What must hold between the fields of a task, said of its plain data.
+
+The data may be wrong in any other way at the same time: each rule looks only at what it needs, and
+says nothing where that is missing. The classes of `task` say what is wrong with the shape.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from evalwright.components import USER_KEY
+from evalwright.nearest import nearest
+from evalwright.spec.documents.faults import Fault, did_you_mean, listed
+from evalwright.spec.documents.problems import Path
+
+_SCORES = re.compile(r"(?<![.\w])scores\s*(?:\.\s*([A-Za-z_]\w*)|\[\s*(['\"])(.*?)\2\s*\])")
+
+_PARTS = ("type", "evaluated_entity_type", "dataset", "solver", "scorers", "actions", "trials")
+_COMPARE_ANSWERS = ("string_equals", "bleu", "semantic_similarity")
+
+
+def completed_task(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
+    """The data with what may be left out (keys, the entity type), and what contradicts itself."""
+    definition = data.get("definition")
+    if not isinstance(definition, dict):
+        return data, []
+    definition = dict(definition)
+    faults = [*_twice(data.get("config_spec"), ("config_spec",), "parameter")]
+    if definition.get("type") == "benchmark_task":
+        faults += _benchmark(definition)
+        _without_trials(definition, faults)
+    return {**data, "definition": definition}, faults
+
+
+def evaluates(definition: dict[str, Any]) -> str:
+    """What the task of a definition is about; `""` where that is misspelt."""
+    if definition.get("type", "benchmark_task") == "system_task":
+        return "system"
+    told = definition.get("evaluated_entity_type")
+    if told is None:
+        return "dataset" if definition.get("solver") is None else "model"
+    return told if told in ("model", "dataset") else ""
+
+
+def leaves_dataset_open(definition: Any) -> bool:
+    """Whether it is a task for a dataset that only the specification names."""
+    return (
+        isinstance(definition, dict)
+        and evaluates(definition) == "dataset"
+        and definition.get("dataset") is None
+    )
+
+
+def _benchmark(definition: dict[str, Any]) -> list[Fault]:
+    meant = {nearest(str(key), _PARTS) for key in definition if key not in _PARTS}
+    faults = [one for one in _parts(definition) if one.path[-1] not in meant]
+    faults += _dataset(definition.get("dataset"))
+    if about := evaluates(definition):
+        definition["evaluated_entity_type"] = about
+    scorers = definition.get("scorers")
+    if isinstance(scorers, list):
+        path: Path = ("definition", "scorers")
+        faults += _twice(scorers, path, "scorer")
+        if evaluates(definition) == "dataset" and "solver" not in meant:
+            faults += _without_answers(scorers)
+        definition["scorers"] = scorers = with_keys(scorers)
+        for number, scorer in enumerate(scorers):
+            if isinstance(scorer, dict) and isinstance(metrics := scorer.get("metrics"), list):
+                faults += _twice(metrics, (*path, number, "metrics"), "metric")
+                scorers[number] = {**scorer, "metrics": _with_metric_keys(metrics)}
+    actions = definition.get("actions")
+    if isinstance(actions, list):
+        faults += _twice(actions, ("definition", "actions"), "rule")
+        faults += _scores_known(actions, _keys(scorers))
+    return faults
+
+
+def _parts(definition: dict[str, Any]) -> Iterator[Fault]:
+    """Which parts a task needs."""
+    solver, dataset = definition.get("solver"), definition.get("dataset")
+    match evaluates(definition):
+        case "model":
+            why = "a task that evaluates a model needs it"
+            if solver is None:
+                hint = 'to evaluate a dataset, write `evaluated_entity_type: "dataset"`'
+                detail = f"`solver` is missing; {why}"
+                yield Fault(("definition", "solver"), "missing_key", detail, hint)
+            if dataset is None:
+                detail = f"`dataset` is missing; {why}"
+                yield Fault(("definition", "dataset"), "missing_key", detail)
+        case "dataset" if solver is not None:
+            detail = "a task that evaluates a dataset has no solver"
+            hint = 'remove it, or write `evaluated_entity_type: "model"`'
+            yield Fault(("definition", "solver"), "conflict", detail, hint, at_key=True)
+
+
+def _dataset(dataset: Any) -> Iterator[Fault]:
+    if not isinstance(dataset, dict):
+        return
+    path = ("definition", "dataset")
+    one, several = dataset.get("key"), dataset.get("keys")
+    if one is None and several is None:
+        yield Fault((*path, "key"), "missing_key", "`key` is missing", "or `keys`, for several")
+    if one is not None and several is not None:
+        detail = "expected one of `key` and `keys`, got both"
+        yield Fault((*path, "keys"), "conflict", detail, at_key=True)
+    if several is not None and dataset.get("source") == "task_result":
+        detail = "`source: task_result` goes with `key`, not with `keys`"
+        yield Fault((*path, "source"), "conflict", detail)
+
+
+def _without_answers(scorers: list[Any]) -> Iterator[Fault]:
+    """What compares an answer must say what stands for it, where no solver gives any."""
+    for number, scorer in enumerate(scorers):
+        if not isinstance(scorer, dict) or scorer.get("type") not in _COMPARE_ANSWERS:
+            continue
+        misspelt = any(did_you_mean(str(key), ["value"]) for key in scorer if key != "value")
+        if scorer.get("value") is None and not misspelt:
+            detail = "`value` is missing; a task without a solver has no answer to compare"
+            hint = 'such as `value: "{{ sample.answer }}"`'
+            yield Fault(("definition", "scorers", number, "value"), "missing_key", detail, hint)
+
+
+def _without_trials(definition: dict[str, Any], faults: list[Fault]) -> None:
+    if definition.pop("trials", None) is not None:
+        detail = "`trials` is not supported by this version"
+        faults.append(Fault(("definition", "trials"), "unsupported", detail, at_key=True))
+
+
+def with_keys(parts: list[Any], *, name: str = "type") -> list[Any]:
+    """The parts, each with a key: its own, or its type, with a number where types repeat."""
+    taken = set(_keys(parts))
+    unnamed = Counter(str(part[name]) for part in parts if _unnamed(part) and name in part)
+    counts: Counter[str] = Counter()
+    made: list[Any] = []
+    for part in parts:
+        if not _unnamed(part) or not isinstance(part.get(name), str):
+            made.append(part)
+            continue
+        base = key = str(part[name])
+        while (unnamed[base] > 1 and key == base) or key in taken:
+            counts[base] += 1
+            key = f"{base}_{counts[base]}"
+        taken.add(key)
+        made.append({**part, "key": key})
+    return made
+
+
+def _with_metric_keys(metrics: list[Any]) -> list[Any]:
+    """The same for metrics, where the field tells two of one type apart."""
+    types = Counter(str(one.get("type")) for one in metrics if _unnamed(one))
+    fields = Counter(_typed_field(one) for one in metrics if _unnamed(one))
+    named: list[Any] = []
+    for one in metrics:
+        key = _typed_field(one)
+        if (
+            _unnamed(one)
+            and types[str(one.get("type"))] > 1
+            and fields[key] == 1
+            and re.match(USER_KEY, key)
+            and key not in _keys(metrics)
+        ):
+            named.append({**one, "key": key})
+        else:
+            named.append(one)
+    return with_keys(named)
+
+
+def _typed_field(metric: Any) -> str:
+    return f"{metric.get('type')}_{metric.get('field')}" if isinstance(metric, dict) else ""
+
+
+def _unnamed(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("key") is None
+
+
+def _keys(parts: Any) -> list[str]:
+    if not isinstance(parts, list):
+        return []
+    found = (part.get("key") for part in parts if isinstance(part, dict))
+    return [key for key in found if isinstance(key, str)]
+
+
+def _twice(parts: Any, path: Path, what: str) -> Iterator[Fault]:
+    """Keys that stand more than once."""
+    first: dict[str, int] = {}
+    for number, part in enumerate(parts if isinstance(parts, list) else []):
+        key = part.get("key") if isinstance(part, dict) else None
+        if isinstance(key, str) and first.setdefault(key, number) != number:
+            detail = f"the key `{key}` is taken by {what} {first[key] + 1} of this list"
+            yield Fault((*path, number, "key"), "duplicate_key", detail)
+
+
+def _scores_known(actions: list[Any], scorers: list[str]) -> Iterator[Fault]:
+    """A rule that looks at the scores of a scorer that is not there never matches."""
+    for number, rule in enumerate(actions):
+        condition = rule.get("filter") if isinstance(rule, dict) else None
+        expression = condition.get("expression") if isinstance(condition, dict) else None
+        for found in _SCORES.finditer(expression if isinstance(expression, str) else ""):
+            key = found[1] or found[3]
+            if key in scorers or key in {"items", "keys", "values", "get"}:
+                continue
+            known = f"the scorers are {listed(scorers)}" if scorers else "there are no scorers"
+            yield Fault(
+                ("definition", "actions", number, "filter", "expression"),
+                "unknown_scorer",
+                f"no scorer has the key `{key}`; {known}",
+                did_you_mean(key, scorers),
+                level="warning",
+            )

@@ -1,0 +1,12 @@
+"""Evidence about the Python that snippets run in."""
+
+import sys
+from typing import Any
+
+
+def compute_evidence() -> dict[str, Any]:
+    """One metric, with the reason for its value."""
+    found = ".".join(map(str, sys.version_info[:2]))
+    recent = sys.version_info >= (3, 11)
+    reason = f"snippets run in Python {found}; 3.11 is the oldest that is supported"
+    return {"metrics": {"recent enough": {"value": int(recent), "reason": reason}}}

@@ -1,0 +1,316 @@
+from pathlib import Path
+
+import pytest
+from tests.spec.documents.made import DATASET, MODEL, TASK, project, told
+
+from evalwright.spec.documents.problems import Problem
+from evalwright.spec.documents.project import Project
+from evalwright.spec.documents.specs import ResolvedSpec
+
+FILES = {"tasks/t.yaml": TASK, "datasets/d.yaml": DATASET, "models/m.yaml": MODEL}
+OLD = """key: weekly
+display_name: Weekly
+num_samples: 20
+subsampling: random
+cache_policy: no-cache
+task_specifications:
+  - {key: a, task_key: capitals, model_key: bot}
+  - {key: b, task_key: capitals, model_key: bot, num_samples: 3, subsampling: head}
+"""
+NEW = """key: weekly
+display_name: Weekly
+description: What we look at on Mondays.
+config_spec:
+  - {type: model, key: model, display_name: Model}
+  - {type: int, key: many, display_name: Many, default_value: 5}
+task_specifications:
+  - {key: a, task_key: capitals, model_key: << config.model >>, num_samples: << config.many >>}
+"""
+
+
+def read(folder: Path, text: str, **more: str) -> Project:
+    files = {**FILES, "evaluations/e.yaml": text}
+    files.update({f"tasks/{name}.yaml": content for name, content in more.items()})
+    return project(folder, files, "evaluations/e.yaml")
+
+
+def specs(folder: Path, text: str, **assignments: str) -> list[ResolvedSpec]:
+    made = read(folder, text)
+    found, problems = made.specs(assignments=assignments)
+
+    assert [one for one in problems if one.level == "error"] == []
+    return found
+
+
+def only(folder: Path, text: str, **more: str) -> Problem:
+    found = read(folder, text, **more).problems
+
+    assert len(found) == 1, told(found)
+    return found[0]
+
+
+def test_the_older_form_says_itself_how_many_samples(tmp_path: Path) -> None:
+    first, second = specs(tmp_path, OLD)
+
+    assert (first.num_samples, first.subsampling, first.cache_policy) == (20, "random", "no-cache")
+    assert (second.num_samples, second.subsampling) == (3, "head")
+    assert first.model_key == "bot"
+    assert first.dataset_keys == {"": "countries"}
+    assert first.evaluation_key == "weekly"
+
+
+def test_the_newer_form_gets_its_values_from_the_run(tmp_path: Path) -> None:
+    (default,) = specs(tmp_path, NEW, model="bot")
+    (given,) = specs(tmp_path, NEW, model="openai/gpt-4o", many="7")
+
+    assert (default.model_key, default.num_samples) == ("bot", 5)
+    assert (given.model_key, given.num_samples) == ("openai/gpt-4o", 7)
+
+
+def test_values_that_only_a_run_knows_are_no_problem_before(tmp_path: Path) -> None:
+    made = read(tmp_path, NEW)
+
+    assert made.problems == []
+    (problem,) = made.specs()[1]
+    assert (problem.rule, problem.field) == ("missing_value", "config_spec[0]")
+
+
+@pytest.mark.parametrize(
+    ("assignments", "rule", "detail"),
+    [
+        (
+            {"model": "bto"},
+            "unknown_model",
+            "the project has no model `bto`; it has `bot`",
+        ),
+        (
+            {"model": "bot", "many": "x"},
+            "bad_value",
+            "parameter `many` of evaluation `weekly`: expected `int`, got `x`",
+        ),
+        (
+            {"model": "bot", "mny": "3"},
+            "undeclared_parameter",
+            "evaluation `weekly` has no parameter `mny`; expected `model`, `many`",
+        ),
+    ],
+    ids=["no such model", "no such value", "no such parameter"],
+)
+def test_a_bad_assignment_is_a_problem(
+    tmp_path: Path, assignments: dict[str, str], rule: str, detail: str
+) -> None:
+    _, (problem,) = read(tmp_path, NEW).specs(assignments=assignments)
+
+    assert (problem.rule, problem.detail) == (rule, detail)
+
+
+def test_debug_takes_ten_samples(tmp_path: Path) -> None:
+    text = OLD.replace("num_samples: 20", "mode: debug")
+    (first, second), problems = read(tmp_path, text).specs()
+
+    assert (first.num_samples, second.num_samples) == (10, 3)
+    assert [one.rule for one in problems] == ["deprecated"]
+
+
+def test_a_specification_without_a_key_gets_the_name_of_its_task(tmp_path: Path) -> None:
+    text = """key: e
+display_name: E
+task_specifications:
+  - {task_key: capitals, model_key: bot}
+  - {task_key: capitals, model_key: bot}
+"""
+    found, problems = read(tmp_path, text).specs()
+
+    assert [one.key for one in found] == ["capitals_1", "capitals_2"]
+    assert [(one.rule, one.level) for one in problems] == [("auto_key", "warning")] * 2
+
+
+@pytest.mark.parametrize(
+    ("line", "rule", "field"),
+    [
+        ("{key: a, task_key: capital, model_key: bot}", "unknown_task", "task_key"),
+        ("{key: a, task_key: capitals, model_key: bto}", "unknown_model", "model_key"),
+        ("{key: a, task_key: capitals, model_key: opnai/gpt}", "unknown_model", "model_key"),
+        ("{key: a, task_key: capitals}", "no_model", "model_key"),
+        (
+            "{key: a, task_key: capitals, model_key: bot, dataset_key: countries}",
+            "conflict",
+            "dataset_key",
+        ),
+        (
+            "{key: a, task_key: capitals, model_key: bot, task_config: {x: 1}}",
+            "undeclared_parameter",
+            "task_config.x",
+        ),
+        ("{key: a, task_key: capitals, model_key: bot, trials: {n: 2}}", "unsupported", "trials"),
+        (
+            "{key: a, task_key: capitals, model_key: bot, repeatability: {num_runs: 2}}",
+            "unsupported",
+            "repeatability",
+        ),
+        (
+            "{key: a, task_key: capitals, model_key: bot, num_samples: 0}",
+            "bad_value",
+            "num_samples",
+        ),
+        ("{key: a, task_key: capitals, model_key: bot, modl: x}", "unknown_key", "modl"),
+        ("{key: a, task_key: capitals, model_key: bot, type: special}", "bad_value", "type"),
+    ],
+)
+def test_a_mistake_in_a_specification_is_told_at_its_field(
+    tmp_path: Path, line: str, rule: str, field: str
+) -> None:
+    problem = only(tmp_path, f"key: e\ndisplay_name: E\ntask_specifications:\n  - {line}\n")
+
+    assert (problem.rule, problem.field) == (rule, f"task_specifications[0].{field}")
+    assert problem.line == 4
+
+
+@pytest.mark.parametrize(
+    "model_key", ["openai/gpt-4o", "openai:gpt-4o", "openai$gpt-4o", "latticeflow$placeholder"]
+)
+def test_a_model_of_a_provider_needs_no_document(tmp_path: Path, model_key: str) -> None:
+    text = OLD.replace("model_key: bot", f"model_key: {model_key}")
+
+    assert {one.model_key for one in specs(tmp_path, text)} == {model_key}
+
+
+def test_a_model_must_be_one_for_the_task(tmp_path: Path) -> None:
+    embedding = TASK.replace("key: capitals", "key: vectors\ntasks: [embeddings]", 1)
+    text = """key: e
+display_name: E
+task_specifications: [{key: a, task_key: vectors, model_key: bot}]
+"""
+    problem = only(tmp_path, text, vectors=embedding)
+
+    assert problem.rule == "wrong_model"
+    assert problem.detail == (
+        "task `vectors` needs a model for `embeddings`, `bot` is one for `chat_completion`"
+    )
+
+
+SYSTEM = """
+key: tidy
+display_name: Tidy
+description: D
+definition: {type: system_task, compute_evidence_snippet: "def compute_evidence(): return {}"}
+"""
+
+
+def test_a_system_task_takes_neither_model_nor_dataset(tmp_path: Path) -> None:
+    text = """key: e
+display_name: E
+task_specifications: [{key: a, task_key: tidy, model_key: bot, dataset_key: countries}]
+"""
+    found = read(tmp_path, text, tidy=SYSTEM).problems
+
+    assert [one.rule for one in found] == ["conflict", "conflict"]
+
+
+LEGACY = """
+key: filled
+display_name: Filled
+description: D
+config_spec: [{type: string, key: column, display_name: Column}]
+definition:
+  evaluated_entity_type: dataset
+  scorers:
+    - type: python
+      compute_scores_snippet: |
+        def compute_scores(sample):
+            return {"filled": bool(sample.get("<< config.column >>"))}
+"""
+
+
+@pytest.mark.parametrize(
+    "named", ["dataset_key: countries", "task_config: {dataset_key: countries, column: capital}"]
+)
+def test_a_task_that_leaves_its_dataset_open_gets_it_from_the_specification(
+    tmp_path: Path, named: str
+) -> None:
+    config = "" if "task_config" in named else ", task_config: {column: capital}"
+    text = f"""key: e
+display_name: E
+task_specifications: [{{key: a, task_key: filled, {named}{config}}}]
+"""
+    made = read(tmp_path, text, filled=LEGACY)
+    (spec,), problems = made.specs()
+
+    assert problems == []
+    assert spec.dataset_keys == {"": "countries"}
+    assert spec.values == {"column": "capital", "dataset_key": "countries"}
+    assert spec.model_key is None
+
+
+def test_a_task_that_leaves_its_dataset_open_needs_one(tmp_path: Path) -> None:
+    text = """key: e
+display_name: E
+task_specifications: [{key: a, task_key: filled, task_config: {column: x}}]
+"""
+    _, (problem,) = read(tmp_path, text, filled=LEGACY).specs()
+
+    assert (problem.rule, problem.field) == ("missing_value", "task_specifications[0].dataset_key")
+
+
+ALIGNED = """
+key: side-by-side
+display_name: Side by side
+description: D
+config_spec:
+  - {type: dataset, key: left, display_name: L}
+  - {type: dataset, key: right, display_name: R}
+definition:
+  dataset: {keys: [<< config.left >>, << config.right >>]}
+  scorers:
+    - type: bleu
+      value: '{{ sample["<< config.left >>"].a }}'
+      ground_truth: "{{ sample.right.a }}"
+"""
+
+
+def test_several_datasets_are_called_by_their_parameters(tmp_path: Path) -> None:
+    text = """key: e
+display_name: E
+task_specifications:
+  - {key: a, task_key: side-by-side, task_config: {left: countries, right: countries}}
+"""
+    (spec,), problems = read(tmp_path, text, aligned=ALIGNED).specs()
+
+    assert problems == []
+    assert spec.dataset_keys == {"left": "countries", "right": "countries"}
+    scorer = spec.task.model_dump(mode="json")["definition"]["scorers"][0]
+    assert scorer["value"] == '{{ sample["left"].a }}'
+
+
+def test_a_dataset_that_a_value_names_must_be_there(tmp_path: Path) -> None:
+    text = """key: e
+display_name: E
+task_specifications:
+  - {key: a, task_key: side-by-side, task_config: {left: countries, right: contries}}
+"""
+    problem = only(tmp_path, text, aligned=ALIGNED)
+
+    assert (problem.rule, problem.field) == (
+        "unknown_dataset",
+        "task_specifications[0].task_config.right",
+    )
+    assert problem.hint == "did you mean `countries`?"
+
+
+def test_a_key_of_a_specification_stands_once(tmp_path: Path) -> None:
+    problem = only(tmp_path, OLD.replace("{key: b,", "{key: a,"))
+
+    assert (problem.rule, problem.field) == ("duplicate_key", "task_specifications[1].key")
+
+
+def test_a_specification_of_another_type_is_one_problem(tmp_path: Path) -> None:
+    other = "  - {key: c, type: repeatability, inputs: [{evaluation_key: weekly}]}\n"
+    problem = only(tmp_path, OLD + other)
+
+    assert (problem.rule, problem.field) == ("unsupported", "task_specifications[2]")
+
+
+def test_what_else_an_evaluation_may_say_is_taken(tmp_path: Path) -> None:
+    text = OLD + "use_cases: any\ndomains: [banking]\nproviders: any\ntags: [weekly]\n"
+
+    assert read(tmp_path, text).problems == []
