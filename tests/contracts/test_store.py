@@ -15,7 +15,18 @@ from evalwright.errors import EvalwrightError, UnknownName
 from evalwright.ports import Store
 from evalwright.store.memory import MemoryStore
 from evalwright.store.sqlite import SqliteStore
-from evalwright.types import Failure, Outcome, Row, Run, RunStatus, Score, Trace, Usage
+from evalwright.types import (
+    Action,
+    Failure,
+    Outcome,
+    Part,
+    Row,
+    Run,
+    RunStatus,
+    Score,
+    Trace,
+    Usage,
+)
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -97,6 +108,16 @@ FULL = Outcome(
     ordinal=7,
     solve_key="0123456789abcdef0123456789abcdef",
     score_keys={"record": "f" * 32, "judge": "0" * 32},
+    sample={"question": "6 * 7", "deep": {"x": [1.5, "é"]}},
+    others={"openai/judge": Usage(requests=1, prompt_tokens=3, completion_tokens=2, cost=0.5)},
+    parts=(
+        Part(
+            sample={"question": "6 * 7", "n": [1, None, True]},
+            trace=Trace(input="", output="42", post_processed="42", conversation={"items": [{}]}),
+            scores={"python": Score(values={"label": "good", "ok": True, "n": 3})},
+        ),
+    ),
+    actions=(Action(action="exclude_from_metrics", rule_key="no-sums"),),
 )
 """Nothing of it is what it would be by default."""
 
@@ -217,6 +238,14 @@ def test_the_newest_run_of_the_same_plan_is_resumed(store: Store) -> None:
     assert unfinished.id == "b"
 
 
+def test_the_outcomes_of_one_task_and_one_model_come_in_order(store: Store) -> None:
+    begun(store, "a")
+    store.append("a", [outcome(2), outcome(0), outcome(1, model="other"), outcome(0, task="else")])
+
+    assert list(store.of_task("a", outcome().task, outcome().model)) == [outcome(0), outcome(2)]
+    assert list(store.of_task("a", "nothing", outcome().model)) == []
+
+
 def test_no_field_of_an_outcome_is_lost(store: Store) -> None:
     plain = Outcome(task="", model="", sample_id="")
     assert all(getattr(FULL, name) != getattr(plain, name) for name in Outcome.__struct_fields__)
@@ -249,8 +278,8 @@ def test_no_field_of_an_outcome_is_lost(store: Store) -> None:
             outcome(scores={"s": Score(values={"x": math.inf}, metadata={"n": 2**80})}),
             id="numbers beyond a machine's",
         ),
-        pytest.param(outcome(scores={"s": Score(values={"x": True})}), id="a bool is a float"),
-        pytest.param(outcome(scores={"s": Score(values={"x": 3})}), id="so is an int"),
+        pytest.param(outcome(scores={"s": Score(values={"x": True})}), id="a bool"),
+        pytest.param(outcome(scores={"s": Score(values={"x": 3})}), id="an int"),
         pytest.param(
             outcome(trace=Trace(input="", output="", post_processed="", nll=5e-324)), id="tiny"
         ),

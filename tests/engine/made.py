@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 from evalwright.clients.scripted import Answer, Scripted
-from evalwright.engine.run import Crew
+from evalwright.engine.run import Crew, Team
 from evalwright.plan.plan import Job
 from evalwright.scorers.record import RecordScorer
 from evalwright.solvers.record import RecordSolver
@@ -63,13 +63,10 @@ def broken(request: Request) -> str:
 
 
 def crew(script: Callable[[Request], str] = right, **changes: Any) -> Crew:
-    parts = {
-        "models": {"m": model(script)},
-        "solver": RecordSolver(),
-        "scorers": {"record": RecordScorer()},
-        **changes,
-    }
-    return Crew(**parts)
+    """Of one team; `changes` are of the team or of the crew."""
+    parts = {"solver": RecordSolver(), "scorers": {"record": RecordScorer()}, **changes}
+    theirs = {name: parts.pop(name) for name in Team.__struct_fields__ if name in parts}
+    return Crew(**{"models": {"m": model(script)}, "teams": {"tasks": Team(**theirs)}, **parts})
 
 
 def calls(who: Crew) -> list[str]:

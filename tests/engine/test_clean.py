@@ -4,7 +4,9 @@ import msgspec
 import pytest
 from tests.engine.made import outcome
 
-from evalwright.engine.clean import cleaned
+from evalwright.engine.clean import cleaned, cleaned_end
+from evalwright.engine.finish import Broken, Figure, Finished
+from evalwright.metrics.measure import Measure
 from evalwright.secrets import Redactor
 from evalwright.types import Failure, Outcome, Score, Trace
 
@@ -50,6 +52,23 @@ def test_a_secret_is_kept_out_of(dirty: Outcome) -> None:
     assert SECRET in repr(dirty)
     assert SECRET.encode() not in msgspec.json.encode(clean)
     assert b"[redacted]" in msgspec.json.encode(clean)
+
+
+def test_a_secret_is_kept_out_of_what_is_said_of_all_samples() -> None:
+    measure = Measure(name=f"of {SECRET}", value=1.0, interval=None, n=3, reason=f"see {SECRET}")
+    failure = Failure(stage="metric", type="ValueError", message=SECRET, hint=SECRET)
+    dirty = Finished(
+        figures=[Figure(scorer="a", metric="b", measure=measure)],
+        broken=[Broken(stage="metric", what="a.b", failure=failure)],
+        samples=3,
+    )
+
+    clean = cleaned_end(dirty, REDACTOR)
+
+    assert SECRET not in repr(clean)
+    assert (clean.samples, clean.figures[0].measure.value) == (3, 1.0)
+    assert clean.figures[0].measure.reason == "see [redacted]"
+    assert cleaned_end(clean, REDACTOR) == clean
 
 
 def test_everything_else_is_as_it_was() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.engine.made import crew, job, model, right
 
 from evalwright.engine.keys import key_of
-from evalwright.engine.run import Crew, score_keys_of, solve_key_of
+from evalwright.engine.run import Crew, Known, held_by, score_key_of, solve_key_of
 from evalwright.plan.plan import Job
 from evalwright.sandbox.unsafe import Unsafe
 from evalwright.scorers.record import RecordScorer
@@ -40,7 +40,9 @@ def solve_key(what: Job | None = None, who: Crew | None = None) -> str:
 def score_key(what: Job | None = None, who: Crew | None = None, output: str = "4") -> str:
     what, who = what or job(), who or crew()
     trace = Trace(input="", output=output, post_processed="")
-    return score_keys_of(what, who, solve_key_of(what, who), trace)["record"]
+    scorers = who.teams[what.task].scorers
+    known = Known(scorers, solve_key_of(what, who), held=held_by(who))
+    return score_key_of(who.case(what).solved(trace), "record", known)
 
 
 def fingerprinted(fingerprint: str) -> Crew:
@@ -152,10 +154,7 @@ def test_a_score_does_not_depend_on(what: Job) -> None:
 
 
 def test_each_scorer_has_its_own_key() -> None:
-    who = crew(scorers={"one": RecordScorer(), "two": RecordScorer()})
-    trace = Trace(input="", output="4", post_processed="4")
+    case = crew().case(job())
+    known = Known({"one": RecordScorer(), "two": RecordScorer()}, "solved")
 
-    keys = score_keys_of(job(), who, "solved", trace)
-
-    assert keys.keys() == {"one", "two"}
-    assert keys["one"] != keys["two"]
+    assert score_key_of(case, "one", known) != score_key_of(case, "two", known)

@@ -198,10 +198,14 @@ def test_a_failing_scorer_is_a_failure_that_keeps_the_answer() -> None:
     assert found.scores == {}
 
 
-def test_if_one_scorer_fails_no_score_of_the_others_is_kept() -> None:
-    scorers = {"record": RecordScorer(), "broken": Broken()}
+def test_a_scorer_that_fails_takes_no_other_with_it_and_is_named() -> None:
+    scorers = {"broken": Broken(), "record": RecordScorer()}
 
-    assert outcomes_of([job("a")], crew(scorers=scorers))[0].scores == {}
+    found = outcomes_of([job("a")], crew(scorers=scorers))[0]
+
+    assert found.scores.keys() == found.score_keys.keys() == {"record"}
+    assert found.failure is not None
+    assert found.failure.message == "`broken`: 'a'"
 
 
 def test_a_failure_keeps_the_hint_of_its_cause() -> None:

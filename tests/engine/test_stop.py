@@ -140,3 +140,41 @@ def test_a_thread_beside_the_main_one_hears_no_signal_and_does_not_break() -> No
     beside.join()
 
     assert seen == [before]
+
+
+def test_what_costs_nothing_to_do_again_is_done_unless_somebody_interrupts() -> None:
+    stop, done = Stop(), list[str]()
+
+    async def work() -> None:
+        done.append("begun")
+        asyncio.get_running_loop().call_soon(stop.interrupt)
+        await asyncio.Event().wait()
+        done.append("ended")
+
+    async def quick() -> None:
+        done.append("all of it")
+
+    asyncio.run(stop.unless_interrupted(work()))
+    asyncio.run(Stop().unless_interrupted(quick()))
+
+    assert done == ["begun", "all of it"]
+
+
+def test_after_an_interrupt_nothing_more_is_begun() -> None:
+    stop, done = Stop(), list[str]()
+
+    async def work() -> None:
+        done.append("begun")
+
+    stop.interrupt()
+    asyncio.run(stop.unless_interrupted(work()))
+
+    assert done == []
+
+
+def test_what_breaks_after_the_last_sample_is_no_interrupt() -> None:
+    async def work() -> None:
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        asyncio.run(Stop().unless_interrupted(work()))

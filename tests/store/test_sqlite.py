@@ -730,7 +730,7 @@ def test_a_foreign_object_in_the_metadata_breaks_nothing(store: SqliteStore) -> 
     import numpy as np
 
     metadata = {"array": np.arange(3), "number": np.float32(0.5), "path": Path("x"), "set": {1}}
-    score = Score(values={"x": np.float64(0.25), "y": np.bool_(1)}, metadata=metadata)  # type: ignore[dict-item]
+    score = Score(values={"x": np.float64(0.25), "y": np.bool_(1)}, metadata=metadata)
     begin(store)
 
     store.append("a", [outcome(0, scores={"s": score})])

@@ -1,8 +1,10 @@
 """What an outcome depends on, as a hash: equal keys, equal work.
 
     solve key   solver and its version, the sample's id, what the solver reads of it, model, its
-                fingerprint, trial
-    score key   solve key, output, scorer and its version, what it reads of the sample; tier of the
+                fingerprint, trial, what the model is asked for if that is not chat, fingerprints
+                of other models that the solver asks
+    score key   solve key, output (of a document's task: all that was said), scorer and its version,
+                what it reads of the sample; fingerprints of the models that it asks; tier of the
                 sandbox, whether its verdicts are verified, packages in it
 
 A key leaves out what does not matter: targets do not change an answer, so a mended target is

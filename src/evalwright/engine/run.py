@@ -5,30 +5,74 @@ together (the stream of jobs, the journal, the memory) is not guarded: if it bre
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field, structs
+from msgspec.json import encode
 
 from evalwright.engine.journal import Journal
 from evalwright.engine.keys import key_of
 from evalwright.engine.stop import Stop
+from evalwright.engine.tally import Tally
 from evalwright.errors import StageError, Stopped, boundary
 from evalwright.plan.plan import Job
-from evalwright.ports import Case, Memory, Model, Sandbox, Scorer, Solver
-from evalwright.types import Failure, Outcome, Score, Trace
+from evalwright.ports import Case, Memory, Model, Sandbox, Scorer, Snippets, Solver
+from evalwright.types import Failure, MLTask, Outcome, Part, Sample, Score, Trace
+
+
+class Fanning(Protocol):
+    """What makes several samples of one, after it was solved."""
+
+    async def apply(
+        self, sample: dict[str, Any], conversation: dict[str, Any], snippets: Snippets | None
+    ) -> Sequence[tuple[dict[str, Any], dict[str, Any]]]:
+        """Samples, each with its conversation."""
+        ...
+
+
+class Team(Struct, frozen=True, kw_only=True):
+    """Who works on one task."""
+
+    solver: Solver | None = None
+    """None where there is nothing to ask: the samples themselves are scored."""
+    scorers: Mapping[str, Scorer] = {}
+    postprocessor: Fanning | None = None
+    others: Mapping[str, str] = {}
+    """The crew's names of the models that the task calls by its own."""
+    task: MLTask = "chat_completion"
+    tallies: bool = False
+    """Whether anything asks a model beside the solver that asks the evaluated one."""
 
 
 class Crew(Struct, frozen=True, kw_only=True):
     """Who does the work; `api` introduces them."""
 
     models: Mapping[str, Model]
-    solver: Solver
-    scorers: Mapping[str, Scorer]
+    teams: Mapping[str, Team]
+    """By the name of the task."""
     sandbox: Sandbox | None = None
     packages: tuple[str, ...] = ()
     """What programs in the sandbox may import beside the standard library."""
+    snippets: Snippets | None = None
     memory: Memory | None = None
     """What earlier runs have paid for; None where there was none."""
+
+    def case(self, job: Job, tally: Tally | None = None) -> Case:
+        """A job, with all that may be used for it."""
+        team = self.teams[job.task]
+        others = {name: self.models[of] for name, of in team.others.items()} if team.others else {}
+        if tally:
+            others = {name: tally.around(one, team.others[name]) for name, one in others.items()}
+        return Case(
+            sample=job.sample,
+            model=self.models[job.model],
+            sandbox=self.sandbox,
+            trial=job.trial,
+            models=others,
+            snippets=self.snippets,
+            task=team.task,
+        )
 
 
 async def run(
@@ -71,33 +115,35 @@ async def run(
 
 async def attempt(job: Job, crew: Crew) -> Outcome:
     """Solve, then score. The one place where an exception becomes data."""
-    model = crew.models[job.model]
-    case = Case(sample=job.sample, model=model, sandbox=crew.sandbox, trial=job.trial)
+    team = crew.teams[job.task]
+    tally = Tally() if team.tallies else None
+    case = crew.case(job, tally)
     trace: Trace | None = None
-    scores: dict[str, Score] = {}
-    failure: Failure | None = None
-    solve_key, score_keys = solve_key_of(job, crew), {}
-    known = crew.memory.trace(solve_key) if crew.memory else None
+    judged = Judged()
+    parts: tuple[Part, ...] = ()
+    solve_key, failure = "", None
     try:
         with boundary("solver"):
-            solver = crew.solver
-            trace = solver.revised(job.sample, known) if known else await solver.solve(case)
-        score_keys = score_keys_of(job, crew, solve_key, trace)
-        scores = _remembered(crew, score_keys)
-        with boundary("score"):
-            solved = case.solved(trace)
-            for name, scorer in crew.scorers.items():
-                if name not in scores:
-                    scores[name] = await scorer.score(solved)
+            solve_key = solve_key_of(job, crew)
+        known = crew.memory.trace(solve_key) if crew.memory and solve_key else None
+        with boundary("solver"):
+            trace = await _solved(case, team.solver, known)
+            case = case.solved(trace) if trace else case
+            fanned = await _fanned(case, team)
     except StageError as error:
-        scores = {}
-        failure = Failure(
-            stage=error.stage,
-            type=error.type,
-            message=str(error),
-            hint=error.hint,
-            attempts=error.attempts,
-        )
+        failure = _failure(error)
+    else:
+        if tally:
+            case = structs.replace(case, model=tally.around(case.model, job.model))
+        if fanned is None:
+            judged = await _judged(
+                case, team, Known(team.scorers, solve_key, crew.memory, held_by(crew))
+            )
+            failure = judged.failure
+        else:
+            each = [await _part(case, team, *one) for one in fanned]
+            parts = tuple(part for part, _ in each)
+            failure = next((broken for _, broken in each if broken), None)
     return Outcome(
         task=job.task,
         model=job.model,
@@ -106,44 +152,130 @@ async def attempt(job: Job, crew: Crew) -> Outcome:
         trial=job.trial,
         group=job.group,
         trace=trace,
-        scores=scores,
+        scores=judged.scores,
         failure=failure,
         solve_key=solve_key,
-        score_keys=score_keys,
+        score_keys=judged.keys,
+        sample=job.sample.data if isinstance(job.sample.data, dict) else {},
+        others=tally.usage if tally else {},
+        parts=parts,
+    )
+
+
+async def _solved(case: Case, solver: Solver | None, known: Trace | None) -> Trace | None:
+    if solver is None:
+        return None
+    return solver.revised(case.sample, known) if known else await solver.solve(case)
+
+
+async def _fanned(case: Case, team: Team) -> Sequence[tuple[dict[str, Any], dict[str, Any]]] | None:
+    if team.postprocessor is None:
+        return None
+    return await team.postprocessor.apply(case.sample.data, case.trace.conversation, case.snippets)
+
+
+async def _part(
+    case: Case, team: Team, sample: dict[str, Any], conversation: dict[str, Any]
+) -> tuple[Part, Failure | None]:
+    trace = structs.replace(case.trace, conversation=conversation)
+    one = structs.replace(case, sample=Sample(case.sample.id, sample), answer=trace)
+    judged = await _judged(one, team, None)
+    return Part(sample=sample, trace=trace, scores=judged.scores), judged.failure
+
+
+class Judged(Struct):
+    """What the scorers said of one sample, and the first thing that broke."""
+
+    scores: dict[str, Score] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    failure: Failure | None = None
+
+
+class Known(NamedTuple):
+    """Where to look a score up before it is made, and under which key."""
+
+    scorers: Mapping[str, Scorer]
+    solve_key: str
+    memory: Memory | None = None
+    held: tuple[str, ...] = ()
+    """How programs are held."""
+
+
+async def _judged(case: Case, team: Team, known: Known | None) -> Judged:
+    """Every scorer that can judge does; one that breaks takes no other with it."""
+    judged = Judged()
+    for name, scorer in team.scorers.items():
+        try:
+            with boundary("score"):
+                key = score_key_of(case, name, known) if known else ""
+            found = known.memory.score(key) if known and known.memory else None
+            with boundary("score"):
+                judged.scores[name] = found or await scorer.score(case)
+            if key:
+                judged.keys[name] = key
+        except StageError as error:
+            judged.failure = judged.failure or _failure(error, name, of=len(team.scorers))
+    return judged
+
+
+def _failure(error: StageError, scorer: str = "", *, of: int = 1) -> Failure:
+    return Failure(
+        stage=error.stage,
+        type=error.type,
+        message=f"`{scorer}`: {error}" if of > 1 else str(error),
+        hint=error.hint,
+        attempts=error.attempts,
     )
 
 
 def solve_key_of(job: Job, crew: Crew) -> str:
     """Of the trace; the id, because a recorded answer is found by it."""
-    return key_of(
-        crew.solver.name,
-        str(crew.solver.version),
+    team = crew.teams[job.task]
+    solver = team.solver
+    if solver is None:
+        return ""
+    parts = (
+        solver.name,
+        str(solver.version),
         job.sample.id,
-        crew.solver.reads(job.sample),
+        solver.reads(job.sample),
         job.model,
         crew.models[job.model].fingerprint,
         str(job.trial),
     )
+    chat = team.task == "chat_completion"
+    return key_of(*parts, *(() if chat else (team.task,)), *_others(solver, team, crew))
 
 
-def score_keys_of(job: Job, crew: Crew, solve_key: str, trace: Trace) -> dict[str, str]:
-    """Of each scorer's score. The output, because a model asked again may have said another."""
-    parts = (solve_key, trace.output)
-    held = _held(crew)
-    return {
-        name: key_of(*parts, name, str(scorer.version), scorer.reads(job.sample), *held)
-        for name, scorer in crew.scorers.items()
-    }
+def _others(solver: Solver, team: Team, crew: Crew) -> Iterator[str]:
+    """The models that a solver asks beside the evaluated one change its answers, too."""
+    for name in getattr(solver, "model_keys", ()):
+        yield crew.models[team.others[name]].fingerprint
 
 
-def _held(crew: Crew) -> tuple[str, ...]:
+def score_key_of(case: Case, name: str, known: Known) -> str:
+    """Of one scorer's score. The output, because a model asked again may have said another."""
+    scorer = known.scorers[name]
+    said = _said(case.answer) if case.answer else ()
+    parts = (
+        known.solve_key,
+        *(said or ("",)),
+        name,
+        str(scorer.version),
+        scorer.reads(case.sample),
+    )
+    asked = (case.models[one].fingerprint for one in getattr(scorer, "model_keys", ()))
+    return key_of(*parts, *asked, *known.held)
+
+
+def _said(trace: Trace) -> tuple[str, ...]:
+    """Of a conversation all of it: scorers of documents look at every message."""
+    if not trace.conversation:
+        return (trace.output,)
+    return trace.output, encode(trace.conversation, enc_hook=repr).decode()
+
+
+def held_by(crew: Crew) -> tuple[str, ...]:
     """A verdict that could be forged is no other's; and a package may be all a program lacked."""
     box = crew.sandbox
     return (box.tier, f"verified={box.verified}", *crew.packages) if box else ()
-
-
-def _remembered(crew: Crew, score_keys: Mapping[str, str]) -> dict[str, Score]:
-    if crew.memory is None:
-        return {}
-    found = {name: crew.memory.score(key) for name, key in score_keys.items()}
-    return {name: score for name, score in found.items() if score is not None}

@@ -9,8 +9,9 @@ Wishes come from Ctrl-C, from a spent budget, and from too many failures.
 import asyncio
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from evalwright.types import Outcome
 
@@ -32,6 +33,7 @@ class Stop:
         self.interrupted = False
         self.in_flight = 0
         self.tasks: Sequence[asyncio.Task[None]] = ()
+        self._at_once = False
         self._failed = 0
         self._tell = tell
         self._most = most_failures
@@ -67,9 +69,25 @@ class Stop:
                     f"stopping: waiting for {_samples(self.in_flight)} in flight; "
                     "Ctrl-C again stops at once"
                 )
-            return
+            if not self._at_once:
+                return
         for task in self.tasks:
             task.cancel()
+
+    async def unless_interrupted(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do what costs nothing to do again: the first wish ends it."""
+        if self.interrupted:
+            work.close()
+            return
+        task = asyncio.ensure_future(work)
+        self.tasks, self._at_once = [task], True
+        try:
+            await asyncio.wait([task])
+            if not (task.cancelled() and self.interrupted):
+                task.result()
+        finally:
+            task.cancel()
+            self._at_once = False
 
     @contextmanager
     def on_ctrl_c(self) -> Iterator[None]:

@@ -19,14 +19,13 @@ from threading import local
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from evalwright.errors import StoreError
-from evalwright.types import Failure, Outcome, Score, Trace
+from evalwright.types import Action, Failure, Outcome, Part, Score, Trace, Usage
 
 T = TypeVar("T")
 
-_FLOAT = frozenset({float})
 _COMPRESSED_FROM = 1024
 _LEVEL = 1  # at 2 KiB: 9 µs, and half the size; level 3 saves one part in fifty more
 
@@ -39,6 +38,10 @@ class Body(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scores: dict[str, Score] = {}
     solve_key: str = ""
     score_keys: dict[str, str] = {}
+    sample: dict[str, Any] = {}
+    others: dict[str, Usage] = {}
+    parts: tuple[Part, ...] = ()
+    actions: tuple[Action, ...] = ()
 
 
 class SolvedBody(Struct, frozen=True):
@@ -62,9 +65,13 @@ def body_of(outcome: Outcome) -> bytes:
         Body(
             trace=outcome.trace,
             failure=outcome.failure,
-            scores={name: _with_floats(score) for name, score in outcome.scores.items()},
+            scores=outcome.scores,
             solve_key=outcome.solve_key,
             score_keys=outcome.score_keys,
+            sample=outcome.sample,
+            others=outcome.others,
+            parts=outcome.parts,
+            actions=outcome.actions,
         )
     )
 
@@ -96,14 +103,6 @@ def unpack(packed: bytes, kind: type[T]) -> T:
     raise StoreError(
         f"a stored body cannot be read: its format is {form!r}", hint="upgrade evalwright"
     )
-
-
-def _with_floats(score: Score) -> Score:
-    """A bool is a float to Python and to its type checkers, but not to a decoder."""
-    if _FLOAT.issuperset(map(type, score.values.values())):
-        return score
-    values = {name: float(value) for name, value in score.values.items()}
-    return structs.replace(score, values=values)
 
 
 def _native(thing: Any) -> Any:

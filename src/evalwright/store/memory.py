@@ -119,6 +119,10 @@ class MemoryStore:
         )
         return islice(wanted, offset, None if limit is None else offset + limit)
 
+    def of_task(self, run_id: str, task: str, model: str) -> Iterator[Outcome]:
+        """The outcomes of one task and one model, by ordinal and trial."""
+        return (one for one in self._ordered(run_id) if (one.task, one.model) == (task, model))
+
     def count(self, run_id: str) -> tuple[int, int]:
         """How many outcomes a run has, and how many of them failed."""
         outcomes = self._ordered(run_id)

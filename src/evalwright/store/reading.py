@@ -39,13 +39,20 @@ class Query(Struct, frozen=True, kw_only=True):
 
 
 def pieces(
-    connection: Connection, query: Query, *, offset: int = 0, limit: int | None = None
+    connection: Connection,
+    query: Query,
+    *,
+    task: Any = None,
+    offset: int = 0,
+    limit: int | None = None,
 ) -> Iterator[tuple[str, list[Any]]]:
     """Each piece with the name of its task: ordinal, trial and model first, then the columns."""
     sql = _read(query)
     left = sys.maxsize if limit is None else limit
-    for task, name in connection.execute(_TASKS, (query.run,)):
-        which = (query.run, task, *query.parameters)
+    for number, name in connection.execute(_TASKS, (query.run,)):
+        if task not in {None, name}:
+            continue
+        which = (query.run, number, *query.parameters)
         at: tuple[int, int, str] = _START
         if offset:
             ((there,),) = connection.execute(_indexed("count(*)", query), which)
@@ -145,4 +152,8 @@ def outcome_from(task: str, names: Names, row: Sequence[Any]) -> Outcome:
         ordinal=ordinal,
         solve_key=body.solve_key,
         score_keys=body.score_keys,
+        sample=body.sample,
+        others=body.others,
+        parts=body.parts,
+        actions=body.actions,
     )

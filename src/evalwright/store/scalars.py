@@ -50,10 +50,16 @@ def scalars_of(outcome: Outcome) -> tuple[Any, ...]:
     )
 
 
-def value_of(values: dict[str, float]) -> float | None:
-    """The first of them; NaN is undefined, and undefined is None."""
+def value_of(values: dict[str, Any]) -> float | None:
+    """The first of them, if it is a number; NaN is undefined, and undefined is None."""
     for value in values.values():
-        return None if math.isnan(value) else float(value)
+        if not isinstance(value, float | int):
+            return None
+        try:
+            number = float(value)
+        except OverflowError:  # an integer that no column holds
+            return None
+        return None if math.isnan(number) else number
     return None
 
 

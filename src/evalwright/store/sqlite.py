@@ -247,24 +247,32 @@ class SqliteStore:
     ) -> Iterator[Outcome]:
         """The outcomes themselves, in the order of `rows`: all, or a page of some."""
         wanted = ""
-        parameters: tuple[Any, ...] = ()
         if failed is not None:
             wanted = f"AND o.failure_stage IS {'NOT' if failed else ''} NULL"
-        if model is not None:
-            wanted += _OF_MODEL
-            parameters = (text_in(model),)
-        query = Query(
-            run=self._run(run_id),
-            columns=OUTCOME_COLUMNS,
-            join="CROSS JOIN bodies AS b ON b.outcome = o.number",
-            wanted=wanted,
-            parameters=parameters,
-            piece=_BODIES_AT_ONCE,
-        )
+        query = self._whole(run_id, wanted, model)
         return (
             outcome_from(task, self._names, row)
             for task, piece in pieces(self._reader, query, offset=offset, limit=limit)
             for row in piece
+        )
+
+    def of_task(self, run_id: str, task: str, model: str) -> Iterator[Outcome]:
+        """The outcomes of one task and one model, by ordinal and trial."""
+        query = self._whole(run_id, "", model)
+        return (
+            outcome_from(name, self._names, row)
+            for name, piece in pieces(self._reader, query, task=text_in(task))
+            for row in piece
+        )
+
+    def _whole(self, run_id: str, wanted: str, model: str | None) -> Query:
+        return Query(
+            run=self._run(run_id),
+            columns=OUTCOME_COLUMNS,
+            join="CROSS JOIN bodies AS b ON b.outcome = o.number",
+            wanted=wanted + (_OF_MODEL if model is not None else ""),
+            parameters=() if model is None else (text_in(model),),
+            piece=_BODIES_AT_ONCE,
         )
 
     def count(self, run_id: str) -> tuple[int, int]:

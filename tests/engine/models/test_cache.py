@@ -9,7 +9,7 @@ from tests.engine.models.made import SAMPLE, Held, Says, answer, question, settl
 from evalwright.engine.models.cache import Cached, MemoryShelf
 from evalwright.engine.models.count import Counters
 from evalwright.errors import ModelError
-from evalwright.types import Completion, Message, Request, Usage
+from evalwright.types import Called, Completion, Message, MLTask, Request, ToolCall, Usage
 
 
 def cached(model: Says, shelf: MemoryShelf, *, name: str = "p/m") -> Cached:
@@ -201,3 +201,66 @@ def test_hits_are_counted() -> None:
     ask(model, question(), question(), question("other"), question())
 
     assert counters.cache_hits == 2
+
+
+def asked(task: MLTask, given: object, trial: int = 0) -> Request:
+    return Request(sample=SAMPLE, task=task, input=given, trial=trial)
+
+
+def test_what_is_asked_beside_the_messages_is_part_of_the_question() -> None:
+    requests = [
+        asked("embeddings", ["a"]),
+        asked("embeddings", ["a", "b"]),
+        asked("custom", ["a"]),
+        asked("custom", 1, trial=1),
+        asked("custom", 11),
+        asked("custom", None),
+        asked("chat_completion", {"temperature": 0}),
+        asked("chat_completion", {"temperature": 1}),
+        asked("chat_completion", None),
+    ]
+    inner = Says(*(answer(str(number)) for number in range(len(requests))))
+
+    ask(cached(inner, MemoryShelf()), *requests, *requests)
+
+    assert len(inner.asked) == len(requests)
+
+
+def test_the_calls_of_a_message_are_part_of_the_question() -> None:
+    requests = [
+        Request(messages=(message,), sample=SAMPLE)
+        for message in (
+            Message("assistant", ""),
+            Message("assistant", "", tool_calls=(ToolCall("c", Called("f", "{}")),)),
+            Message("assistant", "", tool_calls=(ToolCall("c", Called("g", "{}")),)),
+            Message("tool", "", tool_call_id="c"),
+            Message("tool", "", tool_call_id="d"),
+        )
+    ]
+    inner = Says(*(answer(str(number)) for number in range(len(requests))))
+
+    ask(cached(inner, MemoryShelf()), *requests, *requests)
+
+    assert len(inner.asked) == len(requests)
+
+
+def test_the_order_of_keys_is_no_part_of_the_question() -> None:
+    inner = Says(answer("4"))
+
+    ask(
+        cached(inner, MemoryShelf()),
+        asked("custom", {"a": 1, "b": {"c": 2, "d": 3}}),
+        asked("custom", {"b": {"d": 3, "c": 2}, "a": 1}),
+    )
+
+    assert len(inner.asked) == 1
+
+
+def test_an_output_and_the_bodies_are_kept_too() -> None:
+    whole = Completion(text="", output={"embeddings": [[0.5]]}, bodies=("{}", "[]"))
+    shelf = MemoryShelf()
+    model = cached(Says(whole), shelf)
+
+    hit = ask(model, asked("embeddings", "a"), asked("embeddings", "a"))[1]
+
+    assert (hit.output, hit.bodies) == (whole.output, whole.bodies)

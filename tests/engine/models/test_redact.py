@@ -60,3 +60,19 @@ def test_the_cause_of_an_error_is_not_printed_either() -> None:
         asyncio.run(Redacting(Echo(), Redactor([KEY])).complete(question()))
 
     assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+def test_an_output_loses_the_key_wherever_it_stands_in_it() -> None:
+    reply = Completion(
+        text="4",
+        output={KEY: [{"a": f"x {KEY}"}, 1, None, [0.5, KEY]], "vector": [0.5, 1]},
+        bodies=(f"sent {KEY}", f"came {KEY}"),
+    )
+
+    found = ask(reply)
+
+    assert found.output == {
+        "[redacted]": [{"a": "x [redacted]"}, 1, None, [0.5, "[redacted]"]],
+        "vector": [0.5, 1],
+    }
+    assert found.bodies == ("sent [redacted]", "came [redacted]")

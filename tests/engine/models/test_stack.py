@@ -114,7 +114,7 @@ def test_everything_at_once_stands_in_its_order() -> None:
             id="tokens can be capped without a price",
         ),
         pytest.param(
-            Settings(name="scripted/oracle", backoff=ONCE),
+            Settings(name="scripted/oracle", backoff=ONCE, by_sample=True),
             Shared(shelf=MemoryShelf()),
             [],
             id="who answers by the sample is not cached",

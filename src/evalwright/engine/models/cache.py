@@ -1,8 +1,8 @@
 """An answer that was had once is not paid for again.
 
 The key is all that can change the answer: the model's name, its fingerprint (endpoint and
-parameters), the messages and the trial. The sample is no part of it: two samples that ask the
-same thing share an answer.
+parameters), the task, the messages, what else is asked, and the trial. The sample is no part of
+it: two samples that ask the same thing share an answer.
 
 A hit says how many tokens the answer took, cost 0 and requests 0: nothing was asked or paid now.
 
@@ -21,9 +21,10 @@ from evalwright.engine.models.count import Counters
 from evalwright.ports import Model, Shelf
 from evalwright.types import Completion, Request, Usage
 
-_VERSION = 1
+_VERSION = 2
 """Of key and value: what another version kept is not found."""
 _encode = msgspec.msgpack.Encoder().encode
+_as_json = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.msgpack.Decoder(Completion).decode
 
 
@@ -81,6 +82,11 @@ class Cached(Around):
         for message in request.messages:
             digest.update(_delimited(message.role))
             digest.update(_delimited(message.content))
+            if message.tool_calls or message.tool_call_id:
+                digest.update(_delimited(_as_json(message).decode()))
+        if request.task != "chat_completion" or request.input is not None:
+            digest.update(_delimited(request.task))
+            digest.update(_delimited(_as_json(request.input).decode()))
         digest.update(b"%d" % request.trial)
         return digest.digest()
 
@@ -103,8 +109,8 @@ class Cached(Around):
     def _keep(self, key: bytes, completion: Completion) -> None:
         try:
             value = _encode(completion)
-        except UnicodeEncodeError:  # half a surrogate pair: an answer all the same
-            return
+        except (UnicodeEncodeError, OverflowError):  # half a surrogate pair, a number too large:
+            return  # an answer all the same
         self._shelf.put(key, value)
 
 

@@ -6,6 +6,8 @@ Does not:   clean other exceptions than `ModelError`: a client maps what it can 
             one, and whoever writes failures down cleans once more.
 """
 
+from typing import Any
+
 from msgspec import structs
 
 from evalwright.engine.models.around import Around
@@ -13,6 +15,8 @@ from evalwright.errors import ModelError
 from evalwright.ports import Model
 from evalwright.secrets import Redactor
 from evalwright.types import Completion, Request
+
+_NUMBERS = frozenset({int, float})
 
 
 class Redacting(Around):
@@ -32,4 +36,21 @@ class Redacting(Around):
             error.__cause__ = error.__context__ = None  # a traceback would print their words too
             raise
         text = self._clean(completion.text)
-        return completion if text is completion.text else structs.replace(completion, text=text)
+        if text is not completion.text:
+            completion = structs.replace(completion, text=text)
+        if completion.output is not None:
+            completion = structs.replace(completion, output=self._deep(completion.output))
+        if completion.bodies is not None:
+            sent, came = completion.bodies
+            completion = structs.replace(completion, bodies=(self._clean(sent), self._clean(came)))
+        return completion
+
+    def _deep(self, value: Any) -> Any:
+        """JSON without the secrets, in its keys too."""
+        if isinstance(value, str):
+            return self._clean(value)
+        if isinstance(value, dict):
+            return {self._clean(name): self._deep(one) for name, one in value.items()}
+        if isinstance(value, list) and not _NUMBERS.issuperset(map(type, value)):
+            return [self._deep(one) for one in value]
+        return value  # a number, or a vector of thousands

@@ -27,9 +27,6 @@ from evalwright.errors import UsageError
 from evalwright.ports import Model, Shelf
 from evalwright.secrets import Redactor
 
-_ANSWERS_BY_SAMPLE = frozenset({"replay", "scripted"})
-"""They look at the sample, which is no part of a cache's key."""
-
 
 class Adaptive(Struct, frozen=True, kw_only=True):
     """As many at once as the server can take."""
@@ -46,6 +43,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     backoff: Backoff = Backoff()
     at_once: int | Adaptive | None = None
     rate: Rate = Rate()
+    by_sample: bool = False
+    """Whether it looks at the sample, which is no part of a cache's key: then it has no cache."""
 
 
 class Shared(Struct, frozen=True, kw_only=True):
@@ -72,7 +71,7 @@ def stack(client: Model, settings: Settings, shared: Shared) -> Model:
         model = Metered(model, price)
     if shared.budget is not None and _binds(shared.budget, settings.name, price):
         model = Capped(model, shared.budget)
-    if shared.shelf is not None and settings.name.partition("/")[0] not in _ANSWERS_BY_SAMPLE:
+    if shared.shelf is not None and not settings.by_sample:
         model = Cached(model, settings.name, shelf=shared.shelf, counters=shared.counters)
     return model
 
