@@ -18,11 +18,11 @@ from msgspec import Struct
 from evalwright._version import __version__
 from evalwright.plan.plan import Plan, PlannedTask
 from evalwright.report.calibration import calibration_of, perplexity_of
+from evalwright.report.failures import failure_rows
 from evalwright.report.fold import Column, Floats, Folded, fold
 from evalwright.report.leaderboard import leaderboard, pairwise
 from evalwright.report.report import (
     CodeExecution,
-    FailureRow,
     LeftOutRow,
     MetricRow,
     Report,
@@ -73,7 +73,7 @@ def build_report(
     failed = sum(kind.count for kind in folded.failures.values())
     return Report(
         run_id=facts.run_id,
-        status=_status(failed=failed, stopped=facts.stopped and landed < plan.total),
+        status=status_of(failed=failed, stopped=facts.stopped and landed < plan.total),
         models=list(plan.models),
         tasks=[task.name for task in plan.tasks],
         metrics=list(_metrics(plan, folded, seed=facts.seed)),
@@ -90,16 +90,19 @@ def build_report(
             excluded=sum(len(task.issues) for task in plan.tasks),
             wall_seconds=round(facts.wall_seconds, 3),
         ),
-        failures=_failures(folded, samples(failed=True) if failed else iter(())),
+        failures=failure_rows(folded.failures, samples(failed=True) if failed else iter(())),
         left_out=_left_out(plan),
+        rules=[],
         code_execution=facts.code_execution,
-        notes=[*facts.notes, *_truncated(columns), *_unfinished(plan, landed, facts)],
+        notes=[*facts.notes, *_truncated(columns), *unfinished(plan.total, landed, facts)],
         version=__version__,
+        kind="records",
         stored=samples,
     )
 
 
-def _status(*, failed: int, stopped: bool) -> Status:
+def status_of(*, failed: int, stopped: bool) -> Status:
+    """How a run ended."""
     if stopped:
         return "stopped"
     return "finished_with_failures" if failed else "finished"
@@ -135,6 +138,8 @@ def _metrics_of(
             n=number.n,
             failed=failed,
             excluded=len(task.issues),
+            purpose="score",
+            reason="",
         )
 
 
@@ -173,40 +178,17 @@ def _usage(column: Column) -> UsageRow:
     )
 
 
-def _unfinished(plan: Plan, landed: int, facts: Facts) -> Iterator[str]:
-    if landed < plan.total:
+def unfinished(total: int, landed: int, facts: Facts) -> Iterator[str]:
+    """A note, if samples are missing."""
+    if landed < total:
         why = f" ({facts.stop_reason})" if facts.stop_reason else ""
-        yield f"not finished{why}: {landed} of {plan.total} samples; {facts.go_on}"
+        yield f"not finished{why}: {landed} of {total} samples; {facts.go_on}"
 
 
 def _truncated(columns: dict[str, Column]) -> Iterator[str]:
     for model, column in columns.items():
         if column.truncated:
             yield f"{model}: answers cut off at the token limit, and scored: {column.truncated}"
-
-
-def _failures(folded: Folded, failed: Iterator[Outcome]) -> list[FailureRow]:
-    """Each kind, with the words of the first of them."""
-    said: dict[tuple[str, str, str], Outcome] = {}
-    for outcome in failed:
-        if outcome.failure:
-            key = (outcome.model, outcome.failure.stage, outcome.failure.type)
-            said.setdefault(key, outcome)
-        if len(said) == len(folded.failures):
-            break
-    return [
-        FailureRow(
-            model=key[0],
-            stage=key[1],
-            type=key[2],
-            message=first.message,
-            hint=first.hint,
-            count=kind.count,
-            sample_ids=kind.sample_ids,
-        )
-        for key, kind in sorted(folded.failures.items())
-        if key in said and (first := said[key].failure)
-    ]
 
 
 def _left_out(plan: Plan) -> list[LeftOutRow]:

@@ -12,17 +12,10 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from evalwright.plan.plan import Plan, PlannedTask
+from evalwright.report.failures import Kinds, count
 from evalwright.types import Row
 
 Floats = NDArray[np.float64]
-_SHOWN_IDS = 5
-
-
-class FailureKind(Struct):
-    """Failures of one model, stage and type."""
-
-    count: int = 0
-    sample_ids: list[str] = field(default_factory=list)
 
 
 class Column(Struct, kw_only=True):
@@ -66,7 +59,7 @@ class Folded(Struct, kw_only=True):
     groups: "array[int]"
     """Each record's category, as a place in `group_names`; -1 where nothing has landed."""
     group_names: list[str] = field(default_factory=list)
-    failures: dict[tuple[str, str, str], FailureKind] = field(default_factory=dict)
+    failures: Kinds = field(default_factory=dict)
 
     def place(self, task: PlannedTask) -> slice:
         """Where the records of a task stand."""
@@ -108,12 +101,7 @@ def fold(plan: Plan, rows: Iterable[Row]) -> Folded:
             folded.group_names.append(row.group)
         folded.groups[at] = codes[row.group]
         _add(column, row, at)
-        if row.failure_type is not None:
-            key = (row.model, row.failure_stage or "", row.failure_type)
-            kind = folded.failures.setdefault(key, FailureKind())
-            kind.count += 1
-            if len(kind.sample_ids) < _SHOWN_IDS:
-                kind.sample_ids.append(row.sample_id)
+        count(folded.failures, row)
     return folded
 
 

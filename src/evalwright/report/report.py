@@ -32,6 +32,19 @@ class MetricRow(Struct, frozen=True, kw_only=True):
     n: int
     failed: int
     excluded: int
+    purpose: Literal["score", "qa"]
+    """`qa`: a check of the samples, and no result of the task."""
+    reason: str
+    """Why there is no value or no interval; what the value leaves out."""
+
+
+class RuleRow(Struct, frozen=True, kw_only=True):
+    """What one action rule did to one task."""
+
+    task: str
+    model: str
+    rule: str
+    excluded: int
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True):
@@ -172,9 +185,13 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     summary: Summary
     failures: list[FailureRow]
     left_out: list[LeftOutRow]
+    rules: list[RuleRow]
+    """How many samples each action rule took out of the metrics; a sample may be in several."""
     code_execution: CodeExecution | None
     notes: list[str]
     version: str
+    kind: Literal["records", "evaluation"]
+    """Made from task records, or from an evaluation of task documents."""
 
 
 class Report(ReportBody, frozen=True, kw_only=True):

@@ -72,8 +72,12 @@ def _facts(run: Shown) -> Iterator[tuple[str, str]]:
     yield "parent", run.parent or _NONE
     yield "plan_key", run.plan_key
     for name, value in run.manifest.items():
-        if name == "plan":
+        if name == "plan" and value.get("kind") == "documents":
+            yield from _evaluation(value)
+        elif name == "plan":
             yield from _plan(value)
+        elif name == "report":
+            continue  # `evalwright report` prints it
         else:
             yield from ((name, fact) for fact in _each(value))
 
@@ -91,6 +95,18 @@ def _plan(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name in ("limit", "samples"):
         value = plan.get(name)
         yield name, _NONE if value is None else str(value)
+
+
+def _evaluation(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name in ("evaluation", "path"):
+        if plan[name]:
+            yield name, plan[name]
+    for task in plan["tasks"]:
+        models = ", ".join(one for one in task["models"] if one)
+        parts = [f"{task['name']}: {_counted(task['records'], 'sample')}"]
+        parts += [f"with {models}"] if models else []
+        parts += [f"{name} = {_words(value)}" for name, value in task["values"].items()]
+        yield "task", ", ".join(parts)
 
 
 def _counted(n: int, noun: str) -> str:

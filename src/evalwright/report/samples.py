@@ -7,9 +7,10 @@ the text: such characters are shown by their escapes. JSON has them as they were
 import re
 from collections.abc import Iterator
 from textwrap import indent
+from typing import Any
 
-from evalwright.report.export.rows import Exported, exported
-from evalwright.types import Outcome, Score, Trace
+from evalwright.report.export.rows import Exported, exported, to_json
+from evalwright.types import Action, Outcome, Score, Trace
 
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -39,6 +40,10 @@ def sample_lines(outcome: Outcome) -> Iterator[str]:
     failure, trace = outcome.failure, outcome.trace
     which = f"{outcome.sample_id}  {outcome.model}  trial {outcome.trial}"
     yield visible(f"{which}  {'failed' if failure else 'completed'}  ({outcome.task})")
+    if outcome.sample:
+        yield from _said(
+            "sample", "\n".join(f"{k}: {_brief(v)}" for k, v in outcome.sample.items())
+        )
     if trace:
         yield from _said("input", trace.input)
         yield from _said("output", trace.output)
@@ -46,8 +51,7 @@ def sample_lines(outcome: Outcome) -> Iterator[str]:
             yield "  post-processed: the same"
         else:
             yield from _said("post-processed", trace.post_processed)
-    for scorer, score in outcome.scores.items():
-        yield from _scored(scorer, score)
+    yield from _judged(outcome)
     if failure:
         tries = f", after {failure.attempts} attempts" if failure.attempts > 1 else ""
         yield visible(f"  failure: {failure.stage}: {failure.type}: {failure.message}{tries}")
@@ -56,6 +60,22 @@ def sample_lines(outcome: Outcome) -> Iterator[str]:
     if trace:
         yield f"  usage: {_usage(trace)}"
     yield ""
+
+
+def _judged(outcome: Outcome) -> Iterator[str]:
+    for scorer, score in outcome.scores.items():
+        yield from _scored(scorer, score)
+    for number, part in enumerate(outcome.parts):
+        yield from _said(f"part {number}", _brief(part.sample))
+        for scorer, score in part.scores.items():
+            yield from _scored(scorer, score)
+        yield from _excluded(part.actions)
+    yield from _excluded(outcome.actions)
+
+
+def _excluded(actions: tuple[Action, ...]) -> Iterator[str]:
+    for action in actions:
+        yield visible(f"  excluded from metrics by rule `{action.rule_key}`")
 
 
 def _said(name: str, text: str) -> Iterator[str]:
@@ -69,9 +89,17 @@ def _said(name: str, text: str) -> Iterator[str]:
 def _scored(scorer: str, score: Score) -> Iterator[str]:
     for name, value in score.values.items():
         reason = f"  ({score.reason})" if score.reason else ""
-        yield visible(f"  {scorer}.{name}: {value:.4g}{reason}")
+        yield visible(f"  {scorer}.{name}: {_brief(value)}{reason}")
     for name, fact in score.metadata.items():
         yield visible(f"    {name}: {fact}")
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return to_json(value).decode()
 
 
 def _usage(trace: Trace) -> str:

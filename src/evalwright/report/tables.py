@@ -12,6 +12,7 @@ from evalwright.report.report import CodeExecution, LeaderboardRow, MetricRow, R
 _LONGEST_NAME = 36
 _LONGEST_MESSAGE = 200
 _MOST_LEFT_OUT = 50
+_NOBODY = "–"
 
 
 class Table(NamedTuple):
@@ -26,6 +27,15 @@ class Table(NamedTuple):
 
 def tables(report: Report) -> list[Table]:
     """Every table that has something to say."""
+    if report.kind == "evaluation":
+        made = [
+            _results(report, "score"),
+            _results(report, "qa"),
+            _rules(report),
+            _usage(report),
+            _failures(report),
+        ]
+        return [table for table in made if table.rows]
     made = [
         _leaderboard(report),
         _categories(report),
@@ -134,6 +144,67 @@ def _tasks(report: Report) -> Table:
     )
 
 
+def _results(report: Report, purpose: str) -> Table:
+    """What would be the same in every row is left out: one model, no failure, nothing excluded."""
+    shown = [row for row in report.metrics if row.purpose == purpose]
+    model = len({row.model for row in shown}) > 1
+    failed = any(row.failed for row in shown)
+    excluded = any(row.excluded for row in shown)
+    return Table(
+        "Results" if purpose == "score" else "Checks (purpose: qa)",
+        (
+            *("task", *(["model"] if model else []), "scorer", "metric", "value"),
+            *("95 % interval", "samples"),
+            *(["failed"] if failed else []),
+            *(["excluded"] if excluded else []),
+        ),
+        [
+            (
+                shortened(row.task),
+                *([shortened(row.model or _NOBODY)] if model else []),
+                shortened(row.scorer),
+                shortened(row.metric),
+                _number(row.value, 3),
+                _interval_of(row, 3),
+                str(row.n),
+                *([str(row.failed)] if failed else []),
+                *([str(row.excluded)] if excluded else []),
+            )
+            for row in shown
+        ],
+        frozenset(range(4 if model else 3, 9)),
+        "a failed or excluded sample is in no figure" + _bound_note(shown) + _reasons(shown),
+    )
+
+
+def _reasons(rows: Sequence[MetricRow]) -> str:
+    """Why a value is not there, or what a system task says of it; the rest is in the docs."""
+    said = dict.fromkeys(
+        f"{_line(row.metric)}: {_message(row.reason)}"
+        for row in rows
+        if row.reason and (row.value is None or not row.n)
+    )
+    return "".join(f"\n {one}" for one in said)
+
+
+def _rules(report: Report) -> Table:
+    return Table(
+        "Excluded from metrics",
+        ("task", "model", "rule", "samples"),
+        [
+            (
+                shortened(row.task),
+                shortened(row.model or _NOBODY),
+                shortened(row.rule),
+                str(row.excluded),
+            )
+            for row in report.rules
+        ],
+        frozenset({3}),
+        "a sample may be excluded by several rules",
+    )
+
+
 def _pairwise(report: Report) -> Table:
     return Table(
         "Differences",
@@ -207,7 +278,10 @@ def _calibration(report: Report) -> Table:
 def _usage(report: Report) -> Table:
     return Table(
         "Usage",
-        ("model", "requests", "prompt tokens", "completion tokens", "cost", "perplexity"),
+        (
+            *("model", "requests", "prompt tokens", "completion tokens", "cost"),
+            *(("perplexity",) if report.perplexity else ()),
+        ),
         [
             (
                 shortened(model),
@@ -215,7 +289,7 @@ def _usage(report: Report) -> Table:
                 str(row.prompt_tokens),
                 str(row.completion_tokens),
                 "unknown" if row.cost is None else f"${row.cost:.2f}",
-                _number(report.perplexity[model].perplexity),
+                *((_number(report.perplexity[model].perplexity),) if report.perplexity else ()),
             )
             for model, row in report.usage.items()
         ],
@@ -229,12 +303,12 @@ def _failures(report: Report) -> Table:
         ("model", "stage", "count", "what", "for example"),
         [
             (
-                shortened(row.model),
+                shortened(row.model or _NOBODY),
                 row.stage,
                 str(row.count),
                 _message(f"{row.type}: {row.message}")
                 + (f" (hint: {_message(row.hint)})" if row.hint else ""),
-                shortened(row.sample_ids[0]),
+                shortened(row.sample_ids[0]) if row.sample_ids else _NOBODY,
             )
             for row in report.failures
         ],
@@ -275,14 +349,18 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f} %"
 
 
-def _interval(low: float | None, high: float | None, *, signed: bool = False) -> str:
+def _interval(
+    low: float | None, high: float | None, *, signed: bool = False, digits: int = 2
+) -> str:
     if low is None or high is None:
         return "–"
-    return f"[{low:+.2f}, {high:+.2f}]" if signed else f"[{low:.2f}, {high:.2f}]"
+    form = f"{'+' if signed else ''}.{digits}f"
+    return f"[{low:{form}}, {high:{form}}]"
 
 
-def _interval_of(row: LeaderboardRow | MetricRow) -> str:
-    return _interval(row.ci_low, row.ci_high) + (" (b)" if row.interval == "bound" else "")
+def _interval_of(row: LeaderboardRow | MetricRow, digits: int = 2) -> str:
+    bound = " (b)" if row.interval == "bound" else ""
+    return _interval(row.ci_low, row.ci_high, digits=digits) + bound
 
 
 def _bound_note(rows: Sequence[LeaderboardRow] | Sequence[MetricRow]) -> str:

@@ -16,7 +16,7 @@ from rich.text import Text
 from evalwright.report.report import Report
 from evalwright.report.tables import Table, counted, remarks, tables
 
-_WIDTH_WITHOUT_A_TERMINAL = 110
+_WIDTH_WITHOUT_A_TERMINAL = 140
 _HEADER_UNWRAPPED = 13
 _NARROWEST_TEXT = 12
 
@@ -74,6 +74,8 @@ def _last_line(report: Report) -> str:
     if summary.failed:
         parts.append(f"{summary.failed} failed")
     if summary.excluded:
-        parts.append(f"{counted(summary.excluded, 'bad record')} left out")
+        what = "bad record" if report.kind == "records" else "sample"
+        how = "left out" if report.kind == "records" else "excluded by rules"
+        parts.append(f"{counted(summary.excluded, what)} {how}")
     parts.append(f"{summary.wall_seconds:.1f} s")
     return f"{report.run_id}: {', '.join(parts)}"

@@ -1,7 +1,7 @@
 """What is exported of an outcome: nested for JSON, flat for tables.
 
 What is not known is null: a sample that failed before its answer has no input, no usage, no
-latency. A score that is not a number is null too.
+latency. A score that is NaN or infinite is null too.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from evalwright.types import Failure, Outcome, Trace
+from evalwright.types import Failure, Outcome, Score, Trace
 
 Read = Callable[[], Iterator[Outcome]]
 """Begins to read the outcomes of a run; may be called again."""
@@ -36,8 +36,17 @@ class UsageCells(Struct, frozen=True, gc=False):
     cost: float | None
 
 
-class Exported(Struct, frozen=True, kw_only=True):
-    """One outcome. Its fields are the keys of a line of JSON."""
+class ExportedPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One of the samples that a postprocessor made of one."""
+
+    sample: dict[str, Any]
+    scores: dict[str, dict[str, Any]]
+    excluded_by: list[str] = []
+    """The action rules that took it out of the metrics."""
+
+
+class Exported(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One outcome. Its fields are the keys of a line of JSON; the last three are a project's."""
 
     task: str
     model: str
@@ -48,13 +57,19 @@ class Exported(Struct, frozen=True, kw_only=True):
     input: str | None
     output: str | None
     post_processed: str | None
-    scores: dict[str, dict[str, float | None]]
+    scores: dict[str, dict[str, Any]]
     """The values of each scorer."""
     metadata: dict[str, dict[str, Any]]
     """What a scorer has to say beside its values."""
     failure: FailureCells | None
     usage: UsageCells | None
     latency_s: float | None
+    sample: dict[str, Any] = {}
+    """The row."""
+    excluded_by: list[str] = []
+    """The action rules that took the sample out of the metrics."""
+    parts: list[ExportedPart] = []
+    """What a postprocessor made of the sample."""
 
 
 def exported(outcome: Outcome) -> Exported:
@@ -69,15 +84,29 @@ def exported(outcome: Outcome) -> Exported:
         input=trace.input if trace else None,
         output=trace.output if trace else None,
         post_processed=trace.post_processed if trace else None,
-        scores={
-            scorer: {name: _number(value) for name, value in score.values.items()}
-            for scorer, score in scores.items()
-        },
+        scores=_scores(scores),
         metadata={scorer: score.metadata for scorer, score in scores.items() if score.metadata},
         failure=_failure(failure) if failure else None,
         usage=_usage(trace) if trace else None,
         latency_s=trace.latency_s if trace else None,
+        sample=outcome.sample,
+        excluded_by=[one.rule_key for one in outcome.actions],
+        parts=[
+            ExportedPart(
+                sample=part.sample,
+                scores=_scores(part.scores),
+                excluded_by=[one.rule_key for one in part.actions],
+            )
+            for part in outcome.parts
+        ],
     )
+
+
+def _scores(scores: dict[str, Score]) -> dict[str, dict[str, Any]]:
+    return {
+        scorer: {name: _known(value) for name, value in score.values.items()}
+        for scorer, score in scores.items()
+    }
 
 
 class Column(NamedTuple):
@@ -122,15 +151,25 @@ class Layout:
     """
 
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
-        names: dict[Name, None] = {}
+        kinds: dict[Name, type[str | float]] = {}
+        rules = samples = False
         for outcome in outcomes:
+            samples = samples or bool(outcome.sample)
+            rules = rules or bool(outcome.actions)
             for scorer, score in outcome.scores.items():
-                names.update(dict.fromkeys((scorer, name) for name in score.values))
-        self._scores = tuple(names)
+                for name, value in score.values.items():
+                    text = not isinstance(value, int | float | None)
+                    kinds[scorer, name] = str if text else kinds.get((scorer, name), float)
+        self._scores = tuple(kinds.items())
+        self._of_a_project = (
+            *((Column("sample", str),) if samples else ()),
+            *((Column("excluded_by", str),) if rules else ()),
+        )
         self.columns = (
             *_BEFORE_SCORES,
-            *(Column(f"{scorer}.{name}", float) for scorer, name in self._scores),
+            *(Column(f"{scorer}.{name}", kind) for (scorer, name), kind in self._scores),
             *_AFTER_SCORES,
+            *self._of_a_project,
         )
 
     def cells(self, outcome: Outcome) -> tuple[str | int | float | None, ...]:
@@ -146,7 +185,10 @@ class Layout:
             _text(row.input),
             _text(row.output),
             _text(row.post_processed),
-            *(row.scores.get(scorer, {}).get(name) for scorer, name in self._scores),
+            *(
+                _cell(row.scores.get(scorer, {}).get(name), kind)
+                for (scorer, name), kind in self._scores
+            ),
             to_json(row.metadata).decode() if row.metadata else None,
             *((failure.stage, _text(failure.type)) if failure else (None, None)),
             *((_text(failure.message), _text(failure.hint)) if failure else (None, None)),
@@ -157,6 +199,7 @@ class Layout:
             ),
             *((usage.total_tokens, usage.cost) if usage else (None, None)),
             row.latency_s,
+            *(to_json(getattr(row, column.name)).decode() for column in self._of_a_project),
         )
 
 
@@ -175,7 +218,7 @@ def to_json(thing: Any) -> bytes:
 
 def _without_nan(thing: Any) -> Any:
     if isinstance(thing, float):
-        return _number(thing)
+        return _known(thing)
     if isinstance(thing, dict):
         return {name: _without_nan(value) for name, value in thing.items()}
     return [_without_nan(value) for value in thing] if isinstance(thing, list) else thing
@@ -196,8 +239,15 @@ def _failure(failure: Failure) -> FailureCells:
     return FailureCells(failure.stage, failure.type, failure.message, failure.hint)
 
 
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _cell(value: Any, kind: type[str | float]) -> str | float | None:
+    """In a column of texts, whatever is no text is JSON."""
+    if value is None or kind is float:
+        return None if value is None else float(value)
+    return _text(value) if isinstance(value, str) else to_json(value).decode()
 
 
 def _text(text: str | None) -> str | None:

@@ -3,18 +3,25 @@
 from collections.abc import Iterable, Iterator
 
 from evalwright.spec.checking import Checking
+from evalwright.types import Issue
 
 
 def render(checks: Iterable[Checking]) -> Iterator[str]:
     """`::error file=…,line=…,col=…,title=…::detail`."""
     for check in checks:
         for issue in check:
-            place = f"file={_property(check.file)},line={issue.line}"
-            if issue.column:
-                place += f",col={issue.column}"
-            yield f"::{check.level} {place},title={_property(issue.rule)}::{_data(issue.detail)}\n"
+            yield _command(check.level, check.file, issue)
+        for warning in check.warnings:
+            yield _command("warning", check.file, warning)
         if check.unreadable:
             yield f"::error file={_property(check.file)}::{_data(str(check.unreadable))}\n"
+
+
+def _command(level: str, file: str, issue: Issue) -> str:
+    place = f"file={_property(file)},line={issue.line}"
+    if issue.column:
+        place += f",col={issue.column}"
+    return f"::{level} {place},title={_property(issue.rule)}::{_data(issue.detail)}\n"
 
 
 def _data(text: str) -> str:

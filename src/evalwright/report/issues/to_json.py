@@ -1,6 +1,8 @@
 """One JSON object, written piece by piece.
 
 {"files": [{"file", "kind", "errors": […], "valid"}], "valid", "errors"}
+
+A file of documents may also have `warnings`, in the shape of errors.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,6 +25,8 @@ def render(checks: Iterable[Checking]) -> Iterator[str]:
             body = encode(issue).decode()
             yield f",\n{body}" if number else f"\n{body}"
         yield f'],"valid":{check.valid}'
+        if check.warnings:
+            yield f',"warnings":{encode(check.warnings).decode()}'
         if check.unreadable:
             yield f',"unreadable":{encode(str(check.unreadable)).decode()}'
         yield "}"

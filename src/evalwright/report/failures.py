@@ -1,0 +1,57 @@
+"""What broke, kind by kind: how often, for example where, and in the words of the first of them."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct, field
+
+from evalwright.report.report import FailureRow
+from evalwright.types import Outcome, Row
+
+_SHOWN_IDS = 5
+
+Kinds = dict[tuple[str, str, str], "FailureKind"]
+"""By model, stage and type."""
+
+
+class FailureKind(Struct):
+    """Failures of one model, stage and type."""
+
+    count: int = 0
+    sample_ids: list[str] = field(default_factory=list)
+
+
+def count(kinds: Kinds, row: Row) -> None:
+    """One more, if the row failed."""
+    if row.failure_type is None:
+        return
+    key = (row.model, row.failure_stage or "", row.failure_type)
+    kind = kinds.setdefault(key, FailureKind())
+    kind.count += 1
+    if len(kind.sample_ids) < _SHOWN_IDS:
+        kind.sample_ids.append(row.sample_id)
+
+
+def failure_rows(
+    kinds: Mapping[tuple[str, str, str], FailureKind], failed: Iterator[Outcome]
+) -> list[FailureRow]:
+    """Each kind, with the words of the first of them."""
+    said: dict[tuple[str, str, str], Outcome] = {}
+    for outcome in failed:
+        if outcome.failure:
+            key = (outcome.model, outcome.failure.stage, outcome.failure.type)
+            said.setdefault(key, outcome)
+        if len(said) == len(kinds):
+            break
+    return [
+        FailureRow(
+            model=key[0],
+            stage=key[1],
+            type=key[2],
+            message=first.message,
+            hint=first.hint,
+            count=kind.count,
+            sample_ids=kind.sample_ids,
+        )
+        for key, kind in sorted(kinds.items())
+        if key in said and (first := said[key].failure)
+    ]
