@@ -10,7 +10,7 @@ import pytest
 
 from evalwright import registry
 from evalwright.api.options import Unwatched, options_of
-from evalwright.api.run import Work
+from evalwright.api.run import RecordWork
 from evalwright.clients.scripted import Answer, Scripted
 from evalwright.errors import EvalwrightError
 from evalwright.plan.plan import make_plan
@@ -139,7 +139,7 @@ def carried_out(
         allow_bad_tasks=told.allow_bad_tasks,
     )
     watch = watch or Listening()
-    return Work(plan, dict(clients), store, told, watch=watch, parent=parent).report()
+    return RecordWork(plan, dict(clients), store, told, watch=watch, parent=parent).report()
 
 
 class Died(EvalwrightError):

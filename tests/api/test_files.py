@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -23,27 +24,70 @@ def test_lint_finds_nothing_in_the_examples() -> None:
     assert list(api.lint(TASKS)) == []
 
 
-def test_init_writes_the_examples_and_makes_the_folder(tmp_path: Path) -> None:
-    written = api.init(tmp_path / "new" / "project")
+def test_init_writes_a_project_and_the_examples_and_makes_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "project"
 
-    assert written == tmp_path / "new" / "project" / "tasks.jsonl"
-    assert written.read_bytes() == TASKS.read_bytes()
+    written = api.init(folder)
+
+    assert written[0] == folder / "run.yaml"
+    assert (folder / "tasks.jsonl").read_bytes() == TASKS.read_bytes()
+    assert {path.relative_to(folder).as_posix() for path in written} >= {
+        "README.md",
+        "tasks/capitals.yaml",
+        "datasets/capitals.csv",
+        "models/responder.py",
+        ".evalwright/schemas/task.json",
+    }
 
 
-def test_init_overwrites_nothing(tmp_path: Path) -> None:
-    (tmp_path / "tasks.jsonl").write_text("mine")
+def test_init_writes_the_schemas_that_its_documents_name(tmp_path: Path) -> None:
+    named = set()
+    for path in api.init(tmp_path):
+        if path.suffix == ".yaml":
+            line = path.read_text().splitlines()[0]
+            schema = path.parent / line.removeprefix("# yaml-language-server: $schema=")
+            named.add(schema.resolve())
+
+    assert len(named) == 4
+    assert all("$schema" in json.loads(path.read_text()) for path in named)
+
+
+def test_what_init_writes_is_valid(tmp_path: Path) -> None:
+    api.init(tmp_path)
+
+    checks = api.checks([str(tmp_path), str(tmp_path / "tasks.jsonl")])
+
+    assert [(check.file, issue) for check in checks for issue in check] == []
+
+
+@pytest.mark.parametrize("name", ["tasks.jsonl", "run.yaml", "tasks/capitals.yaml"])
+def test_init_overwrites_nothing(name: str, tmp_path: Path) -> None:
+    mine = tmp_path / name
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("mine")
 
     with pytest.raises(UsageError, match="already there, and left as it is"):
         api.init(tmp_path)
 
-    assert (tmp_path / "tasks.jsonl").read_text() == "mine"
+    assert mine.read_text() == "mine"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
 
 
-def test_init_into_a_file_is_refused(tmp_path: Path) -> None:
+def test_init_leaves_a_readme_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine")
+
+    written = api.init(tmp_path)
+
+    assert tmp_path / "README.md" not in written
+    assert (tmp_path / "README.md").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["file", "file/below"])
+def test_init_into_a_file_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(UsageError):
-        api.init(tmp_path / "file")
+        api.init(tmp_path / name)
 
 
 @pytest.mark.parametrize("kind", ["records", "report"])
@@ -52,5 +96,5 @@ def test_there_is_a_schema_of(kind: str) -> None:
 
 
 def test_there_is_no_other_schema() -> None:
-    with pytest.raises(UsageError, match="there is no schema `task`"):
-        api.schema("task")
+    with pytest.raises(UsageError, match="there is no schema `recipe`"):
+        api.schema("recipe")

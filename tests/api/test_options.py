@@ -8,7 +8,7 @@ from evalwright.api.options import RunOptions, Unwatched, Watch, options_of
 from evalwright.cli.run import command
 from evalwright.errors import UsageError
 
-INVENTED = {"fail_fast", "models", "paths", "as_json", "markdown"}
+INVENTED = {"files", "fail_fast", "models", "paths", "as_json", "markdown"}
 """Of the command: translated, or for printing."""
 
 

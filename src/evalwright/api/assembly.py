@@ -3,7 +3,10 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from evalwright.api.options import RunOptions
 from evalwright.errors import EvalwrightError, UsageError
@@ -12,6 +15,7 @@ from evalwright.types import ModelOptions
 if TYPE_CHECKING:
     from evalwright.engine.models.stack import Shared
     from evalwright.engine.run import Crew
+    from evalwright.plan.documents import DocumentPlan
     from evalwright.plan.plan import Plan
     from evalwright.ports import Model, Sandbox, Store
     from evalwright.report.report import CodeExecution
@@ -79,19 +83,38 @@ def crew_of(
     tell: Callable[[str], None] = lambda _: None,
 ) -> "Crew":
     """Bare clients, the record solver and scorer, and a sandbox if a record needs one."""
-    from evalwright.engine.run import Crew
+    from evalwright.engine.run import Crew, Team
     from evalwright.registry import load
 
+    team = Team(solver=load("solvers", "record")(), scorers={"record": load("scorers", "record")()})
     return Crew(
         models=clients,
-        solver=load("solvers", "record")(),
-        scorers={"record": load("scorers", "record")()},
+        teams={task.name: team for task in plan.tasks},
         sandbox=sandbox_for(options, tell=tell) if plan.needs_sandbox else None,
         packages=packages_of(options) if plan.needs_sandbox else (),
     )
 
 
-def equipped(crew: "Crew", options: RunOptions, shared: "Shared") -> "Crew":
+class Limits(Struct, frozen=True, kw_only=True):
+    """How one model is to be asked."""
+
+    name: str = ""
+    """What price tables call it; empty for its own name."""
+    requests_per_minute: float | None = None
+    at_once: int | None = None
+    remote: bool = True
+    """Whether a call may fail now and succeed later."""
+    by_sample: bool = False
+    """Whether it looks at the sample, which is no part of a cache's key."""
+
+
+def equipped(
+    crew: "Crew",
+    options: RunOptions,
+    shared: "Shared",
+    *,
+    limits: Mapping[str, Limits] = MappingProxyType({}),
+) -> "Crew":
     """The same crew, its models made patient, polite, thrifty and discreet."""
     from msgspec import structs
 
@@ -99,30 +122,35 @@ def equipped(crew: "Crew", options: RunOptions, shared: "Shared") -> "Crew":
     from evalwright.engine.models.retry import Backoff
     from evalwright.engine.models.stack import Adaptive, Settings, stack
 
-    rate = Rate(
-        requests_per_minute=options.requests_per_minute,
-        tokens_per_minute=options.tokens_per_minute,
-    )
     models = {}
     for name, client in crew.models.items():
-        remote = name.partition("/")[0] not in LOCAL
+        local = name.partition("/")[0] in LOCAL
+        limit = limits.get(name) or Limits(remote=not local, by_sample=local)
+        remote = limit.remote
+        adaptive = Adaptive() if remote and options.concurrency is None else None
         settings = Settings(
-            name=name,
+            name=limit.name or name,
             backoff=Backoff(attempts=1 + (options.retries if remote else 0)),
-            at_once=Adaptive() if remote and options.concurrency is None else None,
-            rate=rate if remote else Rate(),
+            at_once=limit.at_once or adaptive,
+            by_sample=limit.by_sample,
+            rate=Rate(
+                requests_per_minute=options.requests_per_minute or limit.requests_per_minute,
+                tokens_per_minute=options.tokens_per_minute,
+            )
+            if remote
+            else Rate(),
         )
         models[name] = stack(client, settings, shared)
     return structs.replace(crew, models=models)
 
 
-def workers_for(plan: "Plan", options: RunOptions) -> int:
+def workers_for(plan: "Plan | DocumentPlan", options: RunOptions) -> int:
     """As many as asked for; else enough to find out what a server takes, or a machine."""
     from evalwright.engine.models.stack import Adaptive
 
     if options.concurrency is not None:
         return options.concurrency
-    remote = any(name.partition("/")[0] not in LOCAL for name in plan.models)
+    remote = any(name.partition("/")[0] not in LOCAL for name in plan.models if name)
     programs = plan.needs_sandbox and not remote  # each is a process here
     return 4 * (os.cpu_count() or 1) if programs else Adaptive().most
 

@@ -12,21 +12,24 @@ import msgspec
 from msgspec import structs
 
 from evalwright.errors import UsageError
-from evalwright.secrets import Redactor, secrets_in
+from evalwright.secrets import Redactor, Secret, secrets_in
 
 if TYPE_CHECKING:
+    from evalwright.plan.documents import DocumentPlan
     from evalwright.plan.plan import Plan, PlannedTask
     from evalwright.types import Issue
 
 
-def redactor_here() -> Redactor:
-    """For the secrets of this process."""
-    return Redactor(secrets_in(os.environ))
+def redactor_here(more: Iterable[Secret] = ()) -> Redactor:
+    """For the secrets of this process, and those that a project brings."""
+    return Redactor([*secrets_in(os.environ), *(one.reveal() for one in more)])
 
 
-def refuse_secrets(names: Iterable[str], parameters: Mapping[str, Any]) -> None:
+def refuse_secrets(
+    names: Iterable[str], parameters: Mapping[str, Any], more: Iterable[Secret] = ()
+) -> None:
     """A path, a model or a parameter is part of what is stored, and cannot be changed there."""
-    redactor = redactor_here()
+    redactor = redactor_here(more)
     given = msgspec.json.encode(parameters, enc_hook=repr).decode()
     if any(redactor.clean(text) != text for text in (*names, given)):
         raise UsageError(
@@ -39,6 +42,16 @@ def refuse_secrets(names: Iterable[str], parameters: Mapping[str, Any]) -> None:
 def discreet(plan: "Plan", redactor: Redactor) -> "Plan":
     """The same plan, without secrets in what it says of bad records."""
     return structs.replace(plan, tasks=tuple(_task(task, redactor) for task in plan.tasks))
+
+
+def discreet_values(plan: "DocumentPlan", redactor: Redactor) -> "DocumentPlan":
+    """The same plan, without secrets in the values of its parameters."""
+    from evalwright.engine.clean import cleaned_value
+
+    tasks = (
+        structs.replace(task, values=cleaned_value(task.values, redactor)) for task in plan.tasks
+    )
+    return structs.replace(plan, tasks=tuple(tasks)) if redactor else plan
 
 
 def _task(task: "PlannedTask", redactor: Redactor) -> "PlannedTask":

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from evalwright.errors import UsageError
 from evalwright.spec.checking import Checking
@@ -21,9 +22,40 @@ def validate(path: str | Path) -> Validated:
     return validate_file(path)
 
 
-def checks(paths: Sequence[str]) -> list[Checking]:
-    """The same for many files, keeping nothing: iterate each for its issues."""
-    return [Checking(path) for path in paths]
+def checks(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Checking]:
+    """The same for many files and projects: iterate each for its issues.
+
+    Of records nothing is kept. A project is one entry a file.
+    """
+    found: list[Checking] = []
+    for path in paths:
+        if is_project(path):
+            found += _documents(path, env)
+        else:
+            found.append(Checking(path))
+    return found
+
+
+def is_project(path: str) -> bool:
+    """Whether a path is that of task documents, not of task records."""
+    return path.endswith((".yaml", ".yml")) or Path(path).is_dir()
+
+
+def _documents(path: str, env: Sequence[str]) -> Iterator[Checking]:
+    from evalwright.spec.documents.checking import checked
+    from evalwright.spec.documents.kinds import RUN_FILES
+    from evalwright.spec.documents.project import read_project
+    from evalwright.spec.documents.variables import environment_with
+
+    environment, problems = environment_with(env)
+    project = read_project(path, environment=environment)
+    groups = (project.tasks, project.datasets, project.models, project.adapters)
+    entities = [one for group in (*groups, project.evaluations) for one in group.values()]
+    kinds: dict[str, str] = {entity.file: entity.kind for entity in entities}
+    if project.kind is not None and project.files:
+        kinds[project.files[0]] = project.kind
+    kinds.update({file: "run" for file in project.files if Path(file).name in RUN_FILES})
+    return checked(project.files, [*problems, *project.problems], kinds)
 
 
 def lint(path: str | Path) -> Linting:
@@ -33,24 +65,47 @@ def lint(path: str | Path) -> Linting:
     return Linting(str(path))
 
 
-def init(directory: str | Path) -> Path:
-    """Write the ten example tasks into a directory; refuse to overwrite."""
+def init(directory: str | Path) -> list[Path]:
+    """Write a project and ten task records into a directory; refuse to overwrite.
+
+    What was written, the run file first. A README of one's own is left as it is.
+    """
+    from evalwright.spec.documents.starter import starter_files
     from evalwright.spec.records.fixtures import TASKS
 
-    target = Path(directory) / TASKS.name
+    folder = Path(directory)
+    files = {folder / name: content for name, content in starter_files()}
+    files[folder / TASKS.name] = TASKS.read_bytes()
+    for path in files:
+        if path.exists() and path.name != "README.md":
+            raise UsageError(f"{path}: already there, and left as it is")
+    for kind in ("task", "dataset", "model", "evaluation", "run"):
+        text = json.dumps(schema(kind), indent=2)
+        files[folder / ".evalwright" / "schemas" / f"{kind}.json"] = text.encode()
+    written = [path for path, content in files.items() if _written(path, content)]
+    return sorted(written, key=lambda path: (path.name != "run.yaml", len(path.parts), path))
+
+
+def _written(path: Path, content: bytes) -> bool:
+    """Whether the file was not there, and is now."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("xb") as file:
-            file.write(TASKS.read_bytes())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:
+            file.write(content)
     except FileExistsError as error:
-        raise UsageError(f"{target}: already there, and left as it is") from error
+        if path.is_file():
+            return False
+        raise UsageError(f"{path.parent}: {error.strerror}") from error
     except OSError as error:
-        raise UsageError(f"{target}: {error.strerror}") from error
-    return target
+        raise UsageError(f"{path}: {error.strerror}") from error
+    return True
+
+
+SCHEMAS = ("records", "report", "task", "dataset", "model", "evaluation", "run")
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema of `records` or `report`."""
+    """The JSON Schema of one of `SCHEMAS`."""
     if kind == "records":
         from evalwright.spec.records.schema import record_schema
 
@@ -59,4 +114,9 @@ def schema(kind: str) -> dict[str, Any]:
         from evalwright.report.schema import report_schema
 
         return report_schema()
-    raise UsageError(f"there is no schema `{kind}`; there are `records` and `report`")
+    if kind in SCHEMAS:
+        from evalwright.spec.documents.schema import json_schema
+
+        return json_schema(cast("Any", kind))
+    known = ", ".join(f"`{one}`" for one in SCHEMAS)
+    raise UsageError(f"there is no schema `{kind}`; there are {known}")

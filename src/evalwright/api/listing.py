@@ -92,10 +92,10 @@ def list_models() -> list[Provider]:
 
 
 def _listed(store: "Store", run: "Run") -> "Listed":
-    from evalwright.api.manifest import plan_of
+    from evalwright.api.manifest import any_plan_of
     from evalwright.report.runs import Listed
 
-    plan = plan_of(run)
+    plan = any_plan_of(run)
     done, failed = store.count(run.id)
     return Listed(
         id=run.id,
@@ -104,7 +104,7 @@ def _listed(store: "Store", run: "Run") -> "Listed":
         status=run.status,
         parent=run.parent,
         tasks=[task.name for task in plan.tasks],
-        models=list(plan.models),
+        models=[name for name in plan.models if name],
         done=done,
         total=plan.total,
         failed=failed,

@@ -10,6 +10,7 @@ import msgspec
 from evalwright._version import __version__
 from evalwright.api.assembly import held_by, notes_on
 from evalwright.engine.keys import key_of
+from evalwright.plan.documents import DocumentPlan
 from evalwright.plan.plan import Plan
 from evalwright.types import Run
 
@@ -25,7 +26,7 @@ DECISIVE = ("plan", "models", "solver", "scorers", "sandbox")
 
 
 def manifest_of(
-    plan: Plan,
+    plan: Plan | DocumentPlan,
     clients: "Mapping[str, Model]",
     crew: "Crew",
     options: "RunOptions",
@@ -36,8 +37,7 @@ def manifest_of(
     return {
         "plan": msgspec.to_builtins(plan),
         "models": {name: client.fingerprint for name, client in clients.items()},
-        "solver": {crew.solver.name: crew.solver.version},
-        "scorers": {name: scorer.version for name, scorer in crew.scorers.items()},
+        **_versions(crew),
         "sandbox": msgspec.to_builtins(held_by(crew)),
         "fresh": options.fresh,
         "seed": options.seed,
@@ -51,7 +51,19 @@ def manifest_of(
     }
 
 
-def ended(run: Run, plan: Plan, options: "RunOptions", stop: "Stop") -> dict[str, Any]:
+def _versions(crew: "Crew") -> dict[str, dict[str, int]]:
+    """Of everything that could move an answer or a score."""
+    teams = crew.teams.values()
+    solvers = [team.solver for team in teams if team.solver]
+    return {
+        "solver": {solver.name: solver.version for solver in solvers},
+        "scorers": {name: one.version for team in teams for name, one in team.scorers.items()},
+    }
+
+
+def ended(
+    run: Run, plan: Plan | DocumentPlan, options: "RunOptions", stop: "Stop"
+) -> dict[str, Any]:
     """The manifest of a run after an invocation of it: where its files lie now, why it stopped."""
     flag = " without `--fresh`" if options.fresh else ""
     stopped = {"reason": stop.reason, "go_on": stop.hint or f"the same command{flag} goes on"}
@@ -89,15 +101,27 @@ def plan_key(manifest: Mapping[str, Any], *, parent: Run | None) -> str:
     """Equal for equal plans. Where the files lie does not matter, what is in them does."""
     decisive = {name: manifest[name] for name in DECISIVE}
     tasks = [{**task, "path": ""} for task in decisive["plan"]["tasks"]]
-    decisive["plan"] = {**decisive["plan"], "tasks": tasks}
+    decisive["plan"] = {**decisive["plan"], "path": "", "tasks": tasks}
     return key_of(
         msgspec.json.encode(decisive, order="sorted").decode(), parent.id if parent else ""
     )
 
 
 def plan_of(run: Run) -> Plan:
-    """The plan that a run carried out."""
+    """The plan of records that a run carried out."""
     return msgspec.convert(run.manifest["plan"], Plan)
+
+
+def is_evaluation(run: Run) -> bool:
+    """Whether a run is of task documents, not of task records."""
+    return bool(run.manifest["plan"].get("kind") == "documents")
+
+
+def any_plan_of(run: Run) -> Plan | DocumentPlan:
+    """The plan that a run carried out, of either kind."""
+    if is_evaluation(run):
+        return msgspec.convert(run.manifest["plan"], DocumentPlan)
+    return plan_of(run)
 
 
 def what_changed(manifest: Mapping[str, Any], earlier: Sequence[Run]) -> Iterator[str]:
@@ -115,7 +139,7 @@ def what_changed(manifest: Mapping[str, Any], earlier: Sequence[Run]) -> Iterato
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
     for old, new in zip(before["plan"]["tasks"], after["plan"]["tasks"], strict=True):
         if old["digest"] != new["digest"]:
-            yield f"{new['path']} has changed"
+            yield f"{new.get('path') or new['name']} has changed"
     for what, name in (("the limit is", "limit"), ("--samples is", "samples")):
         was, now = before["plan"].get(name), after["plan"].get(name)
         if was != now:

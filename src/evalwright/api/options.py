@@ -37,6 +37,18 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Run code_exec answers in a plain child process, where nothing can isolate them."""
     parameters: dict[str, Any] = {}
     """Generation parameters, for every model."""
+    settings: dict[str, str] = {}
+    """Values of a project's parameters, as text: the parameter's type says what they mean."""
+    evaluation: str | None = None
+    """Which evaluation of a project to run, where it has several."""
+    config: str | None = None
+    """A YAML file with more of them, and with `run_config`."""
+    env: tuple[str, ...] = ()
+    """Files of variables for a project's documents."""
+    no_snippets: bool = False
+    """Refuse a project that brings Python of its own."""
+    snippet_timeout: Money = 60.0
+    """Seconds that one call of a snippet may take."""
 
     store: str | None = None
     """Where runs are kept: a path, or `memory:`."""

@@ -4,50 +4,49 @@ The same plan in the same store is the same run: what it has done is not done ag
 is another run, which takes what is stored under the same keys.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from evalwright.api.assembly import (
-    STATE,
-    canonical,
-    connect,
-    crew_of,
-    equipped,
-    open_store,
-    workers_for,
-)
-from evalwright.api.discretion import discreet, redactor_here, refuse_secrets
+from evalwright.api.assembly import canonical, connect, crew_of, open_store
+from evalwright.api.discretion import discreet, refuse_secrets
+from evalwright.api.files import is_project
 from evalwright.api.loops import complete
 from evalwright.api.options import RunOptions, Unwatched, Watch, options_of
-from evalwright.api.stored import Remembering, Samples, remembering
+from evalwright.api.stored import Samples
+from evalwright.api.work import Work
 from evalwright.errors import UsageError
 
 if TYPE_CHECKING:
-    from evalwright.engine.models.stack import Shared
+    from evalwright.engine.done import Done
+    from evalwright.engine.journal import Journal
     from evalwright.engine.run import Crew
     from evalwright.engine.stop import Stop
     from evalwright.plan.plan import Plan
-    from evalwright.ports import Model, Sandbox, Shelf, Store
+    from evalwright.ports import Model, Sandbox, Store
+    from evalwright.report.build import Facts
     from evalwright.report.report import Report
-    from evalwright.types import Outcome, Run, Usage
+    from evalwright.types import Run
 
 Paths = str | Path | Sequence[str | Path]
 
 
 def run(
-    path: Paths, models: str | Sequence[str], *, watch: Watch | None = None, **options: Any
+    path: Paths, models: str | Sequence[str] = (), *, watch: Watch | None = None, **options: Any
 ) -> "Report":
     """Run every task with every model and report; the options are those of `RunOptions`.
 
+    A path is a file of task records, or a project: its run file, its folder, one of its tasks. The
+    models of a project are those that it names, unless some are given here.
     Raises before the first model call for whatever is wrong with tasks, models or options.
     """
     from evalwright.plan.plan import make_plan
 
     told = options_of(options)
     paths = [str(path)] if isinstance(path, str | Path) else [str(one) for one in path]
+    if any(is_project(one) for one in paths):
+        return _evaluate(paths, models, told, watch)
     names = canonical(models)
     _check_names([*paths, *names])
     refuse_secrets([*paths, *names], told.parameters)
@@ -61,7 +60,7 @@ def run(
     clients = {name: connect(name, told) for name in names}
     store = open_store(told.store, durable=told.durable)
     try:
-        return Work(plan, clients, store, told, watch=watch or Unwatched()).report()
+        return RecordWork(plan, clients, store, told, watch=watch or Unwatched()).report()
     finally:
         store.close()
 
@@ -71,7 +70,7 @@ def score(name: str = "latest", *, watch: Watch | None = None, **options: Any) -
 
     No model is asked: a sample without a stored output fails. A new run, which names its parent.
     """
-    from evalwright.api.manifest import plan_of
+    from evalwright.api.manifest import is_evaluation, plan_of
     from evalwright.clients.unasked import Unasked
     from evalwright.plan.plan import make_plan
 
@@ -79,6 +78,12 @@ def score(name: str = "latest", *, watch: Watch | None = None, **options: Any) -
     store = open_store(told.store, durable=told.durable, create=False)
     try:
         parent = store.find(name)
+        if is_evaluation(parent):
+            raise UsageError(
+                f"run {parent.id} is of a project, whose outputs `run` scores again",
+                hint="`evalwright run` asks for no output that is stored: only what has changed "
+                "since is made again",
+            )
         before = plan_of(parent)
         paths = [task.path for task in before.tasks]
         plan = make_plan(
@@ -91,14 +96,14 @@ def score(name: str = "latest", *, watch: Watch | None = None, **options: Any) -
         clients: dict[str, Model] = {
             model: Unasked(parent.manifest["models"][model]) for model in before.models
         }
-        work = Work(plan, clients, store, told, watch=watch or Unwatched(), parent=parent)
+        work = RecordWork(plan, clients, store, told, watch=watch or Unwatched(), parent=parent)
         return work.report()
     finally:
         store.close()
 
 
-class Work:
-    """One invocation: a plan, who does it, where it is kept."""
+class RecordWork(Work):
+    """Task records, with the models that the user names."""
 
     def __init__(
         self,
@@ -110,165 +115,77 @@ class Work:
         watch: Watch,
         parent: "Run | None" = None,
     ) -> None:
-        self.redactor = redactor_here()
-        self.plan, self.clients, self.store = discreet(plan, self.redactor), clients, store
-        self.options, self.watch, self.parent = options, watch, parent
-        self.reused = 0
-        self.seconds = 0.0
-        """While samples were under way."""
+        super().__init__(plan, store, options, watch=watch, parent=parent)
+        self.plan, self.clients = discreet(plan, self.redactor), clients
 
-    def report(self) -> "Report":
-        """Do what is left to do, and report on all of it."""
-        from msgspec import structs
-
-        from evalwright.api.manifest import ended, facts_of
-        from evalwright.engine.stop import Stop
-        from evalwright.report.build import build_report
-
-        stop = Stop(
-            most_failures=self.options.max_failures, total=self.plan.total, tell=self.watch.tell
-        )
-        with ExitStack() as ending:
-            run = self._carry_out(stop, ending)
-        run = structs.replace(run, manifest=ended(run, self.plan, self.options, stop))
-        facts = facts_of(
-            run,
-            wall_seconds=self.seconds,
-            reused=self.reused,
-            stopped=stop.requested,
-        )
-        samples = Samples(self.store, self.options.store, run.id)
-        report = build_report(self.plan, self.store.rows(run.id), facts, samples=samples.first)
-        self.store.update(run.id, status=report.status, manifest=run.manifest)
-        return samples.attached(report)
-
-    def _carry_out(self, stop: "Stop", ending: ExitStack) -> "Run":
-        """Find or begin the run, and do what is left of it."""
-        from evalwright.api.manifest import manifest_of, plan_key, what_changed
-
+    def _crew(self, ending: ExitStack) -> "Crew":
         crew = crew_of(self.plan, self.clients, self.options, tell=self.watch.tell)
         if crew.sandbox is not None:
             ending.callback(_close, crew.sandbox)
-        manifest = manifest_of(self.plan, self.clients, crew, self.options, parent=self.parent)
-        key = plan_key(manifest, parent=self.parent)
-        earlier = self.store.runs()
-        run = None if self.options.fresh else _of_plan(earlier, key)
-        shared = self._shared(run, ending)
-        crew = equipped(crew, self.options, shared)
-        if run is None:
-            run = self._begin(key, manifest)
-            for change in () if self.options.fresh else what_changed(manifest, earlier):
-                self.watch.tell(change)
-        if self.parent or (earlier and not run.manifest.get("fresh")):
-            crew = remembering(crew, self.store, earlier, parent=self.parent)
-        started = perf_counter()
-        self._work_off(run.id, crew, shared, stop)
-        self.seconds = perf_counter() - started
-        return run
+        return crew
 
-    def _shared(self, run: "Run | None", ending: ExitStack) -> "Shared":
-        from evalwright.engine.models.cap import Budget
-        from evalwright.engine.models.count import Counters
-        from evalwright.engine.models.prices import Prices, read_prices
-        from evalwright.engine.models.stack import Shared
+    def _manifest(self, crew: "Crew") -> dict[str, Any]:
+        from evalwright.api.manifest import manifest_of
 
-        told = self.options
-        capped = told.max_cost is not None or told.max_tokens_total is not None
-        return Shared(
-            counters=Counters(),
-            redactor=self.redactor or None,
-            prices=Prices(read_prices(told.prices) if told.prices else None),
-            budget=Budget(
-                max_cost=told.max_cost,
-                max_tokens=told.max_tokens_total,
-                spent=self._spent(run),
-            )
-            if capped
-            else None,
-            shelf=_shelf(ending) if told.cache else None,
-        )
+        return manifest_of(self.plan, self.clients, crew, self.options, parent=self.parent)
 
-    def _spent(self, run: "Run | None") -> "Usage":
-        """By earlier invocations of this run: a cap is the run's."""
-        from evalwright.types import Usage
+    def _key(self, manifest: dict[str, Any]) -> str:
+        from evalwright.api.manifest import plan_key
 
-        requests = prompt_tokens = completion_tokens = 0
-        cost = 0.0
-        for row in self.store.rows(run.id) if run else ():
-            requests += row.requests
-            prompt_tokens += row.prompt_tokens
-            completion_tokens += row.completion_tokens
-            cost += row.cost or 0.0
-        return Usage(requests, prompt_tokens, completion_tokens, cost)
+        return plan_key(manifest, parent=self.parent)
 
-    def _begin(self, key: str, manifest: dict[str, Any]) -> "Run":
-        from datetime import UTC, datetime
-        from secrets import token_hex
+    def _changes(self, manifest: dict[str, Any], earlier: "Sequence[Run]") -> Sequence[str]:
+        from evalwright.api.manifest import what_changed
 
-        from evalwright.types import Run
+        return list(what_changed(manifest, earlier))
 
-        now = datetime.now(UTC)
-        run = Run(
-            id=f"{now:%Y%m%d-%H%M%S}-{token_hex(2)}",
-            created=now.isoformat(timespec="seconds"),
-            updated=now.isoformat(timespec="seconds"),
-            status="running",
-            plan_key=key,
-            parent=self.parent.id if self.parent else None,
-            manifest=manifest,
-        )
-        self.store.begin(run)
-        return run
+    def _ended(self, run: "Run", stop: "Stop") -> dict[str, Any]:
+        from evalwright.api.manifest import ended
 
-    def _work_off(self, run_id: str, crew: "Crew", shared: "Shared", stop: "Stop") -> None:
-        from evalwright.engine.clean import cleaned
-        from evalwright.engine.done import Done
-        from evalwright.engine.journal import Journal
+        return ended(run, self.plan, self.options, stop)
+
+    async def _do(
+        self,
+        run_id: str,
+        crew: "Crew",
+        journals: "Callable[[], Journal]",
+        done: "Done",
+        stop: "Stop",
+    ) -> None:
         from evalwright.engine.run import run as run_engine
 
-        done = Done(self.store.done(run_id), retry_failed=self.options.retry_failed)
-        self.reused = done.count
-        redactor = shared.redactor
+        del run_id
+        jobs = done.left(self.plan.jobs())
+        await run_engine(jobs, crew, journals(), workers=self.workers, stop=stop)
 
-        def write(outcomes: "Sequence[Outcome]") -> None:
-            kept = [cleaned(one, redactor) for one in outcomes] if redactor else outcomes
-            self.store.append(run_id, kept)
+    def _build(self, run: "Run", facts: "Facts", samples: Samples) -> "Report":
+        from evalwright.report.build import build_report
 
-        async def work() -> None:
-            journal = Journal(write, committed=self.watch.committed)
-            with stop.on_ctrl_c():
-                try:
-                    await run_engine(
-                        done.left(self.plan.jobs()), crew, journal, workers=workers, stop=stop
-                    )
-                finally:
-                    for model in crew.models.values():
-                        await model.close()
-
-        workers = min(workers_for(self.plan, self.options), self.plan.total)
-        self.watch.begin(self.plan.total, done.count, shared.counters)
-        try:
-            complete(work())
-        finally:
-            self.watch.end(interrupted=stop.interrupted)
-        self.reused += crew.memory.reused if isinstance(crew.memory, Remembering) else 0
-
-
-def _of_plan(runs: "Sequence[Run]", key: str) -> "Run | None":
-    return next((run for run in runs if run.plan_key == key), None)
-
-
-def _shelf(ending: ExitStack) -> "Shelf":
-    from evalwright.store.shelf import SqliteShelf
-
-    shelf = SqliteShelf(STATE / "cache.db")
-    ending.callback(shelf.close)
-    return shelf
+        return build_report(self.plan, self.store.rows(run.id), facts, samples=samples.first)
 
 
 def _close(sandbox: "Sandbox") -> None:
     """Whatever has become of the run: its workers must not outlive it."""
     complete(sandbox.close())
+
+
+def _evaluate(
+    paths: Sequence[str], models: str | Sequence[str], told: RunOptions, watch: Watch | None
+) -> "Report":
+    from evalwright.api.evaluate import evaluate
+    from evalwright.api.prepare import environment_of
+    from evalwright.secrets import Secret, secrets_in
+
+    if len(paths) > 1:
+        raise UsageError(
+            f"{', '.join(paths)}: a project is run alone",
+            hint="a run file may name as many tasks as you like",
+        )
+    names = canonical(models) if models else []
+    _check_names([*paths, *names])
+    files = map(Secret, secrets_in(environment_of(told)))
+    refuse_secrets([*paths, *names], {**told.parameters, **told.settings}, files)
+    return evaluate(paths[0], names, watch=watch, options=told)
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalwright.api.assembly import open_store
+from evalwright.errors import UsageError
 
 if TYPE_CHECKING:
+    from evalwright.api.stored import Samples
     from evalwright.report.report import Report
     from evalwright.types import Outcome, Run
 
@@ -39,7 +41,7 @@ def load(
     """The report of a run, made again from what is stored; with its seed and bins, or others."""
     from msgspec import structs
 
-    from evalwright.api.manifest import facts_of, plan_of
+    from evalwright.api.manifest import facts_of, is_evaluation, plan_of
     from evalwright.api.options import options_of
     from evalwright.api.stored import Samples
     from evalwright.report.build import build_report
@@ -49,17 +51,33 @@ def load(
     opened = open_store(store, create=False)
     try:
         run = opened.find(name)
+        samples = Samples(opened, store, run.id)
+        if is_evaluation(run):
+            return samples.attached(_evaluation(run, samples))
         facts = facts_of(
             structs.replace(run, manifest={**run.manifest, **others}),
             wall_seconds=0.0,
             reused=opened.count(run.id)[0],
             stopped=run.status in {"running", "stopped"},
         )
-        samples = Samples(opened, store, run.id)
         report = build_report(plan_of(run), opened.rows(run.id), facts, samples=samples.first)
         return samples.attached(report)
     finally:
         opened.close()
+
+
+def _evaluation(run: "Run", samples: "Samples") -> "Report":
+    """As it was made when the run ended: to make it again would run the author's code again."""
+    import msgspec
+
+    from evalwright.report.report import Report, ReportBody
+
+    if "report" not in run.manifest:
+        raise UsageError(
+            f"run {run.id} did not come to a report", hint="the command that began it goes on"
+        )
+    body = msgspec.convert(run.manifest["report"], ReportBody)
+    return Report(**msgspec.structs.asdict(body), stored=samples.first)
 
 
 def export(

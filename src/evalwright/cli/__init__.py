@@ -14,20 +14,33 @@ from evalwright._version import __version__
 
 COMMANDS = {
     "init": "Write a small project that runs as it is.",
-    "validate": "Point out every mistake in task files.",
+    "validate": "Point out every mistake in task files and projects.",
     "lint": "Point out what is legal and still suspicious.",
     "run": "Run tasks with models and rank them.",
     "score": "Score the stored outputs of a run again.",
     "exec": "Judge one program as `run` would.",
     "report": "Print the report of a run.",
-    "list": "List runs, or providers of models.",
+    "list": "List runs, providers of models, or what a project has.",
     "show": "Show what a run was, or what became of its samples.",
+    "task": "The tasks of a project.",
+    "dataset": "The datasets of a project.",
+    "model": "The models of a project.",
+    "adapter": "The model adapters of a project.",
+    "eval": "The evaluations of a project.",
     "export": "Write every outcome of a run for other tools.",
     "delete": "Forget a run and its outcomes.",
     "gc": "Give back the space that deleted runs took.",
     "schema": "Print the JSON Schema of a document.",
     "doctor": "Say what this machine can do.",
 }
+SHORTHANDS = {
+    "tasks": "task",
+    "datasets": "dataset",
+    "models": "model",
+    "adapters": "adapter",
+    "evals": "eval",
+}
+"""`evalwright tasks` is `evalwright task list`."""
 EXIT_CODES = """\
 Exit codes: 0 good; 1 the thing checked is bad; 2 used wrongly; 3 finished, but some samples
 failed; 4 could not run; 130 interrupted."""
@@ -42,10 +55,13 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import it."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMANDS and cmd_name not in SHORTHANDS:
             return None
-        module = import_module(f"evalwright.cli.{cmd_name}")
-        return cast("click.Command", module.command)
+        module = import_module(f"evalwright.cli.{SHORTHANDS.get(cmd_name, cmd_name)}")
+        found: click.Command = module.command
+        if cmd_name in SHORTHANDS and isinstance(found, click.Group):
+            return found.commands["list"]
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""

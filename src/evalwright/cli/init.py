@@ -1,23 +1,41 @@
 """`evalwright init`."""
 
+from pathlib import Path
 from shlex import quote
 
 import click
 
 from evalwright import api
+from evalwright.cli.stdout import write_json
 
 
 @click.command()
 @click.argument("directory", default=".", type=click.Path(file_okay=False))
-def command(directory: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def command(directory: str, *, as_json: bool) -> None:
     """Write a small project that runs as it is.
 
-    Ten example tasks, two of every category, as a start for your own. A file that is already
+    A run file with one task of every kind, their datasets and a model that needs no network; JSON
+    Schemas for your editor; and ten task records, two of every category. A file that is already
     there is never touched.
     """
     written = api.init(directory)
-    click.echo(f"wrote {written}", err=True)
+    if as_json:
+        write_json({"folder": directory, "files": [str(path) for path in written]})
+        return
+    folder = Path(directory)
+    tasks = sum(path.parent == folder / "tasks" and path.suffix == ".yaml" for path in written)
+    click.echo(f"wrote {folder / 'run.yaml'} and {tasks} tasks, each of another kind", err=True)
+    click.echo(f"wrote {folder / 'tasks.jsonl'}", err=True)
     click.echo("next:", err=True)
-    path = quote(str(written))
-    click.echo(f"  evalwright validate {path}", err=True)
-    click.echo(f"  evalwright run {path} -m scripted/oracle -m scripted/noisy", err=True)
+    if folder != Path():
+        click.echo(f"  cd {quote(directory)}", err=True)
+    for line in _NEXT:
+        click.echo(f"  evalwright {line}", err=True)
+
+
+_NEXT = (
+    "run run.yaml",
+    "task test capitals",
+    "run tasks.jsonl -m scripted/oracle -m scripted/noisy",
+)

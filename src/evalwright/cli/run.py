@@ -9,6 +9,7 @@ import click
 from evalwright import api
 from evalwright.cli.printing import check_writable, give, report_options, store_option
 from evalwright.cli.progress import Progress
+from evalwright.cli.projects import env_option, settings_of, value_options
 from evalwright.cli.sandboxes import sandbox_options
 from evalwright.errors import UsageError
 from evalwright.vocabulary import MAX_SAMPLES
@@ -18,7 +19,8 @@ _MONEY = click.FloatRange(min=0, min_open=True)
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="PATH...")
+@click.option("-f", "--file", "files", multiple=True, metavar="PATH", help="The same as PATH.")
 @click.option(
     "-m",
     "--model",
@@ -35,7 +37,10 @@ _MONEY = click.FloatRange(min=0, min_open=True)
     metavar="NAME=VALUE",
     help="A generation parameter, such as temperature=0; the value is JSON, or else text.",
 )
-@click.option("--limit", metavar="N", type=_COUNT, help="Only the first N records of a file.")
+@value_options
+@click.option("--evaluation", metavar="KEY", help="Of a project that has several.")
+@env_option
+@click.option("--limit", metavar="N", type=_COUNT, help="Only the first N samples of each task.")
 @click.option(
     "--samples",
     metavar="N",
@@ -44,6 +49,15 @@ _MONEY = click.FloatRange(min=0, min_open=True)
 )
 @click.option("--allow-bad-tasks", is_flag=True, help="Run the valid records of a bad file.")
 @sandbox_options
+@click.option("--no-snippets", is_flag=True, help="Refuse a project that brings its own Python.")
+@click.option(
+    "--snippet-timeout",
+    metavar="SECONDS",
+    type=_MONEY,
+    default=60.0,
+    show_default=True,
+    help="How long one call of a snippet may take.",
+)
 @click.option(
     "--concurrency",
     metavar="N",
@@ -82,8 +96,10 @@ _MONEY = click.FloatRange(min=0, min_open=True)
 def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     paths: tuple[str, ...],
     *,
+    files: tuple[str, ...],
     models: tuple[str, ...],
     parameters: tuple[str, ...],
+    settings: tuple[str, ...],
     max_failures: str | None,
     fail_fast: bool,
     as_json: bool,
@@ -92,11 +108,16 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
 ) -> None:
     """Run tasks with models and rank them.
 
-    PATH is a JSONL file of records. MODEL is `openai/gpt-4.1-mini`, `ollama/llama3.2` and so on,
-    `replay/outputs.jsonl` (recorded answers), or `scripted/oracle` and its like, which show what a
-    report looks like. The same command again goes on with an unfinished run. Exit 0, 3 if some
-    samples failed or a cap was reached, 130 if interrupted.
+    PATH is a JSONL file of records, or a project of task documents: its run.yaml, its folder, or
+    one task. A project names its models itself; -m takes their place. MODEL is
+    `openai/gpt-4.1-mini`, `ollama/llama3.2` and so on, `replay/outputs.jsonl` (recorded answers),
+    or `scripted/oracle` and its like, which show what a report looks like. The same command again
+    goes on with an unfinished run. Exit 0, 3 if some samples failed or a cap was reached, 130 if
+    interrupted.
     """
+    paths = (*paths, *files)
+    if not paths:
+        raise UsageError("no PATH was given", hint="evalwright run --help")
     check_writable(markdown)
     progress = Progress()
     report = api.run(
@@ -104,6 +125,7 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
         models,
         watch=progress,
         parameters=dict(map(_parameter, parameters)),
+        settings=settings_of(settings),
         max_failures=0 if fail_fast else _failures(max_failures),
         **options,
     )

@@ -8,10 +8,11 @@ from evalwright import api
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(["records", "report"]))
+@click.argument("kind", type=click.Choice(api.SCHEMAS))
 def command(kind: str) -> None:
     """Print the JSON Schema of a document.
 
-    `records` is a line of a task file; `report` is what `evalwright run --json` prints.
+    `records` is a line of a task file; `task`, `dataset`, `model`, `evaluation` and `run` are the
+    YAML documents of a project, for an editor; `report` is what `evalwright run --json` prints.
     """
     click.echo(json.dumps(api.schema(kind), indent=2))

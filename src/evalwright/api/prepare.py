@@ -1,0 +1,387 @@
+"""From a project to what can be run: every mistake is found here, before the first model call."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from evalwright.api.assembly import STATE, canonical
+from evalwright.api.crews import Here, finishing_of, others_of, result_of, team_of
+from evalwright.errors import BadDataset, BadTasks, Unreadable, UsageError
+from evalwright.plan.documents import (
+    NO_MODEL,
+    Data,
+    DocumentPlan,
+    Leading,
+    NoRows,
+    PlannedSpec,
+)
+from evalwright.secrets import Secret, secrets_in
+
+if TYPE_CHECKING:
+    from evalwright.api.connections import ConnectionPlan
+    from evalwright.api.options import RunOptions
+    from evalwright.components import Snippet
+    from evalwright.datasets.aligned import Aligned
+    from evalwright.datasets.rows import Rows
+    from evalwright.engine.finish import Finishing
+    from evalwright.engine.run import Team
+    from evalwright.ports import Snippets, Store
+    from evalwright.spec.documents.problems import Problem
+    from evalwright.spec.documents.project import Project
+    from evalwright.spec.documents.specs import ResolvedSpec
+
+_SHOWN = 5
+_FOR_PEOPLE = {"display_name", "description", "long_description", "tags", "config_spec"}
+"""What changes no result."""
+Connect = Callable[["Snippets | None"], "ConnectionPlan"]
+
+
+class Prepared(Struct, frozen=True, kw_only=True):
+    """A plan, and what carries it out, by the names of its tasks."""
+
+    plan: DocumentPlan
+    data: dict[str, Data]
+    teams: "dict[str, Team]"
+    finishing: "dict[str, Finishing]"
+    models: dict[str, Connect]
+    """How each model is connected; a model may be a snippet."""
+    snippets: "tuple[Snippet, ...]"
+    cache_policy: str = "reuse"
+    secrets: tuple[Secret, ...] = ()
+    """Of the project and of the files with variables: what must not be written down."""
+    here: Here
+    """Where later tasks of this run find the results of earlier ones."""
+
+
+def prepare(
+    path: str,
+    models: Sequence[str],
+    options: "RunOptions",
+    *,
+    store: "Store",
+    tell: Callable[[str], None] = lambda _: None,
+) -> Prepared:
+    """Read, check and resolve a project; `BadTasks` says what is wrong with it."""
+    project, specs = resolved(path, models, options, tell=tell)
+    return prepared_of(project, specs, models, options, store=store)
+
+
+def prepared_of(
+    project: "Project",
+    specs: "Sequence[ResolvedSpec]",
+    models: Sequence[str],
+    options: "RunOptions",
+    *,
+    store: "Store",
+) -> Prepared:
+    """What carries out these specifications of a project: all of them, or some."""
+    path = str(project.path)
+    snippets = tuple(_snippets(project, specs))
+    if snippets and options.no_snippets:
+        raise UsageError(
+            f"{path}: the project brings Python of its own, and `--no-snippets` refuses it: "
+            f"{snippets[0].path}:{snippets[0].line}"
+        )
+    here = Here()
+    opened = {spec.key: _opened(project, spec, specs, store, here) for spec in specs}
+    called = partial(called_by, project)
+    names = {spec.key: _names(spec, models, called) for spec in specs}
+    data = _read(specs, opened, names, limit=options.limit)
+    _check_columns(specs, opened)
+    plan = DocumentPlan(
+        tasks=tuple(_planned(spec, data[spec.key], names[spec.key]) for spec in specs),
+        models=tuple(dict.fromkeys(name for each in names.values() for name in each)),
+        evaluation=next((spec.evaluation_key or "" for spec in specs), ""),
+        path=path,
+        limit=options.limit,
+    )
+    return Prepared(
+        plan=plan,
+        data=data,
+        teams={spec.key: team_of(spec, called) for spec in specs},
+        finishing={spec.key: finishing_of(spec, data[spec.key]) for spec in specs},
+        models=_connects(project, specs, plan.models, options),
+        snippets=snippets,
+        cache_policy=next((spec.cache_policy for spec in specs), "reuse"),
+        secrets=tuple(_secrets(project, options)),
+        here=here,
+    )
+
+
+def resolved(
+    path: str,
+    models: Sequence[str],
+    options: "RunOptions",
+    *,
+    tell: Callable[[str], None] = lambda _: None,
+) -> "tuple[Project, list[ResolvedSpec]]":
+    """The project of a path, and its specifications; `BadTasks` if anything is wrong with them."""
+    from evalwright.spec.documents.project import read_config, read_project
+
+    environment = environment_of(options)
+    project = read_project(path, environment=environment)
+    config = read_config(options.config, environment=environment) if options.config else None
+    specs, problems = project.specs(
+        config=config,
+        assignments=options.settings,
+        evaluation=options.evaluation,
+        models_given=bool(models),
+    )
+    refuse(path, problems)
+    for one in dict.fromkeys(problems):
+        tell(f"warning: {_told(one)}")
+    if not specs:
+        refuse(path, project.problems)
+        raise UsageError(
+            f"{path}: nothing to run", hint="a run file has an `evaluation`, or `tasks`"
+        )
+    return project, specs
+
+
+def environment_of(options: "RunOptions") -> dict[str, str]:
+    """Where documents find their variables, and clients their keys."""
+    from evalwright.spec.documents.variables import environment_with
+
+    environment, problems = environment_with(options.env)
+    refuse(", ".join(options.env) or ".env", problems)
+    return environment
+
+
+def refuse(path: str, problems: "Sequence[Problem]") -> None:
+    """Raise if there is any error; the first few are named."""
+    errors = [one for one in problems if one.level == "error"]
+    if not errors:
+        return
+    if all(one.rule == "unreadable" for one in errors):
+        raise Unreadable("; ".join(f"{one.file}: {one.detail}" for one in errors[:_SHOWN]))
+    shown = "; ".join(map(_told, errors[:_SHOWN]))
+    more = f"; and {len(errors) - _SHOWN} more" if len(errors) > _SHOWN else ""
+    raise BadTasks(
+        f"{len(errors)} error{'s' if len(errors) > 1 else ''}, nothing was run: {shown}{more}",
+        hint=f"`evalwright validate {path}` shows each at its place"
+        if any(not one.file.startswith("--") for one in errors)
+        else "",
+    )
+
+
+def _told(one: "Problem") -> str:
+    """In a line. What the command line gave has no line of a file."""
+    place = f"{one.file} {one.field}" if one.file.startswith("--") else f"{one.file}:{one.line}"
+    return f"{place}: {one.detail}" + (f"; {one.hint}" if one.hint else "")
+
+
+def _snippets(project: "Project", specs: "Sequence[ResolvedSpec]") -> "Iterator[Snippet]":
+    from evalwright.components import snippets_in
+
+    seen = set()
+    things = [*(spec.task for spec in specs), *(one.document for one in project.models.values())]
+    for thing in things:
+        for snippet in snippets_in(thing):
+            if snippet.key not in seen:
+                seen.add(snippet.key)
+                yield snippet
+
+
+def _secrets(project: "Project", options: "RunOptions") -> Iterator[Secret]:
+    yield from map(Secret, secrets_in(environment_of(options)))
+    for value in project.secrets.values():
+        yield value if isinstance(value, Secret) else Secret(str(value))
+
+
+def _opened(
+    project: "Project",
+    spec: "ResolvedSpec",
+    specs: "Sequence[ResolvedSpec]",
+    store: "Store",
+    here: Here,
+) -> "Rows | Aligned | None":
+    """The rows of a specification; None where it has none."""
+    from evalwright.datasets.aligned import Aligned
+    from evalwright.spec.documents.dataset import open_dataset
+
+    if not spec.dataset_keys:
+        return None
+    if spec.source == "task_result":
+        return _results(spec, specs, store, here)
+    documents: Any = {key: one.document for key, one in project.datasets.items()}
+    rows = {
+        name: open_dataset(
+            documents[key],
+            cache_dir=STATE,
+            task_results=partial(result_of, store=store),
+        )
+        for name, key in spec.dataset_keys.items()
+    }
+    return rows[""] if "" in rows else Aligned(rows)
+
+
+def _results(
+    spec: "ResolvedSpec", specs: "Sequence[ResolvedSpec]", store: "Store", here: Here
+) -> "Rows":
+    from evalwright.datasets.rows import Rows
+
+    key = spec.dataset_keys[""]
+    planned = key in {one.key for one in specs}
+    return Rows(
+        result_of(key, store=store, here=here if planned else None), name=f"the result of `{key}`"
+    )
+
+
+def _read(
+    specs: "Sequence[ResolvedSpec]",
+    opened: "Mapping[str, Rows | Aligned | None]",
+    names: Mapping[str, Sequence[str]],
+    *,
+    limit: int | None,
+) -> dict[str, Data]:
+    """Each dataset, read once to its end; everything that is wrong with any of them at once."""
+    from evalwright.datasets.aligned import Aligned
+    from evalwright.datasets.sampling import chosen
+
+    data: dict[str, Data] = {}
+    broken: dict[str, None] = {}
+    hint = ""
+    for spec in sorted(specs, key=lambda one: one.source == "task_result"):
+        rows = opened[spec.key]
+        if rows is None:
+            data[spec.key] = Data(rows=NoRows(), places=range(1))
+            continue
+        together = rows.together if isinstance(rows, Aligned) else None
+        read: Any = Leading(rows) if isinstance(rows, Aligned) and not _each(spec) else rows
+        source = spec.dataset_keys.get("", "") if spec.source == "task_result" else ""
+        try:
+            total = (
+                len(data[source].places) * len(names[source]) if source in data else read.check()
+            )
+        except (BadDataset, Unreadable) as error:
+            broken[f"{spec.key}: {error}"] = None
+            hint = hint or error.hint
+            continue
+        places = chosen(total, spec.num_samples, spec.subsampling)
+        kept = places if limit is None else places[:limit]
+        data[spec.key] = Data(rows=read, places=kept, together=together)
+    if broken:
+        raise BadDataset("; ".join(broken), hint=hint)
+    return data
+
+
+def _check_columns(
+    specs: "Sequence[ResolvedSpec]", opened: "Mapping[str, Rows | Aligned | None]"
+) -> None:
+    """A column that no row has would fail every sample."""
+    from evalwright.datasets.rows import Rows
+    from evalwright.plan.columns import unknown_columns, unknown_values
+
+    unknown: dict[str, None] = {}
+    for spec in specs:
+        rows = opened[spec.key]
+        if isinstance(rows, Rows) and spec.source == "dataset":
+            key = next(iter(spec.dataset_keys.values()))
+            definition, chosen = spec.task.definition, _column_values(spec)
+            if chosen or any(True for _ in unknown_columns(definition, (), dataset=key)):
+                columns = rows.columns()
+                unknown.update(dict.fromkeys(unknown_values(chosen, columns, dataset=key)))
+                found = unknown_columns(definition, columns, dataset=key)
+                unknown.update(dict.fromkeys(found))
+    if unknown:
+        raise BadTasks(
+            f"{len(unknown)} unknown column{'s' if len(unknown) > 1 else ''}, nothing was run: "
+            + "; ".join(unknown),
+            hint="a column that only some rows have is named with `| default(…)`",
+        )
+
+
+def _column_values(spec: "ResolvedSpec") -> dict[str, Any]:
+    """The values that name columns."""
+    return {
+        one.key: spec.values.get(one.key)
+        for one in spec.task.config_spec
+        if one.type == "dataset_column"
+    }
+
+
+def _each(spec: "ResolvedSpec") -> bool:
+    """Whether anything looks at one sample at a time."""
+    from evalwright.scorers.python_all_samples import PythonAllSamples
+
+    definition: Any = spec.task.definition
+    one_by_one = [one for one in definition.scorers if not isinstance(one, PythonAllSamples)]
+    return bool(definition.solver or one_by_one or definition.actions)
+
+
+def called_by(project: "Project", key: str) -> str:
+    """What reports call the model of a key: `provider/model` where the project says it so.
+
+    The key form has lost characters, and the same model must not be paid for under two names.
+    """
+    from evalwright.spec.documents.model import ProviderModel
+
+    declared = project.models.get(key)
+    if declared is not None and isinstance(declared.document, ProviderModel):
+        return declared.document.model
+    return canonical([key])[0] if "/" in key or ":" in key else key
+
+
+def _names(
+    spec: "ResolvedSpec", models: Sequence[str], called: Callable[[str], str]
+) -> tuple[str, ...]:
+    """The models that a specification is run with."""
+    from evalwright.solvers.pass_through_solver import PassThroughSolver
+    from evalwright.spec.documents.references import PLACEHOLDER
+
+    solver = getattr(spec.task.definition, "solver", None)
+    if solver is None or (isinstance(solver, PassThroughSolver) and not models):
+        return (NO_MODEL,)
+    if models:
+        return tuple(models)
+    named = spec.model_key or NO_MODEL
+    return (NO_MODEL,) if named == PLACEHOLDER else (called(named),)
+
+
+def _planned(spec: "ResolvedSpec", data: Data, names: tuple[str, ...]) -> PlannedSpec:
+    from evalwright.engine.keys import key_of
+
+    told = spec.task.model_dump_json(exclude=_FOR_PEOPLE)
+    after = spec.dataset_keys.get("", "") if spec.source == "task_result" else ""
+    places = "" if isinstance(data.places, range) else str(list(data.places))
+    return PlannedSpec(
+        name=spec.key,
+        task_key=spec.task.key,
+        display_name=spec.display_name,
+        kind=spec.task.evaluates,
+        models=names,
+        records=len(data.places),
+        after=after,
+        values=spec.values,
+        digest=key_of(told, data.rows.digest, places),
+    )
+
+
+def _connects(
+    project: "Project",
+    specs: "Sequence[ResolvedSpec]",
+    names: Sequence[str],
+    options: "RunOptions",
+) -> dict[str, Connect]:
+    """How each model is connected: those that are evaluated, and those that tasks name."""
+    from evalwright.api.connections import connect_model
+    from evalwright.spec.documents.references import PLACEHOLDER
+
+    declared: Any = {key: one.document for key, one in project.models.items()}
+    adapters: Any = {key: one.document for key, one in project.adapters.items()}
+    environment = environment_of(options)
+
+    def connect(key: str, snippets: "Snippets | None") -> "ConnectionPlan":
+        return connect_model(
+            key or PLACEHOLDER,
+            declared,
+            adapters,
+            environment=environment,
+            snippets=snippets,
+            parameters=options.parameters if key in names else {},
+        )
+
+    asked = [called_by(project, name) for spec in specs for name in others_of(spec)]
+    return {name: partial(connect, name) for name in dict.fromkeys([*names, *asked])}

@@ -1,0 +1,250 @@
+"""One invocation: find or begin the run of a plan, do what is left of it, report.
+
+The same plan in the same store is the same run: what it has done is not done again. Another plan
+is another run, which takes what is stored under the same keys.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from evalwright.api.assembly import STATE, equipped, workers_for
+from evalwright.api.discretion import redactor_here
+from evalwright.api.loops import complete
+from evalwright.api.options import RunOptions, Watch
+from evalwright.api.stored import Remembering, Samples, remembering
+
+if TYPE_CHECKING:
+    from evalwright.api.assembly import Limits
+    from evalwright.engine.done import Done
+    from evalwright.engine.journal import Journal
+    from evalwright.engine.models.stack import Shared
+    from evalwright.engine.run import Crew
+    from evalwright.engine.stop import Stop
+    from evalwright.plan.documents import DocumentPlan
+    from evalwright.plan.plan import Plan
+    from evalwright.ports import Shelf, Store
+    from evalwright.report.build import Facts
+    from evalwright.report.report import Report
+    from evalwright.secrets import Redactor
+    from evalwright.types import Outcome, Run, Usage
+
+
+class Work(ABC):
+    """A plan, who does it, where it is kept."""
+
+    def __init__(
+        self,
+        plan: "Plan | DocumentPlan",
+        store: "Store",
+        options: RunOptions,
+        *,
+        watch: Watch,
+        parent: "Run | None" = None,
+    ) -> None:
+        self._planned, self.store = plan, store
+        self.options, self.watch, self.parent = options, watch, parent
+        self.redactor: Redactor = redactor_here()
+        self.reused = 0
+        self.seconds = 0.0
+        """While samples were under way."""
+        self.fresh = options.fresh
+        """Whether nothing is taken from earlier runs."""
+        self.resumes = not options.fresh
+        """Whether an earlier run of the same plan is gone on with."""
+
+    @abstractmethod
+    def _crew(self, ending: ExitStack) -> "Crew":
+        """Who does the work, their models bare; what must be closed goes to `ending`."""
+
+    @abstractmethod
+    def _manifest(self, crew: "Crew") -> dict[str, Any]:
+        """What the run is."""
+
+    @abstractmethod
+    def _key(self, manifest: dict[str, Any]) -> str:
+        """Of the plan."""
+
+    @abstractmethod
+    def _ended(self, run: "Run", stop: "Stop") -> dict[str, Any]:
+        """The manifest after this invocation."""
+
+    @abstractmethod
+    async def _do(
+        self,
+        run_id: str,
+        crew: "Crew",
+        journals: "Callable[[], Journal]",
+        done: "Done",
+        stop: "Stop",
+    ) -> None:
+        """Every job that is left, and whatever comes after the last."""
+
+    @abstractmethod
+    def _build(self, run: "Run", facts: "Facts", samples: Samples) -> "Report":
+        """The report on all of it."""
+
+    def _changes(self, manifest: dict[str, Any], earlier: "Sequence[Run]") -> Sequence[str]:
+        """What is not as it was in an earlier run of these tasks, for people."""
+        del manifest, earlier
+        return ()
+
+    def _limits(self) -> "dict[str, Limits]":
+        """What the documents of models say about asking them."""
+        return {}
+
+    def report(self) -> "Report":
+        """Do what is left to do, and report on all of it."""
+        from msgspec import structs
+
+        from evalwright.api.manifest import facts_of
+        from evalwright.engine.stop import Stop
+
+        stop = Stop(
+            most_failures=self.options.max_failures, total=self._planned.total, tell=self.watch.tell
+        )
+        with ExitStack() as ending:
+            run = self._carry_out(stop, ending)
+        run = structs.replace(run, manifest=self._ended(run, stop))
+        facts = facts_of(
+            run,
+            wall_seconds=self.seconds,
+            reused=self.reused,
+            stopped=stop.requested,
+        )
+        samples = Samples(self.store, self.options.store, run.id)
+        report = self._build(run, facts, samples)
+        self.store.update(run.id, status=report.status, manifest=run.manifest)
+        return samples.attached(report)
+
+    def _carry_out(self, stop: "Stop", ending: ExitStack) -> "Run":
+        """Find or begin the run, and do what is left of it."""
+        crew = self._crew(ending)
+        manifest = self._manifest(crew)
+        key = self._key(manifest)
+        earlier = self.store.runs()
+        run = self._earlier(earlier, key)
+        shared = self._shared(run, ending)
+        crew = equipped(crew, self.options, shared, limits=self._limits())
+        if run is None:
+            run = self._begin(key, manifest)
+            for change in () if self.fresh else self._changes(manifest, earlier):
+                self.watch.tell(change)
+        if self.parent or (earlier and not run.manifest.get("fresh")):
+            crew = remembering(crew, self.store, earlier, parent=self.parent)
+        started = perf_counter()
+        self._work_off(run.id, crew, shared, stop)
+        self.seconds = perf_counter() - started
+        return run
+
+    def _earlier(self, runs: "Sequence[Run]", key: str) -> "Run | None":
+        if not self.resumes:
+            return None
+        if self.fresh:  # its own unfinished work, and no other's
+            return self.store.unfinished(key)
+        return next((run for run in runs if run.plan_key == key), None)
+
+    def _shared(self, run: "Run | None", ending: ExitStack) -> "Shared":
+        from evalwright.engine.models.cap import Budget
+        from evalwright.engine.models.count import Counters
+        from evalwright.engine.models.prices import Prices, read_prices
+        from evalwright.engine.models.stack import Shared
+
+        told = self.options
+        capped = told.max_cost is not None or told.max_tokens_total is not None
+        return Shared(
+            counters=Counters(),
+            redactor=self.redactor or None,
+            prices=Prices(read_prices(told.prices) if told.prices else None),
+            budget=Budget(
+                max_cost=told.max_cost,
+                max_tokens=told.max_tokens_total,
+                spent=self._spent(run),
+            )
+            if capped
+            else None,
+            shelf=_shelf(ending) if told.cache else None,
+        )
+
+    def _spent(self, run: "Run | None") -> "Usage":
+        """By earlier invocations of this run: a cap is the run's."""
+        from evalwright.types import Usage
+
+        requests = prompt_tokens = completion_tokens = 0
+        cost = 0.0
+        for row in self.store.rows(run.id) if run else ():
+            requests += row.requests
+            prompt_tokens += row.prompt_tokens
+            completion_tokens += row.completion_tokens
+            cost += row.cost or 0.0
+        return Usage(requests, prompt_tokens, completion_tokens, cost)
+
+    def _begin(self, key: str, manifest: dict[str, Any]) -> "Run":
+        from datetime import UTC, datetime
+        from secrets import token_hex
+
+        from evalwright.types import Run
+
+        now = datetime.now(UTC)
+        run = Run(
+            id=f"{now:%Y%m%d-%H%M%S}-{token_hex(2)}",
+            created=now.isoformat(timespec="seconds"),
+            updated=now.isoformat(timespec="seconds"),
+            status="running",
+            plan_key=key,
+            parent=self.parent.id if self.parent else None,
+            manifest=manifest,
+        )
+        self.store.begin(run)
+        return run
+
+    def _write(self, run_id: str, outcomes: "Sequence[Outcome]") -> None:
+        """Store them, without a secret in them."""
+        from evalwright.engine.clean import cleaned
+
+        redactor = self.redactor
+        kept = [cleaned(one, redactor) for one in outcomes] if redactor else outcomes
+        self.store.append(run_id, kept)
+
+    def _work_off(self, run_id: str, crew: "Crew", shared: "Shared", stop: "Stop") -> None:
+        from evalwright.engine.done import Done
+        from evalwright.engine.journal import Journal
+
+        done = Done(self.store.done(run_id), retry_failed=self.options.retry_failed)
+        self.reused = done.count
+
+        def write(outcomes: "Sequence[Outcome]") -> None:
+            self._write(run_id, outcomes)
+
+        async def work() -> None:
+            def journals() -> Journal:
+                return Journal(write, committed=self.watch.committed)
+
+            with stop.on_ctrl_c():
+                try:
+                    await self._do(run_id, crew, journals, done, stop)
+                finally:
+                    for model in crew.models.values():
+                        await model.close()
+
+        self.watch.begin(self._planned.total, done.count, shared.counters)
+        try:
+            complete(work())
+        finally:
+            self.watch.end(interrupted=stop.interrupted)
+        self.reused += crew.memory.reused if isinstance(crew.memory, Remembering) else 0
+
+    @property
+    def workers(self) -> int:
+        """How many at once."""
+        return min(workers_for(self._planned, self.options), self._planned.total)
+
+
+def _shelf(ending: ExitStack) -> "Shelf":
+    from evalwright.store.shelf import SqliteShelf
+
+    shelf = SqliteShelf(STATE / "cache.db")
+    ending.callback(shelf.close)
+    return shelf

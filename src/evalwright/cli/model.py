@@ -1,0 +1,58 @@
+"""`evalwright model`."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from evalwright import api
+from evalwright.cli.entities import json_option, project_options, verbs_of
+from evalwright.cli.stdout import write_json, write_lines
+from evalwright.errors import Unreadable
+
+command = verbs_of(
+    "model",
+    "The models of a project.",
+    "They are the files in models/, and what run.yaml lists. `evalwright list models` has the "
+    "providers, whose models need no file.",
+)
+
+
+@command.command("test")
+@click.argument("name", metavar="KEY|FILE")
+@click.option(
+    "--input",
+    "given",
+    metavar="FILE",
+    help="What to ask: a text, or JSON as the model's adapter gets it.",
+)
+@project_options
+@json_option
+def test(
+    name: str, *, given: str | None, project: str, env: tuple[str, ...], as_json: bool
+) -> None:
+    """Ask a model once, and show every step.
+
+    How it is reached, what went out, what came back, what became of it; secrets are masked. It is
+    asked once, and not again if that fails. KEY may also be PROVIDER/MODEL. Exit 1 if it fails.
+    """
+    text = _read(given) if given else None
+    trial = api.try_model(name, given=text, project=project, env=env)
+    if as_json:
+        write_json(trial)
+    else:
+        from evalwright.report.trial import model_lines
+
+        write_lines(model_lines(trial))
+        said = "answered" if trial.ok else "gave no usable answer"
+        click.echo(f"{trial.key} {said}", err=True)
+    sys.exit(not trial.ok)
+
+
+def _read(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise Unreadable(f"{file}: {(error.strerror or str(error)).lower()}") from error
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"{file}: expected UTF-8") from error

@@ -1,0 +1,175 @@
+"""Templates: Jinja in a hardened sandbox; text for prompts, native values for filters.
+
+    Template("Q: {{ sample.question }}").render(sample=row)       text
+    Native("{{ sample.score }}").evaluate(sample=row)             the value itself
+
+Promises:  a template changes nothing and loads nothing; it is compiled once; a value that contains
+           `{{ }}` is data and stays so; a column named `items` is the column; what it costs is
+           bounded (`bounds`); every failure is a ValueError of one line, with the template's line.
+Does not:  bound the time of a regular expression that the author wrote.
+
+A text ends as it is written, but for one newline at its very end, which is Jinja's way with the
+blocks of YAML.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Self
+
+from jinja2 import TemplateError, UndefinedError
+from jinja2.meta import find_undeclared_variables
+
+from evalwright.templates import explain
+from evalwright.templates.environment import NATIVE, TEXT, Missing, Text, native
+from evalwright.templates.literals import read_literal
+from evalwright.templates.paths import Path, paths
+
+if TYPE_CHECKING:
+    from jinja2 import Template as Compiled
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema
+
+__all__ = ["Native", "NotThere", "Template", "read_literal"]
+
+_FAILURES = (
+    TemplateError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What an expression can raise: its own mistakes, and those of the data."""
+
+
+class NotThere(ValueError):
+    """A template refers to something that its variables do not have."""
+
+
+class _Source:
+    """What both kinds share: a source that was compiled once, and pydantic's hooks."""
+
+    __slots__ = ("_compiled", "file", "line", "source")
+    _environment: Text = TEXT
+
+    def __init__(self, source: str) -> None:
+        """ValueError if it is no Jinja, with the line."""
+        self.source = str(source)
+        # A text that knows its place in a document counts its lines as the document does.
+        self.line = max(getattr(source, "line", 1), 1)
+        self.file = getattr(source, "file", "")
+        try:
+            self._compiled = _compiled(self.source, self._environment)
+        except (TemplateError, *explain.BROKEN_SYNTAX) as error:
+            raise ValueError(explain.syntax(error, self.line)) from error
+
+    def variables(self) -> frozenset[Path]:
+        """The paths that it needs: `{("sample", "question"), ("messages",)}`."""
+        return _paths(self.source)
+
+    def names(self) -> frozenset[str]:
+        """The variables that it mentions, whether it needs them or not."""
+        return _names(self.source)
+
+    def _explained(self, error: Exception, variables: Mapping[str, Any]) -> ValueError:
+        message = explain.failure(error, self, variables)
+        return (NotThere if isinstance(error, UndefinedError) else ValueError)(message)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.source == other.source
+
+    def __hash__(self) -> int:
+        return hash(self.source)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.source!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.source,)
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: object, handler: "GetCoreSchemaHandler"
+    ) -> "CoreSchema":
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_plain_validator_function(
+            cls._made,
+            serialization=core_schema.plain_serializer_function_ser_schema(lambda one: one.source),
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: "CoreSchema", handler: "GetJsonSchemaHandler"
+    ) -> "JsonSchemaValue":
+        return {"type": "string"}
+
+    @classmethod
+    def _made(cls, value: Any) -> Self:
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, str):
+            raise ValueError(f"expected text, got `{type(value).__name__}`")  # noqa: TRY004 - pydantic collects ValueErrors
+        return cls(value)
+
+
+class Template(_Source):
+    """A text with `{{ }}` in it."""
+
+    __slots__ = ()
+
+    def render(self, /, **variables: Any) -> str:
+        """The text, with these variables in it; ValueError when it cannot be made."""
+        compiled = self._compiled
+        try:
+            return TEXT.concat(compiled.root_render_func(compiled.new_context(variables)))
+        except _FAILURES as error:
+            raise self._explained(error, variables) from error
+
+
+class Native(_Source):
+    """An expression in `{{ }}`, whose value stays what it is.
+
+    One `{{ }}` alone gives its object. A string, and text with `{{ }}` in it, is read as a Python
+    literal if it is one: `"3"` is 3, `"True"` is True.
+    """
+
+    __slots__ = ()
+    _environment = NATIVE
+
+    def evaluate(self, /, **variables: Any) -> Any:
+        """The value; NotThere when it has none."""
+        return read_literal(self.raw(**variables))
+
+    def raw(self, /, **variables: Any) -> Any:
+        """The value before a string is read as a literal."""
+        compiled = self._compiled
+        try:
+            value = native(compiled.root_render_func(compiled.new_context(variables)))
+            if isinstance(value, Missing):
+                str(value)  # raises what a use of it would raise
+        except _FAILURES as error:
+            raise self._explained(error, variables) from error
+        return value
+
+
+@lru_cache(maxsize=4096)
+def _compiled(source: str, environment: Text) -> "Compiled":
+    made = environment.from_string(source)
+    made.globals = dict(
+        made.globals
+    )  # Jinja copies them for each render, and a chain of maps slowly
+    return made
+
+
+@lru_cache(maxsize=4096)
+def _names(source: str) -> frozenset[str]:
+    return frozenset(find_undeclared_variables(TEXT.parse(source)))
+
+
+@lru_cache(maxsize=4096)
+def _paths(source: str) -> frozenset[Path]:
+    return paths(TEXT.parse(source))

@@ -1,0 +1,220 @@
+"""What a template may cost, counted before it is paid.
+
+    work      16 Mi units a render: 1 for a character that is made, 8 for an item of a list,
+              16 for a step of a loop, 512 for a call
+    output    1 MiB
+    range     10,000 numbers
+    integers  10,000 bits
+
+Promises:  `{{ "a" * 10**9 }}`, `{{ 9**9**9 }}`, `{{ x|center(10**9) }}`, a string that doubles in
+           a loop, a list that holds itself twice, loops in loops: each ends in a second or less
+           with a ValueError, and none of them takes the memory first.
+Does not:  bound a regular expression: `regex_replace` takes as long as its pattern does.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+MAX_OUTPUT = 1 << 20
+MAX_WORK = 1 << 24
+MAX_RANGE = 10_000
+MAX_BITS = 10_000
+_ITEM, _STEP, _CALL = 8, 16, 512
+_MAX_WIDTH = 4
+"""Digits of a width or a precision in a format."""
+
+_CONVERSION = re.compile(r"%(?:\([^)]*\))?[-#0 +]*([*\d]*)(?:\.([*\d]*))?")
+
+
+class TooMuch(ValueError):
+    """More than a template may cost."""
+
+
+class Budget:
+    """What is left of one render's work."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MAX_WORK
+
+    def spend(self, units: int) -> None:
+        """Pay, or TooMuch."""
+        self.left -= units
+        if self.left < 0:
+            raise TooMuch("the template does too much: its loops or its texts grow out of bounds")
+
+    def made(self, value: Any) -> Any:
+        """The value, paid for by all that is in it: what is in it twice counts twice."""
+        self.spend(weight(value, self.left))
+        return value
+
+    def steps(self, values: Any) -> Any:
+        """What a loop runs over: paid at once where its length is known, else step by step."""
+        try:
+            self.spend(_STEP * len(values))
+        except TypeError:
+            return self._counted(values)
+        return values
+
+    def _counted(self, values: Iterable[Any]) -> Iterator[Any]:
+        for value in values:
+            self.spend(_STEP)
+            yield value
+
+
+def weight(value: Any, most: int) -> int:
+    """How many characters and items a value holds, or a number above `most`."""
+    if isinstance(value, str):
+        return len(value) + 1
+    total = 0
+    waiting = [value]
+    while waiting and total <= most:
+        one = waiting.pop()
+        total += _ITEM
+        if isinstance(one, str | bytes):
+            total += len(one)
+        elif isinstance(one, list | tuple | set | frozenset | dict):
+            if total + _ITEM * len(one) > most:
+                return total + _ITEM * len(one)
+            waiting.extend(one)
+            if isinstance(one, dict):
+                waiting.extend(one.values())
+    return total
+
+
+def bounded_range(*numbers: int) -> range:
+    """A range of 10,000 numbers at most."""
+    made = range(*numbers)
+    if len(made) > MAX_RANGE:
+        raise TooMuch(f"a range has at most {MAX_RANGE:,} numbers, got {len(made):,}")
+    return made
+
+
+def _plus(left: Any, right: Any, budget: Budget) -> Any:
+    if isinstance(left, int | float):
+        return left + right
+    budget.spend(weight(left, budget.left))
+    budget.spend(weight(right, budget.left))
+    return left + right
+
+
+def _times(left: Any, right: Any, budget: Budget) -> Any:
+    if isinstance(left, int) and isinstance(right, int):
+        _check_bits(left.bit_length() + right.bit_length())
+    elif isinstance(left, int) and not isinstance(right, float):
+        budget.spend(max(left, 0) * weight(right, budget.left))
+    elif isinstance(right, int) and not isinstance(left, float):
+        budget.spend(max(right, 0) * weight(left, budget.left))
+    return left * right
+
+
+def _power(left: Any, right: Any, budget: Budget) -> Any:
+    if isinstance(left, int) and isinstance(right, int) and right > 0:
+        _check_bits(left.bit_length() * right)
+    budget.spend(1)
+    return left**right
+
+
+def _check_bits(bits: int) -> None:
+    if bits > MAX_BITS:
+        raise TooMuch(f"an integer has at most {MAX_BITS:,} bits here")
+
+
+def percent(left: Any, right: Any, budget: Budget) -> Any:
+    """The remainder, or a text with its `%` filled in."""
+    if not isinstance(left, str | bytes):
+        return left % right
+    text = left if isinstance(left, str) else left.decode("latin-1")
+    for match in _CONVERSION.finditer(text):
+        for width in match.groups(default=""):
+            check_width(width)
+    budget.spend(len(left) + text.count("%") * weight(right, budget.left))
+    return left % right
+
+
+def check_width(spec: str) -> None:
+    """TooMuch when a format asks for a width or a precision of five digits or of an argument."""
+    if "*" in spec or any(len(digits) > _MAX_WIDTH for digits in re.findall(r"\d+", spec)):
+        raise TooMuch(f"a width in a format has at most {_MAX_WIDTH} digits, got `{spec[:20]}`")
+
+
+OPERATORS: dict[str, Callable[[Any, Any, Budget], Any]] = {
+    "+": _plus,
+    "*": _times,
+    "**": _power,
+    "%": percent,
+}
+PLAIN_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "-": operator.sub,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+}
+
+
+def before_call(function: Any, arguments: tuple[Any, ...], budget: Budget) -> None:
+    """Pay for a call, and for what a method of a string is about to make."""
+    budget.spend(_CALL)
+    function = getattr(function, "__wrapped__", function)
+    text = getattr(function, "__self__", None)
+    if isinstance(text, str | bytes):
+        cost = _METHODS.get(getattr(function, "__name__", ""))
+        if cost is not None:
+            budget.spend(cost(text, arguments, budget))
+    elif isinstance(text, int) and function.__name__ == "to_bytes" and arguments:
+        budget.spend(abs(arguments[0]))
+
+
+def cost_of_replacing(text: Any, old: Any, new: Any) -> int:
+    """An upper bound of the length after a replacement."""
+    return len(text) + (len(text) // max(len(old), 1) + 1) * len(new)
+
+
+def cost_of_joining(separator: Any, values: Iterable[Any], budget: Budget) -> int:
+    """The length of the joined text; iterates, so it takes what can be iterated twice."""
+    return sum(weight(value, budget.left) + len(separator) for value in values)
+
+
+def _width(_: Any, arguments: tuple[Any, ...], __: Budget) -> int:
+    return abs(arguments[0]) if arguments and isinstance(arguments[0], int) else 0
+
+
+def _replaced(text: Any, arguments: tuple[Any, ...], _: Budget) -> int:
+    return cost_of_replacing(text, *arguments[:2]) if len(arguments) > 1 else 0
+
+
+def _joined(text: Any, arguments: tuple[Any, ...], budget: Budget) -> int:
+    (values,) = arguments if len(arguments) == 1 else ((),)
+    if not isinstance(values, list | tuple | str | dict | range):
+        raise TooMuch(f"expected a list to join, got `{type(values).__name__}`: write `|join`")
+    return cost_of_joining(text, values, budget)
+
+
+def _expanded(text: Any, arguments: tuple[Any, ...], _: Budget) -> int:
+    tab = b"\t" if isinstance(text, bytes) else "\t"
+    return int(text.count(tab)) * _width(text, arguments, _)
+
+
+def _translated(text: Any, arguments: tuple[Any, ...], budget: Budget) -> int:
+    table = arguments[0] if arguments and isinstance(arguments[0], Mapping) else {}
+    return len(text) * max((weight(one, budget.left) for one in table.values()), default=1)
+
+
+def _formatted(text: Any, arguments: tuple[Any, ...], budget: Budget) -> int:
+    return len(text) + int(text.count("{")) * weight(arguments, budget.left)
+
+
+_METHODS: dict[str, Callable[[Any, tuple[Any, ...], Budget], int]] = {
+    "center": _width,
+    "ljust": _width,
+    "rjust": _width,
+    "zfill": _width,
+    "replace": _replaced,
+    "join": _joined,
+    "expandtabs": _expanded,
+    "translate": _translated,
+    "format": _formatted,
+    "format_map": _formatted,
+}

@@ -1,0 +1,266 @@
+"""The Jinja environments: immutable sandboxes in which a row's column is never a dict's method.
+
+A template sees plain data and the format's objects. It changes nothing, it loads nothing, and
+what it makes is paid from the render's `Budget`, which travels in its context.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import update_wrapper
+from itertools import chain, islice
+from typing import Any
+
+from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
+from jinja2.compiler import CodeGenerator, Frame
+from jinja2.exceptions import SecurityError
+from jinja2.nativetypes import NativeCodeGenerator
+from jinja2.runtime import Context
+from jinja2.sandbox import (
+    ImmutableSandboxedEnvironment,
+    SandboxedFormatter,
+    modifies_known_mutable,
+)
+from jinja2.utils import Cycler, Joiner, Namespace
+
+from evalwright.templates.bounds import (
+    MAX_OUTPUT,
+    OPERATORS,
+    PLAIN_OPERATORS,
+    Budget,
+    TooMuch,
+    before_call,
+    bounded_range,
+    check_width,
+)
+from evalwright.templates.filters import STEPS, paid_filters
+from evalwright.templates.literals import read_literal
+
+_ALONE = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
+
+
+class Told(str):
+    """What is wrong with something undefined, and where it was looked for."""
+
+    __slots__ = ("name", "within")
+    name: Any
+    within: Any
+
+
+class Missing(StrictUndefined):
+    """Something that is not there; its error says where it was looked for."""
+
+    __slots__ = ()
+
+    @property
+    def _undefined_message(self) -> str:
+        told = Told(self._undefined_hint or super()._undefined_message)
+        told.name, told.within = self._undefined_name, self._undefined_obj
+        return told
+
+
+class PaidContext(Context):
+    """A context with the budget of its render."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.budget = Budget()
+
+    def derived(self, locals: dict[str, Any] | None = None) -> "PaidContext":  # noqa: A002 - Jinja's
+        """A context within this one, on the same budget."""
+        made: PaidContext = super().derived(locals)  # type: ignore[assignment]
+        made.budget = self.budget
+        return made
+
+
+class _Paying(CodeGenerator):
+    """Code in which every list, dict and concatenation is paid for."""
+
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
+        self.write("environment.joined(context, (")
+        for one in node.nodes:
+            self.visit(one, frame)
+            self.write(", ")
+        self.write("))")
+
+    def visit_List(self, node: nodes.List, frame: Frame) -> None:  # noqa: N802
+        self.write("context.budget.made(")
+        super().visit_List(node, frame)
+        self.write(")")
+
+    def visit_Dict(self, node: nodes.Dict, frame: Frame) -> None:  # noqa: N802
+        self.write("context.budget.made(")
+        super().visit_Dict(node, frame)
+        self.write(")")
+
+    def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:  # noqa: N802
+        if not getattr(node, "called", False):
+            super().visit_Getattr(node, frame)
+            return
+        self.write("environment.method(")
+        self.visit(node.node, frame)
+        self.write(f", {node.attr!r})")
+
+    def visit_Tuple(self, node: nodes.Tuple, frame: Frame) -> None:  # noqa: N802
+        if node.ctx != "load":  # the target of an assignment
+            super().visit_Tuple(node, frame)
+            return
+        self.write("context.budget.made(")
+        super().visit_Tuple(node, frame)
+        self.write(")")
+
+
+class _PayingNative(_Paying, NativeCodeGenerator):
+    """The same, for templates whose value is not turned into text."""
+
+
+class _Formatter(SandboxedFormatter):
+    """`"{}".format`, without a width that fills the memory."""
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        check_width(format_spec)
+        return super().format_field(value, format_spec)
+
+
+class Text(ImmutableSandboxedEnvironment):
+    """For prompts: a template becomes text."""
+
+    code_generator_class = _Paying
+    context_class = PaidContext
+    intercepted_binops = frozenset({*OPERATORS, *PLAIN_OPERATORS})
+
+    def __init__(self) -> None:
+        super().__init__(
+            undefined=Missing, extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"], cache_size=0
+        )
+        self.filters.clear()
+        self.filters.update(paid_filters())
+        self.globals.clear()
+        self.globals.update(
+            range=bounded_range, dict=dict, cycler=Cycler, joiner=Joiner, namespace=Namespace
+        )
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Of a row its column, never a method that every dict has: `items` is there or is not."""
+        if not isinstance(obj, Mapping):
+            return super().getattr(obj, attribute)
+        if attribute in obj:
+            return obj[attribute]
+        own = getattr(type(obj), attribute, None)
+        if hasattr(dict, attribute) and not isinstance(own, property):
+            return Missing(obj=obj, name=attribute)
+        return super().getattr(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """The same by key."""
+        if not isinstance(obj, Mapping):
+            return super().getitem(obj, argument)
+        try:
+            return obj[argument]
+        except (KeyError, TypeError):
+            if isinstance(argument, str):
+                return self.getattr(obj, argument)
+            return Missing(obj=obj, name=argument)
+
+    def method(self, obj: Any, attribute: str) -> Any:
+        """What is called by a name: of a row the dict's method, because no column can be called."""
+        return super().getattr(obj, attribute)
+
+    def unsafe_undefined(self, obj: Any, attribute: str) -> Missing:
+        """What a template gets in the place of what it may not touch."""
+        kind = type(obj).__name__
+        hint = f"a template changes nothing: `{attribute}` would change a {kind}; build a new one"
+        if attribute.startswith("_") or not modifies_known_mutable(obj, attribute):
+            hint = f"`{attribute}` of a {kind} is out of a template's reach"
+        return Missing(hint, name=attribute, obj=obj, exc=SecurityError)
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """`left operator right`, within the budget."""
+        if operator in PLAIN_OPERATORS:
+            return PLAIN_OPERATORS[operator](left, right)
+        return OPERATORS[operator](left, right, context.budget)
+
+    def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call what a template calls, within the budget."""
+        budget: Budget = context.budget
+        before_call(obj, (*args, *kwargs.values()), budget)
+        return budget.made(super().call(context, obj, *args, **kwargs))
+
+    def joined(self, context: Any, values: Iterable[Any]) -> str:
+        """What `~` makes."""
+        pieces = [str(value) for value in values]
+        context.budget.spend(sum(map(len, pieces)))
+        return "".join(pieces)
+
+    def wrap_str_format(self, value: Any) -> Any:
+        """The method `format` of a string, made safe; None for all else."""
+        safe = super().wrap_str_format(value)
+        if safe is None:
+            return None
+        text: str = value.__self__
+
+        def formatted(*arguments: Any, **named: Any) -> str:
+            if value.__name__ == "format_map":
+                return _Formatter(self).vformat(text, (), *arguments)
+            return _Formatter(self).vformat(text, arguments, named)
+
+        return update_wrapper(formatted, value)
+
+    def concat(self, values: Iterable[str]) -> str:
+        """The pieces of an output as one text."""
+        return "".join(within_bounds(values))
+
+    def _generate(self, source: nodes.Template, *arguments: Any, **named: Any) -> str:
+        for alone in source.find_all(_ALONE):
+            raise TemplateSyntaxError(
+                "a template stands alone: it cannot load another", alone.lineno
+            )
+        for used in source.find_all((nodes.Filter, nodes.Test)):
+            # Jinja itself would wait for the render where one stands inside a condition.
+            known = self.filters if isinstance(used, nodes.Filter) else self.tests
+            if used.name not in known:
+                kind = type(used).__name__.lower()
+                raise TemplateSyntaxError(f"No {kind} named {used.name!r}.", used.lineno)
+        for call in source.find_all(nodes.Call):
+            if isinstance(call.node, nodes.Getattr):
+                vars(call.node)["called"] = True
+        for loop in list(source.find_all(nodes.For)):
+            loop.iter = nodes.Filter(
+                loop.iter, STEPS, [], [], None, None, lineno=loop.lineno, environment=self
+            )
+        return super()._generate(source, *arguments, **named)
+
+
+class NativeValues(Text):
+    """For filters: a template becomes a value."""
+
+    code_generator_class = _PayingNative
+
+    def concat(self, values: Iterable[Any]) -> Any:
+        """The value of a part of a template, as Jinja's native types have it."""
+        return read_literal(native(values))
+
+
+def within_bounds(values: Iterable[Any]) -> Iterable[str]:
+    """The pieces of an output; TooMuch as soon as they are too long."""
+    pieces = []
+    size = 0
+    for value in values:
+        size += len(value)
+        if size > MAX_OUTPUT:
+            raise TooMuch(f"the text is longer than {MAX_OUTPUT:,} characters")
+        pieces.append(value)
+    return pieces
+
+
+def native(values: Iterable[Any]) -> Any:
+    """A single value as it is, several as one text; None for none."""
+    rest = iter(values)
+    head = list(islice(rest, 2))
+    if not head:
+        return None
+    if len(head) == 1:
+        return head[0]
+    return "".join(within_bounds(str(value) for value in chain(head, rest)))
+
+
+TEXT = Text()
+NATIVE = NativeValues()

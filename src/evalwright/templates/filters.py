@@ -1,0 +1,218 @@
+"""The filters of a template: the format's own, and Jinja's, each paid for."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+from zlib import crc32
+
+from jinja2 import Undefined
+from jinja2.filters import FILTERS
+from jinja2.utils import _PassArg, pass_context
+
+from evalwright.templates.bounds import (
+    MAX_RANGE,
+    Budget,
+    TooMuch,
+    cost_of_joining,
+    cost_of_replacing,
+    percent,
+    weight,
+)
+
+_MOST_INDENT = 1_000
+_MOST_DIGITS = 100
+_EXPANDED = 32
+
+
+def _fromjson(_: Budget, value: Any) -> Any:
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise ValueError(f"`fromjson` expected JSON: {error}") from error
+
+
+def _tojson(budget: Budget, value: Any, indent: int | None = None) -> str:
+    _check(indent or 0, _MOST_INDENT, "an indent")
+    budget.spend(weight(value, budget.left) * (1 + (indent or 0)))
+    return json.dumps(value, default=_as_json, indent=indent, ensure_ascii=False)
+
+
+def _as_json(value: Any) -> Any:
+    to_json = getattr(value, "to_json", None)
+    if callable(to_json) and not isinstance(value, Undefined):
+        return to_json()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, set | frozenset | range) or hasattr(value, "__next__"):
+        return list(value)
+    if isinstance(value, Undefined):
+        str(value)  # says what is not there
+    raise TypeError(f"`tojson` has no JSON for `{type(value).__name__}`")
+
+
+def _json_escape(_: Budget, value: Any) -> str:
+    return json.dumps(str(value), ensure_ascii=False)[1:-1]
+
+
+def _zip(_: Budget, value: Any, *others: Any) -> list[tuple[Any, ...]]:
+    return list(zip(value, *others, strict=False))
+
+
+def _merge(_: Budget, value: Any, *others: Any) -> dict[Any, Any]:
+    merged = dict(value)
+    for other in others:
+        merged.update(other)
+    return merged
+
+
+def _regex_replace(  # noqa: PLR0913, PLR0917 - the format's own signature
+    budget: Budget,
+    value: Any,
+    pattern: str,
+    repl: str,
+    multiline: bool = False,  # noqa: FBT001, FBT002
+    ignorecase: bool = False,  # noqa: FBT001, FBT002
+    count: int = 0,
+) -> str:
+    def put(match: re.Match[str]) -> str:
+        if "\\" not in repl:
+            budget.spend(len(repl))
+            return repl
+        budget.spend(_EXPANDED * len(repl))  # it is read again for every match
+        made = match.expand(repl)
+        budget.spend(len(made))
+        return made
+
+    flags = (re.MULTILINE if multiline else 0) | (re.IGNORECASE if ignorecase else 0)
+    try:
+        return re.sub(pattern, put, str(value), count=count, flags=flags)
+    except re.error as error:
+        raise ValueError(f"`regex_replace`: {error}") from error
+
+
+def _format(budget: Budget, value: Any, *arguments: Any, **named: Any) -> Any:
+    return percent(str(value), named or arguments, budget)
+
+
+def _random(_: Budget, value: Any) -> Any:
+    """Of the same list always the same one: a prompt must not change from run to run."""
+    values = list(value)
+    if not values:
+        raise ValueError("`random` expected a list with something in it")
+    return values[crc32(repr(values).encode()) % len(values)]
+
+
+def _center(budget: Budget, value: Any, width: int = 80) -> str:
+    budget.spend(width)
+    return str(value).center(width)
+
+
+def _check(number: Any, most: int, what: str) -> None:
+    if isinstance(number, int) and abs(number) > most:
+        raise TooMuch(f"{what} is at most {most:,} here, got {number:,}")
+
+
+def _before_indent(budget: Budget, value: Any, width: Any = 4, *_: Any, **__: Any) -> None:
+    size = width if isinstance(width, int) else len(width)
+    _check(size, _MOST_INDENT, "an indent")
+    budget.spend((str(value).count("\n") + 1) * size)
+
+
+def _before_replace(budget: Budget, value: Any, old: Any, new: Any, *_: Any) -> None:
+    budget.spend(cost_of_replacing(str(value), str(old), str(new)))
+
+
+def _before_parts(_: Budget, __: Any, number: Any = 1, *___: Any, **____: Any) -> None:
+    _check(number, MAX_RANGE, "a number of parts")
+
+
+def _before_round(_: Budget, __: Any, precision: Any = 0, *___: Any) -> None:
+    _check(precision, _MOST_DIGITS, "a precision")
+
+
+def _before_join(budget: Budget, value: Any, d: Any = "", *_: Any, **__: Any) -> None:
+    budget.spend(cost_of_joining(str(d), value, budget))
+
+
+def _before_sum(budget: Budget, value: Any, attribute: Any = None, start: Any = 0) -> None:
+    del attribute
+    if not isinstance(start, int | float):  # each addition copies all that was there before
+        budget.spend(len(value) * weight(value, budget.left))
+
+
+OWN: dict[str, Callable[..., Any]] = {
+    "fromjson": _fromjson,
+    "tojson": _tojson,
+    "json_escape": _json_escape,
+    "zip": _zip,
+    "merge": _merge,
+    "regex_replace": _regex_replace,
+    "format": _format,
+    "random": _random,
+    "center": _center,
+}
+_BEFORE: dict[str, Callable[..., None]] = {
+    "indent": _before_indent,
+    "replace": _before_replace,
+    "batch": _before_parts,
+    "slice": _before_parts,
+    "round": _before_round,
+    "join": _before_join,
+    "sum": _before_sum,
+}
+STEPS = " steps"
+"""The filter that is put around what a loop runs over. No template can write its name."""
+
+
+def paid_filters() -> dict[str, Callable[..., Any]]:
+    """Every filter, by name. They all take the context, so none is run by the compiler."""
+    made = {name: _paid(name, function) for name, function in FILTERS.items() if name not in OWN}
+    made |= {name: _paid_own(function) for name, function in OWN.items()}
+    made[STEPS] = _steps
+    return made
+
+
+@pass_context
+def _steps(context: Any, value: Any) -> Any:
+    return context.budget.steps(value)
+
+
+def _paid_own(function: Callable[..., Any]) -> Callable[..., Any]:
+    @pass_context
+    @wraps(function)
+    def paid(context: Any, value: Any, *arguments: Any, **named: Any) -> Any:
+        budget: Budget = context.budget
+        value = _held(budget, value)
+        return budget.made(function(budget, value, *arguments, **named))
+
+    return paid
+
+
+def _paid(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    before = _BEFORE.get(name)
+    passes = _PassArg.from_obj(function)
+
+    def paid(context: Any, value: Any, *arguments: Any, **named: Any) -> Any:
+        budget: Budget = context.budget
+        value = _held(budget, value)
+        if before is not None:
+            before(budget, value, *arguments, **named)
+        if passes is _PassArg.context:
+            result = function(context, value, *arguments, **named)
+        elif passes is _PassArg.eval_context:
+            result = function(context.eval_ctx, value, *arguments, **named)
+        elif passes is _PassArg.environment:
+            result = function(context.environment, value, *arguments, **named)
+        else:
+            result = function(value, *arguments, **named)
+        return budget.made(result)
+
+    paid.__name__ = name
+    return pass_context(paid)
+
+
+def _held(budget: Budget, value: Any) -> Any:
+    """An iterator as a list, so that it can be weighed and still be used."""
+    return list(budget.steps(value)) if hasattr(value, "__next__") else value

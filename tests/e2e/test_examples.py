@@ -1,0 +1,418 @@
+"""Every project in `examples/` runs, gives the figures that it should, and is paid for once.
+
+The figures are worked out by hand from the rows and from what the server of the examples knows.
+"""
+
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.commands import COMMAND, PATIENCE_S
+from tests.servers.example_server import ExampleServer
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GUIDE = EXAMPLES.parent / "docs" / "guides" / "write-tasks.md"
+EXCERPT = re.compile(r"^```yaml\n# (examples/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FOLDERS = sorted(one.name for one in EXAMPLES.iterdir() if (one / "run.yaml").is_file())
+
+NO_INTERVAL = None
+TIMED = "timed"
+"""A metric in Python has an interval unless the machine is slow."""
+OLD = {
+    "sources": "`file_path` has become a `source`",
+    "multiple-choice": "`choices_field` is deprecated",
+}
+"""Who writes old words on purpose, and what the checks say to that. The others are not warned."""
+
+Figures = dict[str, tuple[float, int] | tuple[float, int, str | None]]
+"""`task/scorer/metric`: the value, the samples behind it, and whether it has an interval."""
+
+SECONDS = [0.5, 0.7, 0.4, 0.6, 1.2, 0.9, 0.3, 0.2, 1.4, 0.8]
+UNLIKE = 0.31 / 1.31
+"""The cosine of two texts of one idea each, which differ: 9 * 0.01 + 2 * 0.11 over 1.21 + 0.1."""
+HALF_ALIKE = 1.51 / 2.51
+"""The same for two ideas each, one of them in common."""
+
+EXPECTED: dict[str, Figures] = {
+    "chat": {
+        "mini/string_equals/is_correct_mean": (7 / 8, 8),
+        "nano/string_equals/is_correct_mean": (5 / 8, 8),
+    },
+    "json-answers": {
+        "orders/city/is_correct_mean": (1, 5),
+        "orders/form/tickets_right_mean": (4 / 5, 5),
+        "orders/form/tickets_off_by_mean": (2 / 5, 5),
+        "orders/form/tickets_off_by_max": (2, 5, NO_INTERVAL),
+    },
+    "interview": {
+        "bookings/booked/is_correct_mean": (3 / 4, 4),
+        "bookings/length/questions_mean": ((2 + 0 + 1 + 3) / 4, 4),
+        "bookings/length/questions_max": (3, 4, NO_INTERVAL),
+    },
+    "own-solver": {
+        "majority/string_equals/is_correct_mean": (3 / 5, 5),
+        "majority/votes/unanimous_mean": (3 / 5, 5),
+    },
+    "recorded-traces": {
+        "refunds/calls/all calls made": (3 / 5, 5),
+        "refunds/calls/coverage": ((1 + 1 + 1 / 2 + 1 + 1) / 5, 5),
+        "refunds/calls/recall": (6 / 7, 5),
+        "refunds/calls/precision": (6 / 7, 5),
+        "refunds/failures/failed_calls_mean": (3 / 5, 5),
+        "refunds/failures/admits a failure": (1 / 2, 2),
+    },
+    "fan-out": {
+        "ingredients/line/belongs_mean": (7 / 8, 8, NO_INTERVAL),
+        "ingredients/line/dish_hummus": (2 / 8, 8, NO_INTERVAL),
+        "ingredients/line/dish_pancakes": (3 / 8, 8, NO_INTERVAL),
+        "ingredients/line/dish_pesto": (3 / 8, 8, NO_INTERVAL),
+        "colours/agreement/agree_mean": (2 / 3, 3),
+    },
+    "multiple-choice": {
+        "newer/string_equals_mcqa/is_correct_mean": (4 / 6, 6),
+        "older/string_equals_mcqa/is_correct_mean": (4 / 6, 6),
+    },
+    "translation": {
+        "german/bleu/bleu_score_mean": (0.5936253599271721, 5),
+        "german/bleu/bleu_score_min": (0, 5, NO_INTERVAL),
+        "german/bleu/bleu_score_max": (1, 5, NO_INTERVAL),
+        "german/bleu/bleu_score_std_dev": (0.4351704410920609, 5, NO_INTERVAL),
+    },
+    "dataset-quality": {
+        "year-is-there/python/Completeness": (8 / 10, 10),
+        "isbn-is-valid/python/Validity": (8 / 10, 10),
+        "isbn-is-valid/python/problem_check digit": (1 / 10, 10),
+        "isbn-is-valid/python/problem_length": (1 / 10, 10),
+        "isbn-is-valid/python/problem_none": (8 / 10, 10),
+        "isbn-is-unique/python_all_samples/Uniqueness": (8 / 10, 10),
+    },
+    "left-out": {
+        "reviews/mood/is_correct_mean": (3 / 4, 4),
+        "reviews/language/label_en": (1, 4),
+    },
+    "classification": {
+        "mail/labels/spam_accuracy": (8 / 10, 10),
+        "mail/labels/precision": (3 / 4, 10),
+        "mail/labels/recall": (3 / 4, 10),
+        "mail/labels/f1_score": (6 / 8, 10),
+        "mail/labels/num_true_positives": (3, 10, NO_INTERVAL),
+        "mail/labels/num_false_positives": (1, 10, NO_INTERVAL),
+        "mail/labels/num_true_negatives": (5, 10, NO_INTERVAL),
+        "mail/labels/num_false_negatives": (1, 10, NO_INTERVAL),
+        "mail/labels/folders_accuracy": (7 / 10, 10),
+        "mail/labels/friends_precision": (2 / 3, 10),
+        "mail/labels/friends_recall": (2 / 3, 10),
+        "mail/labels/spam_precision": (3 / 4, 10),
+        "mail/labels/spam_recall": (3 / 4, 10),
+        "mail/labels/work_precision": (2 / 3, 10),
+        "mail/labels/work_recall": (2 / 3, 10),
+        "mail/labels/predicted_folder_friends": (3 / 10, 10),
+        "mail/labels/predicted_folder_spam": (4 / 10, 10),
+        "mail/labels/predicted_folder_work": (3 / 10, 10),
+        "mail/labels/minutes of reading": ((3 * 5 + 3 * 2) / 10, 10),
+        "mail/labels/seconds_mean": (statistics.mean(SECONDS), 10),
+        "mail/labels/seconds_std_dev": (statistics.stdev(SECONDS), 10, NO_INTERVAL),
+        "mail/labels/seconds_min": (0.2, 10, NO_INTERVAL),
+        "mail/labels/seconds_max": (1.4, 10, NO_INTERVAL),
+        "mail/labels/median_seconds": (0.65, 10, TIMED),
+        "mail/labels/slow": (2 / 10, 10, TIMED),
+        "mail/words/words found, precision": (8 / 10, 10),
+        "mail/words/words found, recall": (8 / 11, 10),
+        "mail/words/words found, F1": (16 / 21, 10),
+    },
+    "parameters": {
+        "moons/label/label_right": (3 / 4, 4),
+        "moons/label/label_wrong": (1 / 4, 4),
+        "moons/label/label_weighted_average": (3 / 4, 4),
+        "moons/label/is_brief_mean": (1, 4),
+        "moons/label/is_clean_mean": (1, 4),
+        "moons/semantic_similarity/similarity_mean": ((3 + UNLIKE) / 4, 4),
+    },
+    "system-task": {
+        "licences/evidence/allowed share": (3 / 4, 0, NO_INTERVAL),
+        "licences/evidence/open findings": (1, 0, NO_INTERVAL),
+    },
+    "embeddings": {
+        "triplets/nearer/is_nearer_mean": (3 / 4, 4),
+        "triplets/nearer/margin_min": (HALF_ALIKE - 1, 4, NO_INTERVAL),
+        "paraphrases/semantic_similarity/similarity_mean": ((3 + HALF_ALIKE) / 4, 4),
+    },
+    "custom-endpoint": {
+        "triage/queue/is_correct_mean": (5 / 6, 6),
+        "triage/urgency/is_right_mean": (5 / 6, 6),
+        "triage/urgency/version_2": (1, 6),
+    },
+    "side-by-side": {
+        "agreement/rows/agree_mean": (6 / 8, 8),
+        "agreement/rows/kappa": (0.5, 8, TIMED),
+        "agreement/order/rows belong together": (1, 8, NO_INTERVAL),
+    },
+    "chained": {
+        "answers/number/is_right_mean": (3 / 4, 4),
+        "review/tone/is_sure_mean": (0, 1),
+    },
+    "sources": {
+        "inline/km/long_mean": (1 / 2, 2),
+        "inline/km/km_max": (4180, 2, NO_INTERVAL),
+        "local/km/long_mean": (2 / 3, 3),
+        "local/km/km_max": (1007, 3, NO_INTERVAL),
+        "url/km/long_mean": (1, 2),
+        "url/km/km_max": (6300, 2, NO_INTERVAL),
+        "folder/km/long_mean": (1 / 2, 2),
+        "folder/km/km_max": (1094, 2, NO_INTERVAL),
+    },
+    "pieces": {
+        "with-instructions/exact/is_correct_mean": (4 / 5, 5),
+        "without/exact/is_correct_mean": (4 / 5, 5),
+    },
+    "own-model": {
+        "sums/string_equals/is_correct_mean": (3 / 5, 5),
+    },
+}
+
+EXCLUDED = {"left-out": {"reviews": 6}, "chained": {"review": 3}}
+"""How many samples of a task the rules of an example leave out of its metrics."""
+
+ASKED = {
+    "chat": 16,
+    "json-answers": 5,
+    "interview": 9 + 6,
+    "own-solver": 15,
+    "fan-out": 3 + 6,
+    "multiple-choice": 12,
+    "translation": 5,
+    "left-out": 10,
+    "parameters": 4 + 4,
+    "embeddings": 4 + 4,
+    "custom-endpoint": 6,
+    "chained": 4,
+    "pieces": 10,
+}
+"""How many questions come to the server; to those who are not here, none."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ExampleServer]:
+    with ExampleServer() as running:
+        yield running
+
+
+def evalwright(
+    server: ExampleServer, *arguments: str, cwd: Path
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=cwd,
+        env=server.environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+def run(server: ExampleServer, folder: Path, *arguments: str) -> Any:
+    done = evalwright(server, "run", "run.yaml", "--json", *arguments, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def copied(name: str, tmp_path: Path) -> Path:
+    """A copy to run in: an example leaves nothing behind in the checkout."""
+    return Path(shutil.copytree(EXAMPLES / name, tmp_path / name))
+
+
+def figures(report: Any) -> dict[str, Any]:
+    return {f"{one['task']}/{one['scorer']}/{one['metric']}": one for one in report["metrics"]}
+
+
+def test_every_example_is_expected_to_give_something() -> None:
+    inside = {one.name for one in EXAMPLES.iterdir() if one.is_dir() and one.name[0] not in "._"}
+
+    assert inside == set(FOLDERS) == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_an_example_is_valid(name: str, server: ExampleServer, tmp_path: Path) -> None:
+    done = evalwright(server, "validate", ".", cwd=copied(name, tmp_path))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert OLD.get(name, "") in done.stderr
+    assert ("warning" in done.stderr) == (name in OLD), done.stderr
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_an_example_gives_its_figures_and_is_paid_for_once(
+    name: str, server: ExampleServer, tmp_path: Path
+) -> None:
+    folder, before = copied(name, tmp_path), server.asked
+
+    report = run(server, folder)
+
+    assert server.asked - before == ASKED.get(name, 0)
+    has_its_figures(report, EXPECTED[name])
+    has_left_out(report, EXCLUDED.get(name, {}))
+    assert report["status"] == "finished"
+    assert report["failures"] == []
+
+    again = run(server, folder)
+
+    assert server.asked - before == ASKED.get(name, 0)
+    assert again["summary"]["reused"] == again["summary"]["samples"] > 0
+    has_its_figures(again, EXPECTED[name])
+
+    assert rows_of(again) == rows_in((EXAMPLES / name / "README.md").read_text("utf-8"))
+
+
+def has_its_figures(report: Any, expected: Figures) -> None:
+    found = figures(report)
+    assert found.keys() == expected.keys()
+    for key, (value, n, *interval) in expected.items():
+        one = found[key]
+        assert one["value"] == pytest.approx(value), key
+        assert (one["n"], one["failed"]) == (n, 0), key
+        if interval == [NO_INTERVAL]:
+            assert (one["ci_low"], one["ci_high"]) == (None, None), key
+            assert one["reason"], key
+        elif interval != [TIMED]:
+            assert one["ci_low"] <= one["value"] <= one["ci_high"], key
+            assert one["ci_low"] < one["ci_high"], key
+
+
+def has_left_out(report: Any, expected: dict[str, int]) -> None:
+    found = {one["task"]: one["excluded"] for one in report["metrics"] if one["excluded"]}
+
+    assert found == expected
+    assert report["summary"]["excluded"] == sum(expected.values())
+
+
+def rows_of(report: Any) -> list[list[str]]:
+    """The figures of a report, as the READMEs show them."""
+    return [
+        [
+            *(one["task"], one["scorer"], one["metric"]),
+            f"{one['value']:.3f}",
+            "–" if one["ci_low"] is None else f"[{one['ci_low']:.3f}, {one['ci_high']:.3f}]",
+            str(one["n"]),
+        ]
+        for one in without_timed(report["metrics"], "metric")
+    ]
+
+
+def rows_in(readme: str) -> list[list[str]]:
+    """The figures in a README."""
+    rows = [line.strip("| ").split(" | ") for line in readme.splitlines() if line.startswith("| ")]
+    return without_timed(rows[2:], 2)
+
+
+def without_timed(rows: list[Any], name: str | int) -> list[Any]:
+    """Whether these have an interval depends on the machine."""
+    return [one for one in rows if one[name] not in {"kappa", "median_seconds", "slow"}]
+
+
+def test_values_of_a_file_and_of_the_command_line_take_the_place_of_those_of_the_project(
+    server: ExampleServer, tmp_path: Path
+) -> None:
+    folder = copied("parameters", tmp_path)
+
+    by_file = figures(run(server, folder, "--config", "lenient.yaml"))
+    by_hand = figures(
+        run(
+            server,
+            folder,
+            "--set",
+            "strictness=lenient",
+            "--set",
+            "banned=moons,x",
+            "--set",
+            "short=no",
+        )
+    )
+
+    assert by_file["moons/label/label_near"]["value"] == pytest.approx(1 / 3)
+    assert by_file["moons/label/label_weighted_average"]["value"] == pytest.approx(2.5 / 3)
+    assert by_hand["moons/label/label_right"]["value"] == 1  # a long answer is the right one
+    assert by_hand["moons/label/is_clean_mean"]["value"] == 0  # "16 moons"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("strictness=sloppy", "expected one of `lenient`, `strict`, got `sloppy`"),
+        ("tolerance=-1", "expected a number from 0.0 up, got -1.0"),
+        ("tolerance=far", "`far`"),
+        ("tollerance=1", "`tollerance`"),
+    ],
+    ids=["not-allowed", "too-small", "no-number", "unknown"],
+)
+def test_a_value_that_does_not_fit_stops_the_run_before_it_begins(
+    given: str, said: str, server: ExampleServer, tmp_path: Path
+) -> None:
+    before = server.asked
+
+    done = evalwright(server, "run", "run.yaml", "--set", given, cwd=copied("parameters", tmp_path))
+
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert server.asked == before
+
+
+def test_an_example_with_no_server_fails_its_samples_and_scores_none(
+    server: ExampleServer, tmp_path: Path
+) -> None:
+    """A failed call is never a score of 0."""
+    folder = copied("chat", tmp_path)
+    nowhere = {**server.environment(), "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+
+    done = subprocess.run(
+        [*COMMAND, "run", "run.yaml", "--json", "--retries", "0"],
+        cwd=folder,
+        env=nowhere,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+    assert done.returncode == 3, done.stderr
+    assert {one["value"] for one in json.loads(done.stdout)["metrics"]} == {None}
+    assert {one["failed"] for one in json.loads(done.stdout)["metrics"]} == {8}
+
+
+def test_a_secret_of_an_example_is_in_no_output_and_in_no_file(
+    server: ExampleServer, tmp_path: Path
+) -> None:
+    folder = copied("custom-endpoint", tmp_path)
+    key = server.environment()["TRIAGE_KEY"]
+
+    done = evalwright(server, "run", "run.yaml", "--json", cwd=folder)
+
+    assert done.returncode == 0, done.stderr
+    assert key not in done.stdout + done.stderr
+    kept = [one for one in (folder / ".evalwright").rglob("*") if one.is_file()]
+    assert kept
+    assert not any(key.encode() in one.read_bytes() for one in kept)
+
+
+def test_the_index_names_every_example() -> None:
+    index = (EXAMPLES / "README.md").read_text("utf-8")
+
+    assert sorted(re.findall(r"\]\(([\w-]+)/\)", index)) == FOLDERS
+    assert os.fspath(Path("server.py")) in index
+
+
+def test_every_excerpt_in_the_guide_is_part_of_an_example_that_runs() -> None:
+    text = GUIDE.read_text("utf-8")
+    excerpts = EXCERPT.findall(text)
+
+    assert len(excerpts) == text.count("```yaml\n")
+    for file, excerpt in excerpts:
+        assert excerpt in (EXAMPLES.parent / file).read_text("utf-8"), file

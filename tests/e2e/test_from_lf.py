@@ -1,0 +1,59 @@
+"""The page for those who come from `lf` names every command that they know, and none of ours that
+is not there."""
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from evalwright import cli
+
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "from-lf.md"
+ROWS = [
+    tuple(cell.strip() for cell in line.strip("|").split(" | "))
+    for line in PAGE.read_text(encoding="utf-8").splitlines()
+    if line.startswith("| `lf ")
+]
+OURS = sorted({command for row in ROWS for command in re.findall(r"`evalwright ([^`]+)`", row[1])})
+NOUNS = ("model", "model-adapter", "dataset", "task", "eval")
+THEIRS = {
+    *("configure", "switch", "status", "init", "init eval", "run", "run eval"),
+    *("run assessment-plan", "add app", "add dataset-generator", "add assessment-plan"),
+    *(f"{verb} {noun}" for verb in ("add", "list", "export", "delete") for noun in NOUNS),
+    *("set policies", "set system-model", "test model", "test dataset", "test task"),
+    *("list app", "list dataset-generator", "list eval-run", "list assessment"),
+    *("overview eval-run", "overview policies", "overview eval", "export eval-run"),
+    *("cancel eval-run", "rerun eval-run", "rerun assessment", "regenerate dataset"),
+    *("integration", "dump", "restore", "tasks", "models", "datasets", "evals", "eval-runs"),
+    *("delete eval-run", "task test", "model test", "dataset test"),
+    *(
+        f"{noun} {verb}"
+        for noun in ("task", "model", "dataset")
+        for verb in ("add", "list", "export", "delete")
+    ),
+}
+
+
+@pytest.mark.parametrize("command", OURS)
+def test_a_command_that_the_page_names_is_there(command: str) -> None:
+    found: click.Command | None = cli.app
+    context = click.Context(cli.app)
+    for word in command.split():
+        if word.startswith("-"):
+            names = {name for one in found.params for name in one.opts} if found else set()
+            assert word in names | {"--version"}, f"{command}: no option {word}"
+        elif isinstance(found, click.Group):
+            found = found.get_command(context, word)
+            assert found is not None, f"{command}: no command {word}"
+
+
+@pytest.mark.parametrize("command", sorted(THEIRS))
+def test_every_command_of_theirs_has_a_row(command: str) -> None:
+    named = [row[0] for row in ROWS]
+
+    assert [cell for cell in named if re.search(rf"`lf {re.escape(command)}\b", cell)]
+
+
+def test_every_row_names_ours_or_says_why_there_is_none() -> None:
+    assert [row for row in ROWS if not re.match(r"`|none( yet)?(:|$)", row[1])] == []
