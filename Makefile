@@ -47,10 +47,10 @@ architecture: .venv/.ready  ## imports point one way
 	@$(BIN)/lint-imports --no-cache
 
 docs: .venv/.ready  ## write the generated pages and schemas
-	@$(BIN)/python tools/docs.py
+	@$(BIN)/python -m tools.docs
 
 docs-check: .venv/.ready  ## fail if a generated page or schema is out of date
-	@$(BIN)/python tools/docs.py --check
+	@$(BIN)/python -m tools.docs --check
 
 golden: .venv/.ready  ## write the golden reports anew; look at the diff before committing
 	@EVALWRIGHT_GOLDEN=write $(BIN)/python -m pytest -q tests/test_golden.py

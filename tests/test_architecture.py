@@ -19,7 +19,7 @@ from evalwright.text.post_process import RULES
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "evalwright"
 MODULES = sorted(SOURCE.rglob("*.py"))
-INSIDE = [path for path in MODULES if path.parent == SOURCE / "sandbox" / "inside"]
+INSIDE = [path for path in MODULES if path.parent.name == "inside"]
 TEXTS = sorted(
     path
     for pattern in (
@@ -35,7 +35,7 @@ TEXTS = sorted(
 )
 MOST_LINES = 400
 # The layout of DESIGN: the only place that may turn a registry name into an adapter.
-RESOLVES = {"api/assembly.py", "api/listing.py", "registry.py"}
+RESOLVES = {"api/assembly.py", "api/connections.py", "api/listing.py", "registry.py"}
 # What the core asks for through ports; only `api` may name one.
 ADAPTERS = ("clients", "sandbox", "snippets", "store")
 # The one client that serves every provider of clients/providers.py.
@@ -75,7 +75,7 @@ def broad(node: ast.AST) -> bool:
 
 @pytest.mark.parametrize("path", MODULES, ids=named)
 def test_everything_is_caught_in_one_place_only(path: Path) -> None:
-    allowed = {"errors.py", "cli/__init__.py", "snippets/_serve.py"}
+    allowed = {"errors.py", "cli/__init__.py"}
     # What runs a stranger's code must be ready for whatever it raises.
     allowed |= {str(inside.relative_to(SOURCE)) for inside in INSIDE}
     found = any(map(broad, ast.walk(ast.parse(path.read_text(encoding="utf-8")))))
@@ -99,7 +99,7 @@ def test_the_rule_sees(text: str, *, expected: bool) -> None:
 
 
 @pytest.mark.parametrize("path", INSIDE, ids=named)
-def test_what_is_inside_the_jail_needs_the_standard_library_only(path: Path) -> None:
+def test_what_is_inside_another_interpreter_needs_the_standard_library_only(path: Path) -> None:
     """It is imported by a bare interpreter, and not as a part of evalwright."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -116,7 +116,9 @@ def test_only_api_resolves_names_to_adapters(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
 
     if str(path.relative_to(SOURCE)) not in RESOLVES:
-        assert "evalwright.registry" not in text
+        known = r"from evalwright\.registry import (?:(?:names|BUILT_IN)(?:, )?)+\n"
+        resolving = re.sub(known, "", text)  # to know the names is to resolve none
+        assert "evalwright.registry" not in resolving
 
 
 @pytest.mark.parametrize("path", MODULES, ids=named)
@@ -177,7 +179,9 @@ def test_the_project_speaks_of_itself_alone(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
 
     assert not re.search(r"/(?:home|root|work|Users)/\w", text), "a path of some machine"
-    assert not re.search(r"\b(?:TODO|FIXME|XXX)\b", text) or path.name == "test_architecture.py"
+    # `((TODO))` is a word of the documents that are checked, not a promise of ours.
+    left = re.search(r"(?<!\(\()\b(?:TODO|FIXME|XXX)\b", text)
+    assert not left or path.name == "test_architecture.py"
 
 
 def test_modules_are_mirrored_by_tests() -> None:

@@ -5,6 +5,8 @@
 ```python    is executed
 ```jsonl     every line is a valid record
 ```json      parses
+```yaml      parses; what is a whole document (a task, a dataset, a model…) has no error, but for
+             files that only a project would have
 """
 
 import json
@@ -19,6 +21,9 @@ from typing import NamedTuple
 import pytest
 
 from evalwright import validate_task
+from evalwright.spec.documents.kinds import kind_of
+from evalwright.spec.documents.project import read_project
+from evalwright.spec.documents.reading import read_document
 from evalwright.spec.records.fixtures import TASKS, TASKS_BAD
 
 ROOT = Path(__file__).parent.parent
@@ -130,6 +135,23 @@ def test_a_json_example_is_json_and_a_record_is_valid(block: Block) -> None:
 
 def test_every_block_names_a_language_that_is_checked() -> None:
     assert {block.language for block in blocks()} <= KNOWN
+
+
+ELSEWHERE = {"missing_file", "bad_include", "bad_ref", "unknown_secret"}
+
+
+@pytest.mark.parametrize("block", of("yaml"), ids=named)
+def test_a_yaml_example_is_right(block: Block, tmp_path: Path) -> None:
+    path = tmp_path / "example.yaml"
+    path.write_text(block.text, encoding="utf-8")
+    read = read_document(path, environment={})
+    problems = [*read.problems]
+    if isinstance(read.data, dict) and kind_of(read.data) is not None:
+        problems += read_project(path, environment={}).problems
+
+    wrong = [one for one in problems if one.level == "error" and one.rule not in ELSEWHERE]
+
+    assert [f"{one.line}: {one.detail}" for one in wrong] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

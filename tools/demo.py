@@ -1,4 +1,4 @@
-"""What `make demo` shows: tasks validated, mistakes explained, scripts ranked, a liar caught.
+"""What `make demo` shows: mistakes explained, scripts ranked, a liar caught, a project run.
 
 Every line that begins with `$` is a command that you can type. Nothing leaves the machine.
 """
@@ -50,8 +50,14 @@ def main() -> int:
             Path(folder, "liar.py").write_text(LIAR)
             step(folder, ["exec", "liar.py", "--target", "add(1, 2) == 3"], expected=1)
 
+        say("A project of YAML documents: one task of each kind, its model a snippet beside it.")
+        step(folder, ["validate", "."])
+        step(folder, ["run", "run.yaml"])
+        step(folder, ["task", "test", "capitals"])
+
         say("Next, with your own tasks and recorded outputs:")
     print("    .venv/bin/evalwright init my-benchmark")
+    print("    .venv/bin/evalwright run my-benchmark/run.yaml")
     print("    .venv/bin/evalwright lint my-benchmark/tasks.jsonl")
     print("    .venv/bin/evalwright run my-benchmark/tasks.jsonl -m replay/outputs.jsonl")
     print("    docs/start.md goes on from here")

@@ -1,10 +1,10 @@
 """Write the generated pages and schemas, or fail if one is out of date.
 
-    python tools/docs.py           write them
-    python tools/docs.py --check   exit 1 if writing would change anything
+    python -m tools.docs           write them
+    python -m tools.docs --check   exit 1 if writing would change anything
 
-What is generated: docs/reference/ (records, models, report, command line) and its schemas. The
-rest of docs/ is written by hand.
+What is generated: docs/reference/ (records, models, report, command line, and the parts of task
+documents) and its schemas. The rest of docs/ is written by hand.
 """
 
 import ast
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import click
 from msgspec.structs import fields
+from tools.components import component_pages
 
 from evalwright import api, cli
 from evalwright import vocabulary as words
@@ -48,7 +49,9 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "models.md", models_page()
     yield REFERENCE / "report.md", report_page()
     yield REFERENCE / "command-line.md", command_page()
-    for kind in ("records", "report"):
+    for name, page in component_pages(GENERATED):
+        yield REFERENCE / f"{name}.md", page
+    for kind in api.SCHEMAS:
         schema = json.dumps(api.schema(kind), indent=2, ensure_ascii=False) + "\n"
         yield REFERENCE / "schemas" / f"{kind}.schema.json", schema
 
@@ -166,6 +169,10 @@ def command_page() -> str:
             command = cli.app.get_command(context, name)
             if command is not None:
                 parts.append(f"\n## {name}\n\n{help_of(command, name, context)}")
+                parts += [
+                    f"\n### {name} {verb}\n\n{help_of(one, f'{name} {verb}', context)}"
+                    for verb, one in getattr(command, "commands", {}).items()
+                ]
     return "".join(parts)
 
 

@@ -1,0 +1,265 @@
+"""A server with small models that answer by rule, so that every example runs without a network.
+
+    python examples/server.py            # listens on 127.0.0.1:8917 until it is interrupted
+
+    POST /v1/chat/completions            gpt-4.1-mini and gpt-4.1-nano, which knows less
+    POST /v1/embeddings                  text-embedding-3-small: a number for each idea in a text
+    GET  /v1/models                      which there are
+    POST /triage                         an endpoint with words of its own
+    GET  /rivers.jsonl                   a file of rows
+
+The same question has the same answer every day, and some of them are wrong, so that there is
+something to see in the reports. What the models know is in the tables below.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+PORT = 8917
+KEY = "not-a-real-key"
+"""What `/triage` wants to be shown."""
+
+SYMBOLS = {
+    "hydrogen": "H",
+    "iron": "Fe",
+    "gold": "Au",
+    "silver": "Ag",
+    "sodium": "Na",
+    "potassium": "K",
+    "tin": "Sn",
+    "tungsten": "Tu",  # wrong: it is W
+}
+SMALL_SYMBOLS = {"silver": "Si", "potassium": "P"}
+NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "a dozen": 10}
+LETTERS = {
+    "largest planet": "B",
+    "boils at sea level": "C) 100",
+    "wrote down the laws of motion": "A",
+    "speed of light": "The answer is D",
+    "freezes into": "B",
+    "most abundant gas": "A",
+}
+LEGS = {"spider": "8", "ant": "6", "horse": "4", "hen": "2", "snail": "1", "crab": "8"}
+GERMAN = {
+    "The cat sleeps on the warm roof.": "Die Katze schläft auf dem warmen Dach.",
+    "We are going to the lake tomorrow.": "Wir fahren morgen an den See.",
+    "The train to Basel is ten minutes late.": "Der Zug nach Basel ist zehn Minuten zu spät.",
+    "Please close the window.": "Bitte schließen Sie das Fenster.",
+    "Break a leg!": "Gib Acht.",
+}
+INGREDIENTS = {
+    "pancakes": ["flour", "milk", "eggs"],
+    "pesto": ["basil", "pine nuts", "coriander"],
+    "hummus": ["chickpeas", "tahini"],
+}
+COLOURS = {"grass": ("green", "grün"), "snow": ("white", "weiß"), "the sky": ("blue", "grau")}
+MOODS = {
+    "positive": ("love", "great", "delicious", "ausgezeichnet", "friendly"),
+    "negative": ("cold", "rude", "never again", "slow"),
+}
+PLANETS = {"Mars": "2", "Earth": "1", "Venus": "0", "Neptune": "13"}
+IDEAS = (
+    ("dog", "puppy", "hound"),
+    ("cat", "kitten"),
+    ("runs", "ran", "running", "races"),
+    ("sleeps", "asleep", "naps"),
+    ("car", "automobile"),
+    ("fast", "quick", "quickly"),
+    *((number,) for number in ("0", "1", "2", "13", "16")),
+)
+RIVERS = (
+    {"river": "Nile", "continent": "Africa", "km": 6650},
+    {"river": "Danube", "continent": "Europe", "km": 2850},
+    {"river": "Rhine", "continent": "Europe", "km": 1230},
+    {"river": "Yangtze", "continent": "Asia", "km": 6300},
+)
+
+
+def reply(model: str, messages: list[dict[str, Any]], request: dict[str, Any]) -> str:
+    """What a model says next."""
+    said = [str(one["content"]) for one in messages]
+    asked, told = said[-1], " ".join(said)
+    for know in (_symbol, _order, _letter, _legs, _german, _dish, _colour, _moons, _mood):
+        if (found := know(model, asked, request)) is not None:
+            return found
+    if "You are the customer" in asked:
+        return _customer(said[-2], asked)
+    if "booking clerk" in told:
+        return _clerk(" ".join(one["content"] for one in messages if one["role"] == "user"))
+    return "I do not know."
+
+
+def _symbol(model: str, asked: str, _: Any) -> str | None:
+    found = re.search(r"chemical symbol of (\w+)", asked)
+    if not found:
+        return None
+    known = {**SYMBOLS, **(SMALL_SYMBOLS if model.endswith("nano") else {})}
+    return known.get(found[1].lower(), "X")
+
+
+def _order(_: str, asked: str, request: dict[str, Any]) -> str | None:
+    """Only when JSON is asked for."""
+    if "response_format" not in request or not (found := re.search(r"to ([A-Z]\w+)", asked)):
+        return None
+    number = next((n for word, n in NUMBERS.items() if f"{word} " in f"{asked.lower()} "), 1)
+    return json.dumps({"city": found[1], "tickets": number})
+
+
+def _letter(_: str, asked: str, __: Any) -> str | None:
+    return next((said for part, said in LETTERS.items() if part in asked), None)
+
+
+def _legs(_: str, asked: str, __: Any) -> str | None:
+    """With a doubt about crabs, and about snails where the question is short."""
+    found = re.search(r"legs (?:does|of) an? (\w+)", asked, re.IGNORECASE)
+    if not found:
+        return None
+    if found[1] == "crab" and asked.startswith("Count"):
+        return "10"
+    return "0" if found[1] == "snail" and asked.startswith("Legs") else LEGS.get(found[1], "4")
+
+
+def _german(_: str, asked: str, __: Any) -> str | None:
+    if "German" not in asked:
+        return None
+    return next((said for text, said in GERMAN.items() if text in asked), None)
+
+
+def _dish(_: str, asked: str, __: Any) -> str | None:
+    found = re.search(r"ingredients of (\w+)", asked)
+    return "\n".join(f"- {one}" for one in INGREDIENTS.get(found[1], [])) if found else None
+
+
+def _colour(_: str, asked: str, __: Any) -> str | None:
+    for thing, (english, german) in COLOURS.items():
+        if f"colour of {thing}" in asked:
+            return german if "in German" in asked else english
+    return None
+
+
+def _moons(model: str, asked: str, _: Any) -> str | None:
+    """The small one does not know Neptune well, and likes to talk."""
+    found = re.search(r"moons does (\w+) have", asked)
+    if not found:
+        return None
+    number = PLANETS.get(found[1], "?")
+    if model.endswith("nano"):
+        return f"{found[1]} has {'14' if number == '13' else number} moons, I think."
+    return f"{'16' if number == '13' else number} moons" if "short" not in asked else number
+
+
+def _mood(_: str, asked: str, __: Any) -> str | None:
+    if "positive or negative" not in asked:
+        return None
+    return next(
+        (mood for mood, words in MOODS.items() if any(word in asked.lower() for word in words)),
+        "neutral",
+    )
+
+
+def _clerk(told: str) -> str:
+    """Asks until the day and the number of guests are known."""
+    day = re.search(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b", told)
+    guests = re.search(r"\b\d+\b", told)
+    if not day:
+        return "For which day?"
+    if not guests:
+        return "For how many guests?"
+    return f"BOOKED: {day[0]}, {guests[0]}"
+
+
+def _customer(asked: str, told: str) -> str:
+    """Answers what the clerk asks, with what it was told to want."""
+    wish = told.partition("want:")[2].partition("\n")[0]
+    pattern = r"\w+day\b" if "day" in asked else r"\b\d+\b"
+    found = re.search(pattern, wish)
+    return f"{found[0]}, please." if found else "I am not sure yet."
+
+
+def vector(text: str) -> list[float]:
+    """How often each idea is in a text, and a little of everything."""
+    words = re.findall(r"\w+", text.lower())
+    return [0.1 + sum(word in idea for word in words) for idea in IDEAS]
+
+
+def triage(ticket: str) -> dict[str, Any]:
+    """Which team a ticket is for."""
+    text = ticket.lower()
+    queue = next((q for q in ("invoice", "password", "parcel") if q in text), "other")
+    return {"queue": queue, "urgent": "!" in text or "urgent" in text}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """The ways of the server."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Files, and the list of models."""
+        if self.path == "/rivers.jsonl":
+            rows = "".join(f"{json.dumps(row)}\n" for row in RIVERS)
+            self._send(rows.encode(), "application/jsonl")
+        elif self.path == "/v1/models":
+            names = ("gpt-4.1-mini", "gpt-4.1-nano", "text-embedding-3-small")
+            self._answer({"object": "list", "data": [{"id": name} for name in names]})
+        else:
+            self._answer({"error": {"message": f"nothing at {self.path}"}}, status=404)
+
+    def do_POST(self) -> None:
+        """Questions."""
+        raw = self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.loads(raw)
+        if self.path == "/v1/chat/completions":
+            said = reply(body["model"], body["messages"], body)
+            self._answer(_completion(said, body["messages"]))
+        elif self.path == "/v1/embeddings":
+            texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+            data = [{"index": place, "embedding": vector(one)} for place, one in enumerate(texts)]
+            self._answer({"data": data, "usage": {"prompt_tokens": len(texts)}})
+        elif self.path == "/triage" and self.headers.get("Authorization") == f"Bearer {KEY}":
+            found = triage(body["ticket"]["text"])
+            self._answer({"result": found, "version": self.headers.get("X-Api-Version", "1")})
+        elif self.path == "/triage":
+            self._answer({"error": {"message": "show your key"}}, status=401)
+        else:
+            self._answer({"error": {"message": f"nothing at {self.path}"}}, status=404)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
+        """Say nothing."""
+
+    def _answer(self, value: Any, *, status: int = 200) -> None:
+        self._send(json.dumps(value).encode(), "application/json", status=status)
+
+    def _send(self, body: bytes, kind: str, *, status: int = 200) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def _completion(text: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    prompt, answer = sum(len(str(one["content"]).split()) for one in messages), len(text.split())
+    usage = {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
+    return {"object": "chat.completion", "choices": [{"index": 0, **choice}], "usage": usage}
+
+
+def serving(port: int = PORT, handler: type[Handler] = Handler) -> ThreadingHTTPServer:
+    """A server, bound and not yet serving; port 0 takes any that is free."""
+    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+    server.daemon_threads = True
+    return server
+
+
+if __name__ == "__main__":
+    with serving(int(sys.argv[1]) if len(sys.argv) > 1 else PORT) as running:
+        sys.stderr.write(f"http://127.0.0.1:{running.server_port}\n")
+        with suppress(KeyboardInterrupt):
+            running.serve_forever()

@@ -1,0 +1,22 @@
+"""Reads an inventory, and says what in it is not allowed."""
+
+import json
+
+from latticeflow.core.dtypes import SystemTaskMetricEntry, SystemTaskOutput
+
+ALLOWED = json.loads("""<< config.allowed >>""")
+SHIPPED = {"parser": "MIT", "plotter": "BSD-3-Clause", "player": "GPL-3.0", "poller": "MIT"}
+
+
+def compute_evidence() -> SystemTaskOutput:
+    """One metric a question, each with the reason for its value."""
+    refused = sorted(name for name, licence in SHIPPED.items() if licence not in ALLOWED)
+    share = 1 - len(refused) / len(SHIPPED)
+    return SystemTaskOutput(
+        metrics={
+            "allowed share": SystemTaskMetricEntry(value=share),
+            "open findings": SystemTaskMetricEntry(
+                value=len(refused), reason=f"not allowed: {', '.join(refused)}"
+            ),
+        }
+    )

@@ -1,0 +1,176 @@
+"""The reference pages of what a task document is made of, from its classes.
+
+A section a class: what its module or its docstring says, then a table of its fields, with the
+types of the JSON Schema and the words below each field.
+"""
+
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from inspect import getdoc
+from typing import Any
+
+from pydantic import BaseModel
+
+from evalwright.components import said_of
+from evalwright.registry import BUILT_IN
+from evalwright.rules.action import ActionRule
+from evalwright.rules.filters import FilterComparison, FilterMembership, FilterUnary
+from evalwright.spec.documents import parameters
+from evalwright.spec.documents.dataset import DatasetDocument
+from evalwright.spec.documents.evaluation import EvaluationDocument, RunConfig, TaskSpecification
+from evalwright.spec.documents.model import (
+    AdapterDocument,
+    CustomConnection,
+    CustomInference,
+    ModelDocument,
+    Placeholder,
+    ProviderConnection,
+    ProviderModel,
+)
+from evalwright.spec.documents.run_file import RunFile
+from evalwright.spec.documents.task import (
+    BenchmarkTask,
+    DatasetTemplate,
+    SystemTask,
+    TaskDocument,
+)
+
+PAGES = {
+    "solvers": ("Solvers", "What answers a sample: `definition.solver` of a task."),
+    "scorers": ("Scorers", "What judges an answer, or a row: `definition.scorers` of a task."),
+    "metrics": ("Metrics", "Scores to figures: `metrics` of a scorer."),
+    "datasets": ("Sources of data", "Where rows come from: `source` of a dataset."),
+}
+DOCUMENTS: dict[str, tuple[type[BaseModel], ...]] = {
+    "A task": (TaskDocument, BenchmarkTask, SystemTask, DatasetTemplate),
+    "Parameters": (
+        parameters.FloatParameter,
+        parameters.IntParameter,
+        parameters.BooleanParameter,
+        parameters.StringParameter,
+        parameters.ModelParameter,
+        parameters.DatasetParameter,
+        parameters.DatasetColumnParameter,
+        parameters.ListParameter,
+        parameters.CategoricalParameter,
+        parameters.DictParameter,
+        parameters.TaskResultParameter,
+    ),
+    "Action rules and filters": (ActionRule, FilterUnary, FilterComparison, FilterMembership),
+    "A dataset": (DatasetDocument,),
+    "A model": (
+        ModelDocument,
+        ProviderModel,
+        CustomConnection,
+        CustomInference,
+        ProviderConnection,
+        Placeholder,
+        AdapterDocument,
+    ),
+    "An evaluation": (EvaluationDocument, TaskSpecification),
+    "A run file": (RunFile, RunConfig),
+}
+
+
+def component_pages(generated: str) -> Iterator[tuple[str, str]]:
+    """Each page's name and text."""
+    for kind, (title, about) in PAGES.items():
+        sections = [_component(name, target) for name, target in BUILT_IN[kind].items()]
+        body = "\n".join(section for section in sections if section)
+        yield kind, f"# {title}\n\n{generated}{about}\n\n{body}"
+    yield "documents", _documents(generated)
+
+
+def _component(name: str, target: str) -> str:
+    module, _, attribute = target.partition(":")
+    made = getattr(import_module(module), attribute)
+    if not (isinstance(made, type) and issubclass(made, BaseModel)):
+        return ""
+    said = getdoc(import_module(module)) or ""
+    return f"## `{name}`\n\n{said}\n\n{_fields(made)}"
+
+
+def _documents(generated: str) -> str:
+    head = (
+        f"# Task documents\n\n{generated}"
+        "The YAML files of a project, key by key. Any string may hold `<< config.NAME >>`. "
+        "`evalwright schema task` (`dataset`, `model`, `evaluation`, `run`) prints the same as a "
+        "JSON Schema.\n"
+    )
+    parts = [head]
+    for title, classes in DOCUMENTS.items():
+        said = getdoc(import_module(classes[0].__module__)) or ""
+        parts.append(f"\n## {title}\n\n{said}\n")
+        parts += [f"\n### {_name(one)}\n\n{getdoc(one)}\n\n{_fields(one)}" for one in classes]
+    return "".join(parts)
+
+
+def _name(kind: type[BaseModel]) -> str:
+    field = kind.model_fields.get("type") or kind.model_fields.get("connection_type")
+    literal: tuple[Any, ...] = getattr(field.annotation, "__args__", ()) if field else ()
+    return f"`{literal[0]}`" if len(literal) == 1 else kind.__name__
+
+
+def _fields(kind: type[BaseModel]) -> str:
+    schema = kind.model_json_schema(mode="validation")
+    said = said_of(kind)
+    required = set(schema.get("required", ()))
+    rows = [
+        (
+            f"`{name}`",
+            _type(one, schema.get("$defs", {})),
+            "required" if name in required else _default(one),
+            " ".join(said.get(_attribute(kind, name), "").split()),
+        )
+        for name, one in schema.get("properties", {}).items()
+    ]
+    return _table(("key", "type", "default", "meaning"), rows)
+
+
+def _attribute(kind: type[BaseModel], written: str) -> str:
+    for name, field in kind.model_fields.items():
+        if field.alias == written:
+            return name
+    return written
+
+
+def _type(one: dict[str, Any], definitions: dict[str, Any]) -> str:
+    if "$ref" in one:
+        return _named(one["$ref"], definitions)
+    for key in ("anyOf", "oneOf"):
+        if key in one:
+            options = [_type(each, definitions) for each in one[key] if each != {"type": "null"}]
+            return " or ".join(dict.fromkeys(options))
+    if "const" in one:
+        return f"`{one['const']}`"
+    if "enum" in one:
+        return ", ".join(f"`{each}`" for each in one["enum"])
+    if one.get("type") == "array":
+        return f"list of {_type(one.get('items', {}), definitions)}"
+    if one.get("type") == "object":
+        return "mapping"
+    return str(one.get("type", "anything"))
+
+
+def _named(reference: str, definitions: dict[str, Any]) -> str:
+    name = reference.rpartition("/")[2]
+    kind = definitions.get(name, {}).get("properties", {}).get("type", {}).get("const")
+    return f"`{kind}`" if kind else name
+
+
+def _default(one: dict[str, Any]) -> str:
+    if "default" not in one or one["default"] is None:
+        return ""
+    value = one["default"]
+    shown = {True: "true", False: "false"}.get(value, value) if isinstance(value, bool) else value
+    return f"`{shown}`" if not isinstance(value, dict) or value else ""
+
+
+def _table(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
+    head = list(columns)
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
