@@ -32,7 +32,7 @@ def test_it_says_what_is_there(tmp_path: Path) -> None:
     assert "\nsandbox     " in said
     assert "\nnamespaces+seccomp: " in said
     assert "\nlandlock+seccomp: " in said
-    assert "  OPENAI_API_KEY      set                  openai, openai-responses\n" in said
+    assert "  OPENAI_API_KEY       set                  openai, openai-responses\n" in said
     assert list(tmp_path.iterdir()) == []
 
 

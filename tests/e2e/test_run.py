@@ -343,7 +343,7 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
             [str(TASKS), "-m", "replay/nope.jsonl"], "nope.jsonl: no such file", id="no recording"
         ),
         pytest.param(["nope.jsonl", *ORACLE], "nope.jsonl: no such file", id="a missing file"),
-        pytest.param([".", *ORACLE], ".: a directory, not a file", id="a directory"),
+        pytest.param([".", *ORACLE], ".: expected a run.yaml, or documents", id="a directory"),
         pytest.param(["-", *ORACLE], "read twice", id="standard input"),
         pytest.param(["/dev/stdin", *ORACLE], "read twice", id="a pipe"),
         pytest.param(["empty.jsonl", *ORACLE], "empty.jsonl: no tasks", id="an empty file"),
@@ -372,7 +372,7 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
         ),
         pytest.param(["\udcff.jsonl", *ORACLE], "not UTF-8", id="a file that no report can name"),
         pytest.param([str(TASKS), "-m", "replay/\udcff"], "not UTF-8", id="nor such a model"),
-        pytest.param([], "missing argument 'PATH...'", id="no path"),
+        pytest.param([], "no PATH was given", id="no path"),
         pytest.param([str(TASKS), "--modle", "x"], "--model", id="a misspelt option"),
     ],
 )

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from evalwright.spec.documents.specs import ResolvedSpec
 
 _SHOWN = 5
+_NOTHING_THERE = {"unreadable", "no_project"}
+"""Rules that say: the path was wrong."""
 _FOR_PEOPLE = {"display_name", "description", "long_description", "tags", "config_spec"}
 """What changes no result."""
 Connect = Callable[["Snippets | None"], "ConnectionPlan"]
@@ -154,7 +156,7 @@ def refuse(path: str, problems: "Sequence[Problem]") -> None:
     errors = [one for one in problems if one.level == "error"]
     if not errors:
         return
-    if all(one.rule == "unreadable" for one in errors):
+    if all(one.rule in _NOTHING_THERE for one in errors):
         raise Unreadable("; ".join(f"{one.file}: {one.detail}" for one in errors[:_SHOWN]))
     shown = "; ".join(map(_told, errors[:_SHOWN]))
     more = f"; and {len(errors) - _SHOWN} more" if len(errors) > _SHOWN else ""
