@@ -67,6 +67,10 @@ def prepare(
 ) -> Prepared:
     """Read, check and resolve a project; `BadTasks` says what is wrong with it."""
     project, specs = resolved(path, models, options, tell=tell)
+    if models and all(spec.task.evaluates != "model" for spec in specs):
+        raise UsageError(
+            f"{path}: no task of it asks a model, so `-m {models[0]}` has nothing to do"
+        )
     return prepared_of(project, specs, models, options, store=store)
 
 

@@ -43,6 +43,8 @@ class ScorerSpec(Component):
 
     version: ClassVar[int] = 1
     """Grows with every change that could move a score."""
+    gives: ClassVar[tuple[str, ...] | None] = None
+    """The scores that it gives; None where only a run can show."""
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Type and field of each metric that a scorer without `metrics` has."""
 

@@ -25,6 +25,7 @@ from evalwright.types import Request, Score
 class SemanticSimilarity(ScorerSpec):
     """Scores `similarity`: the cosine of the two embedded texts, in [-1, 1]."""
 
+    gives: ClassVar[tuple[str, ...] | None] = ("similarity",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "similarity"),)
 
     type: Literal["semantic_similarity"]

@@ -16,6 +16,7 @@ from evalwright.spec.documents.marks import Marks
 from evalwright.spec.documents.names import unknown_variables
 from evalwright.spec.documents.problems import Path, Problem, dotted
 from evalwright.spec.documents.reading import MARKER
+from evalwright.spec.documents.scores import unknown_scores
 
 T = TypeVar("T")
 _adapters: dict[Any, TypeAdapter[Any]] = {}
@@ -30,7 +31,7 @@ def built(kind: type[T], data: Any) -> tuple[T | None, list[Fault]]:
         made = adapter.validate_python(data)
     except ValidationError as error:
         return None, explain(error, kind, data)
-    return made, [*missing_functions(made), *unknown_variables(made)]
+    return made, [*missing_functions(made), *unknown_variables(made), *unknown_scores(made)]
 
 
 def placed(
