@@ -8,6 +8,7 @@ are its YAML keys, its docstrings the reference page. A string that an author wr
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import blake2b
 from inspect import cleandoc, getsource
@@ -122,6 +123,20 @@ class Snippet:
     def function(self, name: str) -> str:
         """How the `Snippets` port is asked for a function of it."""
         return f"{self.key}:{name}"
+
+    @contextmanager
+    def blamed(self, function: str) -> Iterator[None]:
+        """A ValueError about what a function of it returned begins with the function's place."""
+        try:
+            yield
+        except ValueError as error:
+            raise ValueError(f"{self.path}:{self._line_of(function)}: {error}") from error
+
+    def _line_of(self, function: str) -> int:
+        for node in ast.walk(ast.parse(self.text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function:
+                return self.line + node.lineno - 1
+        return self.line
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Snippet) and self.key == other.key

@@ -47,21 +47,21 @@ def test_what_is_not_defined_is_null(value: str) -> None:
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        ("None", 'compute_evidence must return {"metrics": {name: {"value": number}}}, got None'),
-        ("[1]", 'compute_evidence must return {"metrics": {name: {"value": number}}}, got [1]'),
-        ('{"metrics": {"a": 1}}', 'metric `a` must be {"value": number}, got 1'),
+        ("None", ' must return {"metrics": {name: {"value": number}}}, got None'),
+        ("[1]", ' must return {"metrics": {name: {"value": number}}}, got [1]'),
+        ('{"metrics": {"a": 1}}', ': metric `a` must be {"value": number}, got 1'),
         (
             '{"metrics": {"a": {"value": "1"}}}',
-            "metric `a` must be {\"value\": number}, got {'value': '1'}",
+            ": metric `a` must be {\"value\": number}, got {'value': '1'}",
         ),
         (
             '{"metrics": {"a": {"value": True}}}',
-            "metric `a` must be {\"value\": number}, got {'value': True}",
+            ": metric `a` must be {\"value\": number}, got {'value': True}",
         ),
-        ('{"metrics": {"a": {}}}', 'metric `a` must be {"value": number}, got {}'),
+        ('{"metrics": {"a": {}}}', ': metric `a` must be {"value": number}, got {}'),
         (
             '{"metrics": {"a": {"value": 1, "why": "x"}}}',
-            "metric `a` has `value` and `reason`, and no `why`",
+            ": metric `a` has `value` and `reason`, and no `why`",
         ),
     ],
 )
@@ -69,7 +69,7 @@ def test_anything_else_is_an_error(returned: str, message: str) -> None:
     with pytest.raises(ValueError, match=r"must be|must return|has `value`") as raised:
         found(f"return {returned}")
 
-    assert str(raised.value) == message
+    assert str(raised.value) == f"<snippet>:1: compute_evidence{message}"
 
 
 def test_the_key_of_its_score_is_its_snippet() -> None:

@@ -67,13 +67,11 @@ class Python(MetricSpec):
     async def _computed(
         self, records: list[dict[str, Any]], snippets: Snippets
     ) -> dict[str, float | None]:
-        function = self.compute_metrics_snippet.function("compute_metrics")
+        snippet = self.compute_metrics_snippet
+        function = snippet.function("compute_metrics")
         returned = await snippets.call(function, [records], objects=("SampleScores",))
-        if not isinstance(returned, dict):
-            raise ValueError(  # noqa: TRY004 - what an author returned
-                f"expected `compute_metrics` to return a dict of numbers, got `{_short(returned)}`"
-            )
-        return {str(name): _number(name, value) for name, value in returned.items()}
+        with snippet.blamed("compute_metrics"):
+            return _figures(returned)
 
     async def _resampled(
         self, records: list[dict[str, Any]], snippets: Snippets, *, seed: int
@@ -92,6 +90,14 @@ class Python(MetricSpec):
                         if value is not None:
                             drawn.setdefault(name, []).append(value)
         return drawn
+
+
+def _figures(returned: Any) -> dict[str, float | None]:
+    if not isinstance(returned, dict):
+        raise ValueError(  # noqa: TRY004 - what an author returned
+            f"compute_metrics must return a dict of numbers, got `{_short(returned)}`"
+        )
+    return {str(name): _number(name, value) for name, value in returned.items()}
 
 
 def _too_dear(n: int, took: float) -> str:
@@ -137,7 +143,7 @@ def _number(name: object, value: Any) -> float | None:
     if value is None:
         return None
     if not isinstance(value, bool | int | float):
-        raise ValueError(f"expected a number for `{name}`, got `{_short(value)}`")  # noqa: TRY004 - what an author returned
+        raise ValueError(f"compute_metrics: expected a number for `{name}`, got `{_short(value)}`")  # noqa: TRY004 - what an author returned
     number = float(value)
     return number if math.isfinite(number) else None
 

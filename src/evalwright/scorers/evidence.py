@@ -40,17 +40,22 @@ class Evidence:
             raise ValueError("a system task needs snippets, and there are none")
         function = self._snippet.function("compute_evidence")
         found = await case.snippets.call(function, [self._context])
-        metrics = found.get("metrics") if isinstance(found, dict) else None
-        if not isinstance(metrics, dict):
-            raise ValueError(  # noqa: TRY004 - what an author's function gave is a value
-                'compute_evidence must return {"metrics": {name: {"value": number}}}, '
-                f"got {_short(found)}"
-            )
-        entries = {name: _entry(name, entry) for name, entry in metrics.items()}
+        with self._snippet.blamed("compute_evidence"):
+            entries = _entries(found)
         return Score(
             values={name: value for name, (value, _) in entries.items()},
             metadata={name: reason for name, (_, reason) in entries.items() if reason},
         )
+
+
+def _entries(found: Any) -> dict[str, tuple[float | None, str]]:
+    metrics = found.get("metrics") if isinstance(found, dict) else None
+    if not isinstance(metrics, dict):
+        raise ValueError(  # noqa: TRY004 - what an author's function gave is a value
+            'compute_evidence must return {"metrics": {name: {"value": number}}}, '
+            f"got {_short(found)}"
+        )
+    return {name: _entry(name, entry) for name, entry in metrics.items()}
 
 
 def _entry(name: str, entry: Any) -> tuple[float | None, str]:
@@ -58,10 +63,14 @@ def _entry(name: str, entry: Any) -> tuple[float | None, str]:
     value = entry.get("value") if isinstance(entry, dict) else None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not isinstance(entry, dict) or not (is_number or ("value" in entry and value is None)):
-        raise ValueError(f'metric `{name}` must be {{"value": number}}, got {_short(entry)}')
+        raise ValueError(
+            f'compute_evidence: metric `{name}` must be {{"value": number}}, got {_short(entry)}'
+        )
     odd = entry.keys() - {"value", "reason"}
     if odd:
-        raise ValueError(f"metric `{name}` has `value` and `reason`, and no `{min(odd)}`")
+        raise ValueError(
+            f"compute_evidence: metric `{name}` has `value` and `reason`, and no `{min(odd)}`"
+        )
     reason = entry.get("reason")
     defined = is_number and math.isfinite(value or 0)
     return (float(value) if defined and value is not None else None), str(reason or "")

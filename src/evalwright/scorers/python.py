@@ -42,5 +42,8 @@ class Python(ScorerSpec):
         if case.answer is not None:
             arguments.append(case.answer.conversation)
             objects.append("SolverTrace")
-        function = self.compute_scores_snippet.function("compute_scores")
-        return score_of(await case.snippets.call(function, arguments, objects=objects))
+        snippet = self.compute_scores_snippet
+        function = snippet.function("compute_scores")
+        returned = await case.snippets.call(function, arguments, objects=objects)
+        with snippet.blamed("compute_scores"):
+            return score_of(returned)

@@ -49,9 +49,11 @@ class PythonAllSamples(ScorerSpec):
         if solver_outputs is not None:
             arguments.append(solver_outputs)
             objects.append("SolverTraces")
-        function = self.compute_scores_snippet.function("compute_scores")
+        snippet = self.compute_scores_snippet
+        function = snippet.function("compute_scores")
         returned = await snippets.call(function, arguments, objects=objects)
-        return _scores(returned, expected=_length(samples))
+        with snippet.blamed("compute_scores"):
+            return _scores(returned, expected=_length(samples))
 
 
 def _length(samples: Rows | Mapping[str, Rows]) -> int:

@@ -37,27 +37,30 @@ class PythonPostprocessor(Component):
         """The pairs of sample and conversation that are scored in place of this one."""
         if snippets is None:
             raise ValueError("a postprocessor is Python, and nothing here runs it")
-        made = await snippets.call(
-            self.postprocess_snippet.function("postprocess"),
-            [sample, conversation],
-            objects=("", "SolverTrace"),
-        )
-        if not isinstance(made, list):
-            raise ValueError(f"`postprocess` must return a list of pairs, got `{_named(made)}`")  # noqa: TRY004 - data of the wrong shape
-        return [_pair(place, one) for place, one in enumerate(made)]
+        snippet = self.postprocess_snippet
+        function = snippet.function("postprocess")
+        made = await snippets.call(function, [sample, conversation], objects=("", "SolverTrace"))
+        with snippet.blamed("postprocess"):
+            return _pairs(made)
+
+
+def _pairs(made: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    if not isinstance(made, list):
+        raise ValueError(f"postprocess must return a list of pairs, got `{_named(made)}`")  # noqa: TRY004 - data of the wrong shape
+    return [_pair(place, one) for place, one in enumerate(made)]
 
 
 def _pair(place: int, pair: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(pair, list) or len(pair) != _PAIR or not isinstance(pair[0], dict):
         shape = [_named(one) for one in pair] if isinstance(pair, list) else _named(pair)
         raise ValueError(
-            f"`postprocess` must return pairs of a sample and a solver output, got `{shape}`"
+            f"postprocess must return pairs of a sample and a solver output, got `{shape}`"
             f" - at `$[{place}]`"
         )
     try:
         return pair[0], read_trace(pair[1]).to_json()
     except ValueError as error:
-        raise ValueError(f"`postprocess`: {error} - at `$[{place}][1]`") from error
+        raise ValueError(f"postprocess: {error} - at `$[{place}][1]`") from error
 
 
 def _named(value: Any) -> str:

@@ -55,7 +55,9 @@ class PythonSolver(SolverSpec):
             objects=("", "Model", "SolverTrace"),
             predict=predict,
         )
-        return talk.trace_of(_conversation(made, talk))
+        with self.run_solver_snippet.blamed("run_solver"):
+            conversation = _conversation(made, talk)
+        return talk.trace_of(conversation)
 
 
 def _asked(asked: Any, more: dict[str, Any], task: MLTask) -> Asked:
@@ -85,11 +87,11 @@ def _input(asked: Any) -> Any:
 
 def _conversation(made: Any, talk: Talk) -> dict[str, Any]:
     if made is None:
-        raise ValueError("`run_solver` must return the trace, got `None`")
+        raise ValueError("run_solver must return the trace, got `None`")
     try:
         conversation = read_trace(made).to_json()
     except ValueError as error:
-        raise ValueError(f"`run_solver` must return the trace: {error}") from error
+        raise ValueError(f"run_solver must return the trace: {error}") from error
     # What an answer was is the author's to keep; what went over the wire, nobody else has.
     conversation["direct_ios"] = conversation["direct_ios"] or talk.direct_ios
     return conversation
