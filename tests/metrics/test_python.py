@@ -106,9 +106,7 @@ def test_no_number_is_undefined(expression: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        pytest.param(
-            "3", "compute_metrics must return a dict of numbers, got `3`", id="no dict"
-        ),
+        pytest.param("3", "compute_metrics must return a dict of numbers, got `3`", id="no dict"),
         pytest.param("{'a': 'b'}", "expected a number for `a`, got `'b'`", id="a text"),
         pytest.param("{'a': [1]}", "expected a number for `a`", id="a list"),
     ],
