@@ -286,7 +286,7 @@ tasks:
         type: multi_turn_solver
         message_builders: [{type: loop, max_iterations: 2, message_builders: [{type: generate}]}]
       scorers:
-        - {type: bleu, ground_truth: "{{ sample.a }}", metrics: [{type: mean, field: a}]}
+        - {type: bleu, ground_truth: "{{ sample.a }}", metrics: [{type: mean, field: bleu_score}]}
         - {type: python, compute_scores_snippet: "def compute_scores(sample): return {}"}
       actions:
         - key: r

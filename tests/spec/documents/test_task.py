@@ -273,9 +273,9 @@ SCORERS = """
     - {type: string_equals, ground_truth: a}
     - {type: string_equals, ground_truth: b}
     - {type: string_equals, ground_truth: c, key: string_equals_1}
-    - type: bleu
+    - type: python
       key: graded
-      ground_truth: a
+      compute_scores_snippet: "def compute_scores(sample): ..."
       metrics:
         - {type: mean, field: bleu_score}
         - {type: mean, field: other}
@@ -313,7 +313,7 @@ RULE = """
         ),
         pytest.param(
             "  scorers: [{type: bleu, ground_truth: a, metrics: "
-            "[{type: mean, field: f, key: m}, {type: max, field: f, key: m}]}]",
+            "[{type: mean, field: bleu_score, key: m}, {type: max, field: bleu_score, key: m}]}]",
             "definition.scorers[0].metrics[1].key",
             id="metrics of one scorer",
         ),
