@@ -8,7 +8,7 @@ are its YAML keys, its docstrings the reference page. A string that an author wr
 import ast
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import blake2b
 from inspect import cleandoc, getsource
@@ -23,6 +23,7 @@ from pydantic import (
     ConfigDict,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    SerializationInfo,
     StrictBool,
     StringConstraints,
     WithJsonSchema,
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 
 Part = TypeVar("Part")
+
+FOR_KEYS = {"for": "keys"}
+"""The context of a dump that becomes part of a key: snippets then answer for their neighbours."""
 
 _NOT_IN_KEYS = re.compile(r"[^a-z0-9_-]+")
 _DASHES = re.compile(r"-{2,}")
@@ -112,13 +116,30 @@ Flag = Annotated[
 class Snippet:
     """Python that an author wrote. It is compiled when it is read, and run elsewhere."""
 
-    __slots__ = ("key", "line", "path", "text")
+    __slots__ = ("_digest", "key", "line", "path", "text")
 
     def __init__(self, text: str, *, path: str = "<snippet>", line: int = 1) -> None:
         """SyntaxError if it is no Python, with the line as the author counts it."""
         self.text, self.path, self.line = text, path, max(line, 1)
         ast.parse("\n" * (self.line - 1) + text, path)
         self.key = blake2b(f"{path}:{line}:{text}".encode(), digest_size=8).hexdigest()
+        self._digest: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """Of the modules beside it that it imports; empty where there are none.
+
+        Read once, when it is first asked for. A name that is only made when the snippet runs is
+        not seen.
+        """
+        if self._digest is None:
+            self._digest = _digest_of(dict(_neighbours(self.text, self.path)))
+        return self._digest
+
+    @property
+    def keyed(self) -> str:
+        """What stands for it in a key: its text, and what it has from its neighbours."""
+        return f"{self.text}\n# with {self.digest}" if self.digest else self.text
 
     def function(self, name: str) -> str:
         """How the `Snippets` port is asked for a function of it."""
@@ -152,7 +173,8 @@ class Snippet:
         cls, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
-            cls._made, serialization=core_schema.plain_serializer_function_ser_schema(_text_of)
+            cls._made,
+            serialization=core_schema.plain_serializer_function_ser_schema(_text_of, info_arg=True),
         )
 
     @classmethod
@@ -271,8 +293,51 @@ def provider_key(name: str) -> str:
     return f"{provider}${_DASHES.sub('-', plain).strip('-')}"
 
 
-def _text_of(snippet: Snippet) -> str:
-    return snippet.text
+def _text_of(snippet: Snippet, info: SerializationInfo) -> str:
+    return snippet.keyed if info.context == FOR_KEYS else snippet.text
+
+
+def _neighbours(text: str, path: str) -> Iterator[tuple[str, bytes]]:
+    """The files beside `path` that its text imports, and those that they import: path, content."""
+    if not path or path.startswith("<"):
+        return
+    folder, seen = Path(path).parent, set[str]()
+    texts: list[str | bytes] = [text]
+    while texts:
+        for name in sorted(_imported(texts.pop()) - seen):
+            seen.add(name)
+            for file, content in _files_of(folder, name):
+                yield file, content
+                texts.append(content)
+
+
+def _imported(text: str | bytes) -> set[str]:
+    """The first parts of the names; `from .` is within a package, which is taken as a whole."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # it fails when it is imported
+        return set()
+    plain = {one.name for node in nodes if isinstance(node, ast.Import) for one in node.names}
+    whence = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    return {name.partition(".")[0] for name in plain | whence if name}
+
+
+def _files_of(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
+    """Of a module one, of a package all."""
+    with suppress(OSError):  # a name that is too long, a file that may not be read
+        for file in (folder / f"{name}.py", *sorted((folder / name).rglob("*.py"))):
+            if file.is_file():
+                yield file.relative_to(folder).as_posix(), file.read_bytes()
+
+
+def _digest_of(files: dict[str, bytes]) -> str:
+    if not files:
+        return ""
+    digest = blake2b(digest_size=16)
+    for path, content in sorted(files.items()):
+        digest.update(f"{path}:{len(content)}:".encode("utf-8", "surrogateescape"))
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def _written(location: Location) -> str:

@@ -196,7 +196,7 @@ class Memory(Protocol):
     """What the engine may ask of a store before it pays for something again."""
 
     def trace(self, solve_key: str) -> Trace | None:
-        """The newest trace under a key, of any run; what a solver failed with is none."""
+        """The newest trace under a key, of any run, whatever failed after it."""
         ...
 
     def score(self, score_key: str) -> Score | None:

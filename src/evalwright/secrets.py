@@ -28,10 +28,12 @@ _URL_SAFE = str.maketrans("+/", "-_")
 class Secret:
     """A value that only `reveal()` gives out."""
 
-    __slots__ = ("_value",)
+    __slots__ = ("_value", "declared")
 
-    def __init__(self, value: str) -> None:
+    def __init__(self, value: str, *, declared: bool = False) -> None:
         self._value = value
+        self.declared = declared
+        """Whether its author calls it a secret, whatever the name of what holds it."""
 
     def reveal(self) -> str:
         """The value itself: for a header, and for nothing else."""

@@ -145,6 +145,8 @@ class Request(Struct, frozen=True, kw_only=True):
     input: Any = None
     """JSON. For chat: more keys of the request, such as `response_format`. For the other tasks
     there are no messages, and this is all that is asked: texts to embed, or anything."""
+    takes_all: bool = False
+    """An empty answer and a refusal are answers, too; else they are failures."""
 
 
 class ModelOptions(Struct, frozen=True, kw_only=True):

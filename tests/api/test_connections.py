@@ -101,6 +101,25 @@ def test_an_entry_is_found_by_its_sanitised_key() -> None:
     assert server.log == []
 
 
+@pytest.mark.parametrize("kind", ["headers", "environment"])
+def test_a_key_of_the_environment_is_a_login_under_any_name(kind: str) -> None:
+    def fingerprint(team: str) -> str:
+        told = {"url": "http://h/", "custom_headers": {"X-Team": team}}
+        snippet = {
+            "connection_type": "custom_inference",
+            "run_inference_snippet": SNIPPET,
+            "environment": {"TEAM": team},
+            "timeout": 1,
+        }
+        asked = document(**(told if kind == "headers" else snippet))
+        snippets = DirectSnippets(sources_of([SNIPPET]))
+        found = plan("bot", asked, snippets=snippets, A_TOKEN=KEY, B_TOKEN=f"{KEY}2")
+        assert (Secret(team) in found.secrets) == (team != "evals")
+        return found.client.fingerprint
+
+    assert fingerprint(KEY) == fingerprint(f"{KEY}2") != fingerprint("evals")
+
+
 @pytest.mark.parametrize("key", ["latticeflow$placeholder", "latticeflow/placeholder"])
 def test_the_placeholder_needs_no_declaration(key: str) -> None:
     found = plan(key)
@@ -239,6 +258,25 @@ def test_a_snippet_that_takes_the_row_must_not_be_cached_by_the_request_alone() 
     told = document(connection_type="custom_inference", run_inference_snippet=taking, timeout=5)
 
     assert plan("bot", told, snippets=snippets).by_sample
+    asyncio.run(snippets.close())
+
+
+def test_a_module_that_the_snippet_imports_is_in_the_fingerprint(tmp_path: Path) -> None:
+    snippets = DirectSnippets({})
+    text = "import near\n\ndef run_inference(body, environment):\n    return near.said(body)\n"
+    seen = set()
+    for version in "aba":
+        (tmp_path / "near.py").write_text(f"# {version}", encoding="utf-8")
+        told = document(
+            connection_type="custom_inference",
+            run_inference_snippet=Snippet(text, path=str(tmp_path / "bot.yaml")),
+            timeout=5,
+        )
+        found = plan("bot", told, snippets=snippets)
+        seen.add(found.client.fingerprint)
+        assert not found.by_sample
+
+    assert len(seen) == 2
     asyncio.run(snippets.close())
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.servers.model_server import Asked, ModelServer, chat
+from tests.servers.model_server import Asked, ModelServer, chat, status
 
 import evalwright as ew
 from evalwright import api
@@ -198,7 +198,7 @@ def test_a_failed_call_is_no_wrong_answer(project: Project, server: ModelServer)
 
     async def mostly(asked: Asked) -> Any:
         if "Peru" in asked.prompt:
-            return await chat("")(asked)
+            return await status(400)(asked)
         return await atlas(asked)
 
     server.behave(mostly)
@@ -209,7 +209,7 @@ def test_a_failed_call_is_no_wrong_answer(project: Project, server: ModelServer)
     assert (row.value, row.n, row.failed) == (2 / 3, 3, 1)
     assert report.status == "finished_with_failures"
     assert [(one.stage, one.type, one.sample_ids) for one in report.failures] == [
-        ("solver", "empty", ["3"])
+        ("solver", "bad_request", ["3"])
     ]
 
 
@@ -217,7 +217,7 @@ def test_failed_samples_are_tried_again_when_that_is_wanted(
     project: Project, server: ModelServer
 ) -> None:
     project()
-    server.behave(chat(""))
+    server.behave(status(400))
     ew.run("run.yaml", retries=0)
     server.behave(atlas)
 
@@ -329,6 +329,54 @@ def test_a_dataset_is_evaluated_without_a_model(project: Project) -> None:
     assert any("looking at Spain" in line for line in watch.lines)
 
 
+COUNTED = """\
+    - type: python
+      key: each
+      compute_scores_snippet: |
+        def compute_scores(sample):
+            return {"n": len(sample["one"]["country"])}
+"""
+TOGETHER = """\
+key: together
+display_name: Together
+description: Do the rows belong together?
+config_spec:
+  - {type: dataset, key: one, display_name: One, default_value: countries}
+  - {type: dataset, key: other, display_name: Other, default_value: copies}
+definition:
+  evaluated_entity_type: dataset
+  dataset: {keys: ["<< config.one >>", "<< config.other >>"]}
+  scorers:
+    - type: python_all_samples
+      key: same
+      compute_scores_snippet: |
+        def compute_scores(samples):
+            pairs = zip(samples["one"], samples["other"], strict=True)
+            return [{"same": one["capital"] == other["capital"]} for one, other in pairs]
+      metrics: [{type: mean, field: same}]
+"""
+
+
+@pytest.mark.parametrize(
+    "more", [pytest.param("", id="all at once"), pytest.param(COUNTED, id="one by one, too")]
+)
+@pytest.mark.parametrize("how", ["head", "random"])
+def test_some_samples_of_several_datasets_are_those_of_the_same_places(
+    project: Project, how: str, more: str
+) -> None:
+    project(
+        tasks__together=TOGETHER + more,
+        datasets__copies=DATASET.replace("countries", "copies"),
+        **{"datasets__copies.csv": ROWS},
+        more=f"run_config: {{num_samples: 3, subsampling: {how}}}\n",
+    )
+
+    report = ew.run("tasks/together.yaml", config="more.yaml", limit=2)
+
+    row = metric(report, "same_mean", "together")
+    assert (row.value, row.n, row.failed, report.failures) == (1.0, 2, 0, [])
+
+
 @pytest.mark.parametrize(
     ("column", "longest"), [pytest.param("capital", 6.0, id="a value"), ("country", 6.0)]
 )
@@ -416,6 +464,154 @@ def test_the_results_may_be_of_an_earlier_run(project: Project) -> None:
     report = ew.run("tasks/doubt.yaml", settings={"result": "first"})
 
     assert metric(report, "same_mean", "doubt").value == 1.0
+
+
+RANK = """\
+    - type: python_all_samples
+      key: rank
+      compute_scores_snippet: |
+        def compute_scores(samples):
+            return [{"place": n} for n, _ in enumerate(samples)]
+"""
+
+
+def test_the_results_have_the_scores_of_all_samples_too(project: Project) -> None:
+    doubt = DOUBT.replace(
+        """n = sample["scores"]["length"]["values"]["n"]
+            return {"same": n == len(sample["sample"]["country"])}""",
+        'return {"same": "rank" in sample["scores"]}',
+    )
+    project(run=CHAIN, tasks__count=COUNT + RANK, tasks__doubt=doubt)
+
+    assert metric(ew.run("run.yaml"), "same_mean", "second").value == 1.0
+
+
+def test_a_chain_may_be_written_in_any_order(project: Project) -> None:
+    third = "    - {key: third, task_key: deeper, task_config: {result: second}}\n"
+    head, _, rest = CHAIN.partition("  task_specifications:\n")
+    deeper = DOUBT.replace("key: doubt", "key: deeper").replace(
+        """n = sample["scores"]["length"]["values"]["n"]
+            return {"same": n == len(sample["sample"]["country"])}""",
+        'return {"same": sample["scores"]["python"]["values"]["same"]}',
+    )
+    project(
+        run=f"{head}  task_specifications:\n{third}{rest}",
+        tasks__count=COUNT,
+        tasks__doubt=DOUBT,
+        tasks__deeper=deeper,
+    )
+
+    report = ew.run("run.yaml")
+
+    assert report.tasks == ["third", "second", "first"]
+    assert [row.task for row in report.metrics] == ["third", "second", "first"]
+    assert (metric(report, "same_mean", "third").value, report.summary.samples) == (1.0, 12)
+
+
+ANSWERED = DOUBT.replace(
+    """n = sample["scores"]["length"]["values"]["n"]
+            return {"same": n == len(sample["sample"]["country"])}""",
+    'return {"same": not sample["errors"]}',
+)
+ASKED = RUN + "    - {key: second, task_key: doubt, task_config: {result: first}}\n"
+
+
+def test_the_conversation_of_a_result_can_be_read_as_in_the_task_itself(
+    project: Project, server: ModelServer
+) -> None:
+    seen = ANSWERED.replace(
+        'return {"same": not sample["errors"]}',
+        """solved = sample["solver_output"]
+            said = solved["output"]["choices"][0]["message"]["content"]
+            return {"same": said == solved["messages"][-1]["content"]}""",
+    )
+    project(run=ASKED, tasks__doubt=seen)
+
+    assert metric(ew.run("run.yaml"), "same_mean", "second").value == 1.0
+    assert len(server.log) == 4
+
+
+def test_what_reads_a_result_that_was_mended_is_done_again(
+    project: Project, server: ModelServer
+) -> None:
+    project(run=ASKED, tasks__doubt=ANSWERED)
+    server.behave(status(400))
+    assert metric(ew.run("run.yaml", retries=0), "same_mean", "second").value == 0.0
+    server.behave(atlas)
+
+    report = ew.run("run.yaml", retry_failed=True)
+
+    assert metric(report, "same_mean", "second").value == 1.0
+
+
+def test_rows_of_several_models_on_the_same_samples_have_no_interval(
+    project: Project, server: ModelServer
+) -> None:
+    project(run=ASKED, tasks__doubt=ANSWERED)
+
+    one = metric(ew.run("run.yaml", "openai/atlas"), "same_mean", "second")
+    two = metric(ew.run("run.yaml", ["openai/atlas", "scripted/echo"]), "same_mean", "second")
+
+    assert (one.n, one.ci_low is None) == (4, False)
+    assert (two.n, two.ci_low) == (8, None)
+    assert "several models" in two.reason
+    assert len(server.log) == 4
+
+
+def test_no_cache_does_not_go_on_with_a_run_that_has_ended(
+    project: Project, server: ModelServer
+) -> None:
+    project(run=RUN + "run_config: {cache_policy: no-cache}\n")
+    server.behave(status(400))
+    ew.run("run.yaml", retries=0)
+    server.behave(atlas)
+
+    assert metric(ew.run("run.yaml"), "is_correct_mean").value == 0.75
+
+
+def test_a_run_that_is_gone_on_with_has_no_report_until_it_ends(
+    project: Project, server: ModelServer
+) -> None:
+    project()
+    report = ew.run("run.yaml")
+
+    class Killed(Told):
+        def begin(self, *_: Any) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        api.run("run.yaml", watch=Killed())
+
+    with pytest.raises(UsageError, match="did not come to a report"):
+        ew.load(report.run_id)
+    assert ew.run("run.yaml").to_dict()["metrics"] == report.to_dict()["metrics"]
+    assert len(server.log) == 4
+
+
+def test_failures_of_before_are_pointed_out(project: Project, server: ModelServer) -> None:
+    project()
+    server.behave(status(400))
+    ew.run("run.yaml", retries=0)
+    watch = Told()
+
+    api.run("run.yaml", watch=watch)
+
+    assert "4 of them failed: `--retry-failed` tries them again" in watch.lines
+
+
+def test_a_key_that_is_not_set_is_not_sent(project: Project) -> None:
+    model = "key: own\nconfig: {url: http://127.0.0.1:9/, api_key: $NOT_SET_HERE}\n"
+    project(models__own=model, run=RUN.replace("openai$atlas", "own"))
+
+    with pytest.raises(UsageError, match="NOT_SET_HERE, the variable of `api_key`, is not set"):
+        ew.run("run.yaml")
+
+
+def test_a_model_for_a_project_that_asks_none_has_nothing_to_do(project: Project) -> None:
+    project(tasks__count=COUNT)
+
+    with pytest.raises(UsageError, match="`-m scripted/echo` has nothing to do"):
+        ew.run("tasks/count.yaml", "scripted/echo", settings={"dataset_key": "countries"})
 
 
 @pytest.mark.parametrize("policy", ["update", "no-cache"])
@@ -509,3 +705,76 @@ def test_an_export_has_the_rows(project: Project, server: ModelServer) -> None:
 
     assert lines[0] == {"country": "France", "capital": "Paris"}
     assert len(server.log) == 4
+
+
+NEAR = """\
+key: count
+display_name: Count
+description: How many?
+definition:
+  evaluated_entity_type: dataset
+  dataset: {key: countries}
+  scorers:
+    - type: python
+      key: length
+      compute_scores_snippet: !include length.py
+      metrics: [{type: mean, field: n}]
+"""
+LENGTH = "from near import N\n\n\ndef compute_scores(sample):\n    return {'n': N}\n"
+
+
+def test_a_changed_neighbour_of_a_snippet_scores_again(project: Project) -> None:
+    def n(value: int) -> Any:
+        files = {"tasks__length.py": LENGTH, "tasks__near.py": f"N = {value}\n"}
+        project(tasks__count=NEAR, **files)
+        return metric(ew.run("tasks/count.yaml"), "n_mean", "count").value
+
+    assert [n(1), n(20), n(20)] == [1.0, 20.0, 20.0]
+
+
+BY_ROW = """\
+models:
+  - key: own
+    display_name: Own
+    config:
+      connection_type: custom_inference
+      timeout: 10
+      run_inference_snippet: |
+        import json
+        def run_inference(body, environment, sample):
+            said = {"role": "assistant", "content": sample["capital"]}
+            return json.dumps({"choices": [{"message": said}]})
+evaluation:
+  key: geography
+  display_name: Geography
+  task_specifications:
+    - {key: first, task_key: capitals, model_key: own}
+"""
+
+
+def test_a_model_that_looks_at_the_row_is_asked_again_about_another(project: Project) -> None:
+    def outputs() -> list[str]:
+        ew.run("run.yaml")
+        return [one.trace.output for one in api.export() if one.trace]
+
+    project(run=BY_ROW)
+    before = outputs()
+    project(run=BY_ROW, **{"datasets__countries.csv": ROWS.replace("Rome", "Turin")})
+
+    assert before == ["Paris", "Rome", "Madrid", "Lima"]
+    assert outputs() == ["Paris", "Turin", "Madrid", "Lima"]
+
+
+def test_one_snippet_with_other_parameters_finds_other_evidence(project: Project) -> None:
+    told = SYSTEM.replace("compute_evidence()", "compute_evidence(context)").replace(
+        '"value": 3', '"value": context["config"]["year"]'
+    )
+    parameter = "config_spec:\n  - {type: int, key: year, display_name: Year}\n"
+    project(tasks__register=told.replace("definition:", f"{parameter}definition:"))
+
+    found = [
+        metric(ew.run("tasks/register.yaml", settings={"year": year}), "open findings", "register")
+        for year in ("2025", "2026")
+    ]
+
+    assert [row.value for row in found] == [2025.0, 2026.0]

@@ -1,13 +1,15 @@
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec import structs
 
 from evalwright import api
 from evalwright.errors import UnknownName, UsageError
 from evalwright.registry import names
 from evalwright.store.sqlite import SqliteStore
-from evalwright.types import Failure, Outcome, Run, Trace
+from evalwright.types import Failure, Outcome, Part, Run, Score, Trace
 
 MODELS = ("m/one", "m/two")
 BROKEN = Failure(stage="solver", type="timeout", message="no answer")
@@ -32,7 +34,9 @@ def store(tmp_path: Path) -> str:
     """One run: two tasks of five samples, two trials, two models."""
     path = tmp_path / "runs.db"
     now = "2026-11-15T12:00:00+00:00"
-    manifest = {"plan": {"tasks": [], "models": MODELS}, "models": dict.fromkeys(MODELS, "1")}
+    facts = {"path": "", "records": 5, "code_exec": 0, "trials": 10}
+    tasks = [{"name": name, **facts} for name in ("easy", "hard")]
+    manifest = {"plan": {"tasks": tasks, "models": MODELS}, "models": dict.fromkeys(MODELS, "1")}
     opened = SqliteStore(path)
     opened.begin(
         Run(
@@ -67,6 +71,41 @@ def test_only_one_model_or_only_failures_can_be_asked_for(
     assert {(one.model, one.trial) for one in failed} == {("m/two", 1)}
     assert len(of_one) == (4 if sample_id else 20)
     assert len(failed) == (2 if sample_id else 10)
+
+
+@pytest.mark.parametrize("sample_id", [pytest.param("s3", id="one"), pytest.param(None, id="all")])
+def test_only_one_task_can_be_asked_for(sample_id: str | None, store: str) -> None:
+    found = list(api.show_samples("r1", sample_id, store, task="hard"))
+    with pytest.raises(UnknownName, match="no task `hrd`; it has `easy`, `hard`") as raised:
+        next(api.show_samples("r1", sample_id, store, task="hrd"))
+
+    assert {one.task for one in found} == {"hard"}
+    assert len(found) == (4 if sample_id else 20)
+    assert raised.value.hint == "did you mean `hard`?"
+
+
+def test_only_what_is_wrong_can_be_asked_for(store: str) -> None:
+    wrong = Score(values={"score": 0}, correct=False)
+    right = Score(values={"score": 1, "ok": True, "late": False}, correct=True)
+    no = Score(values={"said": "x", "is_correct": False})
+    verdicts: list[dict[str, Any]] = [
+        {"scores": {"a": wrong}},
+        {"scores": {"a": right}},
+        {"scores": {"a": right, "b": no}},
+        {"parts": (Part(sample={}, scores={"a": right}), Part(sample={}, scores={"a": no}))},
+        {"scores": {"a": Score(values={"score": 0})}},
+    ]
+    opened = SqliteStore(Path(store))
+    told = (
+        structs.replace(outcome("easy", at, 5, "m/one"), **one) for at, one in enumerate(verdicts)
+    )
+    opened.append("r1", list(told))
+    opened.close()
+
+    found = api.show_samples("r1", None, store, wrong=True)
+
+    assert [one.sample_id for one in found] == ["s0", "s2", "s3"]
+    assert [one.trial for one in api.show_samples("r1", "s2", store, wrong=True)] == [5]
 
 
 def test_a_sample_or_a_model_that_is_not_there_is_an_unknown_name(store: str) -> None:

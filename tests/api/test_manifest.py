@@ -3,13 +3,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import Struct
 from tests.api.made import code, jailed_by, model, record, written
 
 from evalwright.api.assembly import crew_of
 from evalwright.api.manifest import ended, facts_of, manifest_of, plan_key, plan_of, what_changed
 from evalwright.api.options import RunOptions, options_of
 from evalwright.clients.scripted import Scripted
+from evalwright.engine.run import Crew, Team
 from evalwright.engine.stop import Stop
+from evalwright.plan.documents import DocumentPlan, PlannedSpec
 from evalwright.plan.plan import make_plan
 from evalwright.report.report import CodeExecution
 from evalwright.types import Run
@@ -240,3 +243,43 @@ def test_a_run_that_was_gone_on_with_to_its_end_forgets_why_it_had_stopped(tasks
     finished = ended(stopped, plan, RunOptions(), Stop())
 
     assert finished["stopped"] is None
+
+
+class Scorer(Struct):
+    """As much of a scorer as has a version."""
+
+    version: int = 1
+
+
+def versions(*teams: dict[str, int], late: dict[str, int] | None = None) -> Any:
+    """Of the scorers of tasks `t0`, `t1` and so on; `late` are those of all samples of `t0`."""
+    plan = DocumentPlan(tasks=(), models=())
+    made: Any = [{name: Scorer(one) for name, one in team.items()} for team in teams]
+    crew = Crew(models={}, teams={f"t{n}": Team(scorers=scorers) for n, scorers in enumerate(made)})
+    after: Any = {"t0": {name: Scorer(one) for name, one in (late or {}).items()}}
+    return manifest_of(plan, {}, crew, options_of({}), late=after)["scorers"]
+
+
+def test_where_all_tasks_have_the_same_scorers_they_are_named_once() -> None:
+    assert versions({"record": 1}, {"record": 1}) == {"record": 1}
+
+
+def test_two_scorers_of_one_name_are_two() -> None:
+    found = versions({"correct": 7}, {"correct": 1})
+
+    assert found == {"t0": {"correct": 7}, "t1": {"correct": 1}}
+
+
+def test_scorers_of_all_samples_have_versions_too() -> None:
+    assert versions({"correct": 7}, late={"unique": 2}) == {"correct": 7, "unique": 2}
+
+
+def test_what_people_read_in_place_of_a_key_makes_no_other_plan() -> None:
+    def planned(**changes: Any) -> str:
+        task = PlannedSpec(**{"name": "first", "task_key": "capitals", **changes})
+        plan = DocumentPlan(tasks=(task,), models=())
+        crew = Crew(models={}, teams={})
+        return plan_key(manifest_of(plan, {}, crew, options_of({})), parent=None)
+
+    assert planned(display_name="Capitals") == planned(display_name="Cities")
+    assert planned(name="second") != planned()

@@ -126,6 +126,29 @@ def test_no_key_is_shown(server: ModelServer, project: Path) -> None:
     assert not [name for name in files_in(project) if name.startswith(".evalwright/runs")]
 
 
+def test_no_secret_of_the_run_file_or_of_a_file_with_variables_is_shown(project: Path) -> None:
+    secrets = {
+        "TOKEN_OF_RUN": "of-the-run-file-1",
+        "OWN_TOKEN": "of-dot-env-22",
+        "MORE_KEY": "of-env-333",
+    }
+    run = project / "run.yaml"
+    run.write_text("secrets: {TOKEN_OF_RUN: of-the-run-file-1}\n" + run.read_text())
+    (project / ".env").write_text("OWN_TOKEN=of-dot-env-22\n")
+    (project / "more.env").write_text("MORE_KEY=of-env-333\n")
+    code = project / "models" / "responder.py"
+    said = " ".join(secrets.values())
+    told = f"print({said!r})\n    messages = json"
+    code.write_text(code.read_text().replace("messages = json", told))
+
+    trial = api.try_model("responder", given=said, env=["more.env"])
+
+    page = "\n".join(model_lines(trial))
+    assert not [one for one in secrets.values() if one in page]
+    assert trial.printed == ["models/responder.py: [redacted] [redacted] [redacted]"]
+    assert trial.ok
+
+
 def test_a_model_that_fails_is_asked_once_and_says_why(server: ModelServer) -> None:
     server.behave(status(500, "out of order"))
 

@@ -267,7 +267,10 @@ def test_a_task_and_the_datasets_are_reached_by_commands(
     [
         ("sample", {"n": 3}),
         ("sample_id", "a"),
-        ("solver_output", {"items": []}),
+        (
+            "solver_output",
+            {"items": [], "trace": {"items": []}, "messages": [], "output": None},
+        ),
         ("scores", {"number": {"values": {"n": 3}, "metadata": {"tokens": 1}}}),
         ("errors", [{"stage": "score", "error_type": "KeyError", "message": "'n'"}]),
     ],

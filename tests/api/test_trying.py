@@ -192,6 +192,20 @@ def test_what_a_model_is_given_in_secret_is_not_shown(project: Path) -> None:
     assert trial.printed == ["models/responder.py: {'API_KEY': '[redacted]'}"]
 
 
+def test_a_secret_that_became_a_parameter_is_not_shown(project: Path) -> None:
+    (project / ".env").write_text("SERVICE_TOKEN=tok-very-secret-1234\n")
+    who = "{type: string, key: who, display_name: Who, default_value: $SERVICE_TOKEN}"
+    spec = f"config_spec:\n  - {who}\n"
+    (project / "tasks" / "broken.yaml").write_text(
+        BROKEN.replace("definition:", f"{spec}definition:")
+    )
+
+    trial = tried("broken", "responder")
+
+    assert trial.values == {"who": "[redacted]"}
+    assert "tok-very-secret" not in "\n".join(task_lines(trial))
+
+
 CHECK = """\
 key: check
 display_name: Check
@@ -225,6 +239,61 @@ def test_a_task_that_reads_the_results_of_another_is_tried_after_it(project: Pat
     earlier = tried("tasks/check.yaml")
 
     assert earlier.samples == trial.samples[:1]
+
+
+AGAIN = """\
+key: again
+display_name: Again
+description: Looks at the results of the look.
+definition:
+  evaluated_entity_type: dataset
+  dataset: {key: check, source: task_result}
+  scorers:
+    - type: python
+      compute_scores_snippet: |
+        def compute_scores(sample):
+            return {"of": sample["sample"]["sample_id"]}
+      metrics: []
+"""
+
+
+def chained(project: Path) -> None:
+    """Two specifications more, each on the results of the one before."""
+    (project / "tasks" / "check.yaml").write_text(CHECK)
+    (project / "tasks" / "again.yaml").write_text(AGAIN)
+    with (project / "run.yaml").open("a") as run:
+        run.write("    - {key: again, task_key: again}\n    - {key: check, task_key: check}\n")
+
+
+def test_what_is_planned_is_read_from_the_trial_and_the_rest_from_an_earlier_run(
+    project: Path,
+) -> None:
+    api.run("run.yaml")
+    chained(project)
+    run = project / "run.yaml"
+    before, _, _ = run.read_text().partition("    - key: capitals\n")
+    run.write_text(
+        f"{before}    - {{key: again, task_key: again}}\n    - {{key: check, task_key: check}}\n"
+    )
+
+    trial = tried("again", samples=2)
+
+    assert trial.ok, trial
+    assert [one.scores["python"].values["of"] for one in trial.samples] == ["small", "carry"]
+
+
+def test_a_sample_is_chosen_by_id_through_a_chain_and_nothing_else_is_done_before(
+    project: Path,
+) -> None:
+    chained(project)
+
+    trial = tried("again", "scripted/echo", "responder", ids=("responder/carry",))
+
+    assert trial.ok, trial
+    assert [one.sample_id for one in trial.samples] == ["responder/carry"]
+    with pytest.raises(UnknownName, match="again: no sample has the id `carri`") as raised:
+        tried("again", ids=("carri",))
+    assert raised.value.hint == "did you mean `carry`?"
 
 
 @pytest.mark.usefixtures("project")

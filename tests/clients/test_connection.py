@@ -193,6 +193,15 @@ def test_what_changes_the_answers_changes_the_fingerprint_and_nothing_else() -> 
     assert len({plain, *others}) == len(others) + 1
 
 
+def test_a_declared_secret_is_a_login_under_any_name() -> None:
+    told = [fingerprint(headers={"X-Team": Secret(value, declared=True)}) for value in (KEY, OTHER)]
+
+    assert told[0] == told[1] != fingerprint()
+    assert error_of(
+        json({"error": f"who is {OTHER}?"}), headers={"X-Team": Secret(OTHER, declared=True)}
+    ).args == ("the output is an error: who is [redacted]?",)
+
+
 @pytest.mark.parametrize("parameters", [{"model": "x"}, {"messages": []}, {"temperature": "hot"}])
 def test_parameters_that_make_no_sense_are_refused_at_once(parameters: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="bot"):

@@ -1,9 +1,11 @@
 import asyncio
+import json
 from collections.abc import Iterator
 from textwrap import dedent
 from typing import Any
 
 import pytest
+from msgspec import structs
 from tests.servers.asking import answered, chat, failed, question
 
 from evalwright.clients.adapters import BUILT_IN, Adapter, Info
@@ -165,3 +167,17 @@ def test_what_changes_the_answers_changes_the_fingerprint_and_no_secret_is_in_it
         ).fingerprint,
     ]
     assert len({plain, *others}) == len(others) + 1
+
+
+@pytest.mark.parametrize(
+    ("message", "text"), [({"content": ""}, ""), ({"content": None, "refusal": "nope"}, "nope")]
+)
+def test_who_takes_all_takes_an_empty_answer_and_a_refusal(
+    message: dict[str, Any], text: str
+) -> None:
+    said = json.dumps({"choices": [{"message": message}]})
+    source = f"def run_inference(body, environment): return {said!r}"
+    request = structs.replace(chat("hello"), takes_all=True)
+
+    assert answered(model(source), request).text == text
+    assert failed(model(source), chat("hello")).kind in {"empty", "refused"}

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from msgspec import structs
 from tests.servers.asking import answered, answers, asking, failed, question
 from tests.servers.asking import chat as conversation
 from tests.servers.model_server import (
@@ -558,3 +559,25 @@ def test_tool_calls_and_references_are_kept_beside_the_text() -> None:
         ],
         "usage": {"num_prompt_tokens": 7, "num_completion_tokens": 2},
     }
+
+
+def test_to_who_takes_all_a_refusal_is_an_answer_and_so_is_an_empty_text() -> None:
+    asked = structs.replace(question(), takes_all=True)
+    with ModelServer(replying(choice(None, message={"refusal": "I can't."}))) as server:
+        refused = answered(model(server), asked)
+    with ModelServer(replying(choice(""))) as server:
+        empty = answered(model(server), asked)
+
+    assert refused.text == "I can't."
+    message = {"role": "assistant", "content": None, "refusal": "I can't."}
+    assert refused.output["choices"] == [{"message": message}]
+    assert set(refused.output["usage"]) == {"num_prompt_tokens", "num_completion_tokens"}
+    assert (empty.text, empty.output) == ("", None)
+
+
+def test_who_takes_all_does_not_take_what_was_cut_before_any_text() -> None:
+    asked = structs.replace(question(), takes_all=True)
+    with ModelServer(replying(choice("", "length"))) as server:
+        error = failed(model(server), asked)
+
+    assert error.kind == "truncated"

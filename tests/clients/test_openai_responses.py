@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 from tests.servers.asking import answered, asking, chat, failed, question
 from tests.servers.model_server import Behaviour, ModelServer, hostile, json, status
 
@@ -280,3 +281,29 @@ def test_calls_are_kept_as_open_responses() -> None:
         ],
         "usage": {"num_prompt_tokens": 11, "num_completion_tokens": 3},
     }
+
+
+def test_to_who_takes_all_a_refusal_is_an_answer_and_so_is_an_empty_text() -> None:
+    asked = structs.replace(question(), takes_all=True)
+    with ModelServer(
+        replying({"type": "message", "content": [{"type": "refusal", "refusal": "I can't."}]})
+    ) as server:
+        refused = answered(model(server), asked)
+    with ModelServer(replying(said(""))) as server:
+        empty = answered(model(server), asked)
+
+    assert refused.text == "I can't."
+    message = {"role": "assistant", "content": None, "refusal": "I can't."}
+    assert refused.output["choices"] == [{"message": message}]
+    assert set(refused.output["usage"]) == {"num_prompt_tokens", "num_completion_tokens"}
+    assert (empty.text, empty.output) == ("", None)
+
+
+def test_who_takes_all_does_not_take_what_was_cut_before_any_text() -> None:
+    asked = structs.replace(question(), takes_all=True)
+    with ModelServer(
+        replying(status="incomplete", incomplete_details={"reason": "max_output_tokens"})
+    ) as server:
+        error = failed(model(server), asked)
+
+    assert error.kind == "truncated"

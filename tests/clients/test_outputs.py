@@ -4,6 +4,7 @@ import pytest
 
 from evalwright.clients.outputs import completion_of
 from evalwright.errors import ModelError
+from evalwright.objects import SolverTrace
 from evalwright.types import Completion, MLTask, Usage
 
 SAID = {"role": "assistant", "content": "4"}
@@ -227,3 +228,60 @@ def test_a_custom_output_is_whatever_it_is(output: Any, said: str) -> None:
 
 def test_an_error_is_one_in_a_custom_output_too() -> None:
     assert error_of({"error": "no"}, "custom").kind == "error_object"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        pytest.param(chat({"message": {"role": "assistant", "content": ""}}), id="an empty text"),
+        pytest.param(chat({"message": {"role": "assistant", "content": None}}), id="null"),
+        pytest.param({"items": [item(text(""))]}, id="open responses"),
+        pytest.param({"items": []}, id="no items"),
+    ],
+)
+def test_to_who_takes_all_an_empty_text_is_an_answer(output: dict[str, Any]) -> None:
+    found = completion_of(output, "chat_completion", takes_all=True)
+
+    assert found == Completion(text="", usage=Usage(requests=1))
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        pytest.param(chat({"message": {"content": None, "refusal": "I won't"}}), id="chat"),
+        pytest.param(chat({"message": {"content": "", "refusal": "I won't"}}), id="empty content"),
+        pytest.param({"items": [item({"type": "refusal", "refusal": "I won't"})]}, id="items"),
+        pytest.param(
+            {"items": [item(text(""), {"type": "refusal", "refusal": "I won't"})]}, id="both"
+        ),
+    ],
+)
+def test_to_who_takes_all_a_refusal_is_an_answer_in_its_own_words(output: dict[str, Any]) -> None:
+    usage = {"num_prompt_tokens": 7, "num_completion_tokens": 2}
+
+    found = completion_of({**output, "usage": usage}, "chat_completion", takes_all=True)
+
+    assert (found.text, found.usage.completion_tokens) == ("I won't", 2)
+    solved = SolverTrace(raw_outputs=[found.output])
+    assert solved.output.choices[0].message.refusal == "I won't"
+    assert str(solved.output) == "I won't"
+
+
+def test_a_refusal_beside_a_text_leaves_the_text_the_answer() -> None:
+    output = chat({"message": {**SAID, "refusal": "no more"}})
+
+    assert completion_of(output, "chat_completion", takes_all=True).text == "4"
+
+
+@pytest.mark.parametrize(
+    ("output", "kind"),
+    [
+        (chat({"message": {"content": ""}, "finish_reason": "length"}), "truncated"),
+        (chat({"finish_reason": "content_filter"}), "filtered"),
+        ({"choices": []}, "empty"),
+    ],
+)
+def test_who_takes_all_still_takes_no_cut_no_filtered_and_no_missing_reply(
+    output: dict[str, Any], kind: str
+) -> None:
+    assert error_of(output, takes_all=True).kind == kind

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.servers.asking import answered, asking
+from tests.servers.asking import answered, asking, chat, failed
 
 from evalwright.clients.replay import Replay, connect
 from evalwright.errors import Unreadable, UsageError
@@ -173,3 +173,13 @@ def test_what_is_no_chat_may_be_recorded(tmp_path: Path, output: str) -> None:
     found: Any = answered(connect(str(path)), asking("custom", {})).output
 
     assert msgspec.json.encode(found) == msgspec.json.encode(msgspec.json.decode(output))
+
+
+def test_a_refusal_may_be_recorded_for_who_takes_it(tmp_path: Path) -> None:
+    path = tmp_path / "outputs.jsonl"
+    message = '{"content": null, "refusal": "nope"}'
+    path.write_text(f'{{"id": "0", "output": {{"choices": [{{"message": {message}}}]}}}}\n')
+    request = msgspec.structs.replace(chat("q"), takes_all=True)
+
+    assert answered(connect(str(path)), request).text == "nope"
+    assert failed(connect(str(path)), chat("q")).kind == "refused"

@@ -6,6 +6,7 @@ Deadlines, crashes, and what a process does to itself are in the tests of the po
 import asyncio
 import math
 from collections.abc import Awaitable, Callable
+from datetime import date
 from typing import Any
 
 import pytest
@@ -76,7 +77,35 @@ async def predict(question: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         pytest.param(
             "def f(x): return x", [{"é": ["👋\n", 1.5, True]}], {"é": ["👋\n", 1.5, True]}
         ),
-        pytest.param("def f(x): return x is None", [math.nan], True, id="NaN is null"),
+        pytest.param("def f(x): return x != x", [math.nan], True, id="NaN is NaN"),
+        pytest.param("def f(x): return repr(x)", [-math.inf], "-inf", id="infinity, too"),
+        pytest.param(
+            "def f(row): return repr(row)",
+            [{"a": math.nan, "b": None, "é": "ü"}],
+            "{'a': nan, 'b': None, 'é': 'ü'}",
+            id="NaN in a row",
+        ),
+        pytest.param(
+            "async def f(row): return repr(row)", [{"a": math.nan}], "{'a': nan}", id="NaN, awaited"
+        ),
+        pytest.param(
+            "def f(rows): return repr(rows)",
+            [[{"a": 1}, {"a": math.nan}]],
+            "[{'a': 1}, {'a': nan}]",
+            id="NaN in one of the rows",
+        ),
+        pytest.param(
+            "def f(rows): return repr(rows)",
+            [{"one": [{"a": math.nan}], "other": [{"a": 1}]}],
+            "{'one': [{'a': nan}], 'other': [{'a': 1}]}",
+            id="NaN in a row of one of the tables",
+        ),
+        pytest.param(
+            "def f(row): return repr(row)",
+            [{"a": math.nan, "day": date(2024, 2, 29)}],
+            "{'a': nan, 'day': '2024-02-29'}",
+            id="NaN beside a date",
+        ),
         pytest.param("def f(): return 10 ** 40", [], 10**40, id="a large number"),
         pytest.param("def f(): return (1, (2,))", [], [1, [2]], id="tuples are lists"),
         pytest.param(

@@ -45,6 +45,34 @@ def test_a_scorer_of_all_samples_gets_them_apart_however_many() -> None:
     }
 
 
+def test_of_some_samples_it_gets_those_that_it_is_asked_about() -> None:
+    aligned = both([{"x": n} for n in range(4)], [{"y": n} for n in range(4)])
+
+    assert aligned.together([0, 2, 3], [0, 2]) == {
+        "q": [{"x": 0}, {"x": 3}],
+        "a": [{"y": 0}, {"y": 3}],
+    }
+    assert aligned.together(range(2))["a"] == [{"y": 0}, {"y": 1}]
+
+
+def test_a_place_that_another_dataset_does_not_have_is_left_out_of_it() -> None:
+    aligned = both([{"x": n} for n in range(4)], [{"y": 0}])
+
+    assert aligned.together([0, 2]) == {"q": [{"x": 0}, {"x": 2}], "a": [{"y": 0}]}
+
+
+def test_when_all_of_the_first_are_asked_about_the_others_are_whole() -> None:
+    aligned = both([{"x": 1}], [{"y": 3}, {"y": 4}])
+
+    assert aligned.together(range(1), [0]) == {"q": [{"x": 1}], "a": [{"y": 3}, {"y": 4}]}
+
+
+def test_a_sample_that_is_asked_about_in_parts_has_its_row_as_often() -> None:
+    aligned = both([{"x": 1}, {"x": 2}], [{"y": 3}, {"y": 4}])
+
+    assert aligned.together(range(2), [0, 0, 1])["q"] == [{"x": 1}, {"x": 1}, {"x": 2}]
+
+
 def test_the_id_is_that_of_the_first_dataset() -> None:
     aligned = both([{"sample_id": "x"}, {"sample_id": "y"}], [{"sample_id": "z"}] * 2)
 

@@ -125,6 +125,20 @@ def test_all_bad_rows_are_counted_and_the_first_few_told(tmp_path: Path) -> None
     assert "also lines 6, 7, 8, 9…; 7 of 12 lines cannot be read" in said
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        pytest.param("fr\xe4ge\nx\n\xfcber\n", "also line 3; 2 of 3 lines", id="the header too"),
+        pytest.param("a\n\xe9\n\xe9\n\xe9\nx\n", "lines 3 and 4; 3 of 5 lines", id="only rows"),
+        pytest.param("a,b\n\xe9\n\xe9,1\n", "also line 3; 2 of 3 lines", id="a cell less"),
+    ],
+)
+def test_lines_in_another_encoding_are_counted_in_the_whole_file(
+    tmp_path: Path, text: str, count: str
+) -> None:
+    assert str(refused(tmp_path, text.encode("cp1252"))).endswith(f"{count} cannot be read")
+
+
 def test_the_line_of_a_bad_row_counts_the_newlines_in_quotes(tmp_path: Path) -> None:
     assert "a.csv:5: expected" in str(refused(tmp_path, 'a,b\n"x\ny\nz",1\n1\n'))
 

@@ -256,6 +256,14 @@ def test_a_sample_as_json_has_its_reasons(recorded: Path) -> None:
     assert "against '2'" in sample["reasons"]["record"]
 
 
+def test_wrong_samples_are_shown_without_their_names(folder: Path) -> None:
+    shown = json.loads(said("show", "latest", "--task", "tasks", "--wrong", "--json", cwd=folder))
+
+    assert shown
+    assert max(one["scores"]["record"]["score"] for one in shown) < 1
+    assert {one["model"] for one in shown} == {"scripted/noisy"}
+
+
 def test_failed_samples_are_shown_without_their_names(recorded: Path) -> None:
     shown = said("show", "latest", "--failed", cwd=recorded)
 

@@ -62,6 +62,13 @@ def broken(request: Request) -> str:
     raise ConnectionError(f"no answer to {request.sample.id}")
 
 
+class Breaking:
+    """A postprocessor that makes nothing of anything."""
+
+    async def apply(self, *_given: Any) -> Any:
+        raise ValueError("no part of it")
+
+
 def crew(script: Callable[[Request], str] = right, **changes: Any) -> Crew:
     """Of one team; `changes` are of the team or of the crew."""
     parts = {"solver": RecordSolver(), "scorers": {"record": RecordScorer()}, **changes}

@@ -60,13 +60,13 @@ def test_a_secret_is_kept_out_of_what_is_said_of_all_samples() -> None:
     dirty = Finished(
         figures=[Figure(scorer="a", metric="b", measure=measure)],
         broken=[Broken(stage="metric", what="a.b", failure=failure)],
-        samples=3,
+        scored=3,
     )
 
     clean = cleaned_end(dirty, REDACTOR)
 
     assert SECRET not in repr(clean)
-    assert (clean.samples, clean.figures[0].measure.value) == (3, 1.0)
+    assert (clean.scored, clean.figures[0].measure.value) == (3, 1.0)
     assert clean.figures[0].measure.reason == "see [redacted]"
     assert cleaned_end(clean, REDACTOR) == clean
 

@@ -154,7 +154,7 @@ def test_metrics_are_over_the_samples_that_could_be_scored() -> None:
 
     (figure,) = found.figures
     assert (figure.measure.value, figure.measure.n, figure.failed) == (4.0, 2, 1)
-    assert (found.samples, found.failed, kept.written) == (3, 1, [])
+    assert kept.written == []
 
 
 def test_a_rule_takes_samples_out_of_every_metric_and_keeps_their_scores() -> None:
@@ -200,6 +200,22 @@ def test_a_rule_that_cannot_say_fails_its_sample_which_is_in_no_metric() -> None
     assert kept.outcomes[1].scores != {}
 
 
+def test_a_rule_that_cannot_say_does_so_beside_a_scorer_that_broke_first() -> None:
+    broken = Failure(stage="score", type="ValueError", message="`other`: no")
+    kept = Kept(outcome(1, failure=broken), outcome(3))
+
+    class OnlyFirst(Undecided):
+        def applies(self, sample: dict[str, Any], *_: Any) -> bool:
+            return sample["n"] == 1 and bool(super().applies(sample, None, {}))
+
+    first = finished(kept, rules=(OnlyFirst(),))
+
+    figure = first.figures[0]
+    assert (figure.measure.value, figure.measure.n, figure.failed) == (3.0, 1, 1)
+    assert kept.outcomes[1].failure == broken
+    assert finished(kept, rules=(OnlyFirst(),)) == first
+
+
 def test_a_rule_does_not_look_at_a_sample_that_was_never_solved() -> None:
     gone = Failure(stage="solver", type="timeout", message="no answer")
     kept = Kept(outcome(0, scores={}, failure=gone))
@@ -238,9 +254,17 @@ def test_it_is_asked_again_when_a_sample_has_come_since() -> None:
 def test_it_is_not_asked_about_some_of_the_samples() -> None:
     ranks = Ranks()
 
-    finished(Kept(outcome(0)), run_scorers={"late": ranks}, complete=False)
+    found = finished(
+        Kept(outcome(0), outcome(1)),
+        run_scorers={"late": ranks},
+        measured={"late": Measured(metrics=(("sum", Sum("rank")),))},
+        complete=False,
+    )
 
     assert ranks.asked == []
+    (figure,) = found.figures
+    assert figure.measure == Measure("sum", None, None, 0, "not asked: samples are missing")
+    assert (figure.failed, found.broken) == (0, [])
 
 
 def test_it_does_not_see_what_was_never_solved() -> None:
@@ -254,6 +278,42 @@ def test_it_does_not_see_what_was_never_solved() -> None:
     assert "late" not in kept.outcomes[0].scores
 
 
+@pytest.mark.parametrize("stage", ["score", "action"])
+def test_it_sees_a_sample_that_another_scorer_could_not_judge(stage: Any) -> None:
+    broken = Failure(stage=stage, type="ValueError", message="no")
+    kept = Kept(outcome(0, scores={}, failure=broken), outcome(1))
+    ranks = Ranks()
+
+    finished(kept, run_scorers={"late": ranks})
+    finished(kept, run_scorers={"late": ranks})
+
+    assert ranks.asked == [[{"n": 0}, {"n": 1}]]
+    assert kept.outcomes[0].scores["late"].values == {"rank": 0}
+
+
+def test_it_is_not_asked_again_for_a_sample_whose_answer_could_not_be_used() -> None:
+    broken = Failure(stage="solver", type="KeyError", message="the postprocessor broke")
+    trace = Trace(input="", output="", post_processed="")
+    kept = Kept(outcome(0, scores={}, trace=trace, failure=broken), parted(1, 3))
+    ranks = Ranks()
+
+    for _ in range(2):
+        finished(kept, run_scorers={"late": ranks}, fans_out=True)
+
+    assert ranks.asked == [[{"n": 3}]]
+
+
+def test_it_is_not_asked_again_for_a_sample_of_which_nothing_was_made() -> None:
+    kept = Kept(parted(0), parted(1, 3))
+    ranks = Ranks()
+
+    for _ in range(2):
+        finished(kept, run_scorers={"late": ranks}, fans_out=True)
+
+    assert ranks.asked == [[{"n": 3}]]
+    assert kept.outcomes[0].scores == {}
+
+
 def test_a_rule_may_look_at_a_score_that_came_late() -> None:
     kept = Kept(*(outcome(n) for n in range(3)))
 
@@ -263,13 +323,28 @@ def test_a_rule_may_look_at_a_score_that_came_late() -> None:
     assert found.figures[0].measure.value == 3.0
 
 
-def test_several_datasets_are_given_whole() -> None:
+def test_several_datasets_are_given_apart_of_the_samples_that_were_solved() -> None:
+    gone = Failure(stage="solver", type="timeout", message="no answer")
+    kept = Kept(outcome(0), outcome(1, scores={}, failure=gone), outcome(2))
     ranks = Ranks()
-    whole = {"a": [{"n": 0}], "b": [{"n": 1}, {"n": 2}]}
 
-    finished(Kept(outcome(0)), run_scorers={"late": ranks}, together=lambda: whole)
+    def together(asked: Sequence[int]) -> dict[str, list[dict[str, Any]]]:
+        return {"a": [{"n": one} for one in asked], "b": [{"m": 1}]}
 
-    assert ranks.asked == [whole]
+    finished(kept, run_scorers={"late": ranks}, together=together)
+
+    assert ranks.asked == [{"a": [{"n": 0}, {"n": 2}], "b": [{"m": 1}]}]
+    assert kept.outcomes[2].scores["late"].values == {"rank": 1}
+
+
+def test_another_number_of_scores_than_of_samples_breaks_the_scorer() -> None:
+    rows = {"a": [{"n": 0}, {"n": 1}]}
+
+    found = finished(Kept(outcome(0)), run_scorers={"late": Ranks()}, together=lambda _: rows)
+
+    (broken,) = found.broken
+    assert (broken.stage, broken.what) == ("score", "late")
+    assert broken.failure.message == "expected one score a sample: 1, got 2"
 
 
 @pytest.mark.parametrize("where", ["scorer", "metric"])

@@ -1,11 +1,13 @@
 import asyncio
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
-from tests.engine.made import broken, calls, crew, job, right
+from msgspec import structs
+from tests.engine.made import Breaking, broken, calls, crew, job, model, right
 
 from evalwright.engine.journal import Journal
-from evalwright.engine.run import Crew, attempt, run
+from evalwright.engine.run import Crew, attempt, run, solve_key_of
 from evalwright.engine.stop import Stop
 from evalwright.errors import Stopped
 from evalwright.plan.plan import Job
@@ -433,3 +435,53 @@ def test_a_failed_sample_is_not_remembered() -> None:
 
     assert found.failure is None
     assert calls(who) == ["a"]
+
+
+def test_an_answer_is_not_paid_for_again_because_its_postprocessor_broke() -> None:
+    before = attempted(job("a"), crew(postprocessor=Breaking()))
+    who = crew(broken, memory=remembering(before))
+
+    found = attempted(job("a"), who)
+
+    assert before.failure is not None
+    assert found.failure is None
+    assert calls(who) == []
+
+
+class Constant(Waiting):
+    """A solver that sends the same, whatever the row."""
+
+    def reads(self, sample: Sample) -> str:
+        del sample
+        return "hello"
+
+
+def row_job(**row: Any) -> Job:
+    return structs.replace(job("a"), sample=Sample("a", row))
+
+
+def test_the_row_is_in_the_key_where_the_model_looks_at_it() -> None:
+    seeing, blind = (crew(solver=Constant(), by_sample=frozenset(who)) for who in (["m"], []))
+    rows = [row_job(city="Rome"), row_job(city="Oslo")]
+
+    assert len({solve_key_of(one, seeing) for one in rows}) == 2
+    assert len({solve_key_of(one, blind) for one in rows}) == 1
+    assert solve_key_of(row_job(a=1, b=2), seeing) == solve_key_of(row_job(b=2, a=1), seeing)
+
+
+def test_the_row_is_in_the_key_where_another_model_of_the_solver_looks_at_it() -> None:
+    class Two(Constant):
+        model_keys = ("user",)
+
+    models = {"m": model(right), "users": model(right)}
+    seeing = crew(
+        solver=Two(), others={"user": "users"}, models=models, by_sample=frozenset(["users"])
+    )
+
+    assert len({solve_key_of(row_job(city=city), seeing) for city in ("Rome", "Oslo")}) == 2
+
+
+def test_the_key_of_a_record_is_the_same_whoever_answers() -> None:
+    assert solve_key_of(job("a"), crew()) == solve_key_of(
+        job("a"), crew(by_sample=frozenset(["m"]))
+    )

@@ -1,13 +1,15 @@
 import asyncio
 from typing import Any
 
-from tests.engine.made import crew, job
+import pytest
+from tests.engine.made import Breaking, crew, job
 
 from evalwright.clients.placeholder import Placeholder
 from evalwright.engine.run import attempt
 from evalwright.engine.tally import Tally, merge, total
 from evalwright.ports import Case
-from evalwright.types import Completion, Request, Sample, Score, Usage
+from evalwright.solvers.record import RecordSolver
+from evalwright.types import Completion, Request, Sample, Score, Trace, Usage
 
 
 class Priced(Placeholder):
@@ -73,3 +75,35 @@ def test_what_two_jobs_took_is_added() -> None:
     merge(into, {"a": Usage(1, 1, 1, 1.0), "b": Usage(1, 2, 3, 0.0)})
 
     assert into == {"a": Usage(2, 2, 2, 2.0), "b": Usage(1, 2, 3, 0.0)}
+
+
+class Giving(RecordSolver):
+    """A solver that breaks after so many answers."""
+
+    def __init__(self, answers: int) -> None:
+        self._answers = answers
+
+    async def solve(self, case: Case) -> Trace:
+        for _ in range(self._answers):
+            await case.model.complete(REQUEST)
+        raise ValueError("enough")
+
+
+@pytest.mark.parametrize("tallies", [True, False])
+def test_what_was_paid_before_the_solver_broke_is_counted(*, tallies: bool) -> None:
+    found = outcome_of(solver=Giving(2), tallies=tallies)
+
+    assert found.trace is None
+    assert found.others == {"m": Usage(2, 20, 10, 1.0)}
+
+
+def test_a_solver_that_broke_before_it_asked_has_cost_nothing() -> None:
+    assert outcome_of(solver=Giving(0)).others == {}
+
+
+def test_an_answer_whose_postprocessor_broke_is_counted_once() -> None:
+    found = outcome_of(postprocessor=Breaking(), tallies=True)
+
+    assert found.failure is not None
+    assert found.trace.usage.requests == 1
+    assert found.others == {}

@@ -24,5 +24,12 @@ def test_without_scores_there_is_nothing_to_name() -> None:
     assert measures(FIELDS, []) == []
 
 
+def test_without_a_value_in_them_the_score_itself_is_named() -> None:
+    (found,) = measures(FIELDS, of([None, None]))
+
+    assert (found.name, found.value, found.interval, found.n) == ("x", None, None, 0)
+    assert found.reason == "2 of 2 scores have no value"
+
+
 def test_lists_are_values_too() -> None:
     assert [one.name for one in measures(FIELDS, of([[1], [1]]))] == ["x_[1]"]

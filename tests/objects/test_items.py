@@ -150,3 +150,25 @@ def test_what_is_no_item_is_refused(wrong: list[Any], said_so: str) -> None:
 def test_an_empty_content_prints_as_nothing() -> None:
     assert str(Content()) == ""
     assert module.Message(role="user").text == ""
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "content": None, "refusal": "nope"},
+        {"role": "assistant", "content": "", "refusal": "nope"},
+        {"type": "message", "role": "assistant", "refusal": "nope"},
+    ],
+)
+def test_the_refusal_of_a_chat_message_is_its_text(message: dict[str, Any]) -> None:
+    (made,) = items_from([message])
+
+    assert isinstance(made, Message)
+    assert made.text == "nope"
+    assert refusal_of(made.content) == "nope"
+
+
+def test_a_refusal_that_is_null_changes_nothing() -> None:
+    fields = {"type": "message", "id": "m1", "role": "assistant", "content": "", "refusal": None}
+
+    assert items_from([fields])[0]["id"] == "m1"

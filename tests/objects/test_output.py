@@ -152,3 +152,17 @@ def test_the_text_of_an_output_without_a_message_is_none() -> None:
     assert answer_text({"items": [said("user", "q")]}) is None
     assert answer_text({"items": [said("assistant", "a"), said("user", "q")]}) == "a"
     assert answer_text(CHAT) == "Paris"
+
+
+@pytest.mark.parametrize("content", [None, "", []])
+def test_the_text_of_a_refusal_is_its_words(content: Any) -> None:
+    raw = {"choices": [{"message": {"role": "assistant", "content": content, "refusal": "no"}}]}
+
+    assert answer_text(raw) == str(output(raw)) == "no"
+    assert output(raw).choices[0].message.refusal == "no"
+
+
+def test_the_text_of_an_empty_answer_is_empty() -> None:
+    raw = {"choices": [{"message": {"role": "assistant", "content": ""}}]}
+
+    assert answer_text(raw) == str(output(raw)) == ""

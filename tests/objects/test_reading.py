@@ -96,3 +96,12 @@ def test_any_json_is_a_trace_or_a_value_error(value: Any) -> None:
     for name in variables({}, again.to_json()).values():
         assert isinstance(str(name), str)
     assert isinstance([again.trace.turns, again.trace.function_calls, str(again)], list)
+
+
+def test_a_recorded_refusal_keeps_its_words() -> None:
+    asked = {"role": "user", "content": "q"}
+    read = read_trace([asked, {"role": "assistant", "content": None, "refusal": "nope"}])
+
+    assert read.trace.get_last_assistant_text() == "nope"
+    assert read.output.choices[0].message.refusal == "nope"
+    assert read.messages[-1].refusal == "nope"

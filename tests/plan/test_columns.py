@@ -15,7 +15,7 @@ class Asking(Component):
 
 def found(*prompts: str, columns: tuple[str, ...] = ("question", "answer")) -> list[str]:
     asking = Asking.model_validate({"prompts": list(prompts)})
-    return list(unknown_columns(asking, columns, dataset="quiz"))
+    return [str(one) for one in unknown_columns(asking, columns, dataset="quiz")]
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,22 @@ def test_a_column_that_no_row_has_is_named_with_the_nearest() -> None:
 def test_it_says_where_the_template_stands() -> None:
     prompt = Authored("{{ sample.hint }}", file="tasks/quiz.yaml", line=7)
 
-    assert found(prompt) == [
-        "tasks/quiz.yaml:7: dataset `quiz` has no column `hint`; it has `question`, `answer`"
-    ]
+    asking = Asking.model_validate({"prompts": [prompt]})
+
+    (one,) = unknown_columns(asking, ["question", "answer"], dataset="quiz")
+
+    assert one[:3] == ("tasks/quiz.yaml", 7, "hint")
+    assert one.text == "dataset `quiz` has no column `hint`; it has `question`, `answer`"
+    assert str(one) == f"tasks/quiz.yaml:7: {one.text}"
+
+
+def test_two_spellings_that_look_the_same_are_told_apart() -> None:
+    (line,) = found("{{ sample['u\u0308bersetzung'] }}", columns=("\xfcbersetzung",))
+
+    assert line.endswith(
+        "; it is written with other code points (`u\\u0308bersetzung`, there `\\xfcbersetzung`): "
+        "copy the name from the data"
+    )
 
 
 def test_each_place_is_named_once() -> None:
@@ -104,15 +117,16 @@ def test_behind_a_postprocessor_nobody_knows_the_columns() -> None:
 
     assert len(list(unknown_columns(alone, ["question"], dataset="quiz"))) == 2
     (line,) = unknown_columns(parted, ["question"], dataset="quiz")
-    assert "`qestion`" in line
+    assert line.column == "qestion"
 
 
 def test_a_value_that_is_to_be_a_column_must_be_one() -> None:
     chosen = {"field": "qestion", "other": "answer", "none": None}
 
-    (line,) = unknown_values(chosen, ["question", "answer"], dataset="quiz")
+    (one,) = unknown_values(chosen, ["question", "answer"], dataset="quiz")
 
-    assert line == (
+    assert one.column == "qestion"
+    assert one.text == (
         "parameter `field`: dataset `quiz` has no column `qestion`; "
         "it has `question`, `answer`; did you mean `question`?"
     )

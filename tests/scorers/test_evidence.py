@@ -77,3 +77,17 @@ def test_the_key_of_its_score_is_its_snippet() -> None:
     sample: Any = Sample("0", {})
 
     assert one.reads(sample) != two.reads(sample)
+
+
+def test_what_the_snippet_is_told_is_in_the_key_too() -> None:
+    snippet = Snippet("def compute_evidence(context): ...")
+    told: list[dict[str, Any]] = [
+        {"task": "register", "config": {"year": 2025}},
+        {"task": "register", "config": {"year": 2026}},
+        {"task": "audit", "config": {"year": 2025}},
+    ]
+
+    keys = [Evidence(snippet, context).reads(Sample("0", {})) for context in told]
+
+    assert len(set(keys)) == 3
+    assert Evidence(snippet, dict(reversed(told[0].items()))).reads(Sample("0", {})) == keys[0]

@@ -13,6 +13,7 @@ from tests.living import ends, is_running
 from tests.snippets.made import Made, call, told
 
 from evalwright.errors import SnippetFailed
+from evalwright.objects import AUTHORS
 from evalwright.snippets import log as log_module
 from evalwright.snippets.pool import SnippetPool
 from evalwright.snippets.settings import Settings
@@ -272,6 +273,25 @@ def test_the_real_package_comes_before_ours(tmp_path: Path) -> None:
     assert asyncio.run(work()) == [["theirs", "SolverTrace"]]
 
 
+def test_authors_import_the_classes_and_none_of_our_helpers() -> None:
+    text = (
+        "import latticeflow.core.dtypes as new, latticeflow.assessment.dtypes as old\n"
+        "def f(): return [[n for n in dir(one) if n[0] != '_'] for one in (new, old)]"
+    )
+
+    async def work() -> list[Any]:
+        async with Made(text) as made:
+            return await made.f([])
+
+    ((new, old),) = asyncio.run(work())
+
+    assert new == old == sorted(AUTHORS)
+    assert {"Message", "ModelResponse", "SampleScore", "SingleSolverOutput", "SolverOutput"} < {
+        *new
+    }
+    assert all(name[0].isupper() for name in new)
+
+
 def test_another_interpreter_need_not_know_evalwright() -> None:
     base = getattr(sys, "_base_executable", sys.executable)
     text = (
@@ -515,7 +535,7 @@ def test_a_process_that_does_not_start_is_an_error(settings: Settings, message: 
 
 
 def test_an_argument_that_is_no_json_costs_its_call() -> None:
-    first, second, third = call("def f(x): return len(x)", [[1]], [{1: {2}}], ["\ud800"])
+    first, second, third = call("def f(x): return len(x)", [[1]], [{1: object()}], ["\ud800"])
 
     assert (first, third) == (1, 1)
     assert isinstance(second, TypeError)

@@ -82,3 +82,12 @@ def test_the_input_is_what_was_said_before_the_last_answer(
     items: list[dict[str, object]], text: str
 ) -> None:
     assert asked_in({"items": items}) == text
+
+
+def test_an_empty_answer_and_a_refusal_will_do() -> None:
+    message = {"role": "assistant", "content": None, "refusal": "nope"}
+    talk = talk_with("", Completion(text="nope", output={"choices": [{"message": message}]}))
+
+    assert all(one.takes_all for one in talk.case.model.requests)  # type: ignore[attr-defined] # a model of this room's
+    assert talk.trace().output == "nope"
+    assert talk_with("").trace().output == ""

@@ -306,3 +306,15 @@ def test_the_models_that_it_needs_are_known() -> None:
     assert made.model_keys == ("other", "deep")
     assert not made.asks
     assert solver(turns(user("a"), loop(GENERATE))).asks
+
+
+def test_after_an_empty_answer_and_a_refusal_the_talk_goes_on() -> None:
+    message = {"role": "assistant", "content": None, "refusal": "nope"}
+    refused = Completion(text="nope", output={"choices": [{"message": message}]})
+    model = Replies("", refused, "yes")
+
+    builders = turns(user("a"), GENERATE, user("b"), GENERATE, user("c"), GENERATE)
+    trace = solve_with(model, builders, {})
+
+    assert trace.output == "yes"
+    assert [text for _, text in model.asked()[-1]] == ["a", "", "b", "nope", "c"]

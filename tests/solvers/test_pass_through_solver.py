@@ -79,3 +79,11 @@ def test_only_the_column_is_read() -> None:
     assert made.reads(Sample("a", {"past": [], "x": 1})) == made.reads(Sample("a", {"past": []}))
     assert '"x":1' in made.reads(Sample("a", {"x": 1}))
     assert not made.asks
+
+
+def test_a_recorded_refusal_is_the_answer() -> None:
+    refusal = {"role": "assistant", "content": None, "refusal": "nope"}
+
+    trace = solve(FIELDS, {"past": [{"role": "user", "content": "q"}, refusal]})
+
+    assert trace.output == "nope"

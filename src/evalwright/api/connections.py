@@ -11,6 +11,7 @@ A key is looked up in this order:
 What is found nowhere is an `UnknownName` that says what to declare.
 """
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from evalwright.components import provider_key
 from evalwright.errors import EvalwrightError, UnknownName, UsageError
 from evalwright.nearest import nearest
 from evalwright.ports import Model, Snippets
-from evalwright.secrets import Secret
+from evalwright.secrets import Redactor, Secret, secrets_in
 from evalwright.spec.documents.model import (
     AdapterDocument,
     CustomConnection,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from evalwright.clients.adapters import Adapter, Info
 
 PLACEHOLDER = "latticeflow$placeholder"
+_UNSET = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 
 
 class ConnectionPlan(Struct, frozen=True, kw_only=True):
@@ -136,19 +138,19 @@ def _custom(
 ) -> ConnectionPlan:
     from evalwright.clients.connection import Where, connect
 
+    _refuse_unset(document, {"api_key": config.api_key, **config.custom_headers})
+    headers = _with_keys(config.custom_headers, options.environment)
     trust = config.tls_context.validation_context if config.tls_context else None
     where = Where(
         url=config.url,
         api_key=config.api_key,
-        headers=config.custom_headers,
+        headers=headers,
         trusted_ca=trust.trusted_ca if trust else None,
         accept_untrusted=bool(trust and trust.trust_chain_verification == "accept_untrusted"),
     )
     client = connect(where, adapter_of(document, adapters), info_of(document, config), options)
     key = (config.api_key,) if config.api_key else ()
-    return ConnectionPlan(
-        name=document.key, client=client, secrets=(*key, *_logins(config.custom_headers))
-    )
+    return ConnectionPlan(name=document.key, client=client, secrets=(*key, *_logins(headers)))
 
 
 def _inference(
@@ -164,13 +166,15 @@ def _inference(
         raise UsageError(
             f"the model `{document.key}` is a snippet of the project, and snippets are refused here"
         )
+    _refuse_unset(document, config.environment)
+    environment = _with_keys(config.environment, options.environment)
     snippet = config.run_inference_snippet
     client = Inference(
         snippets,
         Inferring(
             function=snippet.function(FUNCTION),
-            text=snippet.text,
-            environment=config.environment,
+            text=snippet.keyed,
+            environment=environment,
             timeout_s=config.timeout,
         ),
         adapter_of(document, adapters),
@@ -181,7 +185,7 @@ def _inference(
         name=document.key,
         client=client,
         by_sample=takes_sample(snippet.text),
-        secrets=_logins(config.environment),
+        secrets=_logins(environment),
     )
 
 
@@ -214,10 +218,31 @@ def adapter_of(document: ModelDocument, adapters: Mapping[str, AdapterDocument])
     return Jinja(key, process_input=there, process_output=back)
 
 
-def _logins(values: Mapping[str, Secret]) -> tuple[Secret, ...]:
-    from evalwright.clients.connection import is_login
+def _refuse_unset(document: ModelDocument, values: Mapping[str, Secret | None]) -> None:
+    """The name of a variable is no key: nobody would mean to send it."""
+    for field, value in values.items():
+        if value and (name := _UNSET.fullmatch(value.reveal())):
+            raise UsageError(
+                f"the model `{document.key}`: {name[1]}, the variable of `{field}`, is not set",
+                hint=f"set {name[1]}, or put it into .env or a file for --env",
+            )
 
-    return tuple(value for name, value in values.items() if is_login(name))
+
+def _logins(values: Mapping[str, Secret]) -> tuple[Secret, ...]:
+    from evalwright.clients.connection import logins
+
+    return tuple(logins(values).values())
+
+
+def _with_keys(values: Mapping[str, Secret], environment: Mapping[str, str]) -> dict[str, Secret]:
+    """The same; what holds a key of the environment is a secret, whatever it is called here."""
+    clean = Redactor(secrets_in(environment)).clean
+    return {
+        name: Secret(value.reveal(), declared=True)
+        if clean(value.reveal()) != value.reveal()
+        else value
+        for name, value in values.items()
+    }
 
 
 def _listed(

@@ -110,6 +110,8 @@ class Here(Struct):
     """The run that is under way; none before it begins."""
 
     run_id: str = ""
+    store: "Store | None" = None
+    """Where it is kept, if not with the earlier ones."""
 
 
 def result_of(key: str, *, store: "Store", here: Here | None = None) -> TaskResult:
@@ -119,7 +121,8 @@ def result_of(key: str, *, store: "Store", here: Here | None = None) -> TaskResu
     """
 
     def rows() -> "Iterator[dict[str, Any]]":
-        run = _newest_with(key, store, here.run_id if here else "")
+        kept = (here and here.store) or store
+        run = _newest_with(key, kept, here.run_id if here else "")
         if run is None and here is None:
             raise _no_result(key, store)
         if run is None:
@@ -128,7 +131,7 @@ def result_of(key: str, *, store: "Store", here: Here | None = None) -> TaskResu
         models = next(task.get("models", ()) for task in tasks if task["name"] == key)
         for model in models:
             prefix = f"{model}/" if len(models) > 1 else ""
-            for outcome in store.of_task(run.id, key, model):
+            for outcome in kept.of_task(run.id, key, model):
                 yield _row(outcome, prefix)
 
     return TaskResult(rows, digest=f"the result of {key}" if here else "")
@@ -157,7 +160,7 @@ def _row(outcome: "Outcome", prefix: str) -> dict[str, Any]:
     return {
         "sample": outcome.sample,
         "sample_id": f"{prefix}{outcome.sample_id}",
-        "solver_output": outcome.trace.conversation if outcome.trace else None,
+        "solver_output": _seen(outcome.trace.conversation) if outcome.trace else None,
         "scores": {
             name: {"values": score.values, "metadata": score.metadata}
             for name, score in outcome.scores.items()
@@ -166,3 +169,15 @@ def _row(outcome: "Outcome", prefix: str) -> dict[str, Any]:
         if failure
         else [],
     }
+
+
+def _seen(conversation: dict[str, Any]) -> dict[str, Any]:
+    """A conversation with the old views in it, for those who read it as plain data."""
+    from evalwright.objects import SolverTrace
+
+    solved = SolverTrace.from_json(conversation)
+    items = conversation.get("items", [])
+    outputs = conversation.get("raw_outputs") or []
+    said = [{"role": one.role, "content": str(one.content)} for one in solved.messages]
+    output = outputs[-1] if outputs else None
+    return {**conversation, "trace": {"items": items}, "messages": said, "output": output}

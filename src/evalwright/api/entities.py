@@ -69,12 +69,14 @@ def check_entities(
 
     if names:
         return checks([_file_of(kind, name, project, env) for name in names], env=env)
+    from evalwright.api.rows_of import row_problems
     from evalwright.spec.documents.checking import checked
 
     opened = open_project(project, env)
     files = {file for one in of_kind(opened, kind).values() for file in files_of(one)}
     files |= {one for one in opened.files if _lies_in(one, Path(project), kind)}
-    mine = [one for one in opened.problems if one.file in files]
+    rows = [] if kind in {"model", "adapter"} else row_problems(opened)
+    mine = [one for one in [*opened.problems, *rows] if one.file in files]
     named = [file for file in sorted(files) if _is_yaml(file)]
     return list(checked(named, mine, dict.fromkeys(named, kind)))
 

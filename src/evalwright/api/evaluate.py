@@ -20,10 +20,12 @@ from evalwright.api.work import Work
 if TYPE_CHECKING:
     from evalwright.api.connections import ConnectionPlan
     from evalwright.engine.done import Done
-    from evalwright.engine.finish import Landed
+    from evalwright.engine.finish import Figure, Landed
     from evalwright.engine.journal import Journal
     from evalwright.engine.run import Crew
     from evalwright.engine.stop import Stop
+    from evalwright.plan.documents import PlannedSpec
+    from evalwright.plan.plan import Job
     from evalwright.ports import Model, Snippets, Store
     from evalwright.report.build import Facts
     from evalwright.report.evaluation import Ended
@@ -83,6 +85,7 @@ class DocumentWork(Work):
             models={name: plan.client for name, plan in self.connections.items()},
             teams=self.prepared.teams,
             snippets=self.snippets,
+            by_sample=frozenset(name for name, plan in self.connections.items() if plan.by_sample),
         )
 
     def _pool(self) -> "SnippetPool | None":
@@ -121,7 +124,8 @@ class DocumentWork(Work):
         clients: dict[str, Model] = {
             name: plan.client for name, plan in self.connections.items() if name
         }
-        manifest = manifest_of(self.plan, clients, crew, self.options)
+        late = {name: one.run_scorers for name, one in self.prepared.finishing.items()}
+        manifest = manifest_of(self.plan, clients, crew, self.options, late=late)
         return {**manifest, "fresh": self.fresh, "notes": list(notes_on(clients))}
 
     def _key(self, manifest: dict[str, Any]) -> str:
@@ -151,25 +155,33 @@ class DocumentWork(Work):
         from evalwright.plan.documents import jobs_of
 
         self.prepared.here.run_id = run_id
+        changed: set[str] = set()
+        waves = self.plan.waves()
         try:
-            for wave in self.plan.waves():
-                if stop.requested:
-                    break
-                jobs = done.left(jobs_of(wave, self.prepared.data))
-                await run_engine(jobs, crew, journals(), workers=self.workers, stop=stop)
-            await stop.unless_interrupted(self._finish(run_id, crew.snippets))
+            for wave in waves:
+                if not stop.requested:
+                    for task in wave:
+                        if task.after in changed:  # its samples are other ones now
+                            self.reused -= done.forget(task.name)
+                    jobs = _noting(done.left(jobs_of(wave, self.prepared.data)), changed)
+                    await run_engine(jobs, crew, journals(), workers=self.workers, stop=stop)
+                await stop.unless_interrupted(self._finish(run_id, wave, crew.snippets))
+            self.complete = len(self.ended) == sum(len(task.models) for task in self.plan.tasks)
         finally:
             if self.snippets is not None:
                 await self.snippets.close()
 
-    async def _finish(self, run_id: str, snippets: "Snippets | None") -> None:
+    async def _finish(
+        self, run_id: str, tasks: "Sequence[PlannedSpec]", snippets: "Snippets | None"
+    ) -> None:
+        """Before the next wave: it may read what is found here."""
         from evalwright.engine.clean import cleaned_end
         from evalwright.engine.finish import finish
         from evalwright.report.evaluation import Ended
 
         counts = _landed(self.store, run_id)
-        ended = []
-        for task in self.plan.tasks:
+        pooled = {task.name for task in self.plan.tasks if len(task.models) > 1}
+        for task in tasks:
             for model in task.models:
                 complete = counts.get((task.name, model), 0) >= task.records
                 finished = await finish(
@@ -179,8 +191,9 @@ class DocumentWork(Work):
                     seed=self.options.seed,
                 )
                 finished = cleaned_end(finished, self.redactor) if self.redactor else finished
-                ended.append(Ended(task=task.name, model=model, finished=finished))
-        self.ended, self.complete = ended, True
+                if task.after in pooled:
+                    finished.figures = [_dependent(one) for one in finished.figures]
+                self.ended.append(Ended(task=task.name, model=model, finished=finished))
 
     def _outcomes(self, run_id: str, task: str, model: str, *, complete: bool) -> "Landed":
         from evalwright.engine.finish import Landed
@@ -200,11 +213,24 @@ class DocumentWork(Work):
             self.plan,
             self.store.rows(run.id),
             facts,
-            ended=self.ended if self.complete else None,
+            ended=self._in_order() if self.complete else None,
             samples=samples.first,
         )
         run.manifest["report"] = report.to_dict()
         return report
+
+    def _in_order(self) -> "list[Ended]":
+        """As the evaluation names its tasks, whichever was run first."""
+        places = {task.name: place for place, task in enumerate(self.plan.tasks)}
+        return sorted(self.ended, key=lambda one: places[one.task])
+
+    def _resumed(self, run: "Run") -> "Run":
+        """The report of before is no longer that of the run."""
+        from msgspec import structs
+
+        manifest = {name: value for name, value in run.manifest.items() if name != "report"}
+        self.store.update(run.id, status="running", manifest=manifest)
+        return structs.replace(run, manifest=manifest)
 
     @property
     def workers(self) -> int:
@@ -220,3 +246,19 @@ def _landed(store: "Store", run_id: str) -> dict[tuple[str, str], int]:
     for task, model, *_ in store.done(run_id):
         counts[task, model] = counts.get((task, model), 0) + 1
     return counts
+
+
+def _noting(jobs: "Iterator[Job]", tasks: set[str]) -> "Iterator[Job]":
+    """The same jobs; the names of their tasks are kept."""
+    for job in jobs:
+        tasks.add(job.task)
+        yield job
+
+
+def _dependent(figure: "Figure") -> "Figure":
+    """Rows of several models on the same samples go together, and would look too sure."""
+    from msgspec import structs
+
+    reason = "no interval: the rows are of several models on the same samples"
+    measure = structs.replace(figure.measure, interval=None, reason=figure.measure.reason or reason)
+    return structs.replace(figure, measure=measure)

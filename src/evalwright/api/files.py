@@ -44,6 +44,7 @@ def is_project(path: str) -> bool:
 
 
 def _documents(path: str, env: Sequence[str]) -> Iterator[Checking]:
+    from evalwright.api.rows_of import row_problems
     from evalwright.spec.documents.checking import checked
     from evalwright.spec.documents.kinds import RUN_FILES
     from evalwright.spec.documents.project import read_project
@@ -57,6 +58,8 @@ def _documents(path: str, env: Sequence[str]) -> Iterator[Checking]:
     if project.kind is not None and project.files:
         kinds[project.files[0]] = project.kind
     kinds.update({file: "run" for file in project.files if Path(file).name in RUN_FILES})
+    if not any(one.level == "error" for one in problems):
+        problems = [*problems, *row_problems(project)]
     return checked(project.files, [*problems, *project.problems], kinds)
 
 
@@ -64,7 +67,17 @@ def lint(path: str | Path) -> Linting:
     """What is legal and still suspicious in a task file: iterate for the findings."""
     from evalwright.spec.records.lint import Linting
 
+    if is_project(str(path)):
+        raise UsageError(
+            f"{path}: only files of task records are linted",
+            hint=f"`evalwright validate {path}` checks documents and folders",
+        )
     return Linting(str(path))
+
+
+_NOT_FOR_GIT = (
+    b"# Runs are kept here, and editors find their schemas here.\n*\n!schemas/\n!schemas/*\n"
+)
 
 
 def init(directory: str | Path) -> list[Path]:
@@ -84,6 +97,7 @@ def init(directory: str | Path) -> list[Path]:
     for kind in ("task", "dataset", "model", "evaluation", "run"):
         text = json.dumps(schema(kind), indent=2)
         files[folder / ".evalwright" / "schemas" / f"{kind}.json"] = text.encode()
+    files[folder / ".evalwright" / ".gitignore"] = _NOT_FOR_GIT
     written = [path for path, content in files.items() if _written(path, content)]
     return sorted(written, key=lambda path: (path.name != "run.yaml", len(path.parts), path))
 

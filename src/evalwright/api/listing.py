@@ -59,26 +59,33 @@ def show_run(name: str = "latest", store: str | None = None) -> "Shown":
         opened.close()
 
 
-def show_samples(
+def show_samples(  # noqa: PLR0913 - one keyword each
     name: str = "latest",
     sample_id: str | None = None,
     store: str | None = None,
     *,
+    task: str | None = None,
     model: str | None = None,
     failed: bool | None = None,
+    wrong: bool = False,
 ) -> "Iterator[Outcome]":
-    """The outcomes of one sample, or of all; of one model, or of all; failed ones, or all."""
+    """The outcomes of one sample, task or model, or of all; failed or wrong ones, or all."""
     opened = open_store(store, create=False)
     try:
         run = opened.find(name)
         if model is not None:
             model = _model_of(run, model)
-        if sample_id is None:
-            yield from opened.outcomes(run.id, failed=failed, model=model)
-            return
-        for outcome in _of_sample(opened, run, sample_id):
+        if task is not None:
+            _check_task(run, task)
+        found = (
+            opened.outcomes(run.id, failed=failed, model=model)
+            if sample_id is None
+            else _of_sample(opened, run, sample_id)
+        )
+        for outcome in found:
             wanted = failed in {None, outcome.failure is not None}
-            if wanted and model in {None, outcome.model}:
+            of_these = task in {None, outcome.task} and model in {None, outcome.model}
+            if wanted and of_these and (_is_wrong(outcome) or not wrong):
                 yield outcome
     finally:
         opened.close()
@@ -120,6 +127,27 @@ def _model_of(run: "Run", name: str) -> str:
     raise UnknownName(
         f"run {run.id} has no model `{name}`; it has {', '.join(f'`{one}`' for one in known)}",
         hint=f"did you mean `{suggestion}`?" if suggestion else "",
+    )
+
+
+def _check_task(run: "Run", name: str) -> None:
+    known = [task["name"] for task in run.manifest["plan"]["tasks"]]
+    if name not in known:
+        suggestion = nearest(name, known)
+        raise UnknownName(
+            f"run {run.id} has no task `{name}`; it has {', '.join(f'`{one}`' for one in known)}",
+            hint=f"did you mean `{suggestion}`?" if suggestion else "",
+        )
+
+
+def _is_wrong(outcome: "Outcome") -> bool:
+    """Whether any score says so: by its verdict, or by its first truth value."""
+    judged = (outcome.scores, *(part.scores for part in outcome.parts))
+    return any(
+        score.correct is False
+        or next((one for one in score.values.values() if isinstance(one, bool)), None) is False
+        for scores in judged
+        for score in scores.values()
     )
 
 

@@ -16,6 +16,7 @@ from evalwright.types import Run
 
 if TYPE_CHECKING:
     from evalwright.api.options import RunOptions
+    from evalwright.engine.finish import RunScorer
     from evalwright.engine.run import Crew
     from evalwright.engine.stop import Stop
     from evalwright.ports import Model
@@ -32,12 +33,16 @@ def manifest_of(
     options: "RunOptions",
     *,
     parent: Run | None = None,
+    late: "Mapping[str, Mapping[str, RunScorer]] | None" = None,
 ) -> dict[str, Any]:
-    """JSON, and no secret in it: a fingerprint never has one."""
+    """JSON, and no secret in it: a fingerprint never has one.
+
+    `late` are the scorers of all samples, by task: they are in no team.
+    """
     return {
         "plan": msgspec.to_builtins(plan),
         "models": {name: client.fingerprint for name, client in clients.items()},
-        **_versions(crew),
+        **_versions(crew, late or {}),
         "sandbox": msgspec.to_builtins(held_by(crew)),
         "fresh": options.fresh,
         "seed": options.seed,
@@ -51,13 +56,25 @@ def manifest_of(
     }
 
 
-def _versions(crew: "Crew") -> dict[str, dict[str, int]]:
-    """Of everything that could move an answer or a score."""
-    teams = crew.teams.values()
-    solvers = [team.solver for team in teams if team.solver]
+def _versions(
+    crew: "Crew", late: "Mapping[str, Mapping[str, RunScorer]]"
+) -> dict[str, dict[str, Any]]:
+    """Of everything that could move an answer or a score.
+
+    Scorers are told by task where tasks differ: two may have one name, and other versions.
+    """
+    solvers = [team.solver for team in crew.teams.values() if team.solver]
+    scorers = {
+        task: {
+            **{name: one.version for name, one in team.scorers.items()},
+            **{name: one.version for name, one in late.get(task, {}).items()},
+        }
+        for task, team in crew.teams.items()
+    }
+    first: dict[str, Any] = next(iter(scorers.values()), {})
     return {
         "solver": {solver.name: solver.version for solver in solvers},
-        "scorers": {name: one.version for team in teams for name, one in team.scorers.items()},
+        "scorers": first if all(one == first for one in scorers.values()) else scorers,
     }
 
 
@@ -98,13 +115,21 @@ def facts_of(run: Run, *, wall_seconds: float, reused: int, stopped: bool) -> "F
 
 
 def plan_key(manifest: Mapping[str, Any], *, parent: Run | None) -> str:
-    """Equal for equal plans. Where the files lie does not matter, what is in them does."""
+    """Equal for equal plans. Where the files lie does not matter, what is in them does.
+
+    Nor does what people read in place of a task's key.
+    """
     decisive = {name: manifest[name] for name in DECISIVE}
-    tasks = [{**task, "path": ""} for task in decisive["plan"]["tasks"]]
+    tasks = [{**task, "path": "", **_untitled(task)} for task in decisive["plan"]["tasks"]]
     decisive["plan"] = {**decisive["plan"], "path": "", "tasks": tasks}
     return key_of(
         msgspec.json.encode(decisive, order="sorted").decode(), parent.id if parent else ""
     )
+
+
+def _untitled(task: Mapping[str, Any]) -> dict[str, str]:
+    """Of a task of records nothing: it has no title."""
+    return {"display_name": ""} if "display_name" in task else {}
 
 
 def plan_of(run: Run) -> Plan:

@@ -13,7 +13,6 @@ from evalwright.plan.documents import (
     NO_MODEL,
     Data,
     DocumentPlan,
-    Leading,
     NoRows,
     PlannedSpec,
 )
@@ -204,7 +203,7 @@ def _opened(
     here: Here,
 ) -> "Rows | Aligned | None":
     """The rows of a specification; None where it has none."""
-    from evalwright.datasets.aligned import Aligned
+    from evalwright.api.rows_of import joined
     from evalwright.spec.documents.dataset import open_dataset
 
     if not spec.dataset_keys:
@@ -212,15 +211,11 @@ def _opened(
     if spec.source == "task_result":
         return _results(spec, specs, store, here)
     documents: Any = {key: one.document for key, one in project.datasets.items()}
-    rows = {
-        name: open_dataset(
-            documents[key],
-            cache_dir=STATE,
-            task_results=partial(result_of, store=store),
-        )
-        for name, key in spec.dataset_keys.items()
-    }
-    return rows[""] if "" in rows else Aligned(rows)
+    results = partial(result_of, store=store)
+    return joined(
+        spec,
+        lambda key: open_dataset(documents[key], cache_dir=STATE, task_results=results),
+    )
 
 
 def _results(
@@ -243,19 +238,19 @@ def _read(
     limit: int | None,
 ) -> dict[str, Data]:
     """Each dataset, read once to its end; everything that is wrong with any of them at once."""
+    from evalwright.api.rows_of import scored
     from evalwright.datasets.aligned import Aligned
     from evalwright.datasets.sampling import chosen
 
     data: dict[str, Data] = {}
     broken: dict[str, None] = {}
     hint = ""
-    for spec in sorted(specs, key=lambda one: one.source == "task_result"):
+    for spec in _sources_first(specs):
         rows = opened[spec.key]
         if rows is None:
             data[spec.key] = Data(rows=NoRows(), places=range(1))
             continue
-        together = rows.together if isinstance(rows, Aligned) else None
-        read: Any = Leading(rows) if isinstance(rows, Aligned) and not _each(spec) else rows
+        read: Any = scored(spec, rows)
         source = spec.dataset_keys.get("", "") if spec.source == "task_result" else ""
         try:
             total = (
@@ -267,54 +262,44 @@ def _read(
             continue
         places = chosen(total, spec.num_samples, spec.subsampling)
         kept = places if limit is None else places[:limit]
+        together = partial(rows.together, kept) if isinstance(rows, Aligned) else None
         data[spec.key] = Data(rows=read, places=kept, together=together)
     if broken:
         raise BadDataset("; ".join(broken), hint=hint)
     return data
 
 
+def _sources_first(specs: "Sequence[ResolvedSpec]") -> "list[ResolvedSpec]":
+    """Each after the one whose results it reads; those of a circle come last, and are refused."""
+    ordered: dict[str, ResolvedSpec] = {}
+    left = list(specs)
+    names = {one.key for one in specs}
+    while left:
+        ready = [
+            one
+            for one in left
+            if one.source != "task_result" or one.dataset_keys.get("") not in names - ordered.keys()
+        ]
+        for one in ready or left:
+            ordered[one.key] = one
+        left = [one for one in left if one.key not in ordered]
+    return list(ordered.values())
+
+
 def _check_columns(
     specs: "Sequence[ResolvedSpec]", opened: "Mapping[str, Rows | Aligned | None]"
 ) -> None:
     """A column that no row has would fail every sample."""
-    from evalwright.datasets.rows import Rows
-    from evalwright.plan.columns import unknown_columns, unknown_values
+    from evalwright.api.rows_of import unknown_in
 
-    unknown: dict[str, None] = {}
-    for spec in specs:
-        rows = opened[spec.key]
-        if isinstance(rows, Rows) and spec.source == "dataset":
-            key = next(iter(spec.dataset_keys.values()))
-            definition, chosen = spec.task.definition, _column_values(spec)
-            if chosen or any(True for _ in unknown_columns(definition, (), dataset=key)):
-                columns = rows.columns()
-                unknown.update(dict.fromkeys(unknown_values(chosen, columns, dataset=key)))
-                found = unknown_columns(definition, columns, dataset=key)
-                unknown.update(dict.fromkeys(found))
+    found = (one for spec in specs for one in unknown_in(spec, opened[spec.key]))
+    unknown = dict.fromkeys(map(str, found))
     if unknown:
         raise BadTasks(
             f"{len(unknown)} unknown column{'s' if len(unknown) > 1 else ''}, nothing was run: "
             + "; ".join(unknown),
             hint="a column that only some rows have is named with `| default(…)`",
         )
-
-
-def _column_values(spec: "ResolvedSpec") -> dict[str, Any]:
-    """The values that name columns."""
-    return {
-        one.key: spec.values.get(one.key)
-        for one in spec.task.config_spec
-        if one.type == "dataset_column"
-    }
-
-
-def _each(spec: "ResolvedSpec") -> bool:
-    """Whether anything looks at one sample at a time."""
-    from evalwright.scorers.python_all_samples import PythonAllSamples
-
-    definition: Any = spec.task.definition
-    one_by_one = [one for one in definition.scorers if not isinstance(one, PythonAllSamples)]
-    return bool(definition.solver or one_by_one or definition.actions)
 
 
 def called_by(project: "Project", key: str) -> str:
@@ -347,9 +332,10 @@ def _names(
 
 
 def _planned(spec: "ResolvedSpec", data: Data, names: tuple[str, ...]) -> PlannedSpec:
+    from evalwright.components import FOR_KEYS
     from evalwright.engine.keys import key_of
 
-    told = spec.task.model_dump_json(exclude=_FOR_PEOPLE)
+    told = spec.task.model_dump_json(exclude=_FOR_PEOPLE, context=FOR_KEYS)
     after = spec.dataset_keys.get("", "") if spec.source == "task_result" else ""
     places = "" if isinstance(data.places, range) else str(list(data.places))
     return PlannedSpec(

@@ -14,13 +14,13 @@ from evalwright.api.entities import environment_from, find_entity, of_kind, open
 from evalwright.api.loops import complete
 from evalwright.errors import ModelError, StageError, UsageError, boundary
 from evalwright.report.entities import Kind
+from evalwright.secrets import Secret, secrets_in
 
 if TYPE_CHECKING:
     from evalwright.datasets.reading import Reader
     from evalwright.datasets.rows import Rows
     from evalwright.ports import Model
     from evalwright.report.trial import DatasetTrial, ModelStep, ModelTrial
-    from evalwright.secrets import Redactor
     from evalwright.snippets.pool import SnippetPool
     from evalwright.spec.documents.entities import Entity
     from evalwright.spec.documents.project import Project
@@ -101,17 +101,19 @@ def try_model(
     `given` is the text of an input: JSON, or for a chat simply what the user says.
     """
     from evalwright.api.connections import connect_model
+    from evalwright.engine.clean import cleaned_value
     from evalwright.report.trial import ModelTrial, TriedError
 
     opened, key, document = _model(name, project, env)
     adapters = _documents(opened, "adapter")
+    environment = environment_from(env)
     heard: list[str] = []
     snippets = _pool(document, heard)
     plan = connect_model(
         key,
         _documents(opened, "model"),
         adapters,
-        environment=environment_from(env),
+        environment=environment,
         snippets=snippets,
         parameters={},
     )
@@ -132,8 +134,17 @@ def try_model(
         printed=heard,
         ok=error is None,
     )
-    redactor = redactor_here(plan.secrets)
-    return msgspec.convert(_clean(msgspec.to_builtins(trial), redactor), ModelTrial)
+    redactor = redactor_here([*plan.secrets, *_secrets(opened, environment)])
+    facts = msgspec.to_builtins(trial)
+    shown = {name: cleaned_value(value, redactor) for name, value in facts.items()}
+    return msgspec.convert(shown, ModelTrial)
+
+
+def _secrets(project: "Project | None", environment: Mapping[str, str]) -> Iterator[Secret]:
+    """Of the project, and of the files with variables."""
+    yield from map(Secret, secrets_in(environment))
+    for value in project.secrets.values() if project is not None else ():
+        yield value if isinstance(value, Secret) else Secret(str(value))
 
 
 async def _asked(
@@ -270,11 +281,3 @@ def _connection(document: Any) -> dict[str, Any]:
     for one in snippets_in(document):
         told["run_inference_snippet"] = f"{one.path}:{one.line}"
     return {"task": document.task, **{name: one for name, one in told.items() if one != {}}}
-
-
-def _clean(value: Any, redactor: "Redactor") -> Any:
-    if isinstance(value, str):
-        return redactor.clean(value)
-    if isinstance(value, dict):
-        return {key: _clean(one, redactor) for key, one in value.items()}
-    return [_clean(one, redactor) for one in value] if isinstance(value, list) else value

@@ -65,6 +65,7 @@ def try_task(
     store = open_store(MEMORY)
     try:
         prepared = prepared_of(project, needed, names, told, store=earlier or store)
+        prepared.here.store = store
         if wanted.ids:
             prepared = _only(prepared, spec.key, wanted.ids)
         work = ListeningWork(prepared, store, told, tell=tell)
@@ -195,37 +196,58 @@ def _results(needed: "Sequence[ResolvedSpec]", project: "Project") -> "Store | N
 
 
 def _only(prepared: "Prepared", name: str, ids: Sequence[str]) -> "Prepared":
-    """The same, with some samples of a task and no others."""
-    data = prepared.data[name]
-    wanted = set(ids)
+    """The same, with some samples of a task, what its sources need for these, and no others."""
+    planned = {one.name: one for one in prepared.plan.tasks}
+    line = [name]
+    while (after := planned[line[0]].after) in planned:
+        line.insert(0, after)
+    prefixes = [""]  # a result is called by its model, where there are several
+    for one in line[:-1]:
+        models = planned[one].models
+        if len(models) > 1:
+            prefixes = [f"{model}/{prefix}" for model in models for prefix in prefixes]
+    first = _found(prepared, name, line[0], ids, prefixes)
+    data, left = dict(prepared.data), 0
+    for one in line:
+        places: Sequence[int] = range(left) if left else list(first)
+        if left and one == name:
+            called = (f"{prefix}{id_}" for prefix in prefixes for id_ in first.values())
+            places = [place for place, id_ in enumerate(called) if id_ in ids]
+        data[one] = structs.replace(data[one], places=places)
+        left = len(places) * len(planned[one].models)
+    tasks = tuple(
+        structs.replace(one, records=len(data[one.name].places)) for one in prepared.plan.tasks
+    )
+    return structs.replace(prepared, plan=structs.replace(prepared.plan, tasks=tasks), data=data)
+
+
+def _found(
+    prepared: "Prepared", name: str, source: str, ids: Sequence[str], prefixes: Sequence[str]
+) -> dict[int, str]:
+    """The samples that those of these ids come of: their places, and what they are called there."""
     some: list[str] = []
     found: dict[str, int] = {}
-    for place, (id_, _) in enumerate(data.rows.identified()):
-        if id_ in wanted:
-            found[id_] = place
-        if len(some) < _MOST_NAMED:
-            some.append(id_)
+    first: dict[int, str] = {}
+    for place, (id_, _) in enumerate(prepared.data[source].rows.identified()):
+        for called in (f"{prefix}{id_}" for prefix in prefixes):
+            if called in ids:
+                found[called] = place
+                first[place] = id_
+            if len(some) < _MOST_NAMED:
+                some.append(called)
     for id_ in ids:
         if id_ not in found:
             suggestion = nearest(id_, some)
-            first = f"the first are {', '.join(some)}"
+            they = f"the first are {', '.join(some)}"
             raise UnknownName(
                 f"{name}: no sample has the id `{id_}`",
-                hint=f"did you mean `{suggestion}`?" if suggestion else first,
+                hint=f"did you mean `{suggestion}`?" if suggestion else they,
             )
-    places = list(found.values())
-    tasks = tuple(
-        structs.replace(one, records=len(places)) if one.name == name else one
-        for one in prepared.plan.tasks
-    )
-    return structs.replace(
-        prepared,
-        plan=structs.replace(prepared.plan, tasks=tasks),
-        data={**prepared.data, name: structs.replace(data, places=sorted(places))},
-    )
+    return first
 
 
 def _tried(work: "ListeningWork", spec: "ResolvedSpec", *, file: str) -> "TaskTrial":
+    from evalwright.engine.clean import cleaned_value
     from evalwright.report.trial import TaskTrial, errors_in, metrics_of, tried
 
     report = work.report()
@@ -234,7 +256,8 @@ def _tried(work: "ListeningWork", spec: "ResolvedSpec", *, file: str) -> "TaskTr
     rules = [one.key for one in work.prepared.finishing[spec.key].rules]
     samples = [tried(one, rules) for one in sorted(outcomes, key=lambda one: one.ordinal)]
     errors = [
-        structs.replace(one, message=clean(one.message)) for one in errors_in(report.failures)
+        structs.replace(one, message=clean(one.message), hint=clean(one.hint))
+        for one in errors_in(report.failures)
     ]
     planned = next(one for one in work.plan.tasks if one.name == spec.key)
     landed = len(samples) == planned.records * len(planned.models)
@@ -245,7 +268,7 @@ def _tried(work: "ListeningWork", spec: "ResolvedSpec", *, file: str) -> "TaskTr
         name=spec.key,
         file=file,
         specification=f"{spec.file}:{spec.line}" if spec.evaluation_key else None,
-        values=spec.values,
+        values=cleaned_value(planned.values, work.redactor),
         samples=samples,
         metrics=metrics_of(report, spec.key),
         errors=errors,

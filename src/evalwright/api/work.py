@@ -5,8 +5,9 @@ is another run, which takes what is stored under the same keys.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from evalwright.report.build import Facts
     from evalwright.report.report import Report
     from evalwright.secrets import Redactor
-    from evalwright.types import Outcome, Run, Usage
+    from evalwright.types import Outcome, Row, Run, Usage
 
 
 class Work(ABC):
@@ -91,6 +92,10 @@ class Work(ABC):
         del manifest, earlier
         return ()
 
+    def _resumed(self, run: "Run") -> "Run":
+        """The run as it is gone on with."""
+        return run
+
     def _limits(self) -> "dict[str, Limits]":
         """What the documents of models say about asking them."""
         return {}
@@ -128,7 +133,9 @@ class Work(ABC):
         run = self._earlier(earlier, key)
         shared = self._shared(run, ending)
         crew = equipped(crew, self.options, shared, limits=self._limits())
-        if run is None:
+        if run is not None:
+            run = self._resumed(run)
+        else:
             run = self._begin(key, manifest)
             for change in () if self.fresh else self._changes(manifest, earlier):
                 self.watch.tell(change)
@@ -143,7 +150,9 @@ class Work(ABC):
         if not self.resumes:
             return None
         if self.fresh:  # its own unfinished work, and no other's
-            return self.store.unfinished(key)
+            found = self.store.unfinished(key)
+            ended = found is not None and found.status == "finished_with_failures"
+            return None if ended and not self.options.retry_failed else found
         return next((run for run in runs if run.plan_key == key), None)
 
     def _shared(self, run: "Run | None", ending: ExitStack) -> "Shared":
@@ -174,12 +183,23 @@ class Work(ABC):
 
         requests = prompt_tokens = completion_tokens = 0
         cost = 0.0
-        for row in self.store.rows(run.id) if run else ():
-            requests += row.requests
-            prompt_tokens += row.prompt_tokens
-            completion_tokens += row.completion_tokens
-            cost += row.cost or 0.0
+        told: Iterable[Row | Usage] = ()
+        if run is not None:
+            told = chain(self.store.rows(run.id), self._others(run.id))
+        for one in told:
+            requests += one.requests
+            prompt_tokens += one.prompt_tokens
+            completion_tokens += one.completion_tokens
+            cost += one.cost or 0.0
         return Usage(requests, prompt_tokens, completion_tokens, cost)
+
+    def _others(self, run_id: str) -> "Iterator[Usage]":
+        """What models beside the evaluated one took: only tasks of documents have such."""
+        from evalwright.plan.documents import DocumentPlan
+
+        if isinstance(self._planned, DocumentPlan):
+            for outcome in self.store.outcomes(run_id):
+                yield from outcome.others.values()
 
     def _begin(self, key: str, manifest: dict[str, Any]) -> "Run":
         from datetime import UTC, datetime
@@ -230,6 +250,8 @@ class Work(ABC):
                         await model.close()
 
         self.watch.begin(self._planned.total, done.count, shared.counters)
+        if done.count and (failed := self.store.count(run_id)[1]) and not self.options.retry_failed:
+            self.watch.tell(f"{failed:,} of them failed: `--retry-failed` tries them again")
         try:
             complete(work())
         finally:

@@ -182,6 +182,8 @@ def _export(kind: "Kind") -> click.Command:
     def command(
         key: str, *, output: Path | None, project: str, env: tuple[str, ...], as_json: bool
     ) -> None:
+        if output is not None and output.exists():
+            raise UsageError(f"{output}: already there, and left as it is", hint="name a new file")
         folder = str(output.parent) if output else "."
         document = api.export_entity(kind, key, project, env=env, folder=folder)
         if output is None and as_json:

@@ -20,8 +20,10 @@ FORMATS = ("jsonl", "csv", "parquet")
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="jsonl", show_default=True)
+@click.argument("run", metavar="[RUN]", default="latest")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), help="Default: as FILE ends, or jsonl."
+)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
 @click.option(
     "-o",
@@ -33,14 +35,21 @@ FORMATS = ("jsonl", "csv", "parquet")
 @click.option("--failed", is_flag=True, help="Only outcomes that failed.")
 @store_option
 def command(
-    run: str, *, form: str, as_json: bool, output: Path | None, failed: bool, store: str | None
+    run: str,
+    *,
+    form: str | None,
+    as_json: bool,
+    output: Path | None,
+    failed: bool,
+    store: str | None,
 ) -> None:
     """Write every outcome of a run for other tools.
 
-    RUN is an id, the start of one, or `latest`. A line, or a row, is one outcome: what was asked,
-    what came back, its scores, its failure, what it took. Memory does not grow with the run.
+    RUN is an id, the start of one, or `latest`, as without it. A line, or a row, is one outcome:
+    what was asked, what came back, its scores, its failure, what it took. Memory does not grow
+    with the run.
     """
-    form = "jsonl" if as_json else form
+    form = "jsonl" if as_json else form or _form_of(output)
     run_id = api.find(run, store).id  # once: `latest` may be another one when a table is reread
     read = partial(api.export, run_id, store, failed=failed or None)
     renderer = import_module(f"evalwright.report.export.to_{form}")
@@ -53,6 +62,18 @@ def command(
     with _replacing(output) as file:
         count = renderer.write(read, file)
     click.echo(f"wrote {counted(count, 'outcome')} to {output}", err=True)
+
+
+def _form_of(output: Path | None) -> str:
+    """As the file's name says; a name that says nothing gets JSONL."""
+    ending = output.suffix.lstrip(".").lower() if output else ""
+    if ending in FORMATS:
+        return ending
+    if ending in {"", "json", "ndjson", "txt", "log"} or (output and output.exists()):
+        return "jsonl"
+    raise UsageError(
+        f"{output}: nothing is exported as `.{ending}`", hint=f"--format {'|'.join(FORMATS)}"
+    )
 
 
 @contextmanager

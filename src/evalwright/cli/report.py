@@ -9,7 +9,7 @@ from evalwright.cli.printing import check_writable, present, report_options, sto
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="[RUN]", default="latest")
 @click.option("--seed", type=click.IntRange(min=0), help="Of the bootstrap. Default: the run's.")
 @click.option("--bins", type=click.IntRange(1, 100), help="Of the ECE. Default: the run's.")
 @store_option
@@ -19,8 +19,8 @@ def command(
 ) -> None:
     """Print the report of a run.
 
-    RUN is an id, the start of one, or `latest`. The report is made from what is stored: nothing is
-    run or scored. Exit 0, whatever it says.
+    RUN is an id, the start of one, or `latest`, as without it. The report is made from what is
+    stored: nothing is run or scored. Exit 0, whatever it says.
     """
     check_writable(markdown)
     given = {name: value for name, value in others.items() if value is not None}

@@ -10,31 +10,38 @@ from evalwright.cli.stdout import write_json, write_json_list, write_lines
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="[RUN]", default="latest")
 @click.argument("sample_id", metavar="[SAMPLE_ID]", required=False)
 @click.option("--model", metavar="MODEL", help="Only the outcomes of this model.")
+@click.option("--task", metavar="NAME", help="Only the outcomes of this task specification.")
 @click.option("--failed", is_flag=True, help="Only outcomes that failed.")
+@click.option("--wrong", is_flag=True, help="Only outcomes with a score that says they are wrong.")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(
+def command(  # noqa: PLR0913 - one option each
     run: str,
     sample_id: str | None,
     *,
     model: str | None,
+    task: str | None,
     failed: bool,
+    wrong: bool,
     store: str | None,
     as_json: bool,
 ) -> None:
     """Show what a run was, or what became of its samples.
 
-    RUN is an id, the start of one, or `latest`. Alone it shows the manifest: content hashes of
-    the task files, models, versions, seed, platform, git commit. With SAMPLE_ID, --model or
-    --failed it shows outcomes: input, output, post-processed output, scores and their reasons.
+    RUN is an id, the start of one, or `latest`, as without it. Alone it shows the manifest: content
+    hashes of the task files, models, versions, seed, platform, git commit. With SAMPLE_ID, --model,
+    --task, --failed or --wrong it shows outcomes: input, output, post-processed output, scores and
+    their reasons.
     """
-    if sample_id is None and model is None and not failed:
+    if {sample_id, model, task} == {None} and not failed and not wrong:
         _run(run, store, as_json=as_json)
         return
-    found = api.show_samples(run, sample_id, store, model=model, failed=failed or None)
+    found = api.show_samples(
+        run, sample_id, store, task=task, model=model, failed=failed or None, wrong=wrong
+    )
     if as_json:
         from evalwright.report.samples import explained
 

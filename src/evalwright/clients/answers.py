@@ -5,6 +5,8 @@
     truncated   the tokens ran out before any text (with text: an answer, `finish` is `length`)
     empty       there is no text and no tool call
 
+To a request that takes all, a refusal and an empty reply are answers.
+
 A reply that calls tools and says nothing else is an answer too: its text is the calls, as JSON,
 `[{"name": "add", "arguments": {"a": 1}}]`.
 """
@@ -15,7 +17,7 @@ from typing import Annotated, Any
 import msgspec
 
 from evalwright.errors import ModelError
-from evalwright.types import Completion, Finish, Usage
+from evalwright.types import Completion, Usage
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None
 """A count of tokens as a server may give it; a count beyond all sense is a wrong shape."""
@@ -43,29 +45,31 @@ def counted(usage: Usage) -> dict[str, int]:
     }
 
 
-def answer(
-    text: str,
-    *,
-    usage: Usage,
-    finish: Finish,
-    calls: Iterable[Call] = (),
-    logprobs: tuple[float, ...] | None = None,
-    output: Any = None,
-) -> Completion:
-    """The completion, unless there is nothing in it; `output` if there is more than a text."""
-    if not text and (wanted := [*calls]):
-        text, finish = msgspec.json.encode(wanted).decode(), "tool_calls"
-    if not text and finish == "length":
+def answer(found: Completion, *, calls: Iterable[Call] = (), takes_all: bool = False) -> Completion:
+    """The completion, unless there is nothing in it; without a text, its calls are the text."""
+    if found.text:
+        return found
+    if wanted := [*calls]:
+        text = msgspec.json.encode(wanted).decode()
+        return msgspec.structs.replace(found, text=text, finish="tool_calls")
+    if found.finish == "length":
         raise ModelError(
             "truncated",
             "the tokens ran out before the reply had any text",
             hint="allow more: `max_tokens`, or what this API calls it",
         )
-    if not text:
+    if not takes_all:
         raise ModelError("empty", "the reply has no text")
-    return Completion(
-        text=text, usage=usage, finish=finish, logprobs=logprobs or None, output=output
-    )
+    return found
+
+
+def declined(words: str, *, said: str = "", usage: Usage, takes_all: bool) -> Completion:
+    """A refusal, and what was said beside it, as an answer to a request that takes all."""
+    if not takes_all:
+        raise refused(words)
+    message = {"role": "assistant", "content": said or None, "refusal": words}
+    output = {"choices": [{"message": message}], "usage": counted(usage)}
+    return Completion(text=said or words, usage=usage, output=output)
 
 
 def refused(words: str = "") -> ModelError:

@@ -115,28 +115,31 @@ class Messages:
             body["system"] = system
         if keys := more(request, never=_NOT_ASKED):
             body.update(_translated(_shaped(keys)))
-        return self._answer(await self._endpoint.ask(_encoder.encode(body), _decoder))
+        reply = await self._endpoint.ask(_encoder.encode(body), _decoder)
+        return self._answer(reply, takes_all=request.takes_all)
 
     async def close(self) -> None:
         """Let go of connections."""
         await self._endpoint.close()
 
-    def _answer(self, reply: Reply) -> Completion:
+    def _answer(self, reply: Reply, *, takes_all: bool) -> Completion:
         if reply.error:
             raise self._endpoint.error_object(reply.error)
         text = "".join(block.text or "" for block in reply.content if block.type == "text")
-        if reply.stop_reason == "refusal":
-            raise answers.refused(self._endpoint.clean(text))
         counted = reply.usage or Counted()
         usage = answers.usage(counted.prompt_tokens, counted.output_tokens)
+        if reply.stop_reason == "refusal":
+            words = self._endpoint.clean(text)
+            return answers.declined(words, usage=usage, takes_all=takes_all)
         wanted = [block for block in reply.content if block.type == "tool_use"]
-        return answers.answer(
-            text,
-            calls=[answers.Call(block.name or "", block.input) for block in wanted],
+        found = Completion(
+            text=text,
             finish=_FINISHES.get(reply.stop_reason, "other"),
             usage=usage,
             output=_output(text, wanted, usage) if wanted else None,
         )
+        calls = [answers.Call(block.name or "", block.input) for block in wanted]
+        return answers.answer(found, calls=calls, takes_all=takes_all)
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Messages:

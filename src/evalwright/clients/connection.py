@@ -6,7 +6,8 @@ Statuses that are no success are failures, and tried again where that may help, 
 what comes back otherwise, the adapter reads. Bodies are kept with the answer, word for word.
 
 Does not:   put a key into its fingerprint. Headers are part of it by their names, and by a digest
-            of what is no key as far as its name tells: an API's version may change the answers.
+            of what is no key, neither by its name nor declared a secret: an API's version may
+            change the answers.
 """
 
 from collections.abc import Mapping
@@ -75,7 +76,13 @@ class Connection:
             parsed(body, "the body that the adapter makes")
         said, status = await self._endpoint.tell(body.encode())
         output = self._adapter.incoming(said, status, self._info)
-        found = completion_of(output, request.task, clean=self._endpoint.clean, texts=asked.texts)
+        found = completion_of(
+            output,
+            request.task,
+            clean=self._endpoint.clean,
+            texts=asked.texts,
+            takes_all=request.takes_all,
+        )
         return structs.replace(found, bodies=(body, said))
 
     async def close(self) -> None:
@@ -98,7 +105,7 @@ def connect(where: Where, adapter: Adapter, info: Info, options: ModelOptions) -
         address,
         headers=headers,
         timeouts=timeouts,
-        secrets=[*_keys_in(headers), *in_url],
+        secrets=[*(headers[name] for name in logins(where.headers)), *in_url],
         tls=context(trusted, accept_untrusted=where.accept_untrusted) if where.own_trust else None,
     )
     content = {name.lower(): value for name, value in headers.items()}.get("content-type", "json")
@@ -135,18 +142,20 @@ def fingerprint_of(
 
 
 def digests(values: Mapping[str, Secret]) -> dict[str, str]:
-    """Names with a digest of their value; without one where the name is a key's."""
+    """Names with a digest of their value; without one where it is a key."""
+    keys = logins(values)
     return {
-        name: "" if is_login(name) else blake2b(value.reveal().encode(), digest_size=8).hexdigest()
+        name: "" if name in keys else blake2b(value.reveal().encode(), digest_size=8).hexdigest()
         for name, value in values.items()
     }
+
+
+def logins(values: Mapping[str, Secret]) -> dict[str, Secret]:
+    """The headers or variables that hold a key: by their names, or because it was declared one."""
+    return {name: value for name, value in values.items() if value.declared or is_login(name)}
 
 
 def is_login(name: str) -> bool:
     """Whether a header or a variable of that name holds a key."""
     plain = name.replace("-", "_")
     return plain.lower() in _LOGINS or bool(secrets_in({plain: "x" * 8}))
-
-
-def _keys_in(headers: Mapping[str, str]) -> list[str]:
-    return [value for name, value in headers.items() if is_login(name)]

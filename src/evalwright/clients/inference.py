@@ -44,7 +44,7 @@ class Inferring(Struct, frozen=True, kw_only=True):
     function: str
     """How the `Snippets` port is asked for it."""
     text: str
-    """The Python itself: part of the fingerprint."""
+    """The Python itself, and what stands for its neighbours: part of the fingerprint."""
     environment: dict[str, Secret] = {}
     timeout_s: float
 
@@ -83,7 +83,13 @@ class Inference:
         body = self._adapter.outgoing(asked, self._info)
         said = await self._call(body, request)
         output = self._adapter.incoming(said, _OK, self._info)
-        found = completion_of(output, request.task, clean=self._clean, texts=asked.texts)
+        found = completion_of(
+            output,
+            request.task,
+            clean=self._clean,
+            texts=asked.texts,
+            takes_all=request.takes_all,
+        )
         return structs.replace(found, bodies=(body, said))
 
     async def close(self) -> None:

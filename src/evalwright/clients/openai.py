@@ -29,8 +29,9 @@ and `total_timeout_s` (600) say how long is waited.
 A task's own keys, such as `response_format`, go out beside the parameters, and win. A task for
 `embeddings` is asked at `/embeddings` of the same address.
 
-A reply that is refused, filtered, empty or cut before any text is a failure that says which. One
-that is cut later is an answer, and its `finish` is `length`.
+A reply that is refused, filtered, empty or cut before any text is a failure that says which; in a
+task of a document, a refusal and an empty reply are answers. One that is cut later is an answer,
+and its `finish` is `length`.
 """
 
 from typing import Any
@@ -161,9 +162,9 @@ class Chat:
         if request.task == "embeddings":
             return await self._embeddings.complete(request)
         if self._n == 1:
-            return self._answer(await self._ask(request))
+            return self._answer(await self._ask(request), takes_all=request.takes_all)
         reply, place, first = await self._choices.take(request, self._ask)
-        return self._answer(reply, place, counts=first)
+        return self._answer(reply, place, counts=first, takes_all=request.takes_all)
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -178,7 +179,9 @@ class Chat:
             body["seed"] = seed + request.trial // self._n
         return await self._endpoint.ask(_encoder.encode(body), _decoder)
 
-    def _answer(self, reply: Reply, place: int = 0, *, counts: bool = True) -> Completion:
+    def _answer(
+        self, reply: Reply, place: int = 0, *, counts: bool = True, takes_all: bool
+    ) -> Completion:
         if reply.error:
             raise self._endpoint.error_object(reply.error)
         if len(reply.choices) <= place:
@@ -187,20 +190,23 @@ class Chat:
         if choice.error or choice.finish_reason == "error":
             raise self._endpoint.error_object(choice.error)
         said = choice.message
-        if said.refusal:
-            raise answers.refused(self._endpoint.clean(said.refusal))
-        if choice.finish_reason == "content_filter":
-            raise answers.filtered()
         counted = reply.usage or Counted()
         usage = answers.usage(counted.prompt_tokens, counted.completion_tokens)
-        return answers.answer(
-            text_of(said),
-            calls=map(call_of, said.tool_calls or ()),
+        if said.refusal:
+            words = self._endpoint.clean(said.refusal)
+            paid = usage if counts else Usage()
+            return answers.declined(words, said=text_of(said), usage=paid, takes_all=takes_all)
+        if choice.finish_reason == "content_filter":
+            raise answers.filtered()
+        found = Completion(
+            text=text_of(said),
             finish=FINISHES.get(choice.finish_reason, "other"),
             usage=usage if counts else Usage(),
             logprobs=_logprobs(choice.logprobs) if choice.logprobs else None,
             output=_output(choice, usage) if said.tool_calls or choice.references else None,
         )
+        calls = map(call_of, said.tool_calls or ())
+        return answers.answer(found, calls=calls, takes_all=takes_all)
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Chat:
@@ -249,6 +255,6 @@ def call_of(call: dict[str, Any]) -> answers.Call:
 
 def _logprobs(given: Logprobs) -> tuple[float, ...] | None:
     if given.content is not None:
-        return tuple([token.logprob for token in given.content])
+        return tuple([token.logprob for token in given.content]) or None
     known = [value for value in given.token_logprobs or () if value is not None]
-    return tuple(known) if len(known) == len(given.token_logprobs or ()) else None
+    return (tuple(known) or None) if len(known) == len(given.token_logprobs or ()) else None

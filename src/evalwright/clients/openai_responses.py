@@ -114,13 +114,14 @@ class Responses:
         """One answer to one conversation."""
         keys = translated(more(request, never=_NOT_ASKED))
         body = {**self._body, **keys, "input": request.messages}
-        return self._answer(await self._endpoint.ask(_encoder.encode(body), _decoder))
+        reply = await self._endpoint.ask(_encoder.encode(body), _decoder)
+        return self._answer(reply, takes_all=request.takes_all)
 
     async def close(self) -> None:
         """Let go of connections."""
         await self._endpoint.close()
 
-    def _answer(self, reply: Reply) -> Completion:
+    def _answer(self, reply: Reply, *, takes_all: bool) -> Completion:
         if reply.error or reply.status == "failed":
             raise self._endpoint.error_object(reply.error)
         if reply.status not in _ENDED:
@@ -131,23 +132,25 @@ class Responses:
         parts = [
             part for item in reply.output if item.type == "message" for part in item.content or ()
         ]
-        if refusal := "".join(part.refusal or "" for part in parts):
-            raise answers.refused(self._endpoint.clean(refusal))
+        text = "".join(part.text or "" for part in parts if part.type == "output_text")
         counted = reply.usage or Counted()
+        usage = answers.usage(counted.input_tokens, counted.output_tokens)
+        if refusal := "".join(part.refusal or "" for part in parts):
+            words = self._endpoint.clean(refusal)
+            return answers.declined(words, said=text, usage=usage, takes_all=takes_all)
         calls = [
             answers.Call(item.name or "", answers.parsed(item.arguments))
             for item in reply.output
             if item.type == "function_call"
         ]
-        usage = answers.usage(counted.input_tokens, counted.output_tokens)
-        return answers.answer(
-            "".join(part.text or "" for part in parts if part.type == "output_text"),
-            calls=calls,
+        found = Completion(
+            text=text,
             finish=_finish(reply, why),
             usage=usage,
-            logprobs=tuple([one.logprob for part in parts for one in part.logprobs or ()]),
+            logprobs=tuple([one.logprob for part in parts for one in part.logprobs or ()]) or None,
             output=_output(reply, usage) if calls else None,
         )
+        return answers.answer(found, calls=calls, takes_all=takes_all)
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Responses:

@@ -57,7 +57,12 @@ class Vectors(Struct, frozen=True):
 
 
 def completion_of(
-    output: Any, task: MLTask, *, clean: Callable[[str], str] = str, texts: int | None = None
+    output: Any,
+    task: MLTask,
+    *,
+    clean: Callable[[str], str] = str,
+    texts: int | None = None,
+    takes_all: bool = False,
 ) -> Completion:
     """The completion that is in the JSON; `texts` is how many were to be embedded."""
     if isinstance(output, dict) and output.get("error"):
@@ -70,11 +75,11 @@ def completion_of(
     if task == "embeddings":
         return _embedded(output, texts)
     if isinstance(output.get("items"), list):
-        return _responses(output, clean)
-    return _chat(output, clean)
+        return _responses(output, clean, takes_all=takes_all)
+    return _chat(output, clean, takes_all=takes_all)
 
 
-def _chat(output: dict[str, Any], clean: Callable[[str], str]) -> Completion:
+def _chat(output: dict[str, Any], clean: Callable[[str], str], *, takes_all: bool) -> Completion:
     try:
         reply = msgspec.convert(output, Chosen)
     except msgspec.ValidationError as error:
@@ -82,42 +87,49 @@ def _chat(output: dict[str, Any], clean: Callable[[str], str]) -> Completion:
     if not reply.choices:
         raise ModelError("empty", "the reply has no choices")
     choice = reply.choices[0]
-    if choice.message.refusal:
-        raise answers.refused(clean(choice.message.refusal))
-    if choice.finish_reason == "content_filter":
+    text = text_of(choice.message)
+    if (words := choice.message.refusal) and not takes_all:
+        raise answers.refused(clean(words))
+    if choice.finish_reason == "content_filter" and not words:
         raise answers.filtered()
-    return answers.answer(
-        text_of(choice.message),
-        calls=map(call_of, choice.message.tool_calls or ()),
+    found = Completion(
+        text=text or words or "",
         finish=FINISHES.get(choice.finish_reason or "stop", "other"),
         usage=_usage(output),
         output=None if _is_plain_chat(output) else _kept(output),
     )
+    calls = map(call_of, choice.message.tool_calls or ())
+    return answers.answer(found, calls=calls, takes_all=takes_all)
 
 
-def _responses(output: dict[str, Any], clean: Callable[[str], str]) -> Completion:
+def _responses(
+    output: dict[str, Any], clean: Callable[[str], str], *, takes_all: bool
+) -> Completion:
     items = [item for item in output["items"] if isinstance(item, dict)]
     said = [one for one in items if _is_message(one) and one.get("role", "assistant") != "user"]
     parts = _parts(said[-1]) if said else []
-    if refusal := "\n".join(str(part["refusal"]) for part in parts if part.get("refusal")):
-        raise answers.refused(clean(refusal))
+    words = "\n".join(str(part["refusal"]) for part in parts if part.get("refusal"))
+    if words and not takes_all:
+        raise answers.refused(clean(words))
     why = output.get("incomplete_details")
     reason = why.get("reason") if isinstance(why, dict) else None
-    if reason == "content_filter":
+    if reason == "content_filter" and not words:
         raise answers.filtered()
     cut = reason is not None or bool(said and said[-1].get("status") == "incomplete")
     finish: Finish = "length" if cut else "stop"
-    return answers.answer(
-        "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str)),
-        calls=[
-            answers.Call(str(item.get("name", "")), answers.parsed(item.get("arguments")))
-            for item in items
-            if item.get("type") == "function_call"
-        ],
+    text = "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str))
+    found = Completion(
+        text=text or words,
         finish=finish,
         usage=_usage(output),
-        output=None if _is_plain_items(output) else _kept(output),
+        output=None if not items or _is_plain_items(output) else _kept(output),
     )
+    calls = [
+        answers.Call(str(item.get("name", "")), answers.parsed(item.get("arguments")))
+        for item in items
+        if item.get("type") == "function_call"
+    ]
+    return answers.answer(found, calls=calls, takes_all=takes_all)
 
 
 def _embedded(output: dict[str, Any], texts: int | None) -> Completion:

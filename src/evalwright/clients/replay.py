@@ -48,7 +48,7 @@ class Replay:
         if request.task != "chat_completion" or not isinstance(answer.output, str):
             from evalwright.clients.outputs import completion_of  # it brings HTTP along
 
-            found = completion_of(answer.output, request.task)
+            found = completion_of(answer.output, request.task, takes_all=request.takes_all)
             return msgspec.structs.replace(found, usage=Usage())
         tokens = len(answer.logprobs) if answer.logprobs else 0
         return Completion(

@@ -46,11 +46,12 @@ class Scripted:
     """Answer with `script(request, randomness)`; remember every request in `calls` if asked to."""
 
     fingerprint = "1"
-    caveat = "answers by a script that knows the targets, not by a model"
 
     def __init__(self, name: str, script: Script, *, remember: bool = False) -> None:
         self._name = name
         self._script = script
+        what = "repeats the question" if name == "echo" else "knows the targets"
+        self.caveat = f"answers by a script that {what}, not by a model"
         self._remember = remember
         self.calls: list[Request] = []
 

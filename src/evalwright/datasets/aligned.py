@@ -9,7 +9,7 @@
 The names are those of the parameters, so a task reads the same whichever datasets it is given.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from itertools import islice, zip_longest
@@ -51,9 +51,26 @@ class Aligned:
                 )
             yield dict(zip(names, rows, strict=True))
 
-    def together(self) -> dict[str, list[Row]]:
-        """All rows of each, however many: what a scorer of all samples is given."""
-        return {name: list(part.rows()) for name, part in self.parts.items()}
+    def together(
+        self, places: Sequence[int] | None = None, asked: Sequence[int] | None = None
+    ) -> dict[str, list[Row]]:
+        """Rows of each, apart: what a scorer of all samples is given.
+
+        Of the rows at `places`, those that it is `asked` about, by their number among them. Where
+        these are all rows of the first dataset, the others are whole, however many rows they have;
+        else each has the rows of the same places, as far as it has any there.
+        """
+        whole = {name: list(part.rows()) for name, part in self.parts.items()}
+        if places is None:
+            return whole
+        wanted = list(places) if asked is None else [places[one] for one in asked]
+        first = next(iter(whole.values()))
+        if wanted == list(range(len(first))):
+            return whole
+        return {
+            name: [rows[place] for place in wanted if place < len(rows)]
+            for name, rows in whole.items()
+        }
 
     def identified(self) -> Iterator[tuple[str, Row]]:
         """Each joined row with the id that its row of the first dataset has."""

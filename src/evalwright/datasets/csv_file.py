@@ -59,20 +59,22 @@ class CsvFile:
     def header(self) -> tuple[str, ...]:
         """The columns, in their order."""
         faults = Faults(self._path)
-        reader = _reader(self._path, faults)
+        lines = _lines(self._path, faults)
+        reader = _reader(lines)
         try:
             first = next(reader, None)
         except csv.Error as error:
             faults.add(_explained(1, error))
             first = None
         if faults.count:
-            raise faults.error(reader.line_num)
+            # Lines are looked at many at a time: some of these are below the header.
+            raise faults.error(reader.line_num + sum(1 for _ in lines))
         return _header(shown(self._path), first)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One a record; `BadDataset`, before the first of them, if any is bad."""
         names, typed = self.header, self._typed
-        reader = _reader(self._path, Faults(self._path))
+        reader = _reader(_lines(self._path, Faults(self._path)))
         next(reader)
         for cells in reader:
             if not cells:  # a blank line
@@ -90,14 +92,15 @@ class CsvFile:
         """The columns that are not text, found by reading the file once."""
         columns = [_Column(name) for name in self.header]
         faults = Faults(self._path)
-        reader = _reader(self._path, faults)
+        lines = _lines(self._path, faults)
+        reader = _reader(lines)
         next(reader)
         for batch in _batches(reader, len(columns), faults):
             for place, column in enumerate(columns):
                 if column.open:
                     column.see({cells[place] for cells in batch})
         if faults.count:
-            raise faults.error(reader.line_num)
+            raise faults.error(reader.line_num + sum(1 for _ in lines))
         return [(column.name, convert) for column in columns if (convert := column.convert)]
 
 
@@ -119,10 +122,10 @@ class _Column:
         return self.open[0][1] if self.open and self._filled else None
 
 
-def _reader(path: str, faults: Faults) -> "_csv.Reader":
+def _reader(lines: Iterator[str]) -> "_csv.Reader":
     if csv.field_size_limit() < MAX_LINE_BYTES:  # of the process: there is no other
         csv.field_size_limit(MAX_LINE_BYTES)
-    return csv.reader(_lines(path, faults), strict=True)
+    return csv.reader(lines, strict=True)
 
 
 def _lines(path: str, faults: Faults) -> Iterator[str]:

@@ -39,8 +39,8 @@ class Faults:
         self.count = 0
 
     def add(self, fault: Fault | None) -> None:
-        """Count it; None is a line that was good after all."""
-        if fault:
+        """Count its line, once; None is a line that was good after all."""
+        if fault and all(fault.line != told.line for told in self._told):
             self.count += 1
             if len(self._told) < MOST_TOLD:
                 self._told.append(fault)
@@ -55,7 +55,7 @@ class Faults:
             more = self.count - len(self._told)
             named = f"{', '.join(numbers)}…" if more else _listed(numbers)
             parts.append(f"also line{'s' if len(numbers) > 1 else ''} {named}")
-            parts.append(f"{self.count} of {lines} lines cannot be read")
+            parts.append(f"{min(self.count, lines)} of {lines} lines cannot be read")
         return BadDataset("; ".join(parts), hint=first.hint)
 
 

@@ -22,6 +22,13 @@ class Done:
             self.count += not marks[ordinal]
             marks[ordinal] = 1
 
+    def forget(self, task: str) -> int:
+        """Do all jobs of a task again: what they were about has changed. How many that are."""
+        gone = [self._marks.pop(key) for key in list(self._marks) if key[0] == task]
+        forgotten = sum(sum(marks) for marks in gone)
+        self.count -= forgotten
+        return forgotten
+
     def left(self, jobs: Iterable[Job]) -> Iterator[Job]:
         """In their order."""
         if not self._marks:

@@ -11,6 +11,7 @@ nothing: what the store has is what was judged.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
@@ -26,6 +27,9 @@ from evalwright.types import Action, Failure, Outcome, Part, Score, Stage, Usage
 
 _WRITTEN_AT_ONCE = 500
 _HEARD_EVERY = 500
+_UNSOLVED = {"configuration", "dataset", "solver"}
+"""Stages after whose failure there is nothing to score."""
+_NOT_ASKED = "not asked: samples are missing"
 
 
 class RunScorer(Protocol):
@@ -94,7 +98,6 @@ class Measured(Struct, frozen=True, kw_only=True):
     """The metrics of one scorer."""
 
     purpose: str = "score"
-    display_name: str = ""
     metrics: tuple[tuple[str, Metric], ...] = ()
     """Each with its key."""
 
@@ -106,8 +109,8 @@ class Finishing(Struct, frozen=True, kw_only=True):
     rules: Sequence[Rule] = ()
     measured: Mapping[str, Measured] = {}
     """By the key of the scorer."""
-    together: Callable[[], dict[str, list[dict[str, Any]]]] | None = None
-    """All rows of each of several datasets, where there are several."""
+    together: Callable[[Sequence[int]], dict[str, list[dict[str, Any]]]] | None = None
+    """The rows of samples, by their ordinals, of each of several datasets if there are several."""
     fans_out: bool = False
     """Whether a postprocessor says what is scored: a sample may be several then, or none."""
 
@@ -158,8 +161,6 @@ class Finished(Struct, kw_only=True):
     left_out: int = 0
     """How many samples are in no metric, by any rule."""
     broken: list[Broken] = field(default_factory=list)
-    samples: int = 0
-    failed: int = 0
     scored: int = 0
     """Samples that could be scored: of each, what a postprocessor made of it."""
     fanned: bool = False
@@ -177,13 +178,11 @@ async def finish(
     columns = {name: _columns(measured) for name, measured in task.measured.items()}
     changed: list[Outcome] = []
     async for stored in _streamed(landed):
-        outcome = _marked(_with_late(stored, task, late), task, finished)
-        finished.samples += 1
+        outcome, undecided = _marked(_with_late(stored, task, late), task, finished)
         finished.scored += len(task.units(outcome))
-        finished.failed += outcome.failure is not None
         finished.fanned = finished.fanned or len(outcome.parts) > 1
         merge(finished.others, outcome.others)
-        if not _stopped_by_rule(outcome):
+        if not undecided:
             _collect(task.units(outcome), columns)
         if outcome != stored:
             changed.append(outcome)
@@ -192,7 +191,8 @@ async def finish(
             changed = []
     if changed:
         landed.write(changed)
-    await _measure(task, columns, finished, snippets, seed=seed)
+    unasked = frozenset() if landed.complete else frozenset(task.run_scorers)
+    await _measure(task, columns, finished, snippets, seed=seed, unasked=unasked)
     return finished
 
 
@@ -214,20 +214,22 @@ async def _score_all(
             continue
         try:
             with boundary("score"):
-                places, scores = await _asked(scorer, task, landed, snippets)
+                late[name] = Late(key, await _asked(scorer, task, landed, snippets))
         except StageError as error:
             finished.broken.append(Broken(stage="score", what=name, failure=_failure(error)))
-        else:
-            late[name] = Late(key, dict(zip(places, scores, strict=True)))
     return late
 
 
 async def _have_all(landed: Landed, name: str, key: str) -> bool:
     async for one in _streamed(landed):
-        never_solved = one.failure is not None and one.trace is None
-        if one.score_keys.get(name) != key and not never_solved:
+        if one.score_keys.get(name) != key and not _unsolved(one):
             return False
     return True
+
+
+def _unsolved(outcome: Outcome) -> bool:
+    """Whether there is nothing to score; a task without a solver has no trace even so."""
+    return outcome.failure is not None and outcome.failure.stage in _UNSOLVED
 
 
 async def _streamed(landed: Landed) -> AsyncIterator[Outcome]:
@@ -240,62 +242,64 @@ async def _streamed(landed: Landed) -> AsyncIterator[Outcome]:
 
 async def _asked(
     scorer: RunScorer, task: Finishing, landed: Landed, snippets: Snippets | None
-) -> tuple[list[tuple[int, int]], list[Score]]:
+) -> dict[tuple[int, int], Score]:
     places: list[tuple[int, int]] = []
     rows: list[dict[str, Any]] = []
     outputs: list[dict[str, Any]] = []
     async for outcome in _streamed(landed):
-        if outcome.failure is not None and (outcome.trace is None or _unparted(task, outcome)):
+        if _unsolved(outcome):
             continue
         for unit, one in enumerate(task.units(outcome)):
             places.append((outcome.ordinal, unit))
             rows.append(one.sample)
             if one.trace is not None:
                 outputs.append(one.trace.conversation)
-    samples = task.together() if task.together else rows
-    return places, await scorer.score_all(samples, outputs or None, snippets)
-
-
-def _unparted(task: Finishing, outcome: Outcome) -> bool:
-    """Whether the postprocessor broke: what it would have made of the sample, nobody knows."""
-    return task.fans_out and not outcome.parts
+    samples = task.together([ordinal for ordinal, _ in places]) if task.together else rows
+    scores = await scorer.score_all(samples, outputs or None, snippets)
+    if len(scores) != len(places):
+        raise ValueError(f"expected one score a sample: {len(places)}, got {len(scores)}")
+    return dict(zip(places, scores, strict=True))
 
 
 def _with_late(outcome: Outcome, task: Finishing, late: Mapping[str, Late]) -> Outcome:
-    keys = {name: one.key for name, one in late.items() if (outcome.ordinal, 0) in one.scores}
-    if not keys:
+    if not late or _unsolved(outcome):
         return outcome
     scores = [
-        {**one.scores, **{name: late[name].scores[outcome.ordinal, unit] for name in keys}}
+        {**one.scores, **{name: late[name].scores[outcome.ordinal, unit] for name in late}}
         for unit, one in enumerate(task.units(outcome))
     ]
+    keys = {name: one.key for name, one in late.items()}
     outcome = structs.replace(outcome, score_keys={**outcome.score_keys, **keys})
-    if not outcome.parts:
-        return structs.replace(outcome, scores=scores[0])
+    if not outcome.parts:  # of some, nothing was made: that is known now, and not asked again
+        return structs.replace(outcome, scores=scores[0]) if scores else outcome
     made = zip(outcome.parts, scores, strict=True)
     return structs.replace(
         outcome, parts=tuple(structs.replace(part, scores=scores) for part, scores in made)
     )
 
 
-def _marked(outcome: Outcome, task: Finishing, finished: Finished) -> Outcome:
-    """The outcome, with the rules that apply to it, or to what was made of it."""
-    if not task.rules or (outcome.failure and outcome.failure.stage not in {"score", "action"}):
-        return outcome
-    failure = outcome.failure if not _stopped_by_rule(outcome) else None
+def _marked(outcome: Outcome, task: Finishing, finished: Finished) -> tuple[Outcome, bool]:
+    """The outcome with the rules that apply to it or its parts, and whether one could not say."""
+    stopped = outcome.failure is not None and outcome.failure.stage == "action"
+    if not task.rules or _unsolved(outcome):
+        return outcome, stopped
+    failure = None if stopped else outcome.failure
+    undecided = False
     found: list[tuple[Action, ...]] = []
     for one in task.units(outcome):
         actions, broken = _ruled(one, task.rules)
         failure = failure or broken
+        undecided = undecided or broken is not None
         found.append(actions)
         finished.left_out += bool(actions)
         for action in actions:
             finished.excluded[action.rule_key] += 1
     if not outcome.parts:
-        return structs.replace(outcome, actions=found[0] if found else (), failure=failure)
+        actions = found[0] if found else ()
+        return structs.replace(outcome, actions=actions, failure=failure), undecided
     made = zip(outcome.parts, found, strict=True)
     parts = tuple(structs.replace(part, actions=actions) for part, actions in made)
-    return structs.replace(outcome, parts=parts, failure=failure)
+    return structs.replace(outcome, parts=parts, failure=failure), undecided
 
 
 def _ruled(one: Outcome | Part, rules: Sequence[Rule]) -> tuple[tuple[Action, ...], Failure | None]:
@@ -312,10 +316,6 @@ def _ruled(one: Outcome | Part, rules: Sequence[Rule]) -> tuple[tuple[Action, ..
         except StageError as error:
             failure = failure or _failure(error, rule.key)
     return tuple(actions), failure
-
-
-def _stopped_by_rule(outcome: Outcome) -> bool:
-    return outcome.failure is not None and outcome.failure.stage == "action"
 
 
 def _columns(measured: Measured) -> Scores:
@@ -342,14 +342,20 @@ async def _measure(
     snippets: Snippets | None,
     *,
     seed: int,
+    unasked: frozenset[str],
 ) -> None:
     counted = finished.scored - finished.left_out
     for name, measured in task.measured.items():
         scores = columns[name]
+        failed = 0 if name in unasked else max(0, counted - scores.n)
         for key, metric in measured.metrics:
             try:
                 with boundary("metric"):
-                    measures = await metric.measure(scores, seed=seed, snippets=snippets)
+                    measures = (
+                        [Measure(key, None, None, 0, _NOT_ASKED)]
+                        if name in unasked
+                        else await metric.measure(scores, seed=seed, snippets=snippets)
+                    )
             except StageError as error:
                 what = f"{name}.{key}"
                 failure = _failure(error, what)
@@ -364,7 +370,7 @@ async def _measure(
                     measure=one,
                     purpose=measured.purpose,
                     type=metric.type,
-                    failed=max(0, counted - scores.n),
+                    failed=failed,
                 )
                 for one in measures
             ]
@@ -384,10 +390,10 @@ def _failure(error: StageError, what: str = "") -> Failure:
 def names_of(figures: Iterable[Figure]) -> list[str]:
     """A name for each figure of a scorer: its own where that is unique, else with the metric's."""
     listed = list(figures)
-    own = [(one.scorer, one.measure.name) for one in listed]
+    own = Counter((one.scorer, one.measure.name) for one in listed)
     return [
         one.measure.name
-        if own.count((one.scorer, one.measure.name)) == 1
+        if own[one.scorer, one.measure.name] == 1
         else f"{one.metric}_{one.measure.name}"
         for one in listed
     ]

@@ -2,7 +2,7 @@
 
     solve key   solver and its version, the sample's id, what the solver reads of it, model, its
                 fingerprint, trial, what the model is asked for if that is not chat, fingerprints
-                of other models that the solver asks
+                of other models that the solver asks, a document's row if a model looks at it
     score key   solve key, output (of a document's task: all that was said), scorer and its version,
                 what it reads of the sample; fingerprints of the models that it asks; tier of the
                 sandbox, whether its verdicts are verified, packages in it

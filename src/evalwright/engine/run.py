@@ -6,6 +6,7 @@ together (the stream of jobs, the journal, the memory) is not guarded: if it bre
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from json import dumps
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct, field, structs
@@ -14,11 +15,11 @@ from msgspec.json import encode
 from evalwright.engine.journal import Journal
 from evalwright.engine.keys import key_of
 from evalwright.engine.stop import Stop
-from evalwright.engine.tally import Tally
+from evalwright.engine.tally import Tally, merge
 from evalwright.errors import StageError, Stopped, boundary
 from evalwright.plan.plan import Job
 from evalwright.ports import Case, Memory, Model, Sandbox, Scorer, Snippets, Solver
-from evalwright.types import Failure, MLTask, Outcome, Part, Sample, Score, Trace
+from evalwright.types import Failure, MLTask, Outcome, Part, Sample, Score, Trace, Usage
 
 
 class Fanning(Protocol):
@@ -57,6 +58,8 @@ class Crew(Struct, frozen=True, kw_only=True):
     snippets: Snippets | None = None
     memory: Memory | None = None
     """What earlier runs have paid for; None where there was none."""
+    by_sample: frozenset[str] = frozenset()
+    """The models that look at the sample's row, and not only at what they are asked."""
 
     def case(self, job: Job, tally: Tally | None = None) -> Case:
         """A job, with all that may be used for it."""
@@ -116,7 +119,8 @@ async def run(
 async def attempt(job: Job, crew: Crew) -> Outcome:
     """Solve, then score. The one place where an exception becomes data."""
     team = crew.teams[job.task]
-    tally = Tally() if team.tallies else None
+    tally, paid = Tally() if team.tallies else None, Tally()
+    others: dict[str, Usage] = tally.usage if tally else {}
     case = crew.case(job, tally)
     trace: Trace | None = None
     judged = Judged()
@@ -127,11 +131,14 @@ async def attempt(job: Job, crew: Crew) -> Outcome:
             solve_key = solve_key_of(job, crew)
         known = crew.memory.trace(solve_key) if crew.memory and solve_key else None
         with boundary("solver"):
-            trace = await _solved(case, team.solver, known)
+            asking = structs.replace(case, model=paid.around(case.model, job.model))
+            trace = await _solved(asking, team.solver, known)
             case = case.solved(trace) if trace else case
             fanned = await _fanned(case, team)
     except StageError as error:
         failure = _failure(error)
+        if trace is None:  # no trace will say what its calls have cost
+            merge(others, paid.usage)
     else:
         if tally:
             case = structs.replace(case, model=tally.around(case.model, job.model))
@@ -157,7 +164,7 @@ async def attempt(job: Job, crew: Crew) -> Outcome:
         solve_key=solve_key,
         score_keys=judged.keys,
         sample=job.sample.data if isinstance(job.sample.data, dict) else {},
-        others=tally.usage if tally else {},
+        others=others,
         parts=parts,
     )
 
@@ -244,13 +251,28 @@ def solve_key_of(job: Job, crew: Crew) -> str:
         str(job.trial),
     )
     chat = team.task == "chat_completion"
-    return key_of(*parts, *(() if chat else (team.task,)), *_others(solver, team, crew))
+    return key_of(
+        *parts,
+        *(() if chat else (team.task,)),
+        *_others(solver, team, crew),
+        *_seen(job, solver, crew),
+    )
 
 
 def _others(solver: Solver, team: Team, crew: Crew) -> Iterator[str]:
     """The models that a solver asks beside the evaluated one change its answers, too."""
     for name in getattr(solver, "model_keys", ()):
         yield crew.models[team.others[name]].fingerprint
+
+
+def _seen(job: Job, solver: Solver, crew: Crew) -> Iterator[str]:
+    """The row, where a model looks at it. A record's script answers by its id, which is a part."""
+    if not crew.by_sample or not isinstance(job.sample.data, dict):
+        return
+    others = crew.teams[job.task].others
+    asked = {job.model, *(others[name] for name in getattr(solver, "model_keys", ()))}
+    if asked & crew.by_sample:
+        yield dumps(job.sample.data, sort_keys=True, default=str)
 
 
 def score_key_of(case: Case, name: str, known: Known) -> str:

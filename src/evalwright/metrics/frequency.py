@@ -31,7 +31,10 @@ class Frequency(MetricSpec):
     async def measure(
         self, scores: "Scores", *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
-        """A figure for each value, `{field}_{value}`, in the order of their names."""
+        """A figure for each value, `{field}_{value}`, in the order of their names.
+
+        Where all are null, one without a value, by the name of the field.
+        """
         import numpy as np
 
         from evalwright.stats.wilson import wilson
@@ -41,6 +44,8 @@ class Frequency(MetricSpec):
         counts = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.texts))
         n = int(counts.sum())
         absent = left_out(labels.codes.size - n, labels.codes.size)
+        if absent and not n:
+            return [Measure(self.field, None, None, 0, absent)]
         return [
             Measure(f"{self.field}_{text}", count / n, wilson(count, n), n, absent)
             for text, count in sorted(zip(labels.texts, counts.tolist(), strict=True))

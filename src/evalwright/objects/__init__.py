@@ -30,11 +30,36 @@ from .readable import readable, shown
 from .reading import conversation, read_trace
 from .record import Record, plain
 from .scores import SampleScore, SystemTaskMetricEntry, SystemTaskOutput
-from .solver_trace import ModelResponse, SolverOutput, SolverTrace
+from .solver_trace import ModelResponse, SingleSolverOutput, SolverOutput, SolverTrace
 from .trace import Trace, TraceMetadata, Turn
 from .variables import variables
 
+AUTHORS = (
+    "ChatCompletion",
+    "ChatMessage",
+    "Content",
+    "CustomTaskInputMessage",
+    "CustomTaskOutputMessage",
+    "FunctionCall",
+    "FunctionCallOutput",
+    "Item",
+    "Message",
+    "ModelResponse",
+    "OpenResponse",
+    "SampleScore",
+    "SingleSolverOutput",
+    "SolverOutput",
+    "SolverTrace",
+    "SystemTaskMetricEntry",
+    "SystemTaskOutput",
+    "Trace",
+    "TraceMetadata",
+    "Turn",
+)
+"""What snippets may import; the rest is ours."""
+
 __all__ = [
+    "AUTHORS",
     "ChatCompletion",
     "ChatMessage",
     "Content",
@@ -48,6 +73,7 @@ __all__ = [
     "OpenResponse",
     "Record",
     "SampleScore",
+    "SingleSolverOutput",
     "SolverOutput",
     "SolverTrace",
     "SystemTaskMetricEntry",

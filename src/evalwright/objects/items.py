@@ -189,7 +189,7 @@ def text_of(content: Any) -> str:
             texts.append(part["text"])
         elif isinstance(part.get("refusal"), str):
             refusals.append(part["refusal"])
-    return "\n".join(texts or refusals)
+    return "\n".join(refusals if refusals and not any(texts) else texts)
 
 
 def refusal_of(content: Any) -> str | None:
@@ -215,6 +215,8 @@ def _checked(one: Any) -> Mapping[str, Any]:
 
 def _is_chat(one: Mapping[str, Any]) -> bool:
     """Whether it has what only the messages of a chat have."""
+    if one.get("refusal") and one.get("type", "message") == "message":
+        return True
     return "type" not in one and ("tool_calls" in one or one.get("role") == "tool")
 
 

@@ -167,8 +167,9 @@ def output_items(raw: Any) -> list[dict[str, Any]]:
 def answer_text(raw: Any) -> str | None:
     """The text of the last assistant message of an output; None where it has none."""
     if _is_completion(raw) and raw["choices"]:
-        content = raw["choices"][0]["message"].get("content")
-        if isinstance(content, str):  # nearly always, and then this is all
+        message = raw["choices"][0]["message"]
+        content = message.get("content")
+        if isinstance(content, str) and (content or not message.get("refusal")):  # nearly always
             return content
     spoken = [one for one in output_items(raw) if _is_said(one)]
     return text_of(spoken[-1]["content"]) if spoken else None

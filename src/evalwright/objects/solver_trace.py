@@ -161,6 +161,7 @@ class SolverTrace(Keyed):
 
 
 SolverOutput = SolverTrace
+SingleSolverOutput = SolverTrace
 
 
 class ModelResponse(Keyed):

@@ -6,7 +6,8 @@ filter that asks whether it exists. Behind a postprocessor the samples are the a
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from evalwright.components import Component, parts_in
 from evalwright.nearest import nearest
@@ -16,10 +17,27 @@ from evalwright.templates import Native, Template
 _MOST_LISTED = 12
 
 
+class UnknownColumn(NamedTuple):
+    """A column that is asked for, and that no row has."""
+
+    file: str
+    """Of the template; `""` where that is not known."""
+    line: int
+    column: str
+    text: str
+    """One line: what is asked for, and what there is."""
+    parameter: str = ""
+    """The parameter whose value it is; `""` where a template names it."""
+
+    def __str__(self) -> str:
+        """With its place."""
+        return f"{self.file}:{self.line}: {self.text}" if self.file else self.text
+
+
 def unknown_columns(
     definition: Component, columns: Iterable[str], *, dataset: str
-) -> Iterator[str]:
-    """One line for each column that a template of a task needs and no row has."""
+) -> Iterator[UnknownColumn]:
+    """One for each column that a template of a task needs and no row has."""
     known = list(columns)
     said: set[tuple[str, int, str]] = set()
     for template in _asking(definition):
@@ -28,7 +46,8 @@ def unknown_columns(
             place = (template.file, template.line, str(name))
             if isinstance(name, str) and name not in known and place not in said:
                 said.add(place)
-                yield f"{_place(template)}{_unknown(name, known, dataset)}"
+                text = _unknown(name, known, dataset)
+                yield UnknownColumn(template.file, template.line, name, text)
 
 
 def _asking(definition: Component) -> Iterator[Template | Native]:
@@ -46,21 +65,29 @@ def _asking(definition: Component) -> Iterator[Template | Native]:
 
 def unknown_values(
     chosen: Mapping[str, Any], columns: Iterable[str], *, dataset: str
-) -> Iterator[str]:
-    """One line for each parameter whose value is to be a column, and is none."""
+) -> Iterator[UnknownColumn]:
+    """One for each parameter whose value is to be a column, and is none."""
     known = list(columns)
     for parameter, value in chosen.items():
         if isinstance(value, str) and value not in known:
-            yield f"parameter `{parameter}`: {_unknown(value, known, dataset)}"
+            text = f"parameter `{parameter}`: {_unknown(value, known, dataset)}"
+            yield UnknownColumn("", 0, value, text, parameter)
 
 
 def _unknown(name: str, known: list[str], dataset: str) -> str:
     more = f" and {len(known) - _MOST_LISTED} more" if len(known) > _MOST_LISTED else ""
     has = ", ".join(f"`{one}`" for one in known[:_MOST_LISTED])
+    return f"dataset `{dataset}` has no column `{name}`; it has {has}{more}{_meant(name, known)}"
+
+
+def _meant(name: str, known: list[str]) -> str:
+    for one in known:
+        if normalize("NFC", one) == normalize("NFC", name):
+            # On a screen the two are the same: a file from a Mac has `u` and two dots, not `ü`.
+            asked, there = (ascii(each)[1:-1] for each in (name, one))
+            return (
+                f"; it is written with other code points (`{asked}`, there `{there}`): "
+                "copy the name from the data"
+            )
     suggestion = nearest(name, known)
-    told = f"; did you mean `{suggestion}`?" if suggestion else ""
-    return f"dataset `{dataset}` has no column `{name}`; it has {has}{more}{told}"
-
-
-def _place(template: Template | Native) -> str:
-    return f"{template.file}:{template.line}: " if template.file else ""
+    return f"; did you mean `{suggestion}`?" if suggestion else ""

@@ -99,8 +99,8 @@ class Data(Struct, frozen=True, kw_only=True):
     rows: Identified
     places: Sequence[int]
     """Of the rows that are used, in order."""
-    together: Callable[[], dict[str, list[dict[str, Any]]]] | None = None
-    """All rows of each of several datasets, for a scorer of all samples."""
+    together: Callable[[Sequence[int]], dict[str, list[dict[str, Any]]]] | None = None
+    """Of each of several datasets, the rows of these samples: for a scorer of all samples."""
 
     def samples(self) -> Iterator[Sample]:
         """In their order, each with its id."""
@@ -138,22 +138,14 @@ class Leading:
         return self._first.check()
 
 
-def jobs_of(
-    tasks: Sequence[PlannedSpec], data: Mapping[str, Data], *, trials: int = 1
-) -> Iterator[Job]:
+def jobs_of(tasks: Sequence[PlannedSpec], data: Mapping[str, Data]) -> Iterator[Job]:
     """Sample by sample, so that what is done early is comparable across models."""
     for task in tasks:
         for ordinal, sample in enumerate(data[task.name].samples()):
-            for trial in range(trials):
-                for model in task.models:
-                    yield Job(
-                        task=task.name,
-                        model=model,
-                        sample=sample,
-                        ordinal=ordinal,
-                        trial=trial,
-                        group=task.kind,
-                    )
+            for model in task.models:
+                yield Job(
+                    task=task.name, model=model, sample=sample, ordinal=ordinal, group=task.kind
+                )
 
 
 def ml_task_of(tasks: Sequence[MLTask]) -> MLTask:

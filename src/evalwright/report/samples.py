@@ -47,10 +47,7 @@ def sample_lines(outcome: Outcome) -> Iterator[str]:
     if trace:
         yield from _said("input", trace.input)
         yield from _said("output", trace.output)
-        if trace.post_processed == trace.output:
-            yield "  post-processed: the same"
-        else:
-            yield from _said("post-processed", trace.post_processed)
+        yield from _post_processed(trace)
     yield from _judged(outcome)
     if failure:
         tries = f", after {failure.attempts} attempts" if failure.attempts > 1 else ""
@@ -60,6 +57,15 @@ def sample_lines(outcome: Outcome) -> Iterator[str]:
     if trace:
         yield f"  usage: {_usage(trace)}"
     yield ""
+
+
+def _post_processed(trace: Trace) -> Iterator[str]:
+    if trace.conversation:  # the task of a document has no rule for it
+        return
+    if trace.post_processed == trace.output:
+        yield "  post-processed: the same"
+    else:
+        yield from _said("post-processed", trace.post_processed)
 
 
 def _judged(outcome: Outcome) -> Iterator[str]:

@@ -7,7 +7,13 @@ printable characters, whatever a model or an author wrote.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evalwright.report.report import CodeExecution, LeaderboardRow, MetricRow, Report
+from evalwright.report.report import (
+    CodeExecution,
+    FailureRow,
+    LeaderboardRow,
+    MetricRow,
+    Report,
+)
 
 _LONGEST_NAME = 36
 _LONGEST_MESSAGE = 200
@@ -199,6 +205,7 @@ def _rules(report: Report) -> Table:
                 str(row.excluded),
             )
             for row in report.rules
+            if row.excluded
         ],
         frozenset({3}),
         "a sample may be excluded by several rules",
@@ -306,8 +313,7 @@ def _failures(report: Report) -> Table:
                 shortened(row.model or _NOBODY),
                 row.stage,
                 str(row.count),
-                _message(f"{row.type}: {row.message}")
-                + (f" (hint: {_message(row.hint)})" if row.hint else ""),
+                _message(_what(row)) + (f" (hint: {_message(row.hint)})" if row.hint else ""),
                 shortened(row.sample_ids[0]) if row.sample_ids else _NOBODY,
             )
             for row in report.failures
@@ -315,6 +321,11 @@ def _failures(report: Report) -> Table:
         frozenset({2}),
         "a failed sample is in no mean",
     )
+
+
+def _what(row: FailureRow) -> str:
+    """A message of a snippet names the type itself."""
+    return row.message if f"{row.type}: " in row.message else f"{row.type}: {row.message}"
 
 
 def _left_out(report: Report) -> Table:

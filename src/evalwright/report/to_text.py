@@ -16,7 +16,7 @@ from rich.text import Text
 from evalwright.report.report import Report
 from evalwright.report.tables import Table, counted, remarks, tables
 
-_WIDTH_WITHOUT_A_TERMINAL = 140
+_WIDTH_WITHOUT_A_TERMINAL = 200
 _HEADER_UNWRAPPED = 13
 _NARROWEST_TEXT = 12
 

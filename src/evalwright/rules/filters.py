@@ -6,7 +6,8 @@
 
 An expression is a native template: what it gives is compared as it is, a string that looks like a
 Python literal (`3`, `True`) as that literal. Where this fails, its text is compared too (`3` is
-"3", true is "true"), because an author who lists "3" and "6" means the ids 3 and 6.
+"3", `3.0` is "3.0" and "3", true is "True" and "true"), because an author who lists "3" and "6"
+means the ids 3 and 6, and the cell of a table that was read as true may have had either spelling.
 
     op                     undefined     otherwise
     exists, not_exists     not there     is there, null included
@@ -101,7 +102,7 @@ class FilterComparison(_Filter):
         raw = self.expression.raw(**variables)
         value = read_literal(raw)
         if self.op in {"equals", "not_equals"}:
-            same = value == self.value or _text(raw) == self.value
+            same = value == self.value or self.value in _texts(raw)
             return same is (self.op == "equals")
         for side, one in (("the value", self.value), ("the expression", value)):
             if not isinstance(one, int | float):
@@ -120,16 +121,17 @@ class FilterMembership(_Filter):
     def matches(self, variables: Mapping[str, Any]) -> bool:
         """Whether it holds; ValueError where that cannot be said."""
         raw = self.expression.raw(**variables)
-        value, text = read_literal(raw), _text(raw)
-        found = value in self.values or text in self.values
+        found = read_literal(raw) in self.values or any(text in self.values for text in _texts(raw))
         return found is (self.op == "in")
 
 
-def _text(raw: Any) -> str | None:
-    """How a value is written in a file of texts; None where it has no such form."""
+def _texts(raw: Any) -> tuple[str, ...]:
+    """How a value may be written in a file of texts; nothing where it has no such form."""
     if isinstance(raw, bool):
-        return str(raw).lower()
-    return str(raw) if isinstance(raw, str | int | float) else None
+        return str(raw), str(raw).lower()
+    if isinstance(raw, float) and raw.is_integer():
+        return str(raw), str(int(raw))
+    return (str(raw),) if isinstance(raw, str | int | float) else ()
 
 
 def _shown(value: Any) -> str:

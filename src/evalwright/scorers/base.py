@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import json
 
-from evalwright.components import Component, UserKey
+from evalwright.components import FOR_KEYS, Component, UserKey
 from evalwright.metrics.any import AnyMetric
 from evalwright.types import Sample
 
@@ -66,7 +66,7 @@ class ScorerSpec(Component):
     @cached_property
     def settings(self) -> str:
         """All of its fields that can move a score, as canonical JSON."""
-        fields = self.model_dump(mode="json", exclude=_NOT_IN_THE_SCORE)
+        fields = self.model_dump(mode="json", exclude=_NOT_IN_THE_SCORE, context=FOR_KEYS)
         return dumps(fields, sort_keys=True, ensure_ascii=False)
 
     def reads(self, sample: Sample) -> str:

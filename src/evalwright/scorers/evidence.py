@@ -9,6 +9,7 @@ definition:
 
 import math
 from collections.abc import Mapping
+from json import dumps
 from typing import Any
 
 from evalwright.components import Snippet
@@ -30,9 +31,9 @@ class Evidence:
         self._snippet, self._context = snippet, dict(context)
 
     def reads(self, sample: Sample) -> str:
-        """The snippet alone: there is no sample to speak of."""
+        """The snippet and what it is told: there is no sample to speak of."""
         del sample
-        return self._snippet.text
+        return f"{self._snippet.keyed}{dumps(self._context, sort_keys=True, default=str)}"
 
     async def score(self, case: Case) -> Score:
         """What was found; raise when the snippet returned something else."""

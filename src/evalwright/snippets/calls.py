@@ -5,6 +5,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from functools import lru_cache
+from math import isfinite
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,6 +14,8 @@ from msgspec import Raw
 from evalwright.errors import SnippetFailed
 from evalwright.snippets.asking import Asking
 from evalwright.snippets.sources import Source
+
+_LOOKED_INTO = frozenset({dict, float, list})
 
 
 class Group(NamedTuple):
@@ -77,7 +80,38 @@ def order(group: Group, source: int, calls: Sequence[Call]) -> tuple[bytes, list
         line = msgspec.json.encode({**head, "numbers": numbers, "calls": arguments})
     except (TypeError, ValueError, OverflowError, RecursionError):
         return _carefully(head, calls)
+    if b"null" in line and any(not_in_json(call.arguments, group.objects) for call in calls):
+        return _carefully(head, calls)
     return line + b"\n", list(calls)
+
+
+def not_in_json(arguments: Sequence[Any], objects: Sequence[str]) -> bool:
+    """Whether there is NaN or an infinity in what is given as it is: a row, rows, tables of rows.
+
+    They would become null, and a cell that is not there was asked to be NaN. Only `careful` writes
+    them; it is slow.
+    """
+    known = len(objects)
+    for place, one in enumerate(arguments):  # asked of every batch with a null: no generator
+        if (place >= known or not objects[place]) and _endless(one):
+            return True
+    return False
+
+
+def _endless(value: Any) -> bool:
+    if type(value) is dict:
+        for one in value.values():  # noqa: SIM110 - half the time
+            if type(one) in _LOOKED_INTO and _endless(one):
+                return True
+        return False
+    if type(value) is list:
+        return bool(value) and type(value[0]) is dict and any(map(_endless, value))
+    return type(value) is float and not isfinite(value)
+
+
+def careful(arguments: Sequence[Any]) -> bytes:
+    """JSON, and what Python's reader takes beside it: NaN, the infinities, half a surrogate."""
+    return json.dumps(list(arguments), default=msgspec.to_builtins).encode()
 
 
 def _carefully(head: dict[str, Any], calls: Sequence[Call]) -> tuple[bytes, list[Call]]:
@@ -85,7 +119,7 @@ def _carefully(head: dict[str, Any], calls: Sequence[Call]) -> tuple[bytes, list
     good: dict[int, Raw] = {}
     for call in calls:
         try:
-            good[call.number] = Raw(json.dumps(list(call.arguments)).encode())
+            good[call.number] = Raw(careful(call.arguments))
         except (TypeError, ValueError, RecursionError) as error:
             call.fail(TypeError(f"an argument of `{call.group.name}` is no JSON: {error}"))
     line = msgspec.json.encode({**head, "numbers": list(good), "calls": list(good.values())})

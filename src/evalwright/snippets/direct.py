@@ -4,6 +4,7 @@ Functions are found, called and read as in a process of their own.
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -17,6 +18,7 @@ from msgspec import structs
 from evalwright.errors import SnippetFailed
 from evalwright.ports import Predict
 from evalwright.snippets.asking import Asking
+from evalwright.snippets.calls import careful, not_in_json
 from evalwright.snippets.inside.failed import Failed, NoAnswer
 from evalwright.snippets.inside.functions import KINDS, Function, Sources
 from evalwright.snippets.inside.model import Model
@@ -58,7 +60,7 @@ class DirectSnippets:
             raise ValueError(f"expected objects of {sorted(KINDS)}, got {list(objects)}")
         if self._closed:
             raise RuntimeError("the snippets are closed")
-        given: list[Any] = msgspec.json.decode(msgspec.json.encode(list(arguments)))
+        given = _copied(arguments, objects)
         asking = Asking(predict) if predict else None
         try:
             if asking:
@@ -83,6 +85,16 @@ class DirectSnippets:
         if not self._closed:
             self._closed = True
             self._names.remove()
+
+
+def _copied(arguments: Sequence[Any], objects: Sequence[str]) -> list[Any]:
+    """What would arrive in another process."""
+    if not_in_json(arguments, objects):
+        line = careful(arguments)
+    else:
+        line = msgspec.json.encode(list(arguments))
+    copied: list[Any] = json.loads(line)
+    return copied
 
 
 async def _value(function: Function, arguments: list[Any]) -> Any:

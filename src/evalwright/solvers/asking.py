@@ -71,6 +71,7 @@ class Talk:
             trial=self.case.trial,
             task=asked.task,
             input=asked.input,
+            takes_all=True,  # an author's scorer may be about refusals
         )
         started = perf_counter()
         completion = await model.complete(request)

@@ -4,7 +4,7 @@ import json
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from evalwright.components import Component
+from evalwright.components import FOR_KEYS, Component
 from evalwright.solvers.postprocessor import PythonPostprocessor
 from evalwright.types import Sample, Trace
 
@@ -42,7 +42,8 @@ class SolverSpec(Component):
     @cached_property
     def settings(self) -> str:
         """All of its fields that can move an answer, as canonical JSON."""
-        return canonical(self.model_dump(mode="json", exclude=_NOT_IN_THE_ANSWER))
+        fields = self.model_dump(mode="json", exclude=_NOT_IN_THE_ANSWER, context=FOR_KEYS)
+        return canonical(fields)
 
     def reads(self, sample: Sample) -> str:
         """The solver's own fields, and the row: a template or a snippet may look at any column."""

@@ -48,7 +48,6 @@ class SolvedBody(Struct, frozen=True):
     """A body, read for its trace alone."""
 
     trace: Trace | None = None
-    failure: Failure | None = None
     solve_key: str = ""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from evalwright.errors import StoreError
-from evalwright.store.scalars import RESUMABLE, id_of, is_reusable, now, row_of, unknown_run
+from evalwright.store.scalars import RESUMABLE, id_of, now, row_of, unknown_run
 from evalwright.types import Outcome, Row, Run, RunStatus, Score, Trace
 
 Job = tuple[str, int, int, str]
@@ -75,7 +75,7 @@ class MemoryStore:
                 self._forget(run_id, job)
                 jobs[job] = outcome
                 key, trace = outcome.solve_key, outcome.trace
-                if key and trace and is_reusable(trace, outcome.failure):
+                if key and trace:
                     self._traces.setdefault(key, {})[run_id, job] = trace
                 for name, score in outcome.scores.items():
                     if key := outcome.score_keys.get(name, ""):
@@ -89,7 +89,7 @@ class MemoryStore:
         )
 
     def trace(self, solve_key: str) -> Trace | None:
-        """The newest trace under a key, of any run; what a solver failed with is none."""
+        """The newest trace under a key, of any run, whatever failed after it."""
         with self._lock:
             return next(reversed(self._traces.get(solve_key, {}).values()), None)
 

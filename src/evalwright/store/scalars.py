@@ -7,12 +7,11 @@ from typing import Any
 
 from evalwright.errors import UnknownName
 from evalwright.nearest import nearest
-from evalwright.types import Failure, Outcome, Row, RunStatus, Trace
+from evalwright.types import Outcome, Row, RunStatus, Trace
 
 LATEST = "latest"
 RESUMABLE: tuple[RunStatus, ...] = ("running", "stopped", "finished_with_failures")
 
-_BEFORE_A_TRACE = frozenset({"configuration", "dataset", "solver"})
 _NO_TRACE = Trace(input="", output="", post_processed="")
 _SHOWN = 5
 
@@ -61,11 +60,6 @@ def value_of(values: dict[str, Any]) -> float | None:
             return None
         return None if math.isnan(number) else number
     return None
-
-
-def is_reusable(trace: Trace | None, failure: Failure | None) -> bool:
-    """Whether another run may take a trace: there is one, and no solver broke on the way."""
-    return trace is not None and (failure is None or failure.stage not in _BEFORE_A_TRACE)
 
 
 def id_of(name: str, ids: Sequence[str]) -> str:

@@ -35,7 +35,6 @@ from evalwright.store.reading import (
 from evalwright.store.scalars import (
     RESUMABLE,
     id_of,
-    is_reusable,
     now,
     scalars_of,
     unknown_run,
@@ -187,10 +186,10 @@ class SqliteStore:
         )
 
     def trace(self, solve_key: str) -> Trace | None:
-        """The newest trace under a key, of any run; what a solver failed with is none."""
+        """The newest trace under a key, of any run, whatever failed after it."""
         for packed in self._under(solve_key):
             body = unpack(packed, SolvedBody)
-            if body.solve_key == solve_key and is_reusable(body.trace, body.failure):
+            if body.solve_key == solve_key and body.trace is not None:
                 return body.trace
         return None
 
@@ -379,7 +378,7 @@ def _outcome_rows(
             trial,
             numbers[group],
             *scalars,
-            key_hash(outcome.solve_key) if is_reusable(outcome.trace, outcome.failure) else None,
+            key_hash(outcome.solve_key) if outcome.trace else None,
         )
 
 

@@ -4,6 +4,7 @@ from typing import cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from tests.engine.models.made import SAMPLE, Held, Says, answer, question, settle
 
 from evalwright.engine.models.cache import Cached, MemoryShelf
@@ -73,6 +74,9 @@ def said(*messages: Message, trial: int = 0) -> Request:
             Says(), "p/m", said(Message("user", "2 + 2"), Message("user", "")), id="more messages"
         ),
         pytest.param(Says(), "p/m", question("\ud800"), id="half a surrogate pair"),
+        pytest.param(
+            Says(), "p/m", structs.replace(question(), takes_all=True), id="an empty answer will do"
+        ),
     ],
 )
 def test_what_can_change_the_answer_is_asked_anew(
@@ -264,3 +268,10 @@ def test_an_output_and_the_bodies_are_kept_too() -> None:
     hit = ask(model, asked("embeddings", "a"), asked("embeddings", "a"))[1]
 
     assert (hit.output, hit.bodies) == (whole.output, whole.bodies)
+
+
+def test_an_empty_answer_is_kept_like_any_other() -> None:
+    inner = Says(Completion(text=""), answer("another"))
+    request = structs.replace(question(), takes_all=True)
+
+    assert [one.text for one in ask(cached(inner, MemoryShelf()), request, request)] == ["", ""]

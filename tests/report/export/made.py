@@ -5,7 +5,7 @@ from io import BytesIO
 from typing import Any, BinaryIO, Protocol
 
 from evalwright.report.export.rows import Read
-from evalwright.types import Failure, Outcome, Score, Trace, Usage
+from evalwright.types import Action, Failure, Outcome, Part, Score, Trace, Usage
 
 RECORD = {
     "outcome": "assertion_fail",
@@ -54,6 +54,19 @@ def failed(sample_id: str = "b") -> Outcome:
 def judged() -> Outcome:
     """One whose program was run."""
     return completed(scores={"record": Score(values={"score": 0.5}, metadata=RECORD)})
+
+
+def fanned_out() -> Outcome:
+    """One that a postprocessor made two samples of; a rule left out the second."""
+    parts = (
+        Part(sample={"n": 1}, scores={"record": Score(values={"score": 1.0})}),
+        Part(
+            sample={"n": 2},
+            scores={"record": Score(values={"score": 0.0})},
+            actions=(Action(action="exclude_from_metrics", rule_key="odd"),),
+        ),
+    )
+    return completed(scores={}, parts=parts)
 
 
 def written(write: Write, outcomes: Sequence[Outcome]) -> bytes:

@@ -1,6 +1,6 @@
 import math
 
-from tests.report.export.made import RECORD, completed, failed, judged
+from tests.report.export.made import RECORD, completed, failed, fanned_out, judged
 
 from evalwright.report.export.rows import Layout, exported, to_json
 from evalwright.types import Score
@@ -47,12 +47,34 @@ def test_a_table_has_a_column_for_every_score_that_any_outcome_has() -> None:
     names = [column.name for column in layout.columns]
 
     assert names[7:12] == ["post_processed", "record.score", "record.f1", "judge.ok", "metadata"]
-    assert layout.cells(completed())[8:11] == (1.0, None, None)
-    assert layout.cells(late)[8:11] == (0.0, 0.5, 1.0)
+    assert [cells[8:11] for cells in layout.rows(completed())] == [(1.0, None, None)]
+    assert [cells[8:11] for cells in layout.rows(late)] == [(0.0, 0.5, 1.0)]
 
 
 def test_a_row_has_a_cell_for_every_column() -> None:
     outcomes = [completed(), failed(), judged()]
     layout = Layout(outcomes)
 
-    assert {len(layout.cells(one)) for one in outcomes} == {len(layout.columns)}
+    widths = {len(cells) for one in outcomes for cells in layout.rows(one)}
+    assert widths == {len(layout.columns)}
+
+
+def test_each_part_of_a_sample_has_a_row_with_its_scores_and_what_excluded_it() -> None:
+    outcomes = [fanned_out(), failed()]
+    layout = Layout(outcomes)
+    names = [column.name for column in layout.columns]
+
+    rows = [dict(zip(names, cells, strict=True)) for one in outcomes for cells in layout.rows(one)]
+
+    wanted = ("sample_id", "part", "record.score", "sample", "excluded_by")
+    assert [tuple(row[name] for name in wanted) for row in rows] == [
+        ("a", 0, 1.0, '{"n":1}', "[]"),
+        ("a", 1, 0.0, '{"n":2}', '["odd"]'),
+        ("b", None, None, "{}", "[]"),
+    ]
+    assert [(row["usage.cost"], row["latency_s"]) for row in rows] == [
+        (0.25, 0.5),
+        (None, None),
+        (None, None),
+    ]
+    assert "part" not in [column.name for column in Layout([completed()]).columns]

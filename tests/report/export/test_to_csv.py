@@ -4,7 +4,7 @@ from io import BytesIO, StringIO
 from typing import Any
 
 import pytest
-from tests.report.export.made import RECORD, completed, failed, judged, written
+from tests.report.export.made import RECORD, completed, failed, fanned_out, judged, written
 
 from evalwright.report.export.to_csv import write
 
@@ -46,6 +46,13 @@ def test_a_row_has_the_facts_of_an_outcome() -> None:
     assert row["usage.total_tokens"] == "7"
     assert row["failure.stage"] == ""
     assert row["metadata"] == ""
+
+
+def test_an_outcome_of_several_parts_is_several_rows() -> None:
+    found = rows(written(write, [fanned_out(), completed("b")]))
+
+    told = [(row["sample_id"], row["part"], row["record.score"]) for row in found]
+    assert told == [("a", "0", "1.0"), ("a", "1", "0.0"), ("b", "", "1.0")]
 
 
 def test_what_is_not_known_is_an_empty_cell() -> None:

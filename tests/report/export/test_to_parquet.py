@@ -5,7 +5,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from tests.report.export.made import RECORD, completed, failed, judged, written
+from tests.report.export.made import RECORD, completed, failed, fanned_out, judged, written
 
 from evalwright.report.export import to_parquet
 from evalwright.types import Outcome
@@ -40,6 +40,13 @@ def test_what_is_not_known_is_null() -> None:
     assert one["failure.stage"] is None
     assert (other["output"], other["record.score"], other["usage.total_tokens"]) == (None,) * 3
     assert other["failure.type"] == "timeout"
+
+
+def test_an_outcome_of_several_parts_is_several_rows() -> None:
+    found = table(fanned_out(), completed("b")).to_pylist()
+
+    told = [(row["sample_id"], row["part"], row["record.score"]) for row in found]
+    assert told == [("a", 0, 1.0), ("a", 1, 0.0), ("b", None, 1.0)]
 
 
 def test_metadata_is_json() -> None:

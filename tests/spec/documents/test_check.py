@@ -276,9 +276,9 @@ definition:
 def test_a_parameter_of_the_wrong_type_is_a_problem_without_its_value(tmp_path: Path) -> None:
     text = START.replace(
         "definition:",
-        "config_spec: [{type: list, dtype: string, key: p, display_name: P}]\ndefinition:",
-    ) + ("  scorers: [{type: bleu, ground_truth: << config.p >>}]\n")
+        "config_spec: [{type: string, key: p, display_name: P}]\ndefinition:",
+    ) + ("  scorers: [{type: bleu, ground_truth: a, metrics: << config.p >>}]\n")
     problem = only(tmp_path, text)
 
-    assert problem.detail == "expected `str`, got `list`"
-    assert problem.field == "definition.scorers[0].ground_truth"
+    assert problem.detail == "expected `list`, got `str`"
+    assert problem.field == "definition.scorers[0].metrics"

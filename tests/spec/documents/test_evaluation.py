@@ -67,6 +67,49 @@ def test_the_newer_form_gets_its_values_from_the_run(tmp_path: Path) -> None:
     assert (given.model_key, given.num_samples) == ("openai/gpt-4o", 7)
 
 
+def test_a_run_file_that_leaves_a_value_open_is_warned_of(tmp_path: Path) -> None:
+    task = "config_spec: [{type: int, key: turns, display_name: T}]\ndefinition:"
+    asked = NEW.replace("model_key:", "task_config: {}, model_key:")
+    run = f"evaluation:\n{asked}".replace("\n", "\n  ")
+    files = {**FILES, "tasks/t.yaml": TASK.replace("definition:", task), "run.yaml": run}
+    made = project(tmp_path / "a", files, "run.yaml")
+    given = {**files, "run.yaml": f"config: {{model: bot, turns: 2}}\n{run}"}
+
+    assert [(one.line, one.level, one.field, one.detail, one.hint) for one in made.problems] == [
+        (
+            6,
+            "warning",
+            "evaluation.config_spec[0]",
+            "parameter `model` of evaluation `weekly` has no value",
+            "give it in `config`, or with `--set model=…`",
+        ),
+        (
+            9,
+            "warning",
+            "evaluation.task_specifications[0].task_config.turns",
+            "parameter `turns` of task `capitals` has no value",
+            "give it in `task_config` or `config`, or with `--set turns=…`",
+        ),
+    ]
+    assert {one.rule for one in made.problems} == {"no_value"}
+    assert {one.rule for one in made.specs()[1]} == {"missing_value"}
+    assert project(tmp_path / "b", given, "run.yaml").problems == []
+
+
+def test_so_is_one_that_only_has_tasks(tmp_path: Path) -> None:
+    task = "config_spec: [{type: int, key: turns, display_name: T}]\ndefinition:"
+    files = {**FILES, "tasks/t.yaml": TASK.replace("definition:", task)}
+    run = "models: []\ntasks: [{$ref: tasks/t.yaml}]\n"
+    made = project(tmp_path / "a", {**files, "run.yaml": run}, "run.yaml")
+    given = {**files, "run.yaml": f"config: {{turns: 2}}\n{run}"}
+
+    assert [(one.rule, one.hint) for one in made.problems] == [
+        ("no_value", "give it in `config`, or with `--set turns=…`")
+    ]
+    assert project(tmp_path / "b", given, "run.yaml").problems == []
+    assert project(tmp_path / "c", files, "tasks/t.yaml").problems == []
+
+
 def test_values_that_only_a_run_knows_are_no_problem_before(tmp_path: Path) -> None:
     made = read(tmp_path, NEW)
 
@@ -177,6 +220,7 @@ def test_a_model_of_a_provider_needs_no_document(tmp_path: Path, model_key: str)
 
 def test_a_model_must_be_one_for_the_task(tmp_path: Path) -> None:
     embedding = TASK.replace("key: capitals", "key: vectors\ntasks: [embeddings]", 1)
+    embedding = embedding.replace("string_equals, ", 'string_equals, value: "{{ sample.a }}", ')
     text = """key: e
 display_name: E
 task_specifications: [{key: a, task_key: vectors, model_key: bot}]

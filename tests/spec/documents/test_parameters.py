@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from evalwright.spec.documents.configuration import parameters_of
 from evalwright.spec.documents.parameters import (
     AnyParameter,
     Parameter,
@@ -162,6 +163,24 @@ def test_a_parameter_that_contradicts_itself_has_a_fault(fields: Any, path: str)
     (fault,) = parameter(fields.pop("type"), **fields).faults()
 
     assert fault.path[0] == path
+
+
+@pytest.mark.parametrize(
+    ("key", "rules"),
+    [
+        pytest.param("b-c_1", [], id="a name"),
+        pytest.param("b c", ["unusable_key"], id="a space"),
+        pytest.param("größe", ["unusable_key"], id="another letter"),
+    ],
+)
+def test_a_key_is_one_that_a_placeholder_can_name(key: str, rules: list[str]) -> None:
+    declared = {"config_spec": [{"type": "string", "key": key, "display_name": "B"}]}
+    parameters, faults = parameters_of(declared)
+
+    assert [one.key for one in parameters] == [key]
+    assert [(one.rule, one.level, one.path) for one in faults] == [
+        (rule, "warning", ("config_spec", 0, "key")) for rule in rules
+    ]
 
 
 def test_a_value_is_required_without_a_default_unless_null_is_legal() -> None:

@@ -210,6 +210,7 @@ def test_a_secret_takes_the_place_of_its_whole_text() -> None:
     made, problems = resolve_secrets(data, {"KEY": "sk-1"}, allowed=anywhere)
 
     assert problems == []
+    assert made["api_key"].declared
     assert made == {"api_key": Secret("sk-1"), "headers": {"x": "plain", "y": 1}}
     assert "sk-1" not in repr(made)
 

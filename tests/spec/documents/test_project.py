@@ -202,10 +202,38 @@ config: {url: "https://bot.example.com", adapter: {key: wrapped}}
 
 
 def test_in_a_folder_only_what_is_used_can_stop_a_run(tmp_path: Path) -> None:
-    made = project(tmp_path, {**FILES, "tasks/unused.yaml": "a: [\n", "models/n.yaml": "key: n\n"})
+    unused = {"tasks/unused.yaml": "key: a\ndefinition: 3\n", "models/n.yaml": "key: n\n"}
+    made = project(tmp_path, {**FILES, **unused})
 
     assert not made.ok
     assert made.specs()[1] == []
+
+
+@pytest.mark.parametrize("path", ["", "run.yaml"])
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        pytest.param("key: bot\nconfig: {url: [1\n", (2, "bad_yaml", ""), id="a bracket"),
+        pytest.param("key: bot\nconfig:\n\turl: a\n", (3, "tab", ""), id="a tab"),
+        pytest.param("key: !include no.txt\n", (1, "bad_include", "key"), id="no key"),
+    ],
+)
+def test_a_file_without_a_key_that_can_be_read_may_be_the_one_that_is_used(
+    tmp_path: Path, text: str, place: tuple[int, str, str], path: str
+) -> None:
+    made = project(tmp_path, {**BESIDE, "run.yaml": RUN, "models/bot.yaml": text}, path)
+
+    assert ("bot.yaml", *place) in told(made.problems)
+    assert ("bot.yaml", *place) in told(made.specs()[1])
+    assert {one.file for one in made.specs()[1]} == {str(tmp_path / "models" / "bot.yaml")}
+
+
+def test_a_task_alone_has_nothing_to_do_with_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    files = {**FILES, "datasets/countries.yml": "a: [\n"}
+    made = project(tmp_path, files, "tasks/capitals/task.yaml")
+
+    assert [(one.rule, one.level) for one in made.problems] == [("unknown_dataset", "warning")]
+    assert told(made.specs(models_given=True)[1]) == [("countries.yml", 2, "bad_yaml", "")]
 
 
 @pytest.mark.parametrize(
@@ -354,3 +382,23 @@ def _has(here: Any, step: Any) -> bool:
     if isinstance(here, dict):
         return step in here
     return isinstance(here, list) and isinstance(step, int) and step < len(here)
+
+
+def test_what_waits_for_a_value_is_not_settled(tmp_path: Path) -> None:
+    waiting = TASK.replace("key: capitals", "key: later") + (
+        "config_spec: [{key: style, display_name: Style, type: string}]\n"
+    )
+    given = "  task_specifications: [{key: a, task_key: later, task_config: {style: %s}}]\n"
+    evaluation = "evaluation:\n  key: all\n  display_name: All\n"
+    later = "  config_spec: [{key: s, display_name: S, type: string}]\n"
+    files = {"tasks/a.yaml": TASK, "tasks/b.yaml": waiting, "datasets/d.yaml": DATASET}
+
+    alone = project(tmp_path / "1", files)
+    known = project(tmp_path / "2", {**files, "run.yaml": evaluation + given % "short"})
+    still = project(
+        tmp_path / "3", {**files, "run.yaml": evaluation + given % '"<< config.s >>"' + later}
+    )
+
+    assert [one.key for one in alone.settled()] == ["capitals"]
+    assert [one.key for one in known.settled()] == ["a", "capitals"]
+    assert [one.key for one in still.settled()] == ["capitals"]

@@ -4,6 +4,7 @@ import pytest
 from tests.spec.documents.made import DATASET, TASK, project, told
 
 from evalwright.spec.documents.problems import Problem
+from evalwright.spec.documents.project import read_project
 from evalwright.spec.documents.task import BenchmarkTask, SystemTask, TaskDocument
 
 HEAD = "key: t\ndisplay_name: T\ndescription: D\n"
@@ -352,6 +353,90 @@ def test_a_rule_about_a_scorer_that_is_not_there_is_suspicious(tmp_path: Path) -
     assert problem.hint == "did you mean `fluent`?"
 
 
+@pytest.mark.parametrize(
+    ("condition", "level"),
+    [
+        pytest.param('op: equals, expression: "{{ scores.no.x }}", value: 1', "error", id="equals"),
+        pytest.param('op: is_true, expression: "{{ scores.no.x }}"', "error", id="is_true"),
+        pytest.param(
+            'op: is_true, expression: "{{ scores.no is defined }}"', "warning", id="defined"
+        ),
+        pytest.param('op: not_exists, expression: "{{ scores.no.x }}"', "warning", id="not_exists"),
+    ],
+)
+def test_a_rule_that_fails_for_every_sample_is_an_error(
+    tmp_path: Path, condition: str, level: str
+) -> None:
+    rule = f"{{key: r, action: exclude_from_metrics, filter: {{{condition}}}}}"
+    problem = only(tmp_path, HEAD + "definition:\n" + DATA + SOLVER + f"  actions: [{rule}]\n")
+
+    assert (problem.rule, problem.level) == ("unknown_scorer", level)
+
+
+def test_a_scorer_whose_key_only_a_run_knows_may_be_the_one_of_a_rule(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + "config_spec: [{type: string, key: name, display_name: N}]\ndefinition:\n"
+        + DATA
+        + SOLVER
+        + """
+  scorers: [{type: bleu, ground_truth: a, key: << config.name >>}]
+  actions:
+    - key: r
+      action: exclude_from_metrics
+      filter: {op: less_than, expression: "{{ scores.fluent.bleu_score }}", value: 1}
+"""
+    )
+
+    assert problems(tmp_path, text) == []
+
+
+@pytest.mark.parametrize("tasks", ["[custom]", "[embeddings]", "[custom, embeddings]"])
+@pytest.mark.parametrize("scorer", ["string_equals", "bleu"])
+def test_what_is_no_message_is_not_compared_unless_its_author_says_how(
+    tmp_path: Path, tasks: str, scorer: str
+) -> None:
+    solver = "  solver: {type: single_turn_solver, input_builder: {type: generic, template: '1'}}\n"
+    one = f"  scorers: [{{type: {scorer}, ground_truth: a}}]\n"
+    text = HEAD + f"tasks: {tasks}\ndefinition:\n" + DATA + solver + one
+    problem = only(tmp_path / "a", text)
+    said = text.replace("ground_truth: a", 'ground_truth: a, value: "{{ solver_output.output }}"')
+    chat = text.replace(tasks, "[chat_completion, custom]")
+
+    assert (problem.rule, problem.field) == ("missing_key", "definition.scorers[0].value")
+    assert problem.hint.startswith("say in `value` what is compared")
+    assert problems(tmp_path / "b", said) == problems(tmp_path / "c", chat) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("<< secrets.KEY >>", 5, id="a whole text"),
+        pytest.param("my key is <<secrets.KEY>>.", 5, id="a part of one"),
+    ],
+)
+def test_a_task_has_no_secrets(tmp_path: Path, text: str, line: int) -> None:
+    builder = f'{{type: generic, template: "{text}"}}'
+    solver = f"  solver: {{type: single_turn_solver, input_builder: {builder}}}\n"
+    problem = only(tmp_path, HEAD + "definition:\n" + solver + DATA)
+
+    assert (problem.rule, problem.level) == ("secret_not_allowed", "error")
+    assert (problem.line, problem.field) == (line, "definition.solver.input_builder.template")
+
+
+def test_a_secret_in_a_snippet_is_told_at_its_line(tmp_path: Path) -> None:
+    snippet = """
+  scorers:
+    - type: python
+      compute_scores_snippet: |
+        KEY = "<< secrets.KEY >>"
+        def compute_scores(sample): return {}
+"""
+    problem = only(tmp_path, HEAD + "definition:\n" + SOLVER + DATA + snippet)
+
+    assert (problem.rule, problem.line) == ("secret_not_allowed", 11)
+
+
 def test_an_expression_without_braces_is_suspicious(tmp_path: Path) -> None:
     rules = """
   actions:
@@ -359,6 +444,9 @@ def test_an_expression_without_braces_is_suspicious(tmp_path: Path) -> None:
       action: exclude_from_metrics
       filter: {op: equals, expression: sample.a, value: 1}
 """
-    problem = only(tmp_path, HEAD + "definition:\n" + DATA + SOLVER + rules)
+    text = HEAD + "definition:\n" + DATA + SOLVER + rules
+    problem = only(tmp_path, text)
 
     assert (problem.rule, problem.level) == ("suspicious_expression", "warning")
+    made = read_project(tmp_path / "tasks" / "t.yaml", environment={})
+    assert made.specs(models_given=True)[1] == [problem]

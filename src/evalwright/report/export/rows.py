@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from evalwright.types import Failure, Outcome, Score, Trace
 
@@ -116,11 +116,13 @@ class Column(NamedTuple):
     kind: type[str | int | float]
 
 
-_BEFORE_SCORES = (
+_WHICH = (
     Column("task", str),
     Column("model", str),
     Column("sample_id", str),
     Column("trial", int),
+)
+_BEFORE_SCORES = (
     Column("status", str),
     Column("input", str),
     Column("output", str),
@@ -140,6 +142,8 @@ _AFTER_SCORES = (
     Column("latency_s", float),
 )
 
+Cells = tuple[str | int | float | None, ...]
+"""A row of a table."""
 Name = tuple[str, str]
 """Of a score: its scorer, and which of its values."""
 
@@ -152,35 +156,49 @@ class Layout:
 
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
         kinds: dict[Name, type[str | float]] = {}
-        rules = samples = False
+        rules = samples = parts = False
         for outcome in outcomes:
-            samples = samples or bool(outcome.sample)
-            rules = rules or bool(outcome.actions)
-            for scorer, score in outcome.scores.items():
-                for name, value in score.values.items():
-                    text = not isinstance(value, int | float | None)
-                    kinds[scorer, name] = str if text else kinds.get((scorer, name), float)
+            parts = parts or bool(outcome.parts)
+            for _, one in _split(outcome):
+                samples = samples or bool(one.sample)
+                rules = rules or bool(one.actions)
+                for scorer, score in one.scores.items():
+                    for name, value in score.values.items():
+                        text = not isinstance(value, int | float | None)
+                        kinds[scorer, name] = str if text else kinds.get((scorer, name), float)
         self._scores = tuple(kinds.items())
+        self._parts = parts
         self._of_a_project = (
             *((Column("sample", str),) if samples else ()),
             *((Column("excluded_by", str),) if rules else ()),
         )
         self.columns = (
+            *_WHICH,
+            *((Column("part", int),) if parts else ()),
             *_BEFORE_SCORES,
             *(Column(f"{scorer}.{name}", kind) for (scorer, name), kind in self._scores),
             *_AFTER_SCORES,
             *self._of_a_project,
         )
 
-    def cells(self, outcome: Outcome) -> tuple[str | int | float | None, ...]:
-        """One for each column; None where nothing is known."""
+    def rows(self, outcome: Outcome) -> Iterator[Cells]:
+        """Of an outcome: one, or one for each of its parts."""
+        for part, one in _split(outcome):
+            yield self._cells(one, part)
+
+    def _cells(self, outcome: Outcome, part: int | None) -> Cells:
+        """One for each column; None where nothing is known.
+
+        What the answer took stands with the first part, so that it is not counted again.
+        """
         row = exported(outcome)
-        failure, usage = row.failure, row.usage
+        failure, usage = row.failure, None if part else row.usage
         return (
             _text(row.task),
             _text(row.model),
             _text(row.sample_id),
             row.trial,
+            *((part,) if self._parts else ()),
             row.status,
             _text(row.input),
             _text(row.output),
@@ -198,9 +216,18 @@ class Layout:
                 else (None,) * 3
             ),
             *((usage.total_tokens, usage.cost) if usage else (None, None)),
-            row.latency_s,
+            None if part else row.latency_s,
             *(to_json(getattr(row, column.name)).decode() for column in self._of_a_project),
         )
+
+
+def _split(outcome: Outcome) -> Iterator[tuple[int | None, Outcome]]:
+    """The outcome; where a postprocessor made parts of it, one for each, with its number."""
+    if not outcome.parts:
+        yield None, outcome
+    for number, part in enumerate(outcome.parts):
+        made = {"sample": part.sample, "scores": part.scores, "actions": part.actions}
+        yield number, structs.replace(outcome, parts=(), **made)
 
 
 _encode = msgspec.json.Encoder().encode

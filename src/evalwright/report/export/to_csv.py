@@ -1,7 +1,7 @@
 """`csv`: a header, then one row an outcome. RFC 4180: CRLF between rows, quotes where needed.
 
-A newline inside a text stays what it is, inside quotes. What is not known is an empty cell.
-Metadata is JSON.
+An outcome that has parts is one row a part. A newline inside a text stays what it is, inside
+quotes. What is not known is an empty cell. Metadata is JSON.
 
 Does not:   disarm a text that a spreadsheet would take for a formula (`=…`): what a model said is
             written as it was said.
@@ -22,7 +22,7 @@ def write(read: Read, out: BinaryIO) -> int:
     count = 0
     out.write(_row(column.name for column in layout.columns))
     for outcome in read():
-        out.write(_row(layout.cells(outcome)))
+        out.writelines(_row(cells) for cells in layout.rows(outcome))
         count += 1
     return count
 

@@ -6,7 +6,7 @@ Rows are written in groups of bounded size, so that memory holds one group whate
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalwright.errors import UsageError
-from evalwright.report.export.rows import Layout, Read
+from evalwright.report.export.rows import Cells, Layout, Read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,29 +23,31 @@ def write(read: Read, out: BinaryIO) -> int:
     schema = arrow.schema([(column.name, kinds[column.kind]) for column in layout.columns])
     count = 0
     with parquet.ParquetWriter(out, schema, compression="zstd") as writer:
-        for group in _groups(layout, read):
+        for group, outcomes in _groups(layout, read):
             columns = zip(*group, strict=True)
             arrays = [
                 arrow.array(cells, type=field.type)
                 for cells, field in zip(columns, schema, strict=True)
             ]
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
-            count += len(group)
+            count += outcomes
     return count
 
 
-def _groups(layout: Layout, read: Read) -> "Iterator[list[tuple[Any, ...]]]":
-    group: list[tuple[Any, ...]] = []
-    size = 0
+def _groups(layout: Layout, read: Read) -> "Iterator[tuple[list[Cells], int]]":
+    """Rows, and of how many outcomes."""
+    group: list[Cells] = []
+    size = outcomes = 0
     for outcome in read():
-        cells = layout.cells(outcome)
-        group.append(cells)
-        size += sum(len(cell) for cell in cells if isinstance(cell, str))
+        outcomes += 1
+        for cells in layout.rows(outcome):
+            group.append(cells)
+            size += sum(len(cell) for cell in cells if isinstance(cell, str))
         if len(group) >= ROWS_A_GROUP or size >= CHARACTERS_A_GROUP:
-            yield group
-            group, size = [], 0
+            yield group, outcomes
+            group, size, outcomes = [], 0, 0
     if group:
-        yield group
+        yield group, outcomes
 
 
 def _pyarrow() -> tuple[Any, Any]:

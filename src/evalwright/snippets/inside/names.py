@@ -61,7 +61,6 @@ class Names(MetaPathFinder, Loader):
         """Fill a stand-in."""
         if module.__name__ in _DTYPES:
             objects = self._objects()
-            names = getattr(objects, "__all__", dir(objects))
-            module.__dict__.update({name: getattr(objects, name) for name in names})
+            module.__dict__.update({name: getattr(objects, name) for name in objects.AUTHORS})
         elif module.__name__ == _SCORERS:
             module.__dict__["ScorerBase"] = ScorerBase

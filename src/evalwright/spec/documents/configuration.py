@@ -21,6 +21,7 @@ from evalwright.spec.documents.parameters import (
     parse_text,
     stand_in,
 )
+from evalwright.spec.documents.placeholders import can_be_named
 from evalwright.spec.documents.problems import Problem
 
 
@@ -76,9 +77,17 @@ def parameters_of(data: Any) -> tuple[list[Parameter], list[Fault]]:
         parameter, wrong = built(_ANY, one)
         if parameter is not None:
             parameters.append(parameter)
-            wrong = list(parameter.faults())
+            wrong = [*parameter.faults(), *_unnamable(parameter.key)]
         faults += [fault._replace(path=("config_spec", number, *fault.path)) for fault in wrong]
     return parameters, faults
+
+
+def _unnamable(key: str) -> list[Fault]:
+    if can_be_named(key):
+        return []
+    detail = f"no placeholder can name the parameter `{key}`"
+    hint = "use letters, digits, `_` and `-` only"
+    return [Fault(("key",), "unusable_key", detail, hint, level="warning")]
 
 
 _ANY: Any = AnyParameter

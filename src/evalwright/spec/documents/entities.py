@@ -64,7 +64,7 @@ def _typed(
     match kind:
         case "task":
             task = resolve_task(part, {}, lenient=True)
-            return task.document, task.problems + part.problems(_rule_warnings(task.document))
+            return task.document, task.problems
         case "evaluation":
             evaluation = resolve_evaluation(part, {}, lenient=True)
             return evaluation.document, evaluation.problems
@@ -108,16 +108,6 @@ def _not_there(document: DatasetDocument) -> Iterable[Fault]:
             detail = f"expected a file or folder, there is no `{location.written}`"
             hint = f"it is looked for beside this document, as {shown(str(location.path))}"
             yield Fault(path, "missing_file", detail, hint)
-
-
-def _rule_warnings(task: Any) -> Iterable[Fault]:
-    """What is legal in an action rule, and never what its author meant."""
-    for number, rule in enumerate(
-        getattr(getattr(task, "definition", None), "actions", None) or []
-    ):
-        for warning in rule.filter.warnings():
-            path: Path = ("definition", "actions", number, "filter", "expression")
-            yield Fault(path, "suspicious_expression", warning, level="warning")
 
 
 _SECRETS = {("config", "api_key"), ("config", "custom_headers"), ("config", "environment")}

@@ -1,7 +1,8 @@
 """The documents of a project, sorted: what was named, what lies beside it, and who has which key.
 
 What was named (`main`) is checked whatever happens. What lies beside is only known: a mistake in
-it counts when something leads there. In a folder, everything was named.
+it counts when something leads there. In a folder, everything was named. Of a file that has no key
+because it cannot be read, nobody knows what would lead there: it is kept apart (`unread`).
 """
 
 import os
@@ -18,7 +19,7 @@ from evalwright.spec.documents.configuration import Given, given_in
 from evalwright.spec.documents.entities import Entity, entity
 from evalwright.spec.documents.faults import Fault, did_you_mean, kind_of_value
 from evalwright.spec.documents.folders import Found, files_in, files_of, project_of
-from evalwright.spec.documents.kinds import RUN_FILES, SIGNS, Kind, kind_of
+from evalwright.spec.documents.kinds import FOLDERS, RUN_FILES, SIGNS, Kind, kind_of
 from evalwright.spec.documents.placeholders import gather_secrets
 from evalwright.spec.documents.problems import Path, Problem
 from evalwright.spec.documents.reading import Document, read_document
@@ -56,6 +57,8 @@ class Gathered(Struct, frozen=True, kw_only=True):
     """Of the files that were named, but for those of their entities."""
     whole: list[Problem]
     """Those of them that no entity can be spared from: of the run file, and between documents."""
+    unread: dict[Kind, list[Problem]]
+    """Those of the files, named or not, whose keys cannot be read: any key of the kind may be."""
     files: list[str]
 
 
@@ -65,6 +68,7 @@ class _Read(NamedTuple):
     document: Document
     kind: Kind | None
     main: bool
+    folder: str
 
 
 class _Item(NamedTuple):
@@ -109,6 +113,7 @@ def gather(path: FilePath, environment: Mapping[str, str]) -> Gathered:
         targets=_targets(found, entities),
         problems=list(dict.fromkeys([*problems, *wrong, *twice, *duplicates])),
         whole=[*_of_run_files(reads), *wrong, *twice, *duplicates],
+        unread=_unread(reads),
         files=list(dict.fromkeys(name for one in reads if one.main for name in one.document.files)),
     )
 
@@ -130,7 +135,7 @@ def _is_fragment(read: _Read, fragments: set[str]) -> bool:
 
 def _read(found: Found, environment: Mapping[str, str], *, main: bool) -> _Read:
     document = read_document(found.path, environment=environment)
-    return _Read(document, kind_of(document.data, found.folder), main)
+    return _Read(document, kind_of(document.data, found.folder), main, found.folder)
 
 
 def _kind_of(reads: list[_Read]) -> Kind | None:
@@ -164,6 +169,16 @@ def _of_run_files(reads: list[_Read]) -> Iterator[Problem]:
     for one in reads:
         if one.main and (one.kind == "run" or FilePath(one.document.file).name in RUN_FILES):
             yield from _unsorted(one)
+
+
+def _unread(reads: list[_Read]) -> dict[Kind, list[Problem]]:
+    """The problems of the files in the project's folders whose keys cannot be read."""
+    unread: dict[Kind, list[Problem]] = {}
+    for one in reads:
+        if one.folder in FOLDERS and one.document.unread & {(), ("key",)}:
+            kind = one.kind or FOLDERS[one.folder]
+            unread.setdefault(kind, []).extend(one.document.problems)
+    return unread
 
 
 def _nothing(path: FilePath) -> Problem:

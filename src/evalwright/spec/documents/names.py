@@ -20,11 +20,14 @@ AFTER = (
 )
 """What `objects.variables` gives, once there is an answer."""
 _KNOWN: Mapping[str, tuple[str, ...]] = {
-    "solver": ("sample", "messages", "loop_index"),
+    "solver": ("sample",),
     "scorers": AFTER,
     "actions": (*AFTER, "scores"),
 }
 """What each part of a definition gives to its templates."""
+_SPEAKS = "multi_turn_solver"
+"""The solver whose templates see the conversation so far."""
+_BUILDERS = "message_builders"
 
 
 def unknown_variables(document: Any) -> Iterator[Fault]:
@@ -32,18 +35,26 @@ def unknown_variables(document: Any) -> Iterator[Fault]:
     definition = getattr(document, "definition", None)
     for part, known in _KNOWN.items():
         inside = getattr(definition, part, None)
+        speaks = part == "solver" and getattr(inside, "type", "") == _SPEAKS
         top = ("definition", part)
         for path, template in located(inside, Template, top):
-            yield from _unknown(template, path, known)
+            yield from _unknown(template, path, _in_turns(path) if speaks else known)
         for path, expression in located(inside, Native, top):
             yield from _unknown(expression, path, known)
+
+
+def _in_turns(path: Path) -> tuple[str, ...]:
+    """What a template of a conversation sees: of a loop, builders in builders, its count too."""
+    loop = ("loop_index",) if path.count(_BUILDERS) > 1 else ()
+    return ("sample", "messages", *loop)
 
 
 def _unknown(template: Template | Native, path: Path, known: tuple[str, ...]) -> Iterator[Fault]:
     for name in sorted({needed[0] for needed in template.variables()} - {*known}):
         if is_stand_in(name):
             continue
-        detail = f"no variable is called `{name}` here; there are {listed(list(known))}"
+        there = f"there {'are' if len(known) > 1 else 'is'} {listed(list(known))}"
+        detail = f"no variable is called `{name}` here; {there}"
         line = _line(template, str(name)) if "\n" in template.source else 0
         yield Fault(path, "unknown_variable", detail, did_you_mean(str(name), known), line=line)
 

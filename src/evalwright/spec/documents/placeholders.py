@@ -1,6 +1,7 @@
 """`<< config.name >>` in a document, replaced before anything else looks at it.
 
     max_iterations: << config.turns >>           the whole text: the value itself, an int here
+    ground_truth: << config.turns >>             unless the field is a text: written out
     prompt: "{{ sample.<< config.column >> }}"   part of a text: written out
 
 That holds everywhere, also inside Jinja and Python. Written out, `True`, `False` and `None` are
@@ -24,6 +25,7 @@ from evalwright.spec.documents.problems import Path, Problem, dotted, one_line
 _NAME = r"[A-Za-z0-9_\-]+"
 _CONFIG = re.compile(rf"<<\s*config\.({_NAME})\s*>>")
 _SECRET = re.compile(rf"\s*<<\s*secrets\.({_NAME})\s*>>\s*")
+_SECRETS_GO = "secrets go into keys, headers, environments and certificates of models"
 _ALMOST = re.compile(
     r"(?P<open><{1,2})\s*(?P<space>[A-Za-z_]\w*)\s*(?P<dot>\.?)\s*(?P<name>[A-Za-z0-9_\-]*)"
     r"(?:[^<>\n]{0,40}?(?P<close>>{1,2}))?"
@@ -50,6 +52,11 @@ def name_in(text: Any) -> str | None:
     """The name of the placeholder that is the whole text; None if it is anything else."""
     whole = _CONFIG.fullmatch(text.strip()) if isinstance(text, str) else None
     return whole[1] if whole else None
+
+
+def can_be_named(key: str) -> bool:
+    """Whether a placeholder can name a parameter of this key."""
+    return re.fullmatch(_NAME, key) is not None
 
 
 def substitute(
@@ -79,6 +86,13 @@ def resolve_secrets(
     """
     work = _Secrets(secrets, marks, allowed)
     return work.value(data, at), work.problems
+
+
+def no_secrets(data: Any, marks: Marks) -> list[Problem]:
+    """A problem for every `<< secrets.name >>` of a document that may have none, also in a text."""
+    work = _NoSecrets(marks)
+    work.value(data, ())
+    return work.problems
 
 
 def gather_secrets(
@@ -176,7 +190,7 @@ class _Substitution(_Walk):
     def _written(self, text: str, path: Path) -> str:
         def value(found: re.Match[str]) -> str:
             if found[1] in self._values:
-                return _as_text(self._values[found[1]])
+                return as_text(self._values[found[1]])
             self._undeclared(text, found.start(), found[1], path)
             return found[0]
 
@@ -235,7 +249,7 @@ class _Secrets(_Walk):
                 path,
                 rule="secret_not_allowed",
                 detail=f"the secret `{name}` may not stand here",
-                hint="secrets go into keys, headers, environments and certificates of models",
+                hint=_SECRETS_GO,
             )
         elif name not in self._secrets:
             known = nearest(name, list(self._secrets))
@@ -248,7 +262,7 @@ class _Secrets(_Walk):
                 hint=f"did you mean `{known}`?" if known else "give it a value under `secrets:`",
             )
         else:
-            return Secret(_revealed(self._secrets[name]))
+            return Secret(_revealed(self._secrets[name]), declared=True)
         return text
 
     def _literal(self, text: str, path: Path) -> None:
@@ -261,6 +275,16 @@ class _Secrets(_Walk):
             hint="write `<< secrets.NAME >>`, and nothing beside it",
             level="warning",
         )
+
+
+class _NoSecrets(_Walk):
+    def text(self, text: str, path: Path) -> Any:
+        for found in _SECRET.finditer(text):
+            start = found.start() + found[0].index("<<")
+            detail = f"the secret `{found[1]}` may not stand here"
+            rule = "secret_not_allowed"
+            self.report(text, start, path, rule=rule, detail=detail, hint=_SECRETS_GO)
+        return text
 
 
 def _texts(data: Any, path: Path) -> Iterator[tuple[Path, str]]:
@@ -296,7 +320,8 @@ def _like(text: str, other: str) -> str:
     return text.like(other) if isinstance(text, Authored) else other
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """A value, written out."""
     if isinstance(value, str):
         return value
     if isinstance(value, list | tuple | dict):

@@ -110,9 +110,28 @@ class Project:
             specs = [one for one in made if one is not None]
         # In a folder, what is wrong with a document that is not used does not stop a run.
         problems += self._gathered.whole if self.path.is_dir() else self._gathered.problems
+        problems += self._unread()
         for one in resolver.used.values():
             problems += self._problems_of(one, resolved=True)
         return specs, in_order([*problems, *config.problems, *resolver.problems])
+
+    def settled(self) -> list[ResolvedSpec]:
+        """What could run as it stands: of all evaluations, and the tasks that none of them uses.
+
+        What waits for a value is left out.
+        """
+        gathered, run_config = self._gathered, RunConfig()
+        used = Resolver(self._references(), given=gathered.config, models_given=True)
+        specs: list[ResolvedSpec | None] = []
+        for one in gathered.evaluations:
+            specs += used.evaluation(one, run_config)
+        given = {} if gathered.evaluations else gathered.config
+        tasks = gathered.main if gathered.evaluations else gathered.targets
+        alone = Resolver(self._references(), given=given, models_given=True)
+        for one in tasks:
+            if one.kind == "task" and ("task", one.key) not in used.used:
+                specs.append(alone.task(one, run_config))
+        return [one for one in specs if one is not None and not one.waits]
 
     def _chosen(self, key: str | None) -> tuple[Entity | None, list[Problem]]:
         """The evaluation to run, if there is one."""
@@ -135,10 +154,14 @@ class Project:
 
     def _all_problems(self) -> list[Problem]:
         gathered = self._gathered
-        resolver = Resolver(self._references(), given=gathered.config, lenient=True)
+        resolver = Resolver(
+            self._references(), given=gathered.config, lenient=True, complete=self.run is not None
+        )
         run_config = RunConfig()
         for one in gathered.evaluations:
             resolver.evaluation(one, run_config)
+        for one in [] if gathered.evaluations else gathered.targets:
+            resolver.warn_of_no_value(parameters_of(one.part.raw.data)[0], gathered.config, one)
         alone = Resolver(self._references(), given={}, lenient=True)
         for task in gathered.main:
             if task.kind == "task" and ("task", task.key) not in resolver.used:
@@ -146,7 +169,8 @@ class Project:
         used = {**resolver.used, **alone.used}
         entities = {id(one): one for one in [*gathered.main, *used.values()]}.values()
         own = [found for one in entities for found in self._problems_of(one)]
-        return in_order([*gathered.problems, *own, *resolver.problems, *alone.problems])
+        unread = [] if self._alone else self._unread()
+        return in_order([*gathered.problems, *unread, *own, *resolver.problems, *alone.problems])
 
     def _problems_of(self, entity: Entity, *, resolved: bool = False) -> Iterable[Problem]:
         """Its own, those of its file, and of the adapter that a model goes through.
@@ -164,9 +188,19 @@ class Project:
             if (adapter := self.adapters.get(key)) is not None:
                 yield from self._problems_of(adapter)
 
+    @property
+    def _alone(self) -> bool:
+        """Whether one document was named, not a project."""
+        return self.kind not in {None, "run"}
+
+    def _unread(self) -> list[Problem]:
+        """Of the files that cannot be read: what they are, and so whether they are used."""
+        return [found for several in self._gathered.unread.values() for found in several]
+
     def _references(self, *, strict: bool = False) -> References:
-        alone = self.kind not in {None, "run"} and not strict
-        return References(self._gathered.entities, alone=alone)
+        gathered = self._gathered
+        alone = self._alone and not strict
+        return References(gathered.entities, alone=alone, unread=frozenset(gathered.unread))
 
 
 def read_project(path: str | FilePath, *, environment: Mapping[str, str]) -> Project:

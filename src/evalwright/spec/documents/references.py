@@ -29,11 +29,13 @@ class References(NamedTuple):
     entities: Mapping[Kind, Mapping[str, Entity]]
     alone: bool = False
     """One document was named, not a project: what it refers to may be elsewhere."""
+    unread: frozenset[Kind] = frozenset()
+    """The kinds of which there are files that cannot be read: a key may be in one of them."""
 
     def missing(self, kind: Kind, key: str, path: Path) -> Fault | None:
         """What is wrong with a reference; None if it leads somewhere, or may do so later."""
         known = list(self.entities[kind])
-        if key in known or is_stand_in(key):
+        if key in known or is_stand_in(key) or (kind in self.unread and not self.alone):
             return None
         if kind == "model":
             return self._missing_model(key, path)

@@ -2,10 +2,12 @@
 
 The order is always the same: parameters are settled, placeholders replaced, old spellings turned
 into present ones, what may be left out is filled in, and only then do the typed classes look.
+Where they want a text and a placeholder alone gave a number or a list, it is written out.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,7 +24,7 @@ from evalwright.spec.documents.evaluation import EvaluationDocument, evaluation_
 from evalwright.spec.documents.faults import Fault
 from evalwright.spec.documents.marks import Place
 from evalwright.spec.documents.parameters import Parameter
-from evalwright.spec.documents.placeholders import find, name_in, substitute
+from evalwright.spec.documents.placeholders import as_text, find, name_in, no_secrets, substitute
 from evalwright.spec.documents.problems import Path, Problem, dotted
 from evalwright.spec.documents.reading import Document
 from evalwright.spec.documents.task import TaskDocument
@@ -31,6 +33,9 @@ from evalwright.spec.documents.task_rules import completed_task, leaves_dataset_
 _IN_EARNEST = {"wrong_type", "unknown_key", "missing_key", "bad_template", "bad_snippet"}
 """Rules that even a value which only stands in for another breaks in earnest: it is of the right
 type, and what stands around it is the author's."""
+
+
+T = TypeVar("T")
 
 
 class Part(NamedTuple):
@@ -118,24 +123,61 @@ def resolve_task(
     problems = [*part.problems(faults), *settled.problems]
 
     names = _aligned(data)
-    called = {name: name for name in names if name in settled.values}
-    filled, undeclared = _filled(part, {**settled.values, **called})
-    problems += undeclared
-    _align(filled, names, settled.values)
-    modern, old = modern_task(filled)
-    complete, wrong = completed_task(modern)
-    wrong = [*wrong, *_unless_seen(wrong, built_task := built(TaskDocument, complete))]
     waiting = _waiting(data, settled.open)
-    problems += part.problems([*old, *_in_earnest(wrong, waiting)], complete)
-    document = built_task[0] if not any(one.level == "error" for one in wrong) else None
+    tries = [settled.values]
+    if lenient and (unset := _unset(parameters, given)):
+        # A task by itself may still be given them; where it is used, null is what a run has.
+        tries = [*tries, {**settled.values, **unset}][missing_at is not None :]
+    made = min((_made(part, names, values, waiting) for values in tries), key=_Made.errors)
     return ResolvedTask(
-        document=document,
-        problems=problems,
-        values=plain(settled.values),
+        document=made.document,
+        problems=[*problems, *made.problems],
+        values=plain(made.values),
         parameters=tuple(parameters),
         open=settled.open,
-        dataset_keys=_dataset_keys(complete, names),
+        dataset_keys=_dataset_keys(made.complete, names),
     )
+
+
+class _Made(NamedTuple):
+    """A task with one set of values."""
+
+    values: Mapping[str, Any]
+    complete: dict[str, Any]
+    document: TaskDocument | None
+    problems: list[Problem]
+
+    def errors(self) -> int:
+        return sum(one.level == "error" for one in self.problems)
+
+
+def _unset(parameters: Iterable[Parameter], given: Mapping[str, Given]) -> dict[str, None]:
+    """The parameters that are null because nobody gives them a value."""
+    return {
+        one.key: None
+        for one in parameters
+        if one.nullable and one.default_value is None and one.key not in given
+    }
+
+
+def _made(part: Part, names: list[str], values: Mapping[str, Any], waiting: list[Path]) -> _Made:
+    called = {name: name for name in names if name in values}
+
+    def modern(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault], list[Problem]]:
+        filled, undeclared = _filled(part, {**values, **called})
+        _align(filled, names, values)
+        return *modern_task(filled), undeclared
+
+    now, old, undeclared = modern(values)
+    complete, wrong = completed_task(now)
+    complete, document, unshaped = _built(
+        TaskDocument, complete, lambda: completed_task(modern(_written(values))[0])[0]
+    )
+    wrong = [*wrong, *_unless_seen(wrong, unshaped), *_rule_warnings(document)]
+    problems = [*undeclared, *part.problems([*old, *_in_earnest(wrong, waiting)], complete)]
+    if any(one.level == "error" for one in wrong):
+        document = None
+    return _Made(values, complete, document, problems)
 
 
 def resolve_evaluation(
@@ -159,7 +201,12 @@ def resolve_evaluation(
     filled, undeclared = _filled(part, settled.values)
     modern, old = modern_evaluation(filled)
     complete, wrong = evaluation_rules(modern)
-    document, unshaped = built(EvaluationDocument, complete)
+
+    def in_texts() -> Any:
+        texts, _ = _filled(part, _written(settled.values))
+        return evaluation_rules(modern_evaluation(texts)[0])[0]
+
+    complete, document, unshaped = _built(EvaluationDocument, complete, in_texts)
     waiting = _waiting(data, settled.open)
     later = [one.path for one in wrong if one.rule == "unsupported"]
     unshaped = [one for one in unshaped if one.path[:2] not in later]
@@ -197,7 +244,57 @@ def _filled(part: Part, values: Mapping[str, Any]) -> tuple[dict[str, Any], list
     filled, problems = substitute(body, values, marks=part.raw.marks)
     if "config_spec" in data:
         filled["config_spec"] = data["config_spec"]
-    return filled, part.lowered(problems)
+    return filled, part.lowered([*problems, *no_secrets(data, part.raw.marks)])
+
+
+def _written(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values as texts; null stays null, for it is none."""
+    return {name: one if one is None else as_text(one) for name, one in values.items()}
+
+
+def _built(
+    kind: type[T], data: dict[str, Any], in_texts: Callable[[], Any]
+) -> tuple[dict[str, Any], T | None, list[Fault]]:
+    """The data, the document and its faults.
+
+    `in_texts` gives the same data with all values as texts: where the class wants a text and there
+    is one in those, a placeholder alone stood there.
+    """
+    texts: Any = None
+    while True:
+        document, faults = built(kind, data)
+        wanted = [fault.path for fault in faults if _wants_text(fault, _at(data, fault.path))]
+        if wanted and texts is None:
+            texts = in_texts()
+        found = [(path, text) for path in wanted if isinstance(text := _at(texts, path), str)]
+        if not found:
+            return data, document, faults
+        for path, text in found:
+            data = _with(data, path, text)
+
+
+def _wants_text(fault: Fault, value: Any) -> bool:
+    """Whether it is about a text, not about one of several scalars: those are no lists."""
+    if fault.rule != "wrong_type" or isinstance(value, str):
+        return False
+    wanted = fault.detail.partition(", got ")[0]
+    return "`str`" in wanted and not any(kind in wanted for kind in ("`bool`", "`int`", "`float`"))
+
+
+def _at(data: Any, path: Path) -> Any:
+    for step in path:
+        there = step in data if isinstance(data, dict) else isinstance(data, list)
+        data = data[step] if there else None
+    return data
+
+
+def _with(data: Any, path: Path, value: Any) -> Any:
+    """A copy with another value at a path that it has."""
+    if not path:
+        return value
+    changed = copy(data)
+    changed[path[0]] = _with(data[path[0]], path[1:], value)
+    return changed
 
 
 def _aligned(data: Mapping[str, Any]) -> list[str]:
@@ -216,12 +313,19 @@ def _align(filled: dict[str, Any], names: list[str], values: Mapping[str, Any]) 
         filled["definition"] = {**definition, "dataset": {**definition["dataset"], "keys": keys}}
 
 
-def _unless_seen(
-    known: list[Fault], made: tuple[TaskDocument | None, list[Fault]]
-) -> Iterable[Fault]:
+def _unless_seen(known: list[Fault], more: list[Fault]) -> Iterable[Fault]:
     """What the classes say and the rules have not said already, of the same value."""
     seen = {fault.path for fault in known if fault.level == "error"}
-    return [fault for fault in made[1] if fault.path not in seen]
+    return [fault for fault in more if fault.path not in seen]
+
+
+def _rule_warnings(task: TaskDocument | None) -> Iterable[Fault]:
+    """What is legal in an action rule, and never what its author meant."""
+    rules = getattr(task.definition, "actions", None) if task is not None else None
+    for number, rule in enumerate(rules or []):
+        for warning in rule.filter.warnings():
+            path: Path = ("definition", "actions", number, "filter", "expression")
+            yield Fault(path, "suspicious_expression", warning, level="warning")
 
 
 def _waiting(data: Mapping[str, Any], names: frozenset[str]) -> list[Path]:

@@ -13,11 +13,12 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from evalwright.spec.documents.asked import Asked, models_in, sampling, shape_faults, source_of
-from evalwright.spec.documents.configuration import Given, parameters_of, problem_at
+from evalwright.spec.documents.configuration import Given, Unknown, parameters_of, problem_at
 from evalwright.spec.documents.entities import Entity
 from evalwright.spec.documents.evaluation import CachePolicy, RunConfig, Subsampling
 from evalwright.spec.documents.faults import Fault, listed
 from evalwright.spec.documents.kinds import Kind
+from evalwright.spec.documents.parameters import Parameter
 from evalwright.spec.documents.problems import Path, Problem
 from evalwright.spec.documents.references import References
 from evalwright.spec.documents.resolving import (
@@ -38,8 +39,12 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
     display_name: str
     task: TaskDocument
     """With its values in it."""
+    written: Part
+    """The same as its author wrote it."""
     values: dict[str, Any]
     """The value of every parameter of the task."""
+    given: Mapping[str, Given] = {}
+    """Those of them that are no defaults, with their places."""
     model_key: str | None
     """The model that is evaluated; None if none is named, or none is needed."""
     dataset_keys: dict[str, str]
@@ -58,6 +63,14 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
     def needs_model(self) -> bool:
         """Whether it cannot run without a model."""
         return needs_model(self.task)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a parameter has no value yet, only one that stands in for it."""
+        given = self.given
+        return any(isinstance(one.value, Unknown) for one in given.values()) or any(
+            one.required and one.key not in given for one in self.task.config_spec
+        )
 
 
 def needs_model(task: TaskDocument) -> bool:
@@ -78,8 +91,8 @@ _NAMED: Mapping[str, Kind] = {"model": "model", "dataset": "dataset"}
 class Resolver:
     """Resolves specifications, and gathers what is wrong on the way.
 
-    With `lenient`, values that only a run will give are stood in for. `used` has every entity that
-    was led to.
+    With `lenient`, values that only a run will give are stood in for; if all that a run has is
+    known (`complete`), of those there is a warning. `used` has every entity that was led to.
     """
 
     def __init__(
@@ -88,11 +101,13 @@ class Resolver:
         *,
         given: Mapping[str, Given],
         lenient: bool = False,
+        complete: bool = False,
         models_given: bool = False,
     ) -> None:
         self._references = references
         self._given = given
         self._lenient = lenient
+        self._complete = complete
         self._models_given = models_given
         self.problems: dict[Problem, None] = {}
         self.used: dict[tuple[Kind, str], Entity] = {}
@@ -107,6 +122,7 @@ class Resolver:
         given = {name: one for name, one in self._given.items() if name not in for_tasks}
         resolved = resolve_evaluation(entity.part, given, lenient=self._lenient, for_tasks=declared)
         self._report(resolved.problems)
+        self.warn_of_no_value(parameters_of(entity.part.raw.data)[0], given, entity)
         written = resolved.data.get("task_specifications")
         if not isinstance(written, list):
             return []
@@ -135,7 +151,9 @@ class Resolver:
             key=entity.key,
             display_name=resolved.document.display_name,
             task=resolved.document,
+            written=entity.part,
             values=resolved.values,
+            given=given,
             model_key=None,
             dataset_keys=keys,
             source=source_of(resolved.document),
@@ -156,6 +174,7 @@ class Resolver:
             return None
         given = {**asked.values(entity.part.raw.data), **self._fitting(entity, for_tasks)}
         resolved = resolve_task(entity.part, given, missing_at=asked.missing, lenient=self._lenient)
+        self.warn_of_no_value(resolved.parameters, given, entity, asked)
         self._task_problems(entity, resolved)
         self._named_by_values(resolved, given)
         keys = self._datasets(entity.part, resolved, given)
@@ -170,7 +189,9 @@ class Resolver:
             key=str(data.get("key")),
             display_name=specification.display_name or task.display_name,
             task=task,
+            written=entity.part,
             values=resolved.values,
+            given=given,
             model_key=model_key,
             dataset_keys=keys,
             source=source_of(task),
@@ -208,6 +229,26 @@ class Resolver:
                 detail = f"the specification has no key; its results are called `{named['key']}`"
                 hint = f"write `key: {named['key']}`"
                 self._add(part, [Fault(path, "auto_key", detail, hint, level="warning")])
+
+    def warn_of_no_value(
+        self,
+        parameters: Iterable[Parameter],
+        given: Mapping[str, Given],
+        entity: Entity,
+        asked: Asked | None = None,
+    ) -> None:
+        """Warn of what a run would be refused for, as long as nobody gives it."""
+        for one in parameters:
+            if not self._complete or not one.required or one.key in given:
+                continue
+            where = asked.missing if asked is not None else entity.part.declaration
+            place, field = where(one.key)
+            name = "dataset_key" if one.key == "dataset_key" else "task_config"
+            files = f"`{name}` or `config`" if asked is not None else "`config`"
+            detail = f"parameter `{one.key}` of {entity.kind} `{entity.key}` has no value"
+            hint = f"give it in {files}, or with `--set {one.key}=…`"
+            fault = Fault((), "no_value", detail, hint, level="warning")
+            self._report([problem_at(Given(None, place, field), fault)])
 
     def _task_problems(self, entity: Entity, resolved: ResolvedTask) -> None:
         self.used["task", entity.key] = entity

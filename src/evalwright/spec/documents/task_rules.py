@@ -13,11 +13,18 @@ from evalwright.components import USER_KEY
 from evalwright.nearest import nearest
 from evalwright.spec.documents.faults import Fault, did_you_mean, listed
 from evalwright.spec.documents.problems import Path
+from evalwright.spec.documents.values import is_stand_in
 
 _SCORES = re.compile(r"(?<![.\w])scores\s*(?:\.\s*([A-Za-z_]\w*)|\[\s*(['\"])(.*?)\2\s*\])")
 
+_MAY_LACK = re.compile(r"\b(?:defined|undefined|default)\b")
+"""What an expression says that is ready for something to be missing."""
+
 _PARTS = ("type", "evaluated_entity_type", "dataset", "solver", "scorers", "actions", "trials")
 _COMPARE_ANSWERS = ("string_equals", "bleu", "semantic_similarity")
+_NO_CHAT = {"custom", "embeddings"}
+_ASK_ONCE = ("single_turn_solver", "grouped_single_turn_solver")
+"""The solvers whose output is the model's, whatever that is."""
 
 
 def completed_task(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
@@ -29,6 +36,7 @@ def completed_task(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
     faults = [*_twice(data.get("config_spec"), ("config_spec",), "parameter")]
     if definition.get("type") == "benchmark_task":
         faults += _benchmark(definition)
+        faults += _without_chat(data.get("tasks"), definition)
         _without_trials(definition, faults)
     return {**data, "definition": definition}, faults
 
@@ -112,13 +120,30 @@ def _dataset(dataset: Any) -> Iterator[Fault]:
 
 def _without_answers(scorers: list[Any]) -> Iterator[Fault]:
     """What compares an answer must say what stands for it, where no solver gives any."""
-    for number, scorer in enumerate(scorers):
+    detail = "`value` is missing; a task without a solver has no answer to compare"
+    yield from _unsaid(scorers, detail, 'such as `value: "{{ sample.answer }}"`')
+
+
+def _without_chat(tasks: Any, definition: dict[str, Any]) -> Iterator[Fault]:
+    """The same where a model answers with something else than a message."""
+    solver = definition.get("solver")
+    chats = not isinstance(tasks, list) or not tasks or not {*map(str, tasks)} <= _NO_CHAT
+    if chats or not isinstance(solver, dict) or solver.get("type") not in _ASK_ONCE:
+        return
+    if solver.get("postprocessor") is not None:  # it may make messages of anything
+        return
+    hint = 'say in `value` what is compared, such as `value: "{{ solver_output.output.label }}"`'
+    detail = f"`value` is missing; a model for {listed(tasks)} gives no message to compare"
+    yield from _unsaid(definition.get("scorers"), detail, hint)
+
+
+def _unsaid(scorers: Any, detail: str, hint: str) -> Iterator[Fault]:
+    """The scorers that compare an answer, and do not say what it is."""
+    for number, scorer in enumerate(scorers if isinstance(scorers, list) else []):
         if not isinstance(scorer, dict) or scorer.get("type") not in _COMPARE_ANSWERS:
             continue
         misspelt = any(did_you_mean(str(key), ["value"]) for key in scorer if key != "value")
         if scorer.get("value") is None and not misspelt:
-            detail = "`value` is missing; a task without a solver has no answer to compare"
-            hint = 'such as `value: "{{ sample.answer }}"`'
             yield Fault(("definition", "scorers", number, "value"), "missing_key", detail, hint)
 
 
@@ -193,11 +218,19 @@ def _twice(parts: Any, path: Path, what: str) -> Iterator[Fault]:
 
 
 def _scores_known(actions: list[Any], scorers: list[str]) -> Iterator[Fault]:
-    """A rule that looks at the scores of a scorer that is not there never matches."""
+    """A rule that looks at the scores of a scorer that is not there fails for every sample.
+
+    One that asks whether they are there does not: it always finds the same.
+    """
+    if any(is_stand_in(key) for key in scorers):
+        return
     for number, rule in enumerate(actions):
         condition = rule.get("filter") if isinstance(rule, dict) else None
         expression = condition.get("expression") if isinstance(condition, dict) else None
-        for found in _SCORES.finditer(expression if isinstance(expression, str) else ""):
+        if not isinstance(condition, dict) or not isinstance(expression, str):
+            continue
+        ready = condition.get("op") in ("exists", "not_exists") or _MAY_LACK.search(expression)
+        for found in _SCORES.finditer(expression):
             key = found[1] or found[3]
             if key in scorers or key in {"items", "keys", "values", "get"}:
                 continue
@@ -207,5 +240,5 @@ def _scores_known(actions: list[Any], scorers: list[str]) -> Iterator[Fault]:
                 "unknown_scorer",
                 f"no scorer has the key `{key}`; {known}",
                 did_you_mean(key, scorers),
-                level="warning",
+                level="warning" if ready else "error",
             )
