@@ -18,9 +18,6 @@ Components (models, solvers, scorers, plugins) raise plain Python exceptions and
 Each message is one line: where, what; `hint` is what to do next.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from evalwright.types import Issue, Stage
 
 
@@ -144,12 +141,18 @@ def _text(message: str) -> str:
     return "".join(one if one.isprintable() else " " for one in whole)
 
 
-@contextmanager
-def boundary(stage: Stage) -> Iterator[None]:
+class boundary:  # noqa: N801 - it is used as a function is, and costs less than a generator
     """Attribute whatever escapes to `stage`. The one place that catches everything."""
-    try:
-        yield
-    except Stopped:
-        raise  # the run's business, not this sample's
-    except Exception as error:  # here, and nowhere else: a broken sample is data
-        raise StageError(stage, error) from error
+
+    __slots__ = ("_stage",)
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, place: object) -> None:
+        if error is None or isinstance(error, Stopped) or not isinstance(error, Exception):
+            return  # `Stopped` is the run's business, not this sample's
+        raise StageError(self._stage, error) from error

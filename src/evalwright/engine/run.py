@@ -116,6 +116,9 @@ async def run(
             journal.flush()
 
 
+_SOLVING, _SCORING = boundary("solver"), boundary("score")
+
+
 async def attempt(job: Job, crew: Crew) -> Outcome:
     """Solve, then score. The one place where an exception becomes data."""
     team = crew.teams[job.task]
@@ -126,15 +129,17 @@ async def attempt(job: Job, crew: Crew) -> Outcome:
     judged = Judged()
     parts: tuple[Part, ...] = ()
     solve_key, failure = "", None
+    fanned: Sequence[tuple[dict[str, Any], dict[str, Any]]] | None = None
     try:
-        with boundary("solver"):
-            solve_key = solve_key_of(job, crew)
-        known = crew.memory.trace(solve_key) if crew.memory and solve_key else None
-        with boundary("solver"):
-            asking = structs.replace(case, model=paid.around(case.model, job.model))
-            trace = await _solved(asking, team.solver, known)
-            case = case.solved(trace) if trace else case
-            fanned = await _fanned(case, team)
+        if team.solver:
+            with _SOLVING:
+                solve_key = solve_key_of(job, crew)
+            known = crew.memory.trace(solve_key) if crew.memory and solve_key else None
+            with _SOLVING:
+                asking = structs.replace(case, model=paid.around(case.model, job.model))
+                trace = await _solved(asking, team.solver, known)
+                case = case.solved(trace)
+                fanned = await _fanned(case, team)
     except StageError as error:
         failure = _failure(error)
         if trace is None:  # no trace will say what its calls have cost
@@ -169,9 +174,7 @@ async def attempt(job: Job, crew: Crew) -> Outcome:
     )
 
 
-async def _solved(case: Case, solver: Solver | None, known: Trace | None) -> Trace | None:
-    if solver is None:
-        return None
+async def _solved(case: Case, solver: Solver, known: Trace | None) -> Trace:
     return solver.revised(case.sample, known) if known else await solver.solve(case)
 
 
@@ -213,10 +216,10 @@ async def _judged(case: Case, team: Team, known: Known | None) -> Judged:
     judged = Judged()
     for name, scorer in team.scorers.items():
         try:
-            with boundary("score"):
+            with _SCORING:
                 key = score_key_of(case, name, known) if known else ""
             found = known.memory.score(key) if known and known.memory else None
-            with boundary("score"):
+            with _SCORING:
                 judged.scores[name] = found or await scorer.score(case)
             if key:
                 judged.keys[name] = key
