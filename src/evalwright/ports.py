@@ -161,6 +161,10 @@ class Scorer(Protocol):
         """All of the sample that the score depends on, beside the trace."""
         ...
 
+    def revised(self, score: Score) -> Score | None:
+        """A stored score as this scorer would make it now, without asking; None if it cannot."""
+        ...
+
     async def score(self, case: Case) -> Score:
         """Judge `case.trace`; raise when no judgement is possible."""
         ...

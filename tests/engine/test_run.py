@@ -91,6 +91,9 @@ class Waiting:
 class Broken(RecordScorer):
     """A scorer that judges nothing."""
 
+    def revised(self, score: Score) -> Score:
+        return score
+
     async def score(self, case: Case) -> Score:
         raise KeyError(case.sample.id)
 

@@ -30,6 +30,9 @@ class Asking:
     def reads(self, sample: Sample) -> str:
         return sample.id
 
+    def revised(self, score: Score) -> Score:
+        return score
+
     async def score(self, case: Case) -> Score:
         for model in (case.model, *case.models.values()):
             await model.complete(REQUEST)

@@ -220,6 +220,7 @@ async def _judged(case: Case, team: Team, known: Known | None) -> Judged:
                 key = score_key_of(case, name, known) if known else ""
             found = known.memory.score(key) if known and known.memory else None
             with _SCORING:
+                found = scorer.revised(found) if found else None
                 judged.scores[name] = found or await scorer.score(case)
             if key:
                 judged.keys[name] = key

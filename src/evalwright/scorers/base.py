@@ -20,7 +20,7 @@ from msgspec import json
 
 from evalwright.components import FOR_KEYS, Component, UserKey
 from evalwright.metrics.any import AnyMetric
-from evalwright.types import Sample
+from evalwright.types import Sample, Score
 
 _NOT_IN_THE_SCORE = {"key", "purpose", "display_name", "metrics"}
 _LONGEST_SHOWN = 80
@@ -72,6 +72,10 @@ class ScorerSpec(Component):
     def reads(self, sample: Sample) -> str:
         """The scorer's own fields, and the row: a template or a snippet may look at any column."""
         return f"{self.settings}{json.encode(sample.data, enc_hook=str).decode()}"
+
+    def revised(self, score: Score) -> Score | None:
+        """A stored score as this scorer would make it now, without asking; None if it cannot."""
+        return score
 
 
 def short(value: Any) -> str:

@@ -35,6 +35,10 @@ class Evidence:
         del sample
         return f"{self._snippet.keyed}{dumps(self._context, sort_keys=True, default=str)}"
 
+    def revised(self, score: Score) -> Score:
+        """As it was stored."""
+        return score
+
     async def score(self, case: Case) -> Score:
         """What was found; raise when the snippet returned something else."""
         if case.snippets is None:

@@ -35,6 +35,10 @@ class RecordScorer:
         parts = (task.post_process, task.metric_name, task.targets, task.timeout_s)
         return msgspec.json.encode(parts).decode()
 
+    def revised(self, score: Score) -> Score:
+        """As it was stored."""
+        return score
+
     async def score(self, case: Case) -> Score:
         """Score the post-processed answer; raise when the task itself is at fault."""
         task, answer = case.sample.data, case.trace.post_processed
