@@ -183,6 +183,9 @@ class Case(Struct, frozen=True, kw_only=True):
     snippets: Snippets | None = None
     task: MLTask = "chat_completion"
     """What kind of thing the model is asked for."""
+    known: Score | None = None
+    """What the scorer made of the same answer before, where it cannot be `revised`: it may be a
+    part of what is wanted now."""
 
     @property
     def trace(self) -> Trace:
@@ -199,13 +202,20 @@ class Case(Struct, frozen=True, kw_only=True):
 class Memory(Protocol):
     """What the engine may ask of a store before it pays for something again."""
 
-    def trace(self, solve_key: str) -> Trace | None:
-        """The newest trace under a key, of any run, whatever failed after it."""
+    def trace(self, solve_key: str, task: str = "") -> Trace | None:
+        """The newest trace under a key, of any run, whatever failed after it.
+
+        Two tasks may ask the same question: of `task`, if it has asked it.
+        """
         ...
 
-    def score(self, score_key: str) -> Score | None:
-        """The newest score under a key, of any run."""
+    def score(self, score_key: str, task: str = "") -> Score | None:
+        """The newest score under a key, of any run; of `task`, if it has one."""
         ...
+
+
+Manifest = dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]]
+"""What a run was, or what becomes of it."""
 
 
 class Store(Memory, Protocol):
@@ -221,9 +231,13 @@ class Store(Memory, Protocol):
         ...
 
     def update(
-        self, run_id: str, *, status: RunStatus, manifest: dict[str, Any] | None = None
+        self, run_id: str, *, status: RunStatus | None = None, manifest: Manifest | None = None
     ) -> None:
-        """Change the status of a run, and its manifest if given; `updated` becomes now."""
+        """Change the status of a run and its manifest; what is not given stays.
+
+        With a status, `updated` becomes now. A function is given the manifest as it is, and makes
+        another: no one else changes it meanwhile.
+        """
         ...
 
     def runs(self) -> list[Run]:

@@ -128,6 +128,10 @@ class Usage(Struct, frozen=True):
         return self.prompt_tokens + self.completion_tokens
 
 
+NOTHING = Usage(cost=0.0)
+"""Nothing was asked: that is known to cost nothing."""
+
+
 class Sample(Struct, frozen=True):
     """One question. `data` is the record itself in contract A, the row (a dict) in contract B."""
 
@@ -280,6 +284,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Where a postprocessor made several samples of this one: `scores` is empty then."""
     actions: tuple[Action, ...] = ()
     """The rules that apply to this sample."""
+    whole: dict[str, Score] = {}
+    """What a log says of the sample over all its trials; it stands with the first of them."""
 
 
 class Run(Struct, frozen=True, kw_only=True):

@@ -203,6 +203,26 @@ def test_an_update_changes_the_status_and_the_moment(store: Store) -> None:
     assert found.updated > run.updated
 
 
+def test_an_update_by_what_the_manifest_is_leaves_the_status_and_the_moment(store: Store) -> None:
+    run = begun(store, "a", manifest={"one": 1})
+    store.update("a", status="finished", manifest={"one": 1, "two": 2})
+    before = store.find("a")
+
+    store.update("a", manifest=lambda now: {**now, "three": len(now)})
+
+    assert store.find("a") == structs.replace(before, manifest={"one": 1, "two": 2, "three": 2})
+    assert run.manifest == {"one": 1}
+
+
+def test_a_change_of_a_manifest_that_fails_changes_nothing(store: Store) -> None:
+    begun(store, "a", manifest={"one": 1})
+
+    with pytest.raises(KeyError):
+        store.update("a", status="finished", manifest=lambda now: now["two"])
+
+    assert store.find("a").status == "running"
+
+
 def test_an_update_replaces_the_manifest_if_it_brings_one(store: Store) -> None:
     begun(store, "a", manifest={"old": 1})
 
@@ -386,6 +406,28 @@ def test_a_trace_is_found_by_its_key_whatever_the_run(store: Store) -> None:
     assert store.trace("ab" * 16) == trace("newer")
     assert store.trace("cd" * 16) == trace()
     assert store.trace("ef" * 16) is None
+
+
+def test_of_two_tasks_that_asked_the_same_each_finds_its_own(store: Store) -> None:
+    begun(store, "a")
+    one, other = Score(values={"x": 1.0}), Score(values={"x": 0.0})
+    key: dict[str, Any] = {"solve_key": "ab" * 16, "score_keys": {"s": "01"}}
+    store.append("a", [outcome(0, task="first", trace=trace("own"), scores={"s": one}, **key)])
+    store.append("a", [outcome(0, task="second", trace=trace("its"), scores={"s": other}, **key)])
+
+    assert store.trace("ab" * 16, "first") == trace("own")
+    assert store.score("01", "first") == one
+    assert store.trace("ab" * 16, "second") == store.trace("ab" * 16, "third") == trace("its")
+    assert store.score("01", "second") == store.score("01", "third") == other
+
+
+def test_latest_is_the_run_that_was_touched_last(store: Store) -> None:
+    begun(store, "a", "b", updated="2026-01-02T00:00:00+00:00")
+
+    store.update("a", status="finished")
+
+    assert store.find("latest").id == "a"
+    assert [one.id for one in store.runs()] == ["b", "a"]
 
 
 def test_a_score_is_found_by_its_key_whatever_the_run(store: Store) -> None:

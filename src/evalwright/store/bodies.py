@@ -42,6 +42,7 @@ class Body(Struct, frozen=True, kw_only=True, omit_defaults=True):
     others: dict[str, Usage] = {}
     parts: tuple[Part, ...] = ()
     actions: tuple[Action, ...] = ()
+    whole: dict[str, Score] = {}
 
 
 class SolvedBody(Struct, frozen=True):
@@ -71,6 +72,7 @@ def body_of(outcome: Outcome) -> bytes:
             others=outcome.others,
             parts=outcome.parts,
             actions=outcome.actions,
+            whole=outcome.whole,
         )
     )
 

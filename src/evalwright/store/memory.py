@@ -1,19 +1,21 @@
 """`memory:`: everything in dicts, nothing on disk. Gone with the process."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from threading import RLock
-from typing import Any
+from typing import TypeVar
 
 from msgspec import structs
 
 from evalwright.errors import StoreError
+from evalwright.ports import Manifest
 from evalwright.store.scalars import RESUMABLE, id_of, now, row_of, unknown_run
 from evalwright.types import Outcome, Row, Run, RunStatus, Score, Trace
 
 Job = tuple[str, int, int, str]
 """Task, ordinal, trial, model: in the order in which they are read."""
+Kept = TypeVar("Kept")
 
 
 class MemoryStore:
@@ -36,16 +38,18 @@ class MemoryStore:
             self._outcomes[run.id] = {}
 
     def update(
-        self, run_id: str, *, status: RunStatus, manifest: dict[str, Any] | None = None
+        self, run_id: str, *, status: RunStatus | None = None, manifest: Manifest | None = None
     ) -> None:
-        """Change the status of a run, and its manifest if given; `updated` becomes now."""
+        """Change the status of a run and its manifest, by what it is then; the rest stays."""
         with self._lock:
             self._jobs(run_id)
             run = self._runs[run_id]
+            if callable(manifest):
+                manifest = manifest(run.manifest)
             self._runs[run_id] = structs.replace(
                 run,
-                status=status,
-                updated=now(),
+                status=status or run.status,
+                updated=now() if status else run.updated,
                 manifest=run.manifest if manifest is None else manifest,
             )
 
@@ -56,7 +60,7 @@ class MemoryStore:
 
     def find(self, name: str) -> Run:
         """The run that `name` means: an id, the start of only one, or `latest`."""
-        runs = {run.id: run for run in self.runs()}
+        runs = {run.id: run for run in sorted(self.runs(), key=attrgetter("updated"), reverse=True)}
         return runs[id_of(name, list(runs))]
 
     def unfinished(self, plan_key: str) -> Run | None:
@@ -88,15 +92,15 @@ class MemoryStore:
             for one in self._ordered(run_id)
         )
 
-    def trace(self, solve_key: str) -> Trace | None:
-        """The newest trace under a key, of any run, whatever failed after it."""
+    def trace(self, solve_key: str, task: str = "") -> Trace | None:
+        """The newest trace under a key, of the task if it has one, whatever failed after it."""
         with self._lock:
-            return next(reversed(self._traces.get(solve_key, {}).values()), None)
+            return _newest(self._traces.get(solve_key, {}), task)
 
-    def score(self, score_key: str) -> Score | None:
-        """The newest score under a key, of any run."""
+    def score(self, score_key: str, task: str = "") -> Score | None:
+        """The newest score under a key, of the task if it has one."""
         with self._lock:
-            return next(reversed(self._scores.get(score_key, {}).values()), None)
+            return _newest(self._scores.get(score_key, {}), task)
 
     def rows(self, run_id: str) -> Iterator[Row]:
         """The scalars of each outcome, by task, ordinal, trial and model."""
@@ -159,3 +163,9 @@ class MemoryStore:
             self._traces.get(outcome.solve_key, {}).pop((run_id, job), None)
             for key in outcome.score_keys.values():
                 self._scores.get(key, {}).pop((run_id, job), None)
+
+
+def _newest(under: Mapping[tuple[str, Job], Kept], task: str) -> Kept | None:
+    """Of those under a key, the last one of the task, else the last one."""
+    own = [kept for (_, job), kept in under.items() if job[0] == task]
+    return next(reversed(own or [*under.values()]), None)

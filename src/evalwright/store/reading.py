@@ -156,4 +156,5 @@ def outcome_from(task: str, names: Names, row: Sequence[Any]) -> Outcome:
         others=body.others,
         parts=body.parts,
         actions=body.actions,
+        whole=body.whole,
     )

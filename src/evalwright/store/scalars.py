@@ -63,7 +63,7 @@ def value_of(values: dict[str, Any]) -> float | None:
 
 
 def id_of(name: str, ids: Sequence[str]) -> str:
-    """The one of `ids` (newest first) that is `name` or starts like it; the first for `latest`."""
+    """The one of `ids` that is `name` or starts like it; the first, last touched, for `latest`."""
     if name == LATEST and ids:
         return ids[0]
     if name in ids:

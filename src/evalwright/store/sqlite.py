@@ -20,6 +20,7 @@ from typing import Any
 
 from evalwright.errors import StoreError, Unreadable
 from evalwright.lines import shown
+from evalwright.ports import Manifest
 from evalwright.store.bodies import ScoredBody, SolvedBody, body_of, pack, unpack
 from evalwright.store.columns import key_hash, text_in, text_out
 from evalwright.store.connection import Connection
@@ -49,9 +50,13 @@ _BODIES_AT_ONCE = 100
 
 _NUMBER = "SELECT number FROM runs WHERE id = ?"
 _RUN = "SELECT id, created, updated, status, plan_key, parent, manifest FROM runs"
+_IDS = "SELECT id FROM runs ORDER BY updated DESC, number DESC"
+_UPDATE = """UPDATE runs SET status = coalesce(?, status), updated = coalesce(?, updated),
+    manifest = coalesce(?, manifest) WHERE number = ?"""
 _UNDER = """
     SELECT body FROM keys CROSS JOIN bodies ON bodies.outcome = keys.outcome
-    WHERE hash = ? ORDER BY keys.outcome DESC LIMIT 1 OFFSET ?"""
+    CROSS JOIN outcomes ON number = keys.outcome WHERE hash = ?
+    ORDER BY task = (SELECT number FROM names WHERE name = ?) DESC, number DESC LIMIT 1 OFFSET ?"""
 _LAST = "SELECT ifnull((SELECT max(number) FROM outcomes), 0), outcome FROM folded"
 _FOLD = """
     INSERT OR IGNORE INTO keys
@@ -111,16 +116,16 @@ class SqliteStore:
             )
 
     def update(
-        self, run_id: str, *, status: RunStatus, manifest: dict[str, Any] | None = None
+        self, run_id: str, *, status: RunStatus | None = None, manifest: Manifest | None = None
     ) -> None:
-        """Change the status of a run, and its manifest if given; `updated` becomes now."""
-        packed = None if manifest is None else pack(manifest)
+        """Change the status of a run and its manifest, by what it is then; the rest stays."""
         with self._writer.transaction() as file:
-            file.execute(
-                "UPDATE runs SET status = ?, updated = ?, manifest = coalesce(?, manifest)"
-                " WHERE number = ?",
-                (status, now(), packed, _number(file, run_id)),
-            )
+            number = _number(file, run_id)
+            if callable(manifest):
+                (row,) = file.execute(f"{_RUN} WHERE number = ?", (number,)).fetchall()
+                manifest = manifest(_run(*row).manifest)
+            packed = None if manifest is None else pack(manifest)
+            file.execute(_UPDATE, (status, status and now(), packed, number))
 
     def runs(self) -> list[Run]:
         """Every run, newest first."""
@@ -128,8 +133,7 @@ class SqliteStore:
 
     def find(self, name: str) -> Run:
         """The run that `name` means: an id, the start of only one, or `latest`."""
-        ids = [id_ for (id_,) in self._reader.execute("SELECT id FROM runs ORDER BY number DESC")]
-        found = id_of(name, ids)
+        found = id_of(name, [id_ for (id_,) in self._reader.execute(_IDS)])
         for row in self._reader.execute(f"{_RUN} WHERE id = ?", (found,)):
             return _run(*row)
         raise unknown_run(found)
@@ -185,32 +189,32 @@ class SqliteStore:
             for ordinal, trial, model, failed in piece
         )
 
-    def trace(self, solve_key: str) -> Trace | None:
-        """The newest trace under a key, of any run, whatever failed after it."""
-        for packed in self._under(solve_key):
+    def trace(self, solve_key: str, task: str = "") -> Trace | None:
+        """The newest trace under a key, of the task if it has one, whatever failed after it."""
+        for packed in self._under(solve_key, task):
             body = unpack(packed, SolvedBody)
             if body.solve_key == solve_key and body.trace is not None:
                 return body.trace
         return None
 
-    def score(self, score_key: str) -> Score | None:
-        """The newest score under a key, of any run."""
-        for packed in self._under(score_key):
+    def score(self, score_key: str, task: str = "") -> Score | None:
+        """The newest score under a key, of the task if it has one."""
+        for packed in self._under(score_key, task):
             body = unpack(packed, ScoredBody)
             for scorer, score in body.scores.items():
                 if body.score_keys.get(scorer) == score_key:
                     return score
         return None
 
-    def _under(self, key: str) -> Iterator[bytes]:
-        """Bodies under the hash of a key, the newest first: nearly always, that is the one."""
+    def _under(self, key: str, task: str) -> Iterator[bytes]:
+        """Bodies under the hash of a key, the task's first, the newest first of these."""
         at = key_hash(key)
         if at is None:
             return
         if not self._is_folded or at in self._unfolded:
             self._fold()
         for offset in count():
-            rows = self._reader.execute(_UNDER, (at, offset))
+            rows = self._reader.execute(_UNDER, (at, task, offset))
             if not rows:
                 return
             yield rows[0][0]
