@@ -5,7 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalwright.stats.mean import mean_interval
-from evalwright.stats.pass_at_k import pass_at_k, pass_at_k_interval
+from evalwright.stats.pass_at_k import (
+    pass_at_k,
+    pass_at_k_interval,
+    pass_at_k_of_rate,
+    pass_hat_k,
+)
 
 counts = st.integers(1, 200).flatmap(
     lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))
@@ -80,3 +85,44 @@ def test_the_interval_is_over_samples_not_attempts() -> None:
 
 def test_no_samples_have_no_interval() -> None:
     assert pass_at_k_interval([], 1) is None
+
+
+# By hand. The first two are those of the format's own page: 3 of 5 trials, k = 5.
+@pytest.mark.parametrize(
+    ("rate", "k", "one", "every"),
+    [
+        pytest.param(0.6, 5, 0.98976, 0.07776, id="3 of 5, k = 5"),
+        pytest.param(0.6, 2, 0.84, 0.36, id="3 of 5, k = 2"),
+        pytest.param(0.6, 1, 0.6, 0.6, id="k = 1 is the rate"),
+        pytest.param(0.0, 7, 0.0, 0.0, id="never"),
+        pytest.param(1.0, 7, 1.0, 1.0, id="always"),
+    ],
+)
+def test_rates_by_hand(rate: float, k: int, one: float, every: float) -> None:
+    assert pass_at_k_of_rate(rate, k) == pytest.approx(one, abs=1e-12)
+    assert pass_hat_k(rate, k) == pytest.approx(every, abs=1e-12)
+
+
+@given(counts)
+def test_the_plug_in_estimates_are_below_and_above_the_unbiased_ones(
+    count: tuple[int, int, int],
+) -> None:
+    n, c, k = count
+
+    assert pass_at_k_of_rate(c / n, k) <= pass_at_k(n, c, k) + 1e-12
+    assert pass_hat_k(c / n, k) >= math.comb(c, k) / math.comb(n, k) - 1e-12
+
+
+def test_by_as_much_as_the_docstring_says() -> None:
+    assert [pass_at_k(5, 3, 2), pass_at_k(50, 30, 2)] == pytest.approx([0.9, 0.845], abs=1e-3)
+    assert math.comb(3, 2) / math.comb(5, 2) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ("rate", "k", "match"), [(1.5, 1, "a rate from 0 to 1"), (0.5, 0, "k from 1")]
+)
+def test_a_rate_outside_its_range_is_refused(rate: float, k: int, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        pass_at_k_of_rate(rate, k)
+    with pytest.raises(ValueError, match=match):
+        pass_hat_k(rate, k)

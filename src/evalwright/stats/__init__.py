@@ -12,7 +12,10 @@
     win_rate     how often a model is the best one
     calibration  expected calibration error, Brier score, reliability diagram
     perplexity   of what a model read or wrote
-    pass_at_k    chance that one of k attempts passes
+    kappa        agreement of two judges beyond chance: Cohen's, and the quadratic one
+    correlation  Pearson's and Spearman's
+    pass_at_k    chance that one of k attempts passes, or that all do
+    agreement    how often runs say the same of a sample
     quantiles    normal, Student and empirical quantiles
     unit         the check that values lie in [0, 1]
 

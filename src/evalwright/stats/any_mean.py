@@ -51,7 +51,7 @@ def any_mean_interval(
         return None
     if n >= BCA_FROM:
         return bca(values, confidence=expanded(confidence, n), resamples=resamples, seed=seed)
-    student = _student(values, confidence=confidence)
+    student = student_interval(values, confidence=confidence)
     if n < RESAMPLED_FROM:
         return student
     drawn = bootstrap_t(values, confidence=confidence, resamples=resamples, seed=seed)
@@ -61,7 +61,13 @@ def any_mean_interval(
     )
 
 
-def _student(values: Floats, *, confidence: float) -> Interval:
+def student_interval(values: Floats, *, confidence: float = 0.95) -> Interval:
+    """Return Student's interval of a mean, whatever the number of values; at least two.
+
+        mean ± t·s/√n,  t of n - 1 degrees of freedom
+
+    Student (1908), Biometrika 6(1).
+    """
     mean = math.fsum(values) / values.size
     error = float(values.std(ddof=1)) / math.sqrt(values.size)
     half = student_quantile(confidence, values.size - 1) * error

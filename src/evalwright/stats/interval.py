@@ -9,4 +9,5 @@ class Interval(Struct, frozen=True):
     low: float
     high: float
     method: str
-    """How it was made: `wilson`, `bca`, `bootstrap-t`, `bootstrap`, `student` or `bound`."""
+    """How it was made: `wilson`, `bca`, `bootstrap-t`, `bootstrap`, `student` or `bound`; of what
+    is said of judges also `asymptotic` (kappa of many labels) and `fisher-z` (Spearman)."""
