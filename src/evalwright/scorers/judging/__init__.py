@@ -1,0 +1,1 @@
+"""What the scorers that ask a model share: asking, fencing, and reading the reply."""

@@ -1,0 +1,66 @@
+"""`labeler_via_model`: the label that a model puts on an answer or on a sample.
+
+    scorers:
+      - type: labeler_via_model
+        model_key: openai/gpt-4.1-mini
+        user_prompt: |
+          Which language is this? <text>{{ sample.text }}</text>
+        valid_labels: [Arabic, English, German]
+
+Without `valid_labels` any text of one line and at most 8 words is a label. With them, anything else
+is a failure of the sample, with the labeler's words in it.
+"""
+
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from evalwright.components import Title
+from evalwright.scorers.judging.asking import Schema
+from evalwright.scorers.judging.base import CONFIDENCE, REASONING, JudgeSpec
+from evalwright.scorers.judging.labels import AnyLabel, Labels
+from evalwright.templates import Template
+from evalwright.types import Score
+
+SYSTEM_PROMPT = (
+    "You are a helpful assistant and will be used to label the output of another model "
+    "or a dataset sample."
+)
+KEYS = ("label", "prediction", "classification")
+
+
+class LabelerViaModel(JudgeSpec):
+    """Scores `label`: what the model calls it."""
+
+    gives: ClassVar[tuple[str, ...] | None] = ("label",)
+    texts: ClassVar[tuple[str, ...]] = ("label",)
+    default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("frequency", "label"),)
+
+    type: Literal["labeler_via_model"]
+    """The kind of scorer."""
+    system_prompt: Template = Template(SYSTEM_PROMPT)
+    """What the labeler is told first. May refer to all that `user_prompt` may. An empty one is
+    not sent."""
+    valid_labels: list[Title] = Field(default_factory=list)
+    """The labels that it may give, no two of which may differ in case, quotation marks or a last
+    period alone. An empty list allows any text of one line and at most 8 words."""
+
+    @property
+    def reply_schema(self) -> Schema:
+        """Reasoning first, so that the label follows from it."""
+        label: dict[str, Any] = {"type": "string"}
+        if self.valid_labels:
+            label["enum"] = [*self.valid_labels]
+        return Schema("label", {"reasoning": REASONING, "label": label, "confidence": CONFIDENCE})
+
+    @cached_property
+    def reader(self) -> Labels | AnyLabel:
+        """One of the labels, or any."""
+        if self.valid_labels:
+            return Labels(self.valid_labels, keys=KEYS)
+        return AnyLabel(keys=KEYS)
+
+    def scored(self, verdict: str) -> Score:
+        """The label itself."""
+        return Score(values={"label": verdict}, metadata={"label": verdict})

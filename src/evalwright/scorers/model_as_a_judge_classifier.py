@@ -1,0 +1,83 @@
+"""`model_as_a_judge_classifier`: right when a judge says one of the labels that mean so.
+
+    scorers:
+      - type: model_as_a_judge_classifier
+        model_key: openai/gpt-4.1-mini
+        user_prompt: |
+          Ground truth: {{ sample.answer }}
+          Answer: <answer>{{ solver_output.output }}</answer>
+          Say 'correct' or 'incorrect', not a word more.
+        correct_labels: [correct]
+        incorrect_labels: [incorrect]
+        use_structured_outputs: true
+
+The verdict is one of the labels, in any case: alone, announced (`Verdict: correct`), or as
+`prediction` of a JSON object. Anything else is a failure of the sample, with the judge's words in
+it: how replies are read is told in `evalwright.scorers.judging.replies`.
+"""
+
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from evalwright.components import Title
+from evalwright.scorers.judging.asking import Schema
+from evalwright.scorers.judging.base import CONFIDENCE, REASONING, JudgeSpec
+from evalwright.scorers.judging.labels import Labels
+from evalwright.templates import Template
+from evalwright.types import Score
+
+SYSTEM_PROMPT = "You are a helpful assistant and will be used to judge the output of another model."
+KEYS = ("prediction", "label", "verdict", "classification")
+ALSO = ("result", "answer", "judgment", "judgement", "evaluation")
+"""Keys that count where a label stands under them."""
+
+LabelList = Annotated[list[Title], Field(min_length=1)]
+
+
+class ModelAsAJudgeClassifier(JudgeSpec):
+    """Scores `is_correct`: whether the judge's label is one of `correct_labels`."""
+
+    gives: ClassVar[tuple[str, ...] | None] = ("is_correct",)
+    default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "is_correct"),)
+
+    type: Literal["model_as_a_judge_classifier"]
+    """The kind of scorer."""
+    system_prompt: Template = Template(SYSTEM_PROMPT)
+    """What the judge is told first. May refer to all that `user_prompt` may. An empty one is
+    not sent."""
+    correct_labels: LabelList
+    """The labels that mean that the answer is right. No two labels may differ in case, quotation
+    marks or a last period alone."""
+    incorrect_labels: LabelList
+    """The labels that mean that it is wrong. A reply that is in neither list is a failure."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All that the judge may say."""
+        return (*self.correct_labels, *self.incorrect_labels)
+
+    @property
+    def reply_schema(self) -> Schema:
+        """Reasoning first, so that the verdict follows from it."""
+        prediction = {"type": "string", "enum": [*self.labels]}
+        return Schema(
+            "verdict",
+            {"reasoning": REASONING, "prediction": prediction, "confidence": CONFIDENCE},
+        )
+
+    @cached_property
+    def reader(self) -> Labels:
+        """One of the labels."""
+        return Labels(self.labels, keys=KEYS, also=ALSO)
+
+    def scored(self, verdict: str) -> Score:
+        """Right or wrong, by the list that the label is in."""
+        right = verdict in self.correct_labels
+        return Score(
+            values={"is_correct": right},
+            correct=right,
+            reason="" if right else f"the judge said `{verdict}`",
+            metadata={"prediction": verdict},
+        )

@@ -1,0 +1,82 @@
+"""`model_as_a_judge_scorer`: how good an answer is, on a judge's scale.
+
+    scorers:
+      - type: model_as_a_judge_scorer
+        model_key: openai/gpt-4.1-mini
+        user_prompt: |
+          How polite is this answer, from 1 to 5? Say the number alone.
+          <answer>{{ solver_output.output }}</answer>
+        score_min: 1
+        score_max: 5
+
+The score is (raw - score_min) / (score_max - score_min), so that 0 is the worst and 1 the best on
+every scale; the judge's own number is in the metadata. A number outside the scale, of another
+scale, in words or in percent is a failure of the sample, with the judge's words in it.
+"""
+
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from evalwright.scorers.judging.asking import Schema
+from evalwright.scorers.judging.base import CONFIDENCE, REASONING, JudgeSpec
+from evalwright.scorers.judging.numbers import Numbers
+from evalwright.templates import Template
+from evalwright.types import Score
+
+SYSTEM_PROMPT = "You are a helpful assistant and will be used to judge the output of another model."
+_FARTHEST = 1e12
+"""Far beyond any scale, and near enough for its width to be exact."""
+
+Bound = Annotated[float, Field(ge=-_FARTHEST, le=_FARTHEST, strict=True)]
+
+
+class ModelAsAJudgeScorer(JudgeSpec):
+    """Scores `score`: the judge's number, brought to [0, 1]."""
+
+    gives: ClassVar[tuple[str, ...] | None] = ("score",)
+    default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "score"),)
+
+    type: Literal["model_as_a_judge_scorer"]
+    """The kind of scorer."""
+    system_prompt: Template = Template(SYSTEM_PROMPT)
+    """What the judge is told first. May refer to all that `user_prompt` may. An empty one is
+    not sent."""
+    score_min: Bound = 0.0
+    """The lowest number that the judge may give; it scores 0."""
+    score_max: Bound = 1.0
+    """The highest, which scores 1."""
+
+    @field_validator("score_max")
+    @classmethod
+    def _above_the_least(cls, highest: float, info: ValidationInfo) -> float:
+        lowest = info.data.get("score_min")
+        if lowest is not None and not lowest < highest:
+            raise ValueError(f"expected a number above `score_min` ({lowest:g}), got {highest:g}")
+        return highest
+
+    @property
+    def reply_schema(self) -> Schema:
+        """Reasoning first, so that the number follows from it."""
+        score: dict[str, Any] = {
+            "type": "number",
+            "minimum": self.score_min,
+            "maximum": self.score_max,
+        }
+        return Schema("score", {"reasoning": REASONING, "score": score, "confidence": CONFIDENCE})
+
+    @cached_property
+    def reader(self) -> Numbers:
+        """A number of the scale."""
+        return Numbers(self.score_min, self.score_max)
+
+    def scored(self, verdict: float) -> Score:
+        """Where the number stands on the scale."""
+        score = (verdict - self.score_min) / (self.score_max - self.score_min)
+        full = verdict == self.score_max
+        return Score(
+            values={"score": score},
+            reason="" if full else f"the judge gave {verdict:g} of {self.score_max:g}",
+            metadata={"raw_score": verdict},
+        )

@@ -1,0 +1,93 @@
+"""Any text is a verdict or a `NoVerdict`, and a verdict is something that the judge has said."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalwright.scorers.judging.labels import AnyLabel, Labels, folded
+from evalwright.scorers.judging.numbers import Numbers
+from evalwright.scorers.judging.replies import NoVerdict, verdict_in
+
+LABELS = Labels(["correct", "incorrect", "غير صحيح", "no"], keys=("prediction",))
+SCALE = Numbers(0, 10)
+PIECES = st.sampled_from(
+    [
+        *("correct", "incorrect", "Correct.", "not", "no", "غير صحيح", "Verdict:", "Score:", "8"),
+        *(
+            "11",
+            "NaN",
+            "8/10",
+            "{",
+            "}",
+            '{"prediction": "correct"}',
+            '{"prediction": "incorrect"}',
+        ),
+        *('{"score": 8}', '{"score": 3', "```", "```json", "\n", "\n\n", "<think>", "</think>"),
+        *(
+            "<verdict>",
+            "</verdict>",
+            "**",
+            "'",
+            '"',
+            ":",
+            ".",
+            "is",
+            "the",
+            "1.",
+            "\u202e",
+            "\ud800",
+        ),
+    ]
+)
+REPLIES = st.one_of(st.text(), st.lists(PIECES, max_size=12).map(" ".join))
+
+
+@given(REPLIES, st.lists(REPLIES, max_size=2))
+def test_a_label_comes_only_of_words_that_were_said(reply: str, shown: list[str]) -> None:
+    try:
+        found = verdict_in(reply, LABELS, shown=shown)
+    except NoVerdict:
+        return
+    assert folded(found.value) in folded(reply)
+
+
+@given(REPLIES)
+def test_a_number_is_on_the_scale_or_there_is_none(reply: str) -> None:
+    try:
+        found = verdict_in(reply, SCALE)
+    except NoVerdict:
+        return
+    assert 0 <= found.value <= 10
+
+
+@given(REPLIES)
+def test_a_free_label_is_one_short_line(reply: str) -> None:
+    try:
+        found = verdict_in(reply, AnyLabel(keys=("label",)))
+    except NoVerdict:
+        return
+    assert found.value.strip()
+    assert "\n" not in found.value
+    assert len(found.value) <= 200
+
+
+@given(st.sampled_from(["correct", "incorrect"]), st.text(), st.floats(0, 1))
+def test_what_a_schema_gives_is_read_whatever_the_reasons_say(
+    label: str, reasoning: str, confidence: float
+) -> None:
+    reply = json.dumps(
+        {"reasoning": reasoning, "prediction": label, "confidence": confidence}, ensure_ascii=False
+    )
+
+    found = verdict_in(reply, LABELS, shown=[reply, reasoning])
+
+    assert found.value == label
+    assert found.fields["reasoning"] == reasoning
+
+
+@given(st.floats(0, 10), st.text())
+def test_a_number_that_a_schema_gives_is_read_whatever_the_reasons_say(
+    score: float, reasoning: str
+) -> None:
+    assert verdict_in(json.dumps({"reasoning": reasoning, "score": score}), SCALE).value == score
