@@ -1,0 +1,199 @@
+"""Eleven scores of an answer that was made from retrieved chunks. No model is asked here.
+
+    G  claims of the target        c(m)    m is entailed by the whole target
+    M  claims of the response      u(g)    g is entailed by the whole response
+    K  chunks that were retrieved  A[g,k]  g is entailed by chunk k
+                                   B[m,k]  m is entailed by chunk k
+
+    found(g) = any_k A[g,k]     relevant(k) = any_g A[g,k]     faithful(m) = any_k B[m,k]
+
+    precision                        mean_m c
+    recall                           mean_g u
+    f1_score                         2 · precision · recall / (precision + recall), 0 if either is 0
+    claim_recall                     mean_g found
+    context_precision                mean_k relevant
+    context_utilization              #(found and u) / #found
+    noise_sensitivity_in_relevant    mean_m [not c, and some relevant chunk entails m]
+    noise_sensitivity_in_irrelevant  mean_m [not c, no relevant chunk does, and an irrelevant does]
+    hallucination                    mean_m [not c and not faithful]
+    self_knowledge                   mean_m [c and not faithful]
+    faithfulness                     mean_m faithful
+
+Only "entailed" counts as true. A mean of nothing is None, never 0: a score that is not defined must
+not pull a mean down. So is what speaks of relevant chunks where the target has no claims.
+
+Ru et al. (2024), RAGChecker: A Fine-grained Framework for Diagnosing Retrieval-Augmented
+Generation, NeurIPS Datasets and Benchmarks, section 3.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal, TypeVar, get_args
+
+from msgspec import Struct
+
+One = TypeVar("One")
+
+Check = Literal["in_target", "in_response", "target_in_chunks", "response_in_chunks"]
+"""c, u, A and B."""
+ScoreName = Literal[
+    "precision",
+    "recall",
+    "f1_score",
+    "claim_recall",
+    "context_precision",
+    "context_utilization",
+    "noise_sensitivity_in_relevant",
+    "noise_sensitivity_in_irrelevant",
+    "hallucination",
+    "self_knowledge",
+    "faithfulness",
+]
+SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
+VERSION = 1
+"""Of the formulas alone. When it grows, values are made anew from what is kept, without a call."""
+
+NEEDS: Mapping[ScoreName, frozenset[Check]] = {
+    "precision": frozenset({"in_target"}),
+    "recall": frozenset({"in_response"}),
+    "f1_score": frozenset({"in_target", "in_response"}),
+    "claim_recall": frozenset({"target_in_chunks"}),
+    "context_precision": frozenset({"target_in_chunks"}),
+    "context_utilization": frozenset({"target_in_chunks", "in_response"}),
+    "noise_sensitivity_in_relevant": frozenset(
+        {"in_target", "target_in_chunks", "response_in_chunks"}
+    ),
+    "noise_sensitivity_in_irrelevant": frozenset(
+        {"in_target", "target_in_chunks", "response_in_chunks"}
+    ),
+    "hallucination": frozenset({"in_target", "response_in_chunks"}),
+    "self_knowledge": frozenset({"in_target", "response_in_chunks"}),
+    "faithfulness": frozenset({"response_in_chunks"}),
+}
+"""What each score is made of: nothing else is asked of the judge."""
+
+Row = Sequence[bool]
+
+
+class Checks(Struct, frozen=True, kw_only=True):
+    """What was found entailed; what no score asked for is empty."""
+
+    in_target: Row = ()
+    """c: one a claim of the response."""
+    in_response: Row = ()
+    """u: one a claim of the target."""
+    target_in_chunks: Sequence[Row] = ()
+    """A: a row a claim of the target, in it one a chunk."""
+    response_in_chunks: Sequence[Row] = ()
+    """B: the same for claims of the response."""
+
+    def only(self, target: Row | None, response: Row | None) -> "Checks":
+        """The same for those claims that are marked; None marks them all."""
+        return Checks(
+            in_target=_marked(self.in_target, response),
+            in_response=_marked(self.in_response, target),
+            target_in_chunks=_marked(self.target_in_chunks, target),
+            response_in_chunks=_marked(self.response_in_chunks, response),
+        )
+
+
+def value(score: ScoreName, checks: Checks) -> float | None:
+    """One score, from 0 to 1; None where it is not defined."""
+    return _FORMULAS[score](checks)
+
+
+def _marked(row: Sequence[One], marks: Row | None) -> Sequence[One]:
+    if marks is None or not row:
+        return row
+    return [one for one, marked in zip(row, marks, strict=True) if marked]
+
+
+def _share(row: Iterable[bool]) -> float | None:
+    found = list(row)
+    return sum(found) / len(found) if found else None
+
+
+def _precision(checks: Checks) -> float | None:
+    return _share(checks.in_target)
+
+
+def _recall(checks: Checks) -> float | None:
+    return _share(checks.in_response)
+
+
+def _f1_score(checks: Checks) -> float | None:
+    precision, recall = _precision(checks), _recall(checks)
+    if precision is None or recall is None:
+        return None
+    return 2 * precision * recall / (precision + recall) if precision and recall else 0.0
+
+
+def _claim_recall(checks: Checks) -> float | None:
+    return _share(map(any, checks.target_in_chunks))
+
+
+def _context_precision(checks: Checks) -> float | None:
+    return _share(_relevant(checks))
+
+
+def _context_utilization(checks: Checks) -> float | None:
+    pairs = zip(checks.target_in_chunks, checks.in_response, strict=True)
+    return _share(used for chunks, used in pairs if any(chunks))
+
+
+def _noise_in_relevant(checks: Checks) -> float | None:
+    return _share(relevant and not right for right, relevant, _ in _noise(checks))
+
+
+def _noise_in_irrelevant(checks: Checks) -> float | None:
+    return _share(
+        irrelevant and not relevant and not right for right, relevant, irrelevant in _noise(checks)
+    )
+
+
+def _hallucination(checks: Checks) -> float | None:
+    pairs = zip(checks.in_target, checks.response_in_chunks, strict=True)
+    return _share(not right and not any(chunks) for right, chunks in pairs)
+
+
+def _self_knowledge(checks: Checks) -> float | None:
+    pairs = zip(checks.in_target, checks.response_in_chunks, strict=True)
+    return _share(right and not any(chunks) for right, chunks in pairs)
+
+
+def _faithfulness(checks: Checks) -> float | None:
+    return _share(map(any, checks.response_in_chunks))
+
+
+def _relevant(checks: Checks) -> list[bool]:
+    """One a chunk; none where there are no claims to be relevant to."""
+    return [any(column) for column in zip(*checks.target_in_chunks, strict=True)]
+
+
+def _noise(checks: Checks) -> list[tuple[bool, bool, bool]]:
+    """For each claim of the response: right, in a relevant chunk, in an irrelevant one."""
+    if not checks.target_in_chunks:
+        return []
+    relevant = _relevant(checks)
+    return [
+        (
+            right,
+            any(inside and wanted for inside, wanted in zip(chunks, relevant, strict=True)),
+            any(inside and not wanted for inside, wanted in zip(chunks, relevant, strict=True)),
+        )
+        for right, chunks in zip(checks.in_target, checks.response_in_chunks, strict=True)
+    ]
+
+
+_FORMULAS: Mapping[ScoreName, Callable[[Checks], float | None]] = {
+    "precision": _precision,
+    "recall": _recall,
+    "f1_score": _f1_score,
+    "claim_recall": _claim_recall,
+    "context_precision": _context_precision,
+    "context_utilization": _context_utilization,
+    "noise_sensitivity_in_relevant": _noise_in_relevant,
+    "noise_sensitivity_in_irrelevant": _noise_in_irrelevant,
+    "hallucination": _hallucination,
+    "self_knowledge": _self_knowledge,
+    "faithfulness": _faithfulness,
+}
