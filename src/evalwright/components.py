@@ -26,7 +26,9 @@ from pydantic import (
     SerializationInfo,
     StrictBool,
     StringConstraints,
+    ValidatorFunctionWrapHandler,
     WithJsonSchema,
+    WrapValidator,
 )
 from pydantic_core import CoreSchema, core_schema
 
@@ -79,6 +81,17 @@ class Authored(str):
     def like(self, text: str) -> "Authored":
         """Another text at the same place."""
         return Authored(text, file=self.file, line=self.line)
+
+
+def _placed(value: Any, validated: ValidatorFunctionWrapHandler) -> Any:
+    checked = validated(value)
+    return value.like(checked) if isinstance(value, Authored) else checked
+
+
+ColumnName = Annotated[str, StringConstraints(min_length=1), WrapValidator(_placed)]
+"""The name of a column of a dataset. It keeps its place, for when no row has the column."""
+OwnKey = Annotated[UserKey, WrapValidator(_placed)]
+"""A key that is `Authored` if somebody has written it; one that was made for a part is not."""
 
 
 class Component(BaseModel):

@@ -7,6 +7,7 @@
     ├── InvalidTask            one record that breaks a rule of contract A: exit 1
     ├── BadTasks               a task file with errors that `run` refuses: exit 1
     ├── BadDataset             rows that cannot be read or told apart, or none: exit 1
+    │   └── BadLog             a result log that is damaged, or none at all: exit 1
     ├── ModelError             a call of a model that gave no usable answer; `kind` says why
     ├── SnippetFailed          an author's function that gave no usable value; `kind` says why
     ├── StoreError             a store that cannot be used now: full, locked, damaged, too new
@@ -65,6 +66,10 @@ class BadDataset(EvalwrightError):
     """Rows that cannot be read or told apart, or none at all: `run` does not start."""
 
     exit_code = 1
+
+
+class BadLog(BadDataset):
+    """A result log that is damaged, or no result log at all: nothing of it is taken."""
 
 
 class ModelError(EvalwrightError):

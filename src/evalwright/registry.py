@@ -12,9 +12,11 @@ from evalwright.nearest import nearest
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "datasets": {
+        "chat_jsonl": "evalwright.datasets.chat_jsonl:ChatJsonlSource",
         "folder": "evalwright.datasets.folder:Folder",
         "huggingface": "evalwright.datasets.huggingface:HuggingFace",
         "inline": "evalwright.datasets.inline:Inline",
+        "inspect_ai": "evalwright.datasets.inspect_ai:InspectAi",
         "local": "evalwright.datasets.local:Local",
         "task_result": "evalwright.datasets.task_result:TaskResultSource",
         "url": "evalwright.datasets.url:Url",
@@ -63,8 +65,14 @@ BUILT_IN: dict[str, dict[str, str]] = {
     "scorers": {
         "bleu": "evalwright.scorers.bleu:Bleu",
         "function_call_coverage": "evalwright.scorers.function_call_coverage:FunctionCallCoverage",
+        "labeler_via_model": "evalwright.scorers.labeler_via_model:LabelerViaModel",
+        "model_as_a_judge_classifier": (
+            "evalwright.scorers.model_as_a_judge_classifier:ModelAsAJudgeClassifier"
+        ),
+        "model_as_a_judge_scorer": "evalwright.scorers.model_as_a_judge_scorer:ModelAsAJudgeScorer",
         "python": "evalwright.scorers.python:Python",
         "python_all_samples": "evalwright.scorers.python_all_samples:PythonAllSamples",
+        "rag_checker": "evalwright.scorers.rag_checker:RagChecker",
         "record": "evalwright.scorers.record:RecordScorer",
         "semantic_similarity": "evalwright.scorers.semantic_similarity:SemanticSimilarity",
         "string_equals": "evalwright.scorers.string_equals:StringEquals",
@@ -77,6 +85,13 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "python": "evalwright.solvers.python:PythonSolver",
         "record": "evalwright.solvers.record:RecordSolver",
         "single_turn_solver": "evalwright.solvers.single_turn_solver:SingleTurnSolver",
+    },
+    "synthesizers": {
+        "drop_columns": "evalwright.datasets.generating.drop_columns:DropColumns",
+        "empty": "evalwright.datasets.generating.empty:Empty",
+        "llm": "evalwright.datasets.generating.llm:Llm",
+        "python": "evalwright.datasets.generating.python:PythonSynthesizer",
+        "template": "evalwright.datasets.generating.template:TemplateSynthesizer",
     },
 }
 

@@ -40,6 +40,12 @@ def test_a_mean_and_its_interval(values: list[Any], expected: float, method: str
         pytest.param([None, None], None, "2 of 2 scores have no value", id="only null"),
         pytest.param([7, 7], 7.0, "no interval: the values show no spread", id="all equal"),
         pytest.param([7], 7.0, "no interval: the values show no spread", id="one value"),
+        pytest.param(
+            [1.7e308, 1.5e308],
+            1.6e308,
+            "no interval: the values are too large to be squared",
+            id="a sum beyond the largest number",
+        ),
         pytest.param([7, float("inf")], None, "some values are infinite", id="infinite"),
     ],
 )

@@ -8,6 +8,7 @@ from evalwright.components import said_of
 from evalwright.registry import BUILT_IN, load
 
 SCRIPT = "def compute_scores(sample): ..."
+ASKING = {"model_key": "judge", "user_prompt": "?"}
 # One line a scorer of the table in the contract: its least, and its default metrics.
 TABLE: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
     ({"type": "bleu", "ground_truth": "a"}, [("mean", "bleu_score")]),
@@ -23,6 +24,33 @@ TABLE: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
         [("mean", "all_required_calls_made"), ("mean", "required_calls_coverage")],
     ),
     ({"type": "semantic_similarity", "ground_truth": "a"}, [("mean", "similarity")]),
+    (
+        {
+            "type": "model_as_a_judge_classifier",
+            **ASKING,
+            "correct_labels": ["a"],
+            "incorrect_labels": ["b"],
+        },
+        [("mean", "is_correct")],
+    ),
+    ({"type": "model_as_a_judge_scorer", **ASKING}, [("mean", "score")]),
+    ({"type": "labeler_via_model", **ASKING}, [("frequency", "label")]),
+    (
+        {"type": "rag_checker", "judge_model_key": "judge"},
+        [
+            ("mean", "precision"),
+            ("mean", "recall"),
+            ("mean", "f1_score"),
+            ("mean", "claim_recall"),
+            ("mean", "context_precision"),
+            ("mean", "context_utilization"),
+            ("mean", "noise_sensitivity_in_relevant"),
+            ("mean", "noise_sensitivity_in_irrelevant"),
+            ("mean", "hallucination"),
+            ("mean", "self_knowledge"),
+            ("mean", "faithfulness"),
+        ],
+    ),
 ]
 ROWS = [pytest.param(*row, id=row[0]["type"]) for row in TABLE]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.scorers.cases import SCORERS, called, case, chat, said
+from tests.scorers.judging.judges import CLASSIFIER, LABELER, SCORER, Judge
 
 from evalwright.api.crews import measured_by
 from evalwright.components import snippets_in
@@ -17,6 +18,7 @@ from evalwright.snippets.sources import sources_of
 from evalwright.types import Score
 
 BOTH = '{"scores": {"n": 1, "is_correct": True}, "metadata": {"tokens": 123}}'
+JUDGED = ("reasoning", "confidence", "raw_reply", "structured", "judge")
 CALLED = {"items": [said("user", "go"), called("search")]}
 
 
@@ -29,7 +31,9 @@ def scored(
         try:
             if isinstance(scorer, PythonAllSamples):
                 return (await scorer.score_all([row], None, snippets))[0]
-            found: Score = await scorer.score(case(row, conversation, snippets=snippets))
+            models = {"judge": Judge(lambda request: request.messages[-1].content)}
+            one = case(row, conversation, snippets=snippets, models=models)
+            found: Score = await scorer.score(one)
         finally:
             await snippets.close()
         return found
@@ -98,6 +102,25 @@ def scored(
             ["all_required_calls_made_mean", "required_calls_coverage_mean"],
             id="function_call_coverage",
         ),
+        pytest.param(
+            {
+                **CLASSIFIER,
+                "user_prompt": "{{ model_output }}",
+                "correct_labels": ["A"],
+                "incorrect_labels": ["B"],
+            },
+            {"is_correct": True},
+            {"prediction", *JUDGED},
+            ["is_correct_mean"],
+            id="model_as_a_judge_classifier",
+        ),
+        pytest.param(
+            {**SCORER, "user_prompt": "6"},
+            {"score": 0.6},
+            {"raw_score", *JUDGED},
+            ["score_mean"],
+            id="model_as_a_judge_scorer",
+        ),
     ],
 )
 def test_a_scorer_has_the_scores_metadata_and_default_metrics_of_its_row(
@@ -110,6 +133,16 @@ def test_a_scorer_has_the_scores_metadata_and_default_metrics_of_its_row(
     assert set(found.metadata) == metadata
     metrics: list[Any] = [one for _, one in measured_by(SCORERS.validate_python(fields)).metrics]
     assert [one.figure for one in metrics] == figures
+
+
+def test_a_labeler_has_the_score_metadata_and_default_metric_of_its_row() -> None:
+    fields = {**LABELER, "user_prompt": "{{ model_output }}"}
+    found = scored(fields, {}, chat("A"))
+
+    assert found.values == {"label": "A"}
+    assert set(found.metadata) == {"label", *JUDGED}
+    (one,) = measured_by(SCORERS.validate_python(fields)).metrics
+    assert one[0] == "frequency"
 
 
 @pytest.mark.parametrize("kind", ["bleu", "string_equals"])

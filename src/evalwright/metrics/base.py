@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from evalwright.components import Component, UserKey
+from evalwright.components import Authored, Component, OwnKey
 
 if TYPE_CHECKING:
     from evalwright.metrics.measure import Measure
@@ -31,11 +31,16 @@ class MetricSpec(Component):
 
     type: str
     """The kind of metric."""
-    key: UserKey | None = None
+    key: OwnKey | None = None
     """What reports call this metric; without it, its type."""
 
     version: ClassVar[int] = 1
     """Grows with every change that could move a figure."""
+
+    @property
+    def own_key(self) -> bool:
+        """Whether its author has given it its key; one of its type and field was made for it."""
+        return isinstance(self.key, Authored)
 
 
 class FieldMetric(MetricSpec):

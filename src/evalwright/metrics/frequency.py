@@ -7,6 +7,7 @@
 The shares of all values add up to 1.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from evalwright.metrics.base import MetricSpec, Name, left_out
@@ -50,3 +51,29 @@ class Frequency(MetricSpec):
             Measure(f"{self.field}_{text}", count / n, wilson(count, n), n, absent)
             for text, count in sorted(zip(labels.texts, counts.tolist(), strict=True))
         ]
+
+
+def shares_over_runs(field: str, runs: "Sequence[Scores]", *, seed: int) -> list[Measure]:
+    """Of each value the share in several runs on the same samples, with its interval over those.
+
+    A sample counts with the share of runs that gave the value. Nothing, if a run lacks a value of
+    some sample: over other samples in each run, the shares are no averages over samples.
+    """
+    import numpy as np
+
+    from evalwright.stats.mean import mean_interval
+
+    labels = [one.column(field).labels() for one in runs]
+    if any((one.codes < 0).any() or not one.codes.size for one in labels):
+        return []
+    n = labels[0].codes.size
+    measures = []
+    for text in sorted({text for one in labels for text in one.texts}):
+        times = np.zeros(n)
+        for one in labels:
+            if text in one.texts:
+                times += one.codes == one.texts.index(text)
+        shares = times / len(runs)
+        interval = mean_interval(shares, seed=seed)
+        measures.append(Measure(f"{field}_{text}", float(shares.mean()), interval, n))
+    return measures

@@ -57,6 +57,18 @@ class Scores:
             raise ValueError(f"no score has the field `{field}`; there are: {there}{hint}")
         return column
 
+    def has(self, field: str) -> bool:
+        """Whether any score has a field; of none, nobody knows."""
+        if field in self._columns:
+            return not self.n or bool(self._columns[field].present)
+        return not self.n or field in self._names
+
+    def within_unit(self, field: str) -> bool:
+        """Whether every value of a field is a number from 0 to 1, or there is none."""
+        values, there = self.column(field).numbers()
+        known = values[there]
+        return bool(((known >= 0) & (known <= 1)).all())
+
     def records(self) -> Iterator[Record]:
         """Every score, whole."""
         if self._records is None:

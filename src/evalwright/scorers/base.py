@@ -45,6 +45,8 @@ class ScorerSpec(Component):
     """Grows with every change that could move a score."""
     gives: ClassVar[tuple[str, ...] | None] = None
     """The scores that it gives; None where only a run can show."""
+    texts: ClassVar[tuple[str, ...]] = ()
+    """Those of them that are texts: of these, several trials leave nothing."""
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Type and field of each metric that a scorer without `metrics` has."""
 
@@ -56,6 +58,11 @@ class ScorerSpec(Component):
     @property
     def model_keys(self) -> tuple[str, ...]:
         """The models that it asks beside the one that is evaluated."""
+        return ()
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The columns that it names itself, in no template, and cannot do without."""
         return ()
 
     @property
