@@ -57,6 +57,16 @@ def test_one_odd_cell_far_down_makes_text_of_the_whole_column(tmp_path: Path) ->
     assert found == ["1"] * 5000 + ["one"]
 
 
+def test_a_column_that_is_named_so_is_text_whatever_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,x\n007,1\n1.50,2\n")
+
+    assert list(CsvFile(path, texts=["id"]).rows()) == [
+        {"id": "007", "x": 1},
+        {"id": "1.50", "x": 2},
+    ]
+
+
 def test_a_sample_id_is_text_even_if_it_looks_like_a_number(tmp_path: Path) -> None:
     assert column(tmp_path, "1", "1.50", name="sample_id") == ["1", "1.50"]
 

@@ -4,7 +4,7 @@
     all `true` or `false`, in any case              truth values
     all numbers as JSON writes them, ≤ 18 digits    numbers: `3` whole, `2.5` not
     anything else: `007`, `1,5`, `3 km`, `n/a`      text, as it stands
-    `sample_id`                                     text, always: it is a name
+    `sample_id`, and what a caller names            text, always: they are names
 
 An empty cell is missing: the row has no such key. A column is one type or text, never both, so one
 odd cell in a million is seen before the first row comes out, and no row is read in two ways.
@@ -12,7 +12,7 @@ odd cell in a million is seen before the first row comes out, and no row is read
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,8 +52,10 @@ _KINDS: tuple[tuple[re.Pattern[str], Convert], ...] = ((_TRUTH, _truth), (_NUMBE
 class CsvFile:
     """The rows of a `.csv` file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, texts: Iterable[str] = ()) -> None:
+        """`texts` are columns that are text whatever is in them."""
         self._path = str(path)
+        self._texts = {"sample_id", *texts}
 
     @cached_property
     def header(self) -> tuple[str, ...]:
@@ -90,7 +92,7 @@ class CsvFile:
     @cached_property
     def _typed(self) -> list[tuple[str, Convert]]:
         """The columns that are not text, found by reading the file once."""
-        columns = [_Column(name) for name in self.header]
+        columns = [_Column(name, text=name in self._texts) for name in self.header]
         faults = Faults(self._path)
         lines = _lines(self._path, faults)
         reader = _reader(lines)
@@ -107,9 +109,9 @@ class CsvFile:
 class _Column:
     """What a column may still be, after the cells seen so far."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, text: bool) -> None:
         self.name = name
-        self.open = () if name == "sample_id" else _KINDS
+        self.open = () if text else _KINDS
         self._filled = False
 
     def see(self, cells: set[str]) -> None:

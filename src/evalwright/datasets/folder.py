@@ -74,7 +74,7 @@ class FolderRows:
     def _names(self) -> list[str]:
         if not self._directory.is_dir():
             raise Unreadable(f"{shown(str(self._directory))}: no such directory")
-        return sorted(_files(self._directory, "", frozenset(), self._extension))
+        return files_of(self._directory, self._extension)
 
     def _bytes(self, name: str) -> bytes:
         path = self._directory / name
@@ -86,6 +86,11 @@ class FolderRows:
         if len(content) > MAX_LINE_BYTES:
             raise BadDataset(f"{shown(str(path))}: larger than {MAX_LINE_BYTES >> 20} MiB")
         return content
+
+
+def files_of(directory: Path, extension: str | None = None) -> list[str]:
+    """The paths of its files, from there and with `/`, sorted: but for PDFs and hidden ones."""
+    return sorted(_files(directory, "", frozenset(), extension))
 
 
 def _files(

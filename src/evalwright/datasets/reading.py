@@ -91,9 +91,17 @@ def digest_of(rows: Iterable[dict[str, Any]]) -> str:
 class FileRows:
     """The rows of one file. `find` says where it is, when it is needed: it may be far away."""
 
-    def __init__(self, find: Callable[[], Path], ending: str) -> None:
+    def __init__(
+        self,
+        find: Callable[[], Path],
+        ending: str,
+        *,
+        make: Callable[[Path], _Format] | None = None,
+    ) -> None:
+        """`make` reads the file, where its ending alone does not say how."""
         self._find = find
         self._ending = ending
+        self._make = make or _FORMATS[ending]
 
     @cached_property
     def path(self) -> Path:
@@ -131,7 +139,7 @@ class FileRows:
 
     @cached_property
     def _format(self) -> _Format:
-        return _FORMATS[self._ending](self.path)
+        return self._make(self.path)
 
     @cached_property
     def _first_seen(self) -> tuple[int, ...]:

@@ -18,6 +18,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     """Where what came from elsewhere is kept: `.evalwright` of the project."""
     task_results: Mapping[str, Reader] | Callable[[str], Reader] | None = None
     """The results of other tasks, by the keys of their specifications."""
+    generated: Mapping[str, Path] = {}
+    """The files of rows that generators have made, by the keys of their datasets."""
 
 
 class Source(Component):
