@@ -6,6 +6,7 @@ from tests.engine.made import outcome
 
 from evalwright.engine.clean import cleaned, cleaned_end
 from evalwright.engine.finish import Broken, Figure, Finished
+from evalwright.engine.finishing import Agreement, Flaky
 from evalwright.metrics.measure import Measure
 from evalwright.secrets import Redactor
 from evalwright.types import Failure, Outcome, Score, Trace
@@ -60,6 +61,18 @@ def test_a_secret_is_kept_out_of_what_is_said_of_all_samples() -> None:
     dirty = Finished(
         figures=[Figure(scorer="a", metric="b", measure=measure)],
         broken=[Broken(stage="metric", what="a.b", failure=failure)],
+        agreements=[
+            Agreement(scorer="a", score=f"is {SECRET}", mean=1.0, interval=None, n=3, flaky=1)
+        ],
+        flaky=[
+            Flaky(
+                sample_id=SECRET,
+                scorer="a",
+                score=f"is {SECRET}",
+                agreement=0.5,
+                values=((f"said {SECRET}", 1), ("said nothing", 1)),
+            )
+        ],
         scored=3,
     )
 

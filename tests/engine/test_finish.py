@@ -473,3 +473,31 @@ def test_figures_of_one_name_are_told_apart_by_their_metrics() -> None:
     found = finished(Kept(outcome(1)), measured={"s": Measured(metrics=metrics)})
 
     assert names_of(found.figures) == ["a_total", "b_total", "other"]
+
+
+def test_scores_without_a_value_are_counted_beside_the_figure() -> None:
+    class Few(Sum):
+        async def measure(self, *_: Any, **__: Any) -> list[Measure]:
+            return [Measure("few", 1.0, None, 1), Measure("none", None, None, 0)]
+
+    class Unknown(Few):
+        def fields(self) -> Any:
+            return None
+
+    metrics = (("few", Few()), ("unknown", Unknown()))
+    measured = {"s": Measured(metrics=metrics, own_keys=frozenset({"few"}))}
+    found = finished(Kept(outcome(1), outcome(2), outcome(3)), measured=measured)
+
+    assert [(one.absent, one.own_key) for one in found.figures] == [
+        (2, True),
+        (0, True),
+        (0, False),
+        (0, False),
+    ]
+
+
+def test_what_broke_has_its_scorer_and_its_metric() -> None:
+    measured = {"s": Measured(metrics=(("a", Broken()),))}
+    (broken,) = finished(Kept(outcome(1)), measured=measured).broken
+
+    assert (broken.scorer, broken.metric) == ("s", "a")

@@ -98,6 +98,17 @@ class Broken(RecordScorer):
         raise KeyError(case.sample.id)
 
 
+class Wanting(RecordScorer):
+    """A scorer that wants more than a stored score has."""
+
+    def revised(self, score: Score) -> None:  # type: ignore[override] # it never can
+        del score
+
+    async def score(self, case: Case) -> Score:
+        before = case.known.values if case.known else {}
+        return Score(values={**before, "more": 1.0})
+
+
 class Mended(ValueError):
     """An exception that knows what to do next."""
 
@@ -110,14 +121,14 @@ class Forgetful:
     def __init__(self, *, of: str) -> None:
         self._of = of
 
-    def trace(self, solve_key: str) -> Trace | None:
-        del solve_key
+    def trace(self, solve_key: str, task: str = "") -> Trace | None:
+        del solve_key, task
         if self._of == "trace":
             raise OSError("the disk is gone")
         return None
 
-    def score(self, score_key: str) -> Score | None:
-        del score_key
+    def score(self, score_key: str, task: str = "") -> Score | None:
+        del score_key, task
         raise OSError("the disk is gone")
 
 
@@ -405,6 +416,17 @@ def test_a_remembered_answer_is_post_processed_and_scored_as_the_record_says_now
     assert (found.trace.output, found.trace.post_processed) == (" 4 \nok", "4")
     assert before.scores["record"].values == {"score": 0.0}
     assert found.scores["record"].values == {"score": 1.0}
+
+
+def test_a_score_that_lacks_something_is_shown_to_the_scorer_that_makes_it_anew() -> None:
+    before = attempted(job("a"), crew())
+    wanting = {"record": Wanting()}
+
+    first = attempted(job("a"), crew(scorers=wanting))
+    again = attempted(job("a"), crew(memory=remembering(before), scorers=wanting))
+
+    assert first.scores["record"].values == {"more": 1.0}
+    assert again.scores["record"].values == {"score": 1.0, "more": 1.0}
 
 
 def test_a_remembered_score_is_not_made_again() -> None:

@@ -6,10 +6,10 @@ from tests.engine.made import Breaking, crew, job
 
 from evalwright.clients.placeholder import Placeholder
 from evalwright.engine.run import attempt
-from evalwright.engine.tally import Tally, merge, total
+from evalwright.engine.tally import Tally, merge, told_apart, total
 from evalwright.ports import Case
 from evalwright.solvers.record import RecordSolver
-from evalwright.types import Completion, Request, Sample, Score, Trace, Usage
+from evalwright.types import Completion, Outcome, Request, Sample, Score, Trace, Usage
 
 
 class Priced(Placeholder):
@@ -110,3 +110,14 @@ def test_an_answer_whose_postprocessor_broke_is_counted_once() -> None:
     assert found.failure is not None
     assert found.trace.usage.requests == 1
     assert found.others == {}
+
+
+def test_what_a_broken_solver_took_is_told_apart_from_what_was_asked_beside() -> None:
+    one = Usage(1, 10, 5, 0.5)
+    others = {"m": one, "judge": one}
+    trace = Trace(input="", output="", post_processed="")
+    solved = Outcome(task="t", model="m", sample_id="a", trace=trace, others=others)
+    broken = Outcome(task="t", model="m", sample_id="a", others=others)
+
+    assert told_apart(solved) == ({}, others)
+    assert told_apart(broken) == ({"m": one}, {"judge": one})

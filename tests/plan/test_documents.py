@@ -43,6 +43,23 @@ def test_jobs_go_sample_by_sample_through_all_models() -> None:
     assert jobs[0].sample.data == {"n": 0}
 
 
+def test_a_plan_counts_trials_and_runs() -> None:
+    task = spec("a", records=3, trials=4, repeats=2, models=("x", "y"))
+
+    assert (task.tries, task.jobs, plan(task, spec("b", records=5)).total) == (8, 24, 53)
+
+
+def test_all_trials_of_a_sample_come_before_the_next_sample() -> None:
+    data = {"a": Data(rows=Three(), places=range(2))}
+    task = spec("a", records=2, trials=2, repeats=2, models=("x", "y"))
+
+    jobs = [(job.ordinal, job.trial, job.model) for job in jobs_of([task], data)]
+
+    assert jobs[:4] == [(0, 0, "x"), (0, 0, "y"), (0, 1, "x"), (0, 1, "y")]
+    assert jobs[7:9] == [(0, 3, "y"), (1, 0, "x")]
+    assert len(jobs) == task.jobs * 2
+
+
 def test_the_ordinal_counts_the_samples_that_are_used() -> None:
     data = {"a": Data(rows=Three(), places=[0, 2])}
 

@@ -22,6 +22,7 @@ def cleaned(outcome: Outcome, redactor: Redactor) -> Outcome:
         scores={name: _score(score, redactor) for name, score in outcome.scores.items()},
         failure=outcome.failure and _failure(outcome.failure, redactor),
         parts=tuple(_part(part, redactor) for part in outcome.parts),
+        whole={name: _score(score, redactor) for name, score in outcome.whole.items()},
     )
 
 
@@ -35,6 +36,18 @@ def cleaned_end(finished: "Finished", redactor: Redactor) -> "Finished":
         ],
         broken=[
             structs.replace(one, failure=_failure(one.failure, redactor)) for one in finished.broken
+        ],
+        agreements=[
+            structs.replace(one, score=redactor.clean(one.score)) for one in finished.agreements
+        ],
+        flaky=[
+            structs.replace(
+                one,
+                sample_id=redactor.clean(one.sample_id),
+                score=redactor.clean(one.score),
+                values=tuple((redactor.clean(value), runs) for value, runs in one.values),
+            )
+            for one in finished.flaky
         ],
     )
 

@@ -44,6 +44,8 @@ class Team(Struct, frozen=True, kw_only=True):
     task: MLTask = "chat_completion"
     tallies: bool = False
     """Whether anything asks a model beside the solver that asks the evaluated one."""
+    forgetful: bool = False
+    """Whether nothing that earlier runs have paid for is used: how far runs agree is the point."""
 
 
 class Crew(Struct, frozen=True, kw_only=True):
@@ -60,6 +62,12 @@ class Crew(Struct, frozen=True, kw_only=True):
     """What earlier runs have paid for; None where there was none."""
     by_sample: frozenset[str] = frozenset()
     """The models that look at the sample's row, and not only at what they are asked."""
+    answering: Mapping[str, Model] = {}
+    """Who stands in for models where answers are made: they may be asked as judges all the same."""
+
+    def answers(self, name: str) -> Model:
+        """The model of that name where an answer is made, or who stands in for it."""
+        return self.answering.get(name) or self.models[name]
 
     def case(self, job: Job, tally: Tally | None = None) -> Case:
         """A job, with all that may be used for it."""
@@ -69,7 +77,7 @@ class Crew(Struct, frozen=True, kw_only=True):
             others = {name: tally.around(one, team.others[name]) for name, one in others.items()}
         return Case(
             sample=job.sample,
-            model=self.models[job.model],
+            model=self.answers(job.model),
             sandbox=self.sandbox,
             trial=job.trial,
             models=others,
@@ -122,6 +130,7 @@ _SOLVING, _SCORING = boundary("solver"), boundary("score")
 async def attempt(job: Job, crew: Crew) -> Outcome:
     """Solve, then score. The one place where an exception becomes data."""
     team = crew.teams[job.task]
+    memory = None if team.forgetful else crew.memory
     tally, paid = Tally() if team.tallies else None, Tally()
     others: dict[str, Usage] = tally.usage if tally else {}
     case = crew.case(job, tally)
@@ -134,7 +143,7 @@ async def attempt(job: Job, crew: Crew) -> Outcome:
         if team.solver:
             with _SOLVING:
                 solve_key = solve_key_of(job, crew)
-            known = crew.memory.trace(solve_key) if crew.memory and solve_key else None
+            known = memory.trace(solve_key, job.task) if memory and solve_key else None
             with _SOLVING:
                 asking = structs.replace(case, model=paid.around(case.model, job.model))
                 trace = await _solved(asking, team.solver, known)
@@ -149,7 +158,7 @@ async def attempt(job: Job, crew: Crew) -> Outcome:
             case = structs.replace(case, model=tally.around(case.model, job.model))
         if fanned is None:
             judged = await _judged(
-                case, team, Known(team.scorers, solve_key, crew.memory, held_by(crew))
+                case, team, Known(team.scorers, solve_key, memory, held_by(crew), job.task)
             )
             failure = judged.failure
         else:
@@ -209,6 +218,7 @@ class Known(NamedTuple):
     memory: Memory | None = None
     held: tuple[str, ...] = ()
     """How programs are held."""
+    task: str = ""
 
 
 async def _judged(case: Case, team: Team, known: Known | None) -> Judged:
@@ -218,10 +228,11 @@ async def _judged(case: Case, team: Team, known: Known | None) -> Judged:
         try:
             with _SCORING:
                 key = score_key_of(case, name, known) if known else ""
-            found = known.memory.score(key) if known and known.memory else None
+            found = known.memory.score(key, known.task) if known and known.memory else None
             with _SCORING:
-                found = scorer.revised(found) if found else None
-                judged.scores[name] = found or await scorer.score(case)
+                score = scorer.revised(found) if found else None
+                asking = structs.replace(case, known=found) if found else case
+                judged.scores[name] = score or await scorer.score(asking)
             if key:
                 judged.keys[name] = key
         except StageError as error:
@@ -251,7 +262,7 @@ def solve_key_of(job: Job, crew: Crew) -> str:
         job.sample.id,
         solver.reads(job.sample),
         job.model,
-        crew.models[job.model].fingerprint,
+        crew.answers(job.model).fingerprint,
         str(job.trial),
     )
     chat = team.task == "chat_completion"
@@ -266,7 +277,7 @@ def solve_key_of(job: Job, crew: Crew) -> str:
 def _others(solver: Solver, team: Team, crew: Crew) -> Iterator[str]:
     """The models that a solver asks beside the evaluated one change its answers, too."""
     for name in getattr(solver, "model_keys", ()):
-        yield crew.models[team.others[name]].fingerprint
+        yield crew.answers(team.others[name]).fingerprint
 
 
 def _seen(job: Job, solver: Solver, crew: Crew) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from evalwright.engine.models.around import Around
 from evalwright.ports import Model
-from evalwright.types import Completion, Request, Usage
+from evalwright.types import Completion, Outcome, Request, Usage
 
 
 class Tally:
@@ -33,6 +33,17 @@ class _Counted(Around):
         before = self._usage.get(self._name)
         self._usage[self._name] = total([before, completion.usage]) if before else completion.usage
         return completion
+
+
+def told_apart(outcome: Outcome) -> tuple[dict[str, Usage], dict[str, Usage]]:
+    """What an answer took that no trace tells of, and what was asked beside the answer.
+
+    A solver that broke has left no trace; then what it took of the evaluated model is in `others`.
+    """
+    if outcome.trace is not None or outcome.model not in outcome.others:
+        return {}, outcome.others
+    others = dict(outcome.others)
+    return {outcome.model: others.pop(outcome.model)}, others
 
 
 def total(usages: "list[Usage]") -> Usage:

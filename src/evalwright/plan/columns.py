@@ -1,4 +1,4 @@
-"""Whether the columns that templates name are there, before any of them is rendered.
+"""Whether the columns that templates and scorers name are there, before any of them is used.
 
 A column that some row has is there: rows of a JSONL file need not have the same. What a template
 asks for only if it is defined (`| default`, `is defined`) it does not need, and neither does a
@@ -12,6 +12,7 @@ from unicodedata import normalize
 from evalwright.components import Component, parts_in
 from evalwright.nearest import nearest
 from evalwright.rules.filters import FilterUnary
+from evalwright.scorers.base import ScorerSpec
 from evalwright.templates import Native, Template
 
 _MOST_LISTED = 12
@@ -37,7 +38,7 @@ class UnknownColumn(NamedTuple):
 def unknown_columns(
     definition: Component, columns: Iterable[str], *, dataset: str
 ) -> Iterator[UnknownColumn]:
-    """One for each column that a template of a task needs and no row has."""
+    """One for each column that a template or a scorer of a task needs and no row has."""
     known = list(columns)
     said: set[tuple[str, int, str]] = set()
     for template in _asking(definition):
@@ -48,12 +49,23 @@ def unknown_columns(
                 said.add(place)
                 text = _unknown(name, known, dataset)
                 yield UnknownColumn(template.file, template.line, name, text)
+    for scorer in parts_in(_seeing(definition), ScorerSpec):
+        for name in scorer.needs:
+            if name not in known:
+                file, line = getattr(name, "file", ""), getattr(name, "line", 0)
+                text = f"`{scorer.key or scorer.type}`: {_unknown(name, known, dataset)}"
+                yield UnknownColumn(file, line, str(name), text)
+
+
+def _seeing(definition: Component) -> Any:
+    """The part of a task that sees the rows of the dataset."""
+    solver = getattr(definition, "solver", None)
+    return solver if getattr(solver, "postprocessor", None) else definition
 
 
 def _asking(definition: Component) -> Iterator[Template | Native]:
     """The templates that see the rows of the dataset, and need what they name."""
-    solver = getattr(definition, "solver", None)
-    seen = solver if getattr(solver, "postprocessor", None) else definition
+    seen = _seeing(definition)
     unsure = {
         id(one.expression)
         for one in parts_in(seen, FilterUnary)

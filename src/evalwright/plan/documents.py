@@ -6,6 +6,7 @@ before anything is run: how many rows there are, and whether each can be read.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -33,12 +34,29 @@ class PlannedSpec(Struct, frozen=True, kw_only=True):
     models: tuple[str, ...] = (NO_MODEL,)
     records: int = 0
     """How many samples."""
+    trials: int = 1
+    """How often each is tried."""
+    repeats: int = 1
+    """How often all of it is run. Run r has the trials r·T to r·T + T - 1."""
     after: str = ""
     """The specification whose results are the samples."""
     values: dict[str, Any] = {}
     """Of the task's parameters."""
     digest: str = ""
     """Of the task with its values, and of its data."""
+
+    landed: int = 0
+    """The trials that a log has, where its samples were not all tried equally often."""
+
+    @property
+    def tries(self) -> int:
+        """How often each sample is tried in all runs."""
+        return self.trials * self.repeats
+
+    @property
+    def jobs(self) -> int:
+        """Of each model."""
+        return self.landed or self.records * self.tries
 
 
 class DocumentPlan(Struct, frozen=True, kw_only=True):
@@ -59,9 +77,14 @@ class DocumentPlan(Struct, frozen=True, kw_only=True):
         return False
 
     @property
+    def noun(self) -> str:
+        """What a job is: a sample, or one of several trials of it."""
+        return "trials" if any(task.tries > 1 for task in self.tasks) else "samples"
+
+    @property
     def total(self) -> int:
         """How many jobs there are."""
-        return sum(task.records * len(task.models) for task in self.tasks)
+        return sum(task.jobs * len(task.models) for task in self.tasks)
 
     def waves(self) -> list[tuple[PlannedSpec, ...]]:
         """The order to run them in: each after the one whose results it reads."""
@@ -142,9 +165,14 @@ def jobs_of(tasks: Sequence[PlannedSpec], data: Mapping[str, Data]) -> Iterator[
     """Sample by sample, so that what is done early is comparable across models."""
     for task in tasks:
         for ordinal, sample in enumerate(data[task.name].samples()):
-            for model in task.models:
+            for trial, model in product(range(task.tries), task.models):
                 yield Job(
-                    task=task.name, model=model, sample=sample, ordinal=ordinal, group=task.kind
+                    task=task.name,
+                    model=model,
+                    sample=sample,
+                    ordinal=ordinal,
+                    trial=trial,
+                    group=task.kind,
                 )
 
 

@@ -64,6 +64,11 @@ class Plan(Struct, frozen=True, kw_only=True):
         return any(task.code_exec for task in self.tasks)
 
     @property
+    def noun(self) -> str:
+        """What a job is."""
+        return "samples"
+
+    @property
     def total(self) -> int:
         """How many jobs there are."""
         return sum(task.trials for task in self.tasks) * len(self.models)

@@ -152,3 +152,39 @@ def test_a_spent_budget_is_no_failure_of_a_sample() -> None:
     assert caught.value.exit_code == 3
     assert str(caught.value) == "the cap is reached: 0.0000 of 0.0000 USD spent"
     assert caught.value.hint == "raise the cap and run again: it goes on where it stopped"
+
+
+def test_a_small_cap_is_said_with_digits_and_the_command_is_named() -> None:
+    budget = Budget(max_cost=0.00002, command="score")
+
+    with pytest.raises(BudgetSpent) as caught:
+        answered_until(budget, 0.000013)
+
+    assert str(caught.value) == "the cap is reached: 0.000026 of 0.000020 USD spent"
+    assert caught.value.hint == "raise the cap and score again: it goes on where it stopped"
+
+
+def test_what_was_spent_above_a_cap_is_said() -> None:
+    cost, tokens = Budget(max_cost=1.0), Budget(max_tokens=5)
+    assert (cost.exceeded, tokens.exceeded) == ("", "")
+    for budget in (cost, tokens):
+        budget.add(Usage(requests=1, prompt_tokens=9, cost=1.5))
+
+    assert cost.exceeded == "the cap was exceeded: 1.5000 of 1.0000 USD spent"
+    assert tokens.exceeded == "the cap was exceeded: 9 of 5 tokens spent"
+
+
+def answered_until(budget: Budget, cost: float) -> None:
+    async def ask_all() -> None:
+        for _ in range(5):
+            await Capped(Says(costing(cost)), budget).complete(question())
+
+    asyncio.run(ask_all())
+
+
+def test_what_was_spent_before_and_is_known_late_counts() -> None:
+    budget = Budget(max_cost=1.0)
+    budget.add(Usage(requests=3, cost=1.0))
+
+    with pytest.raises(BudgetSpent, match="the cap is reached"):
+        asyncio.run(budget.open())

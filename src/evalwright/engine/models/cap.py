@@ -9,11 +9,14 @@ Does not:   know the price of a call before it was made: a run ends above its ca
 """
 
 import asyncio
+import math
 
 from evalwright.engine.models.around import Around
 from evalwright.errors import BudgetSpent
 from evalwright.ports import Model
 from evalwright.types import Completion, Request, Usage
+
+_DIGITS = 4
 
 
 class Budget:
@@ -25,15 +28,33 @@ class Budget:
         max_cost: float | None = None,
         max_tokens: int | None = None,
         spent: Usage = Usage(),  # noqa: B008 - frozen
+        command: str = "run",
     ) -> None:
+        """`command` is what goes on with a larger cap."""
+        self._command = command
         self.max_cost = max_cost
         self.max_tokens = max_tokens
-        self.cost = spent.cost or 0.0
-        self.tokens = spent.total_tokens
-        self._answered = spent.requests
+        self.cost = 0.0
+        self.tokens = self._answered = 0
+        self.add(spent)
         self._under_way = 0
         self._settled = asyncio.Event()
         self._untold = ""
+
+    def add(self, spent: Usage) -> None:
+        """What was spent before, and is only known now."""
+        self.cost += spent.cost or 0.0
+        self.tokens += spent.total_tokens
+        self._answered += spent.requests
+
+    @property
+    def exceeded(self) -> str:
+        """That more was spent than the cap, and how much; empty where it was not."""
+        if self.max_cost is not None and self.cost > self.max_cost:
+            return f"the cap was exceeded: {_dollars(self.cost, self.max_cost)} spent"
+        if self.max_tokens is not None and self.tokens > self.max_tokens:
+            return f"the cap was exceeded: {self.tokens:,} of {self.max_tokens:,} tokens spent"
+        return ""
 
     async def open(self) -> None:
         """Begin a call; `BudgetSpent` if there is nothing left for it."""
@@ -62,12 +83,18 @@ class Budget:
         if self._untold:
             raise BudgetSpent(
                 f"the server does not say {self._untold}, so the cap cannot be kept",
-                hint="run again without the cap: it goes on where it stopped",
+                hint=f"{self._command} again without the cap: it goes on where it stopped",
             )
         if self.max_cost is not None and self.cost >= self.max_cost:
-            raise _spent(f"{self.cost:.4f} of {self.max_cost:.4f} USD")
+            raise self._spent(_dollars(self.cost, self.max_cost))
         if self.max_tokens is not None and self.tokens >= self.max_tokens:
-            raise _spent(f"{self.tokens:,} of {self.max_tokens:,} tokens")
+            raise self._spent(f"{self.tokens:,} of {self.max_tokens:,} tokens")
+
+    def _spent(self, what: str) -> BudgetSpent:
+        return BudgetSpent(
+            f"the cap is reached: {what} spent",
+            hint=f"raise the cap and {self._command} again: it goes on where it stopped",
+        )
 
     def _would_reach_the_cap(self) -> bool:
         factor = 1 + self._under_way / self._answered
@@ -95,8 +122,8 @@ class Capped(Around):
             self._budget.settle(usage)
 
 
-def _spent(what: str) -> BudgetSpent:
-    return BudgetSpent(
-        f"the cap is reached: {what} spent",
-        hint="raise the cap and run again: it goes on where it stopped",
-    )
+def _dollars(spent: float, cap: float) -> str:
+    """With so many digits that a small cap has some that are not 0."""
+    smallest = min((one for one in (spent, cap) if one > 0), default=1.0)
+    digits = max(_DIGITS, 1 - math.floor(math.log10(smallest)))
+    return f"{spent:.{digits}f} of {cap:.{digits}f} USD"

@@ -100,7 +100,7 @@ def _binds(budget: Budget, name: str, price: Price | None) -> bool:
     if budget.max_cost is not None and price is None:
         raise UsageError(
             f"`{name}` has no known price, so a cap on costs cannot be kept",
-            hint="give its price in a table of your own, or cap the tokens instead",
+            hint="give its price in a table (`--prices FILE`), or cap the tokens instead",
         )
     costs = budget.max_cost is not None and price is not None and not price.free
     return costs or budget.max_tokens is not None
