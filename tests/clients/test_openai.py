@@ -561,6 +561,16 @@ def test_tool_calls_and_references_are_kept_beside_the_text() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"), [([], True), (None, False)], ids=["none was found", "nothing was said"]
+)
+def test_references_that_found_nothing_are_kept_too(given: Any, *, kept: bool) -> None:
+    found = answer_to(replying(choice("4", references=given)))
+
+    assert (found.output is not None) == kept
+    assert not kept or found.output["choices"][0]["references"] == []
+
+
 def test_to_who_takes_all_a_refusal_is_an_answer_and_so_is_an_empty_text() -> None:
     asked = structs.replace(question(), takes_all=True)
     with ModelServer(replying(choice(None, message={"refusal": "I can't."}))) as server:

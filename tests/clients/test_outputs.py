@@ -74,6 +74,7 @@ def test_where_the_text_is_all_no_output_is_kept(output: dict[str, Any]) -> None
     "output",
     [
         pytest.param(chat({"references": [{"content": "a book"}]}), id="references"),
+        pytest.param(chat({"references": []}), id="references, and none was found"),
         pytest.param(chat({"message": {**SAID, "tool_calls": [CALL]}}), id="tool calls"),
         pytest.param(chat({"message": {**SAID, "mood": "calm"}}), id="a key of one's own"),
         pytest.param(chat(route="b"), id="a key of one's own beside the choices"),

@@ -203,7 +203,9 @@ class Chat:
             finish=FINISHES.get(choice.finish_reason, "other"),
             usage=usage if counts else Usage(),
             logprobs=_logprobs(choice.logprobs) if choice.logprobs else None,
-            output=_output(choice, usage) if said.tool_calls or choice.references else None,
+            output=_output(choice, usage)
+            if said.tool_calls or choice.references is not None
+            else None,
         )
         calls = map(call_of, said.tool_calls or ())
         return answers.answer(found, calls=calls, takes_all=takes_all)
@@ -239,7 +241,7 @@ def _output(choice: Choice, usage: Usage) -> dict[str, Any]:
     if choice.message.tool_calls:
         said["tool_calls"] = choice.message.tool_calls
     chosen: dict[str, Any] = {"message": said, "finish_reason": choice.finish_reason}
-    if choice.references:
+    if choice.references is not None:  # nothing found is something else than nothing said
         chosen["references"] = choice.references
     return {"choices": [chosen], "usage": answers.counted(usage)}
 

@@ -197,6 +197,8 @@ def _is_plain_items(output: dict[str, Any]) -> bool:
 
 def _adds_nothing(found: dict[str, Any], what: str) -> bool:
     known = _PLAIN[what]
+    if found.get("references") == []:  # nothing found is something else than nothing said
+        return False
     return all(name in known or value in (None, [], {}, "") for name, value in found.items())
 
 

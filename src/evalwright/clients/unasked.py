@@ -11,13 +11,15 @@ class Unasked:
 
     caveat = ""
 
-    def __init__(self, fingerprint: str) -> None:
+    def __init__(self, fingerprint: str, why: str = "") -> None:
         self.fingerprint = fingerprint
+        self._why = why
+        """Said in place of what is said of an output that is not stored."""
 
     async def complete(self, request: Request) -> Completion:
         """No output is stored, and none will be asked for."""
         raise LookupError(
-            f"no output is stored for {request.sample.id!r}, and `score` asks no model"
+            self._why or f"no output is stored for {request.sample.id!r}, and `score` asks no model"
         )
 
     async def close(self) -> None:

@@ -6,7 +6,8 @@
 
 No model is asked. The column holds a trace: an object with `items`, a list of items or of chat
 messages, or any of these as JSON text, as a CSV file has it. The last assistant message is what
-scorers without a `value` judge.
+scorers without a `value` judge. A row whose trace is null fails, with what stands in its column
+`error`: sources of recorded traces write there why there is none.
 """
 
 from typing import Any, Literal
@@ -50,6 +51,9 @@ def recorded(row: Any, column: str) -> SolverTrace:
     if column not in row:
         there = ", ".join(f"`{name}`" for name in row)
         raise ValueError(f"the sample has no column `{column}`; it has {there or 'none'}")
+    if row[column] is None:
+        why = row.get("error")
+        raise ValueError(f"column `{column}` holds no trace" + (f": {why}" if why else ""))
     try:
         return read_trace(row[column])
     except ValueError as error:

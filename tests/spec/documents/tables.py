@@ -25,8 +25,12 @@ from evalwright.rules.action import ActionRule
 from evalwright.rules.filters import FilterComparison, FilterMembership, FilterUnary
 from evalwright.scorers.bleu import Bleu
 from evalwright.scorers.function_call_coverage import FunctionCallCoverage
+from evalwright.scorers.labeler_via_model import LabelerViaModel
+from evalwright.scorers.model_as_a_judge_classifier import ModelAsAJudgeClassifier
+from evalwright.scorers.model_as_a_judge_scorer import ModelAsAJudgeScorer
 from evalwright.scorers.python import Python as PythonScorer
 from evalwright.scorers.python_all_samples import PythonAllSamples
+from evalwright.scorers.rag_checker import RagChecker
 from evalwright.scorers.string_equals import StringEquals
 from evalwright.scorers.string_equals_mcqa import StringEqualsMcqa
 from evalwright.solvers.builders import (
@@ -55,6 +59,8 @@ from evalwright.spec.documents.task import (
     SystemTask,
     TaskDocument,
 )
+from evalwright.spec.documents.trials import Aggregator, ScoreAggregator, TrialsDefinition
+from evalwright.templates import Template
 
 Fields = dict[str, Any]
 Words = dict[str, tuple[str, ...]]
@@ -104,6 +110,7 @@ TASKS = {
             "dataset": None,
             "solver": None,
             "scorers": [],
+            "trials": None,
             "actions": None,
         },
         {"type": ("benchmark_task",), "evaluated_entity_type": ENTITIES},
@@ -119,6 +126,16 @@ TASKS = {
         {},
         {"key": None, "keys": None, "source": "dataset", "fast_subset_size": None},
         {"source": ("dataset", "task_result")},
+    ),
+    "trials": Table(TrialsDefinition, {"num_trials": 2}, {"score_aggregators": []}, {}),
+    "score aggregator": Table(
+        ScoreAggregator, {"score_name": "a", "aggregator": {"function": "mean"}}, {}, {}
+    ),
+    "aggregator": Table(
+        Aggregator,
+        {"function": "mean"},
+        {"k": None, "score_name": None},
+        {"function": ("mean", "min", "max", "pass@k", "pass^k")},
     ),
 }
 
@@ -270,6 +287,14 @@ def _scorer(kind: type[BaseModel], least: Fields, more: Fields, words: Words) ->
 
 
 COMPUTE = {"compute_scores_snippet": "def compute_scores(sample): ..."}
+ASKING = {"model_key": "openai$gpt-4-1-nano", "user_prompt": "{{ model_output }}"}
+JUDGING = Template(
+    "You are a helpful assistant and will be used to judge the output of another model."
+)
+LABELING = Template(
+    "You are a helpful assistant and will be used to label the output of another model "
+    "or a dataset sample."
+)
 SCORERS = {
     "bleu": _scorer(Bleu, {"type": "bleu", "ground_truth": "a"}, {"value": None}, {}),
     "string_equals": _scorer(
@@ -290,6 +315,51 @@ SCORERS = {
         {"type": "function_call_coverage", "function_calls": "[]"},
         {"mode": "any_order"},
         {"mode": ("any_order", "in_order")},
+    ),
+    "model_as_a_judge_classifier": _scorer(
+        ModelAsAJudgeClassifier,
+        {
+            "type": "model_as_a_judge_classifier",
+            **ASKING,
+            "correct_labels": ["correct"],
+            "incorrect_labels": ["incorrect"],
+        },
+        {"system_prompt": JUDGING, "use_structured_outputs": False},
+        {},
+    ),
+    "model_as_a_judge_scorer": _scorer(
+        ModelAsAJudgeScorer,
+        {"type": "model_as_a_judge_scorer", **ASKING},
+        {
+            "system_prompt": JUDGING,
+            "use_structured_outputs": False,
+            "score_min": 0.0,
+            "score_max": 1.0,
+        },
+        {},
+    ),
+    "labeler_via_model": _scorer(
+        LabelerViaModel,
+        {"type": "labeler_via_model", **ASKING},
+        {"system_prompt": LABELING, "use_structured_outputs": False, "valid_labels": []},
+        {},
+    ),
+    "rag_checker": _scorer(
+        RagChecker,
+        {"type": "rag_checker", "judge_model_key": "judge"},
+        {
+            "query_column": "query",
+            "target_column": None,
+            "scores_to_compute": None,
+            "target_claims_column": None,
+            "response_claims_column": None,
+            "claim_extraction_instructions": None,
+            "mode": "all_claims",
+            "target_labels_column": None,
+            "response_labels_column": None,
+            "claim_labeling_instructions": None,
+        },
+        {"mode": ("all_claims", "required_only", "required_and_optional")},
     ),
 }
 

@@ -35,7 +35,7 @@ def only(folder: Path, text: str, **files: str) -> Problem:
             (7, 3),
             "unknown_key",
             "unknown key `scorer`; expected `actions`, `dataset`, `evaluated_entity_type`, "
-            "`scorers`, `solver`, `type`",
+            "`scorers`, `solver`, `trials`, `type`",
             "did you mean `scorers`?",
             id="an unknown key, at the key",
         ),
@@ -191,7 +191,7 @@ definition:
     input_builder: {type: generic, templat: x}
   scorers:
     - {type: string_equal, ground_truth: a}
-    - {type: rag_checker, judge_model_key: x}
+    - {type: rag_checker, judge_model_key: x, mode: none}
     - {type: bleu, ground_truth: "{{ a }"}
     - {type: bleu, ground_truth: << config.m >>, metrics: [{type: mean, field: a, nam: x}]}
 """
@@ -208,7 +208,7 @@ definition:
         ("t.yaml", 10, "unknown_dataset", "definition.dataset.keys"),
         ("t.yaml", 13, "unknown_key", "definition.solver.input_builder.templat"),
         ("t.yaml", 15, "unknown_type", "definition.scorers[0].type"),
-        ("t.yaml", 16, "unsupported", "definition.scorers[1].type"),
+        ("t.yaml", 16, "bad_value", "definition.scorers[1].mode"),
         ("t.yaml", 17, "bad_template", "definition.scorers[2].ground_truth"),
         ("t.yaml", 18, "undeclared_parameter", "definition.scorers[3].ground_truth"),
         ("t.yaml", 18, "unknown_key", "definition.scorers[3].metrics[0].nam"),

@@ -3,9 +3,11 @@ from pathlib import Path
 import pytest
 from tests.spec.documents.made import DATASET, MODEL, TASK, project, told
 
+from evalwright.spec.documents.evaluation import RunConfig
 from evalwright.spec.documents.problems import Problem
-from evalwright.spec.documents.project import Project
+from evalwright.spec.documents.project import Config, Project
 from evalwright.spec.documents.specs import ResolvedSpec
+from evalwright.spec.documents.trials import TrialsNumber
 
 FILES = {"tasks/t.yaml": TASK, "datasets/d.yaml": DATASET, "models/m.yaml": MODEL}
 OLD = """key: weekly
@@ -185,11 +187,15 @@ task_specifications:
             "undeclared_parameter",
             "task_config.x",
         ),
-        ("{key: a, task_key: capitals, model_key: bot, trials: {n: 2}}", "unsupported", "trials"),
         (
-            "{key: a, task_key: capitals, model_key: bot, repeatability: {num_runs: 2}}",
-            "unsupported",
-            "repeatability",
+            "{key: a, task_key: capitals, model_key: bot, trials: {num_trials: 1}}",
+            "bad_value",
+            "trials.num_trials",
+        ),
+        (
+            "{key: a, task_key: capitals, model_key: bot, repeatability: {num_runs: 1}}",
+            "bad_value",
+            "repeatability.num_runs",
         ),
         (
             "{key: a, task_key: capitals, model_key: bot, num_samples: 0}",
@@ -197,7 +203,7 @@ task_specifications:
             "num_samples",
         ),
         ("{key: a, task_key: capitals, model_key: bot, modl: x}", "unknown_key", "modl"),
-        ("{key: a, task_key: capitals, model_key: bot, type: special}", "bad_value", "type"),
+        ("{key: a, task_key: capitals, model_key: bot, type: special}", "unknown_type", "type"),
     ],
 )
 def test_a_mistake_in_a_specification_is_told_at_its_field(
@@ -347,14 +353,275 @@ def test_a_key_of_a_specification_stands_once(tmp_path: Path) -> None:
     assert (problem.rule, problem.field) == ("duplicate_key", "task_specifications[1].key")
 
 
-def test_a_specification_of_another_type_is_one_problem(tmp_path: Path) -> None:
-    other = "  - {key: c, type: repeatability, inputs: [{evaluation_key: weekly}]}\n"
-    problem = only(tmp_path, OLD + other)
+def test_a_run_and_a_specification_say_how_often_a_sample_is_tried(tmp_path: Path) -> None:
+    text = OLD.replace("num_samples: 3", "trials: {num_trials: 7}")
+    made = read(tmp_path, text)
+    config = Config(run_config=RunConfig(trials_config=TrialsNumber(num_trials=4)))
 
-    assert (problem.rule, problem.field) == ("unsupported", "task_specifications[2]")
+    found, _ = made.specs(config=config)
+
+    assert [one.num_trials for one in found] == [4, 7]
+    assert [one.num_trials for one in made.specs()[0]] == [1, 7]
+
+
+def test_a_specification_may_be_run_several_times(tmp_path: Path) -> None:
+    text = OLD.replace("num_samples: 3", "repeatability: {num_runs: 3}")
+
+    assert [one.repeats for one in specs(tmp_path, text)] == [1, 3]
+
+
+def repeated(inputs: str, more: str = "repeatability_config: {num_runs: 4}, ") -> str:
+    return f"{OLD}  - {{key: c, type: repeatability, {more}inputs: {inputs}}}\n"
+
+
+def test_a_repeatability_runs_a_specification_of_its_own_evaluation(tmp_path: Path) -> None:
+    text = repeated("[{evaluation_key: weekly, task_specification_key: b}]")
+
+    *_, made = specs(tmp_path, text)
+
+    assert (made.key, made.repeats, made.num_samples) == ("c", 4, 3)
+    assert made.task.key == "capitals"
+
+
+def test_a_repeatability_without_a_specification_runs_all_under_names_of_its_own(
+    tmp_path: Path,
+) -> None:
+    text = repeated("[{evaluation_key: weekly}]", "config: {num_runs: 2}, num_samples: 9, ")
+
+    *_, first, second = specs(tmp_path, text)
+
+    assert (first.key, first.repeats, first.num_samples) == ("c-a", 2, 9)
+    assert (second.key, second.repeats, second.num_samples) == ("c-b", 2, 9)
+
+
+def test_a_repeatability_may_run_another_evaluation(tmp_path: Path) -> None:
+    other = """key: monthly
+display_name: Monthly
+task_specifications:
+  - key: c
+    type: repeatability
+    repeatability_config: {num_runs: 2}
+    inputs: [{evaluation_key: weekly, task_specification_key: a}]
+"""
+    files = {**FILES, "evaluations/e.yaml": OLD, "evaluations/m.yaml": other}
+    found, problems = project(tmp_path, files, "evaluations/m.yaml").specs()
+
+    assert problems == []
+    assert [(one.key, one.repeats, one.evaluation_key) for one in found] == [("c", 2, "monthly")]
+
+
+CHAIN = """key: whole
+display_name: Whole
+task_specifications:
+  - {key: a, task_key: capitals, model_key: bot}
+  - {key: r, task_key: review}
+"""
+REVIEW = """key: review
+display_name: Review
+description: D
+definition:
+  evaluated_entity_type: dataset
+  dataset: {key: a, source: task_result}
+  scorers:
+    - type: python
+      compute_scores_snippet: "def compute_scores(sample): return {'n': 1}"
+      metrics: [{type: mean, field: n}]
+"""
+THROUGH_A_DATASET = REVIEW.replace("{key: a, source: task_result}", "{key: answers}")
+ANSWERS = "key: answers\ndisplay_name: A\nsource: {type: task_result, key: a}\n"
+FILTERED = ANSWERS.replace(
+    "key: a}", 'key: a, filters: [{op: exists, expression: "{{ sample.sample }}"}]}'
+)
+
+
+def chained(folder: Path, inputs: str, review: str = REVIEW, answers: str = ANSWERS) -> Project:
+    """An evaluation that repeats another, in which one task reads the result of the other."""
+    again = (
+        "key: again\ndisplay_name: Again\ntask_specifications:\n  - {key: st, "
+        f"type: repeatability, repeatability_config: {{num_runs: 2}}, inputs: {inputs}}}\n"
+    )
+    files = {
+        **FILES,
+        "tasks/r.yaml": review,
+        "datasets/a.yaml": answers,
+        "evaluations/w.yaml": CHAIN,
+        "evaluations/a.yaml": again,
+    }
+    return project(folder, files, "evaluations/a.yaml")
+
+
+@pytest.mark.parametrize(
+    "review",
+    [
+        pytest.param(REVIEW, id="its result"),
+        pytest.param(THROUGH_A_DATASET, id="a dataset that is its result"),
+    ],
+)
+def test_a_repetition_of_a_chain_reads_the_results_of_the_repetition(
+    tmp_path: Path, review: str
+) -> None:
+    found, problems = chained(tmp_path, "[{evaluation_key: whole}]", review).specs()
+
+    assert problems == []
+    sources = {one.key: (one.source, one.dataset_keys) for one in found}
+    assert sources["st-r"] == ("task_result", {"": "st-a"})
+    assert sources["st-a"] == ("dataset", {"": "countries"})
+
+
+def test_a_repetition_that_would_read_the_results_of_an_earlier_run_is_refused(
+    tmp_path: Path,
+) -> None:
+    inputs = "[{evaluation_key: whole, task_specification_key: r}]"
+
+    _, (problem,) = chained(tmp_path, inputs).specs()
+
+    assert (problem.rule, problem.field) == ("conflict", "task_specifications[0].inputs[0]")
+    assert problem.detail == (
+        "`r` reads the result of `a`, which is not repeated with it: that of an earlier run would "
+        "be read"
+    )
+    assert problem.hint == "make `a` an input, too"
+
+
+def test_a_repetition_of_a_chain_through_a_filter_is_refused(tmp_path: Path) -> None:
+    made = chained(tmp_path, "[{evaluation_key: whole}]", THROUGH_A_DATASET, FILTERED)
+
+    _, (problem,) = made.specs()
+
+    assert problem.detail.startswith("`r` reads the result of `a` through dataset `answers`")
+
+
+def test_a_repetition_beside_the_task_whose_result_it_reads_reads_that(tmp_path: Path) -> None:
+    text = f"{CHAIN}  - {{key: st, type: repeatability, config: {{num_runs: 2}}, inputs: "
+    text += "[{evaluation_key: whole, task_specification_key: r}]}\n"
+
+    *_, made = read(tmp_path, text, r=REVIEW).specs()[0]
+
+    assert (made.key, made.dataset_keys) == ("st", {"": "a"})
+
+
+def test_a_repetition_of_an_evaluation_that_has_nothing_else_is_refused(tmp_path: Path) -> None:
+    text = OLD[: OLD.index("  - {key: a")] + (
+        "  - {key: c, type: repeatability, config: {num_runs: 2}, "
+        "inputs: [{evaluation_key: weekly}]}\n"
+    )
+
+    problem = only(tmp_path, text)
+
+    assert problem.field == "task_specifications[0].inputs[0].evaluation_key"
+    assert problem.detail == (
+        "evaluation `weekly` has no task specification that could be repeated"
+    )
+
+
+@pytest.mark.parametrize(
+    ("inputs", "more", "rule", "field"),
+    [
+        pytest.param(
+            "[{evaluation_key: wekly}]",
+            "config: {num_runs: 2}, ",
+            "unknown_evaluation",
+            "inputs[0].evaluation_key",
+            id="an evaluation that is not there",
+        ),
+        pytest.param(
+            "[{evaluation_key: weekly, task_specification_key: bb}]",
+            "config: {num_runs: 2}, ",
+            "unknown_specification",
+            "inputs[0].task_specification_key",
+            id="a specification that is not there",
+        ),
+        pytest.param(
+            "[{evaluation_key: weekly, task_specification_key: c}]",
+            "config: {num_runs: 2}, ",
+            "conflict",
+            "inputs[0].task_specification_key",
+            id="itself",
+        ),
+        pytest.param(
+            "[{evaluation_key: weekly}]",
+            "",
+            "missing_key",
+            "repeatability_config",
+            id="no number of runs",
+        ),
+        pytest.param(
+            "[{evaluation_key: weekly}]",
+            "config: {num_runs: 2}, repeatability_config: {num_runs: 2}, ",
+            "conflict",
+            "config",
+            id="two numbers of runs",
+        ),
+        pytest.param(
+            "[{evaluation_key: weekly}, {evaluation_key: weekly, task_specification_key: a}]",
+            "config: {num_runs: 2}, ",
+            "duplicate_key",
+            "inputs[1]",
+            id="the same twice",
+        ),
+        pytest.param("[]", "config: {num_runs: 2}, ", "bad_value", "inputs", id="nothing to run"),
+        pytest.param(
+            "[{evaluation_key: weekly}]}\n  - {key: c-b, task_key: capitals, model_key: bot",
+            "config: {num_runs: 2}, ",
+            "duplicate_key",
+            "inputs[0]",
+            id="a name that is taken",
+        ),
+    ],
+)
+def test_a_mistake_in_a_repeatability_is_told_at_its_place(
+    tmp_path: Path, inputs: str, more: str, rule: str, field: str
+) -> None:
+    problem = only(tmp_path, repeated(inputs, more))
+
+    assert (problem.rule, problem.field) == (rule, f"task_specifications[2].{field}")
+
+
+@pytest.mark.parametrize("name", ["trials: {num_trials: 2}", "repeatability: {num_runs: 2}"])
+def test_a_system_task_is_not_tried_several_times(tmp_path: Path, name: str) -> None:
+    text = f"key: e\ndisplay_name: E\ntask_specifications: [{{key: a, task_key: tidy, {name}}}]\n"
+
+    problem = only(tmp_path, text, tidy=SYSTEM)
+
+    assert problem.rule == "conflict"
+    assert problem.detail.startswith("task `tidy` is a system task, which has no samples")
 
 
 def test_what_else_an_evaluation_may_say_is_taken(tmp_path: Path) -> None:
     text = OLD + "use_cases: any\ndomains: [banking]\nproviders: any\ntags: [weekly]\n"
 
     assert read(tmp_path, text).problems == []
+
+
+def test_what_a_run_says_of_trials_is_for_tasks_that_ask_a_model(tmp_path: Path) -> None:
+    rows = """
+key: rows
+display_name: Rows
+description: D
+definition:
+  dataset: {key: countries}
+  scorers: [{type: string_equals, value: a, ground_truth: a}]
+  TRIALS
+"""
+    own = rows.replace("key: rows", "key: own").replace("TRIALS", "trials: {num_trials: 5}")
+    text = "key: e\ndisplay_name: E\ntask_specifications:\n" + "".join(
+        f"  - {{key: {key}, task_key: {task}{more}}}\n"
+        for key, task, more in (
+            ("asks", "capitals", ", model_key: bot"),
+            ("looks", "rows", ""),
+            ("told", "rows", ", trials: {num_trials: 3}"),
+            ("says", "own", ""),
+        )
+    )
+    made = read(tmp_path, text, rows=rows.replace("TRIALS", ""), own=own)
+    config = Config(run_config=RunConfig(trials_config=TrialsNumber(num_trials=2)))
+
+    found, problems = made.specs(config=config)
+
+    assert [one for one in problems if one.level == "error"] == []
+    assert {one.key: one.num_trials for one in found} == {
+        "asks": 2,
+        "looks": 1,
+        "told": 3,
+        "says": 2,
+    }

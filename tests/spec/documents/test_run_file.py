@@ -53,8 +53,7 @@ def test_a_config_file_wins_over_the_run_file_and_the_command_line_over_both(
     ("more", "rule", "field"),
     [
         ("modls: []\n", "unknown_key", "modls"),
-        ("policies: [{key: p}]\n", "unsupported", "policies"),
-        ("dataset_generators: [{key: g}]\n", "unsupported", "dataset_generators"),
+        ("policies: [{key: p}]\n", "missing_key", "policies[0].rules"),
         ("adapters: []\n", "unknown_key", "adapters"),
     ],
 )
@@ -71,9 +70,9 @@ def test_a_key_at_the_top_must_be_known(tmp_path: Path, more: str, rule: str, fi
         ("num_samples: 7", "num_sample: 7", "unknown_key", "run_config.num_sample"),
         (
             "num_samples: 7",
-            "trials_config: {num_trials: 2}",
-            "unsupported",
-            "run_config.trials_config",
+            "trials_config: {num_trials: 1}",
+            "bad_value",
+            "run_config.trials_config.num_trials",
         ),
         ("cache_policy: update", "cache_policy: always", "bad_value", "run_config.cache_policy"),
         ("{model: openai$gpt-4-1-nano}", "{modl: bot}", "undeclared_parameter", "config.modl"),

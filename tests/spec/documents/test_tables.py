@@ -426,7 +426,7 @@ def test_a_task_without_scorers_is_one(tmp_path: Path) -> None:
     assert benchmark(tmp_path, WHOLE).scorers == []
 
 
-# The three judges, and the checker of retrieved texts: every property, with a legal value.
+# The scorers that ask a model: every property, with a legal value.
 COMMON = {
     "key": "k",
     "purpose": "qa",
@@ -446,17 +446,45 @@ JUDGES: dict[str, dict[str, Any]] = {
         "incorrect_labels": ["incorrect"],
     },
     "model_as_a_judge_scorer": {**ASKING, "score_min": 0.0, "score_max": 1.0},
-    "labeler_via_model": {**ASKING, "valid_labels": []},
-    "rag_checker": {"judge_model_key": "openai$gpt-4-1-nano", "query_column": "query"},
+    "labeler_via_model": {**ASKING, "valid_labels": ["a", "b"]},
 }
+
+GIVES = dict(zip(JUDGES, ("is_correct", "score", "label"), strict=True))
 
 
 @pytest.mark.parametrize("kind", [*JUDGES])
-def test_a_scorer_that_asks_a_model_is_not_supported_yet_and_nothing_else_is_said(
-    tmp_path: Path, kind: str
-) -> None:
-    text = f"{WHOLE}  scorers: [{ {**COMMON, 'type': kind, **JUDGES[kind]} }]\n"
-    problems, _ = read(tmp_path, text)
+def test_a_judge_takes_every_property_of_its_table(tmp_path: Path, kind: str) -> None:
+    counted = {"metrics": [{"type": "frequency", "field": GIVES[kind]}]}
+    fields = {**COMMON, **counted, "type": kind, **JUDGES[kind]}
 
-    assert told(problems) == [("t.yaml", 7, "unsupported", "definition.scorers[0].type")]
-    assert problems[0].detail == f"scorer `{kind}` is not supported by this version"
+    (scorer,) = benchmark(tmp_path, f"{WHOLE}  scorers: [{fields}]\n").scorers
+    assert scorer.model_dump(mode="json", include=set(JUDGES[kind])) == JUDGES[kind]
+
+
+PARAMETERS_OF_JUDGES = [
+    *((kind, "model_key", "string", "openai/gpt-4.1-nano") for kind in JUDGES),
+    *((kind, "system_prompt", "string", "You are fair.") for kind in JUDGES),
+    *((kind, "user_prompt", "string", "{{ sample.answer }}") for kind in JUDGES),
+    ("model_as_a_judge_scorer", "score_min", "float", -1.0),
+    ("model_as_a_judge_scorer", "score_max", "float", 5.0),
+    ("labeler_via_model", "valid_labels", "list", ["x", "y"]),
+    ("model_as_a_judge_classifier", "correct_labels", "list", ["yes"]),
+    ("model_as_a_judge_classifier", "incorrect_labels", "list", ["no"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "dtype", "value"),
+    [pytest.param(*one, id=f"{one[0]}: {one[1]}") for one in PARAMETERS_OF_JUDGES],
+)
+def test_a_field_of_a_judge_may_be_a_parameter(
+    tmp_path: Path, kind: str, field: str, dtype: str, value: Any
+) -> None:
+    inner = ", dtype: string" if dtype == "list" else ""
+    declared = f"type: {dtype}{inner}, key: p, display_name: P, default_value: {value!r}"
+    spec = f"config_spec: [{{{declared}}}]\n"
+    fields = {"type": kind, **JUDGES[kind], field: "<< config.p >>"}
+    text = WHOLE.replace("definition:", f"{spec}definition:") + f"  scorers: [{fields}]\n"
+
+    (scorer,) = benchmark(tmp_path, text).scorers
+    assert scorer.model_dump(mode="json")[field] == value

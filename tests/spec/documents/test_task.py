@@ -126,6 +126,7 @@ def document(folder: Path, text: str, **files: str) -> TaskDocument:
     [
         pytest.param(TASK, "model", id="a model"),
         pytest.param(GENERIC, "model", id="a model, asked in JSON"),
+        pytest.param(JUDGED, "model", id="a model, judged by another"),
         pytest.param(UNIQUENESS, "dataset", id="a dataset"),
         pytest.param(SYSTEM, "system", id="a system"),
     ],
@@ -133,16 +134,6 @@ def document(folder: Path, text: str, **files: str) -> TaskDocument:
 def test_a_good_task_has_no_problems(tmp_path: Path, text: str, about: str) -> None:
     assert problems(tmp_path, text, once=ONCE) == []
     assert document(tmp_path, text, once=ONCE).evaluates == about
-
-
-def test_the_scorers_of_a_later_version_are_one_clear_problem(tmp_path: Path) -> None:
-    problem = only(tmp_path, JUDGED)
-
-    assert problem.rule == "unsupported"
-    assert problem.field == "definition.scorers[0].type"
-    assert problem.detail == (
-        "scorer `model_as_a_judge_classifier` is not supported by this version"
-    )
 
 
 def test_a_missing_type_is_a_benchmark(tmp_path: Path) -> None:
@@ -229,12 +220,12 @@ def test_a_missing_type_is_a_benchmark(tmp_path: Path) -> None:
             id="no dataset",
         ),
         pytest.param(
-            HEAD + "definition:\n  trials: {num_trials: 3}\n" + DATA + SOLVER,
+            HEAD + "definition:\n  trials: {num_trials: 1}\n" + DATA + SOLVER,
             5,
-            "unsupported",
-            "definition.trials",
+            "bad_value",
+            "definition.trials.num_trials",
             "error",
-            id="trials",
+            id="one trial is none",
         ),
         pytest.param(
             HEAD + "definition:\n  dataset: {key: countris}\n" + SOLVER,

@@ -48,7 +48,7 @@ class Asked(NamedTuple):
         path: Path = (*self.path, *own)
         return self.entity.part.raw.marks.place(path), self.entity.part.field(path)
 
-    def waits(self, *names: str) -> bool:
+    def waits(self, *names: str | int) -> bool:
         """Whether a field depends on a value that only a run will know."""
         path = (*self.path, *names)
         return any(one[: len(path)] == path for one in self.evaluation.waiting)
@@ -86,6 +86,7 @@ class Asked(NamedTuple):
 def shape_faults(asked: Asked, task: TaskDocument) -> Iterator[Fault]:
     """Which of model and dataset the kind of task wants."""
     path, about = asked.path, task.evaluates
+    yield from _tried_often(asked, task)
     has_model = asked.data.get("model_key") is not None
     has_dataset = asked.data.get("dataset_key") is not None
     takes = any(one.key == "dataset_key" for one in task.config_spec)
@@ -105,12 +106,48 @@ def shape_faults(asked: Asked, task: TaskDocument) -> Iterator[Fault]:
         yield Fault((*path, "model_key"), "unused", detail, level="warning", at_key=True)
 
 
+def _tried_often(asked: Asked, task: TaskDocument) -> Iterator[Fault]:
+    """What cannot be tried several times."""
+    for name in ("trials", "repeatability"):
+        why = cannot_repeat(task)
+        if asked.data.get(name) is not None and why:
+            detail = f"task `{task.key}` {why}: it takes no `{name}`"
+            yield Fault((*asked.path, name), "conflict", detail, "remove it", at_key=True)
+
+
+def cannot_repeat(task: TaskDocument) -> str:
+    """Why the samples of a task cannot be tried several times; empty where they can."""
+    definition = task.definition
+    if not isinstance(definition, BenchmarkTask):
+        return "is a system task, which has no samples"
+    if definition.solver is not None and definition.solver.postprocessor is not None:
+        return "has a postprocessor, which may make several samples of one"
+    return ""
+
+
+def number_of_trials(task: TaskDocument, *, own: int | None, run: int | None, asks: bool) -> int:
+    """How often each sample of a task is tried. What a run says is for tasks that ask a model.
+
+    `own` is what its specification says; `asks`: its solver asks a model.
+    """
+    definition = task.definition
+    if not isinstance(definition, BenchmarkTask) or cannot_repeat(task):
+        return 1
+    if own is not None:
+        return own
+    if definition.trials is not None:
+        return run or definition.trials.num_trials
+    return (run or 1) if asks or any(one.asks for one in definition.scorers) else 1
+
+
 class Sampling(TypedDict):
     """How many samples, which, and what is taken from the store."""
 
     num_samples: int | None
     subsampling: Subsampling
     cache_policy: CachePolicy
+    trials: int | None
+    run_trials: int | None
 
 
 def sampling(
@@ -125,10 +162,14 @@ def sampling(
     orders = [one.subsampling for one in told if one.subsampling is not None]
     policies = [run_config.cache_policy, evaluation.cache_policy if evaluation else None]
     kept = [one for one in policies if one is not None]
+    own = specification.trials if specification is not None else None
+    often = run_config.trials_config
     return Sampling(
         num_samples=counts[0] if counts else debug,
         subsampling=orders[0] if orders else "head",
         cache_policy=kept[0] if kept else "reuse",
+        trials=own.num_trials if own else None,
+        run_trials=often.num_trials if often else None,
     )
 
 
@@ -159,4 +200,5 @@ def models_in(definition: BenchmarkTask) -> Iterator[tuple[Path, tuple[str, ...]
     if definition.solver is not None:
         yield from _named_models(definition.solver, ("definition", "solver"))
     for number, scorer in enumerate(definition.scorers):
-        yield ("definition", "scorers", number, "model_key"), tuple(scorer.model_keys)
+        field = "judge_model_key" if hasattr(scorer, "judge_model_key") else "model_key"
+        yield ("definition", "scorers", number, field), tuple(scorer.model_keys)

@@ -78,6 +78,8 @@ def _issue(problem: Problem, lines: list[str]) -> Issue:
 def _lines(file: str) -> list[str]:
     """For the caret; nothing where the file is no text or far too long to be a document."""
     try:
+        if not Path(file).is_file():
+            return []  # what came through a pipe has gone through it
         with Path(file).open("rb") as opened:
             return opened.read(_LARGEST_FILE).decode("utf-8-sig").splitlines()
     except (OSError, ValueError):

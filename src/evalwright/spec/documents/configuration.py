@@ -178,6 +178,9 @@ def _missing(
     parameter: Parameter, whose: str, missing_at: Callable[[str], tuple[Place, str]]
 ) -> Problem:
     (file, line, column), field = missing_at(parameter.key)
+    hint = f"give it where the task is used, or with `--set {parameter.key}=…`"
+    if whose.startswith("generator "):
+        hint = "give it in the `dataset_generator_config` of the dataset"
     return Problem(
         file=file,
         line=line,
@@ -185,5 +188,5 @@ def _missing(
         rule="missing_value",
         field=field,
         detail=f"parameter `{parameter.key}` of {whose} needs a value: a {parameter.takes}",
-        hint=f"give it where the task is used, or with `--set {parameter.key}=…`",
+        hint=hint,
     )

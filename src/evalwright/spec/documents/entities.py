@@ -14,7 +14,12 @@ from evalwright.spec.documents.kinds import Kind
 from evalwright.spec.documents.model import AdapterDocument, ModelDocument, ProviderModel
 from evalwright.spec.documents.placeholders import resolve_secrets
 from evalwright.spec.documents.problems import Path, Problem
-from evalwright.spec.documents.resolving import Part, resolve_evaluation, resolve_task
+from evalwright.spec.documents.resolving import (
+    Part,
+    resolve_evaluation,
+    resolve_generator,
+    resolve_task,
+)
 from evalwright.spec.documents.texts import shown
 
 Typed = Any
@@ -68,6 +73,9 @@ def _typed(
         case "evaluation":
             evaluation = resolve_evaluation(part, {}, lenient=True)
             return evaluation.document, evaluation.problems
+        case "generator":
+            generator = resolve_generator(part, {}, lenient=True)
+            return generator.document, generator.problems
         case "dataset":
             return _built(DatasetDocument, part)
         case "adapter":

@@ -23,6 +23,7 @@ from evalwright.components import Component, Title, UserKey
 from evalwright.spec.documents.faults import Fault
 from evalwright.spec.documents.parameters import AnyParameter
 from evalwright.spec.documents.problems import Path
+from evalwright.spec.documents.trials import RepeatabilityConfig, TrialsNumber
 
 Subsampling = Literal["head", "random"]
 CachePolicy = Literal["reuse", "update", "no-cache"]
@@ -63,6 +64,65 @@ class TaskSpecification(Component):
     subsampling: Subsampling | None = None
     """Which ones: the first, or some drawn with a fixed seed."""
 
+    trials: TrialsNumber | None = None
+    """How often each sample is tried, in the place of what the task or the run says."""
+
+    repeatability: RepeatabilityConfig | None = None
+    """Run the specification several times, and see how far the runs agree."""
+
+    task_result_log_path: Title | None = None
+    """A result log, relative to this document. Nothing is run then: the result is taken from it,
+    all of it, and neither the task nor a model need be in the project."""
+
+
+class RepeatedInput(Component):
+    """What a repeatability runs."""
+
+    evaluation_key: UserKey
+    """An evaluation of the project; it may be the one that this stands in."""
+
+    task_specification_key: UserKey | None = None
+    """One task specification of it; without it, all."""
+
+
+class RepeatabilitySpecification(Component):
+    """Task specifications of an evaluation, each run several times."""
+
+    type: Literal["repeatability"]
+    """The kind of specification."""
+
+    key: UserKey
+    """The name of its results; of several inputs, what the name of each begins with."""
+
+    display_name: str | None = None
+    """The name that is shown; without it, the task's."""
+
+    repeatability_config: RepeatabilityConfig | None = None
+    """How many runs."""
+
+    config: RepeatabilityConfig | None = None
+    """The same, as evaluations of a run write it."""
+
+    num_samples: SampleCount | None = None
+    """How many samples to take; without it, as many as the specification that is run."""
+
+    subsampling: Subsampling | None = None
+    """Which ones: the first, or some drawn with a fixed seed."""
+
+    inputs: list[RepeatedInput] = Field(min_length=1)
+    """What is run."""
+
+    @property
+    def num_runs(self) -> int:
+        """How many runs there are."""
+        told = self.repeatability_config or self.config
+        return told.num_runs if told else 1
+
+
+AnySpecification = Annotated[
+    TaskSpecification | RepeatabilitySpecification, Field(discriminator="type")
+]
+
 
 class EvaluationDocument(Component):
     """Tasks to run together."""
@@ -82,7 +142,7 @@ class EvaluationDocument(Component):
     config_spec: list[AnyParameter] = Field(default_factory=list)
     """Its parameters; `<< config.NAME >>` in a specification stands for the value of one."""
 
-    task_specifications: list[TaskSpecification]
+    task_specifications: list[AnySpecification]
     """What is run."""
 
     num_samples: SampleCount | None = None
@@ -122,9 +182,13 @@ class RunConfig(Component):
     cache_policy: CachePolicy | None = None
     """`reuse` what the store has (so it is without this), `update` it, or use `no-cache`."""
 
+    trials_config: TrialsNumber | None = None
+    """How often each sample is tried, where its specification does not say: of every task that
+    asks a model."""
+
 
 def evaluation_rules(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
-    """The data without what is not supported yet, and what must hold between its fields."""
+    """The data with what goes without saying, and what must hold between its fields."""
     faults: list[Fault] = []
     if "config_spec" in data and "description" not in data:
         detail = "`description` is missing; it is taken as empty"
@@ -137,35 +201,23 @@ def evaluation_rules(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]
     for number, one in enumerate(specifications):
         if isinstance(one, dict):
             path: Path = ("task_specifications", number)
-            faults += _later(one, path)
             faults += _taken(one, path, taken)
-            kept[number] = {key: one[key] for key in one if key not in _LATER}
+            kept[number] = {"type": "standard", **one}
             if one.get("type") == "repeatability":
-                what = "a specification of the type `repeatability`"
-                faults.append(_unsupported(path, what))
+                faults += _runs_told(one, path)
     return {**data, "task_specifications": kept}, faults
 
 
-def run_config_rules(data: Any, path: Path) -> tuple[Any, list[Fault]]:
-    """The same for `run_config`."""
-    if not isinstance(data, dict) or "trials_config" not in data:
-        return data, []
-    fault = _unsupported((*path, "trials_config"), "`trials_config`")
-    return {key: data[key] for key in data if key != "trials_config"}, [fault]
-
-
-_LATER = ("trials", "repeatability", "task_result_log_path")
-
-
-def _later(one: dict[str, Any], path: Path) -> Iterator[Fault]:
-    for key in _LATER:
-        if one.get(key) is not None:
-            yield _unsupported((*path, key), f"`{key}`")
-
-
-def _unsupported(path: Path, what: str) -> Fault:
-    detail = f"{what} is not supported by this version"
-    return Fault(path, "unsupported", detail, at_key=True)
+def _runs_told(one: dict[str, Any], path: Path) -> Iterator[Fault]:
+    """A repeatability says once how many runs there are."""
+    named = [name for name in ("repeatability_config", "config") if one.get(name) is not None]
+    if not named:
+        detail = "`repeatability_config` is missing"
+        hint = "such as `repeatability_config: { num_runs: 5 }`"
+        yield Fault((*path, "repeatability_config"), "missing_key", detail, hint)
+    elif len(named) > 1:
+        detail = "expected one of `repeatability_config` and `config`, got both"
+        yield Fault((*path, "config"), "conflict", detail, at_key=True)
 
 
 def _taken(one: dict[str, Any], path: Path, taken: dict[str, int]) -> Iterator[Fault]:

@@ -32,14 +32,6 @@ from evalwright.spec.documents.problems import Path
 from evalwright.spec.documents.shapes import Spot, keys_of, spot_of
 from evalwright.spec.documents.variables import Expanded
 
-UNSUPPORTED = {
-    "model_as_a_judge_classifier",
-    "model_as_a_judge_scorer",
-    "labeler_via_model",
-    "rag_checker",
-}
-"""Types of scorers that are legal, and not there yet."""
-
 _LONGEST_SHOWN = 80
 _LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 
@@ -218,8 +210,6 @@ def _unknown_type(error: ErrorDetails, spot: Spot) -> Fault:
     field = name if name.isidentifier() else "type"
     tag = str(context.get("tag", ""))
     path = (*spot.path, field)
-    if tag in UNSUPPORTED:
-        return Fault(path, "unsupported", f"scorer `{tag}` is not supported by this version")
     known = re.findall(r"'([^']*)'", str(context.get("expected_tags", "")))
     detail = f"`{tag}` is no {field} known here; expected {listed(known)}"
     return Fault(path, "unknown_type", detail, did_you_mean(tag, known))

@@ -4,6 +4,7 @@
     ├── run.yaml          what to run; may also hold entities itself
     ├── tasks/            and below: one task a file
     ├── datasets/
+    ├── dataset_generators/
     ├── models/
     ├── model_adapters/   or adapters/
     └── evaluations/

@@ -21,15 +21,17 @@ from evalwright.spec.documents.faults import Fault, did_you_mean, kind_of_value
 from evalwright.spec.documents.folders import Found, files_in, files_of, project_of
 from evalwright.spec.documents.kinds import FOLDERS, RUN_FILES, SIGNS, Kind, kind_of
 from evalwright.spec.documents.placeholders import gather_secrets
+from evalwright.spec.documents.policies import Written, policies_in, taken_keys
 from evalwright.spec.documents.problems import Path, Problem
 from evalwright.spec.documents.reading import Document, read_document
 from evalwright.spec.documents.resolving import Part
-from evalwright.spec.documents.run_file import RunFile, run_file_rules
+from evalwright.spec.documents.run_file import RunFile
 
-ENTITIES: tuple[Kind, ...] = ("adapter", "model", "dataset", "task", "evaluation")
+ENTITIES: tuple[Kind, ...] = ("adapter", "model", "generator", "dataset", "task", "evaluation")
 _LISTS: Mapping[str, Kind] = {
     "model_adapters": "adapter",
     "models": "model",
+    "dataset_generators": "generator",
     "datasets": "dataset",
     "tasks": "task",
 }
@@ -53,6 +55,8 @@ class Gathered(Struct, frozen=True, kw_only=True):
     """Those that the path asks to be run."""
     targets: list[Entity]
     """The tasks to run where there is no evaluation."""
+    policies: list[Written]
+    """What the figures of a run must be."""
     problems: list[Problem]
     """Of the files that were named, but for those of their entities."""
     whole: list[Problem]
@@ -95,6 +99,8 @@ def gather(path: FilePath, environment: Mapping[str, str]) -> Gathered:
     runs = [one for one in reads if one.kind == "run" and one.main]
     run, wrong = _run_file(runs[0].document) if runs else (None, [])
     wrong += [_another_run(one.document, runs[0].document) for one in runs[1:]]
+    policies, bad = _policies([*runs[:1], *(one for one in reads if one.kind == "policy")])
+    wrong += bad
     items = [item for one in reads for item in _items(one)]
     secrets, twice = gather_secrets(*_secret_maps(reads, items))
     found = [(item, entity(item.kind, item.part, secrets=secrets)) for item in items]
@@ -111,6 +117,7 @@ def gather(path: FilePath, environment: Mapping[str, str]) -> Gathered:
         main=main,
         evaluations=_evaluations(found),
         targets=_targets(found, entities),
+        policies=policies,
         problems=list(dict.fromkeys([*problems, *wrong, *twice, *duplicates])),
         whole=[*_of_run_files(reads), *wrong, *twice, *duplicates],
         unread=_unread(reads),
@@ -135,7 +142,10 @@ def _is_fragment(read: _Read, fragments: set[str]) -> bool:
 
 def _read(found: Found, environment: Mapping[str, str], *, main: bool) -> _Read:
     document = read_document(found.path, environment=environment)
-    return _Read(document, kind_of(document.data, found.folder), main, found.folder)
+    kind = kind_of(document.data, found.folder)
+    if kind == "policy" and found.path.name in RUN_FILES:
+        kind = "run"  # one that has nothing else in it
+    return _Read(document, kind, main, found.folder)
 
 
 def _kind_of(reads: list[_Read]) -> Kind | None:
@@ -155,7 +165,8 @@ def _unsorted(read: _Read) -> Iterable[Problem]:
     fault = Fault(
         (misspelt,) if misspelt else (),
         "unknown_kind",
-        f"expected a task, dataset, model, adapter, evaluation or run file, got {got}",
+        "expected a task, dataset, generator, model, adapter, evaluation, policy or run file, "
+        f"got {got}",
         did_you_mean(misspelt, SIGNS)
         or "a task has a `definition`, an evaluation `task_specifications`, a dataset a "
         "`source`, a model a `config`",
@@ -202,9 +213,20 @@ def _another_run(document: Document, first: Document) -> Problem:
 
 
 def _run_file(document: Document) -> tuple[RunFile | None, list[Problem]]:
-    data, faults = run_file_rules(document.data)
-    run, wrong = built(RunFile, data)
-    return run, placed([*faults, *wrong], document.marks, data, unread=document.unread)
+    run, wrong = built(RunFile, document.data)
+    return run, placed(wrong, document.marks, document.data, unread=document.unread)
+
+
+def _policies(reads: Iterable[_Read]) -> tuple[list[Written], list[Problem]]:
+    """Those of the files that were named."""
+    found: list[Written] = []
+    problems: list[Problem] = []
+    named = [one.document for one in reads if one.main]
+    for document in named:
+        written, wrong = policies_in(document)
+        found += written
+        problems += wrong
+    return found, [*problems, *taken_keys(named)]
 
 
 def _config(document: Document) -> dict[str, Given]:
@@ -214,7 +236,7 @@ def _config(document: Document) -> dict[str, Given]:
 def _items(read: _Read) -> Iterator[_Item]:
     """The documents of a file: itself, or those in the lists of a run file."""
     document = read.document
-    if read.kind is None:
+    if read.kind in {None, "policy"}:
         return
     if read.kind != "run":
         yield _Item(read.kind, Part(document), read.main, run=False)
@@ -245,7 +267,7 @@ def _secret_maps(
             yield found, read.document.marks, ("secrets",)
     for item in items:
         found = item.part.raw.data.get("secrets") if isinstance(item.part.raw.data, dict) else None
-        if item.kind == "model" and isinstance(found, dict):
+        if item.kind in {"model", "generator"} and isinstance(found, dict):
             yield found, item.part.raw.marks, ("secrets",)
 
 

@@ -2,22 +2,25 @@
 
 run          datasets, dataset_generators, models, model_adapters or evaluation; or `tasks`
              without key, display_name and definition
+generator    definition, with synthesizers or a data_source in it
 task         definition
 evaluation   task_specifications
 dataset      source, file_path or generator_specification
 adapter      process_input or process_output
+policy       rules; or nothing but `policies`; or a list of mappings that have rules
 model        config, beside a key; or $provider
 """
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
-Kind = Literal["task", "dataset", "model", "adapter", "evaluation", "run"]
+Kind = Literal["task", "dataset", "generator", "model", "adapter", "evaluation", "policy", "run"]
 """The kinds of documents."""
 
 FOLDERS: Mapping[str, Kind] = {
     "tasks": "task",
     "datasets": "dataset",
+    "dataset_generators": "generator",
     "models": "model",
     "model_adapters": "adapter",
     "adapters": "adapter",
@@ -42,7 +45,7 @@ _SIGNS: tuple[tuple[Kind, set[str]], ...] = (
 )
 SIGNS = (
     *("definition", "task_specifications", "source", "process_input", "process_output", "config"),
-    *sorted(_RUN),
+    *("rules", "policies", *sorted(_RUN)),
 )
 """The keys that say of a document what it is."""
 
@@ -50,17 +53,30 @@ SIGNS = (
 def kind_of(data: Any, folder: str = "") -> Kind | None:
     """The kind of a document; `folder` is the name of the project's folder that it is in."""
     if not isinstance(data, dict):
-        return None
+        return "policy" if isinstance(data, list) and any(map(_has_rules, data)) else None
     keys = {str(key) for key in data}
     if keys & _RUN or ("tasks" in keys and not keys & _TASK):
         return "run"
     for kind, signs in _SIGNS:
         if keys & signs:
-            return kind
+            return "generator" if kind == "task" and _makes(data, folder) else kind
     if folder in FOLDERS:
         return FOLDERS[folder]
+    if "rules" in keys or keys == {"policies"}:
+        return "policy"
     if "config" in keys and "key" in keys:
         return "model"
     if keys & _RUN_ALONE or (keys and keys <= {"config", "secrets"}):
         return "run"
     return "task" if {"config_spec", "evaluated_entity_type"} & keys else None
+
+
+def _makes(data: dict[Any, Any], folder: str) -> bool:
+    """Whether a definition is one of a generator."""
+    definition = data["definition"]
+    makes = isinstance(definition, dict) and {"synthesizers", "data_source"} & definition.keys()
+    return bool(makes) or FOLDERS.get(folder) == "generator"
+
+
+def _has_rules(one: Any) -> bool:
+    return isinstance(one, dict) and bool({"rules", "policies"} & one.keys())

@@ -22,6 +22,7 @@ _SAID = (
     ("did not find expected '-' indicator", "expected another list item", "is it indented alike?"),
     ("did not find expected key", "expected a key here", "is it indented like its neighbours?"),
     ("expected ',' or", "a bracket that is not closed, or a `,` missing", ""),
+    ("comment or line break", "`>` and `|` begin a text on the lines below", QUOTES),
     ("node content", "expected a value here", "is a bracket or a quote left open?"),
     ("end of stream", "a quote or a bracket that is never closed", ""),
     (

@@ -1,4 +1,4 @@
-"""Whether the templates of a task ask for variables that there are.
+"""Whether the templates of a task or a generator ask for variables that there are.
 
 `{{ smaple.question }}` would fail for every sample. Which columns a sample has is another matter:
 that the dataset's rows show.
@@ -23,6 +23,7 @@ _KNOWN: Mapping[str, tuple[str, ...]] = {
     "solver": ("sample",),
     "scorers": AFTER,
     "actions": (*AFTER, "scores"),
+    "synthesizers": ("sample", "index"),
 }
 """What each part of a definition gives to its templates."""
 _SPEAKS = "multi_turn_solver"

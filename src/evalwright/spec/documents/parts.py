@@ -20,3 +20,6 @@ def located(thing: Any, kind: type[Part], path: Path = ()) -> Iterator[tuple[Pat
     elif isinstance(thing, list | tuple):
         for number, one in enumerate(thing):
             yield from located(one, kind, (*path, number))
+    elif isinstance(thing, dict):
+        for name, one in thing.items():
+            yield from located(one, kind, (*path, name))

@@ -9,6 +9,7 @@ Nothing is run, no dataset is opened, no server asked.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -21,16 +22,19 @@ from evalwright.spec.documents.entities import Entity
 from evalwright.spec.documents.evaluation import RunConfig
 from evalwright.spec.documents.faults import Fault, did_you_mean
 from evalwright.spec.documents.gathering import Gathered, gather
+from evalwright.spec.documents.generations import Generations
 from evalwright.spec.documents.kinds import Kind
 from evalwright.spec.documents.marks import Place
 from evalwright.spec.documents.model import IDENTITY
+from evalwright.spec.documents.policy_names import unknown_names
 from evalwright.spec.documents.problems import Problem
 from evalwright.spec.documents.reading import read_document
 from evalwright.spec.documents.references import References
 from evalwright.spec.documents.resolving import resolve_task
-from evalwright.spec.documents.run_file import ConfigFile, RunFile, run_file_rules
+from evalwright.spec.documents.run_file import ConfigFile, RunFile
 from evalwright.spec.documents.specs import ResolvedSpec, Resolver
 from evalwright.spec.documents.task import TaskDocument
+from evalwright.spec.documents.tried import tried_problems
 
 
 class Config(Struct, frozen=True):
@@ -52,9 +56,12 @@ class Project:
         self.kind: Kind | None = gathered.kind
         """What the path itself is; None for a folder."""
         self.run: RunFile | None = gathered.run
+        self.policies = [one.document for one in gathered.policies]
+        """What the figures of a run must be."""
         self.secrets: Mapping[str, str | Secret] = gathered.secrets
         self.tasks = gathered.entities["task"]
         self.datasets = gathered.entities["dataset"]
+        self.generators = gathered.entities["generator"]
         self.models = gathered.entities["model"]
         self.adapters = gathered.entities["adapter"]
         self.evaluations = gathered.entities["evaluation"]
@@ -104,16 +111,18 @@ class Project:
             specs = resolver.evaluation(chosen, run_config)
             problems += chosen.part.raw.problems
         elif not problems:
-            tasks = self._gathered.targets
-            problems += _unclaimed(values, tasks)
-            made = [resolver.task(one, run_config) for one in tasks]
+            targets = self._gathered.targets
+            problems += _unclaimed(values, targets)
+            made = [resolver.task(one, run_config) for one in targets]
             specs = [one for one in made if one is not None]
         # In a folder, what is wrong with a document that is not used does not stop a run.
         problems += self._gathered.whole if self.path.is_dir() else self._gathered.problems
         problems += self._unread()
         for one in resolver.used.values():
             problems += self._problems_of(one, resolved=True)
-        return specs, in_order([*problems, *config.problems, *resolver.problems])
+        problems += [*config.problems, *resolver.problems]
+        tasks = [(one.key, one.task) for one in specs]
+        return specs, in_order([*problems, *self._named_by_policies(tasks, problems)])
 
     def settled(self) -> list[ResolvedSpec]:
         """What could run as it stands: of all evaluations, and the tasks that none of them uses.
@@ -132,6 +141,16 @@ class Project:
             if one.kind == "task" and ("task", one.key) not in used.used:
                 specs.append(alone.task(one, run_config))
         return [one for one in specs if one is not None and not one.waits]
+
+    @cached_property
+    def generations(self) -> Generations:
+        """How the rows of datasets are made, where a generator makes them."""
+        return Generations(self._references(strict=True))
+
+    @cached_property
+    def _generations(self) -> Generations:
+        """The same, as far as one document alone can tell."""
+        return Generations(self._references())
 
     def _chosen(self, key: str | None) -> tuple[Entity | None, list[Problem]]:
         """The evaluation to run, if there is one."""
@@ -157,29 +176,46 @@ class Project:
         resolver = Resolver(
             self._references(), given=gathered.config, lenient=True, complete=self.run is not None
         )
-        run_config = RunConfig()
-        for one in gathered.evaluations:
-            resolver.evaluation(one, run_config)
+        run_config = self.run.run_config if self.run else RunConfig()
+        asked = [one for of in gathered.evaluations for one in resolver.evaluation(of, run_config)]
+        tasks = [(one.key, one.task) for one in asked]
         for one in [] if gathered.evaluations else gathered.targets:
             resolver.warn_of_no_value(parameters_of(one.part.raw.data)[0], gathered.config, one)
+            tasks += [(one.key, one.document)] if one.document is not None else []
         alone = Resolver(self._references(), given={}, lenient=True)
-        for task in gathered.main:
-            if task.kind == "task" and ("task", task.key) not in resolver.used:
-                alone.task(task, run_config)
+        by_themselves = [
+            alone.task(task, run_config)
+            for task in gathered.main
+            if task.kind == "task" and ("task", task.key) not in resolver.used
+        ]
+        tried = tried_problems([*asked, *(one for one in by_themselves if one is not None)])
         used = {**resolver.used, **alone.used}
         entities = {id(one): one for one in [*gathered.main, *used.values()]}.values()
         own = [found for one in entities for found in self._problems_of(one)]
         unread = [] if self._alone else self._unread()
-        return in_order([*gathered.problems, *unread, *own, *resolver.problems, *alone.problems])
+        problems = [*gathered.problems, *unread, *own, *resolver.problems, *alone.problems, *tried]
+        return in_order([*problems, *self._named_by_policies(tasks, problems)])
+
+    def _named_by_policies(
+        self, tasks: Iterable[tuple[str, TaskDocument]], problems: Iterable[Problem]
+    ) -> list[Problem]:
+        """What policies name and no task has; where a task is broken, nobody knows."""
+        if any(one.level == "error" for one in problems):
+            return []
+        return list(unknown_names(self._gathered.policies, list(tasks)))
 
     def _problems_of(self, entity: Entity, *, resolved: bool = False) -> Iterable[Problem]:
-        """Its own, those of its file, and of the adapter that a model goes through.
+        """Its own, those of its file, and of what it goes through or is made of.
 
         Of a task that has been `resolved`, what came out with other values is of no matter.
         """
         yield from entity.part.raw.problems
         if not (resolved and entity.kind == "task"):
             yield from entity.problems
+        if entity.kind == "dataset":
+            yield from self._generations.problems(entity)
+        elif entity.kind == "generator":
+            yield from self._generations.named_by(entity)
         key = getattr(entity.document, "adapter_key", None)
         if key is not None and key != IDENTITY:
             path = ("config", "adapter", "key")
@@ -226,9 +262,9 @@ def read_config(path: str | FilePath, *, environment: Mapping[str, str]) -> Conf
         fault = Fault((), "wrong_type", "expected `config` and `run_config` in a mapping")
         more = [] if document.problems else placed([fault], document.marks, document.data)
         return Config(problems=(*document.problems, *more))
-    data, later = run_file_rules(document.data)
+    data = document.data
     typed, faults = built(ConfigFile, data)
-    problems = placed([*later, *faults], document.marks, data, unread=document.unread)
+    problems = placed(faults, document.marks, data, unread=document.unread)
     values = given_in(data.get("config"), document.marks)
     run_config = typed.run_config if typed is not None else RunConfig()
     return Config(values, run_config, (*document.problems, *problems))

@@ -58,7 +58,8 @@ class References(NamedTuple):
 
     def _unknown(self, kind: Kind, key: str, path: Path, known: list[str]) -> Fault:
         has = f"it has {_some(known)}" if known else "it has none"
-        level: Literal["error", "warning"] = "warning" if self.alone and not known else "error"
+        others = len(known) - (kind == "evaluation")  # one of them is what refers to it
+        level: Literal["error", "warning"] = "warning" if self.alone and others < 1 else "error"
         detail = f"the project has no {kind} `{key}`; {has}"
         return Fault(path, f"unknown_{kind}", detail, did_you_mean(key, known), level)
 

@@ -22,6 +22,8 @@ from evalwright.spec.documents.configuration import (
 from evalwright.spec.documents.deprecated import modern_evaluation, modern_task
 from evalwright.spec.documents.evaluation import EvaluationDocument, evaluation_rules
 from evalwright.spec.documents.faults import Fault
+from evalwright.spec.documents.generator import GeneratorDocument
+from evalwright.spec.documents.judge_rules import BETWEEN_FIELDS
 from evalwright.spec.documents.marks import Place
 from evalwright.spec.documents.parameters import Parameter
 from evalwright.spec.documents.placeholders import as_text, find, name_in, no_secrets, substitute
@@ -33,6 +35,7 @@ from evalwright.spec.documents.task_rules import completed_task, leaves_dataset_
 _IN_EARNEST = {"wrong_type", "unknown_key", "missing_key", "bad_template", "bad_snippet"}
 """Rules that even a value which only stands in for another breaks in earnest: it is of the right
 type, and what stands around it is the author's."""
+_OF_A_SCORER = len(("definition", "scorers", 0))
 
 
 T = TypeVar("T")
@@ -224,6 +227,38 @@ def resolve_evaluation(
     )
 
 
+class ResolvedGenerator(NamedTuple):
+    """A generator with its values."""
+
+    document: GeneratorDocument | None
+    problems: list[Problem]
+    """Of the generator itself, and of the values that were given to it."""
+    data: dict[str, Any]
+    """What the document was made of."""
+
+
+def resolve_generator(
+    part: Part,
+    given: Mapping[str, Given],
+    *,
+    missing_at: Callable[[str], tuple[Place, str]] | None = None,
+    lenient: bool = False,
+) -> ResolvedGenerator:
+    """Put values into a generator; with `lenient`, what is not given is stood in for."""
+    data = part.raw.data if isinstance(part.raw.data, dict) else {}
+    parameters, faults = parameters_of(data)
+    whose = f"generator `{data.get('key', '?')}`"
+    where = missing_at or part.declaration
+    settled = settle(parameters, given, whose=whose, missing_at=where, lenient=lenient)
+    filled, undeclared = _filled(part, settled.values)
+    complete, document, unshaped = _built(
+        GeneratorDocument, filled, lambda: _filled(part, _written(settled.values))[0]
+    )
+    found = _in_earnest(unshaped, _waiting(data, settled.open))
+    problems = [*part.problems(faults), *settled.problems, *undeclared]
+    return ResolvedGenerator(document, [*problems, *part.problems(found, complete)], complete)
+
+
 def plain(value: Any) -> Any:
     """The value without the places of its texts."""
     if isinstance(value, str):
@@ -335,10 +370,15 @@ def _waiting(data: Mapping[str, Any], names: frozenset[str]) -> list[Path]:
 
 def _in_earnest(faults: Iterable[Fault], waiting: list[Path]) -> list[Fault]:
     """The faults that are not only those of a value that stands in for another."""
+    scorers = {path[:_OF_A_SCORER] for path in waiting}
     return [
         fault
         for fault in faults
-        if fault.rule in _IN_EARNEST or not any(fault.path[: len(path)] == path for path in waiting)
+        if fault.rule in _IN_EARNEST
+        or not (
+            any(fault.path[: len(path)] == path for path in waiting)
+            or (fault.rule in BETWEEN_FIELDS and fault.path[:_OF_A_SCORER] in scorers)
+        )
     ]
 
 

@@ -21,8 +21,7 @@ from typing import Any
 from pydantic import Field
 
 from evalwright.components import Component
-from evalwright.spec.documents.evaluation import RunConfig, run_config_rules
-from evalwright.spec.documents.faults import Fault
+from evalwright.spec.documents.evaluation import RunConfig
 from evalwright.spec.documents.model import Hidden
 
 
@@ -37,6 +36,9 @@ class RunFile(Component):
 
     models: list[dict[str, Any]] = Field(default_factory=list)
     """Models: documents, or `$provider: provider/model`."""
+
+    dataset_generators: list[dict[str, Any]] = Field(default_factory=list)
+    """How rows of datasets are made."""
 
     datasets: list[dict[str, Any]] = Field(default_factory=list)
     """Datasets."""
@@ -53,6 +55,10 @@ class RunFile(Component):
     run_config: RunConfig = RunConfig()
     """How many samples, and what is taken from the store."""
 
+    policies: Any = None
+    """What the figures of the run must be: policies, or `$ref` to files of them. They decide
+    whether `evalwright run` ends with 1, and are what `evalwright gate` judges by."""
+
 
 class ConfigFile(Component):
     """What `--config FILE` gives to a run."""
@@ -62,20 +68,3 @@ class ConfigFile(Component):
 
     run_config: RunConfig = RunConfig()
     """How many samples, and what is taken from the store."""
-
-
-_LATER = ("policies", "dataset_generators")
-
-
-def run_file_rules(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
-    """The data without what is not supported yet, and a word about that."""
-    kept = {key: data[key] for key in data if key not in _LATER}
-    faults = [
-        Fault((key,), "unsupported", f"`{key}` is not supported by this version", at_key=True)
-        for key in _LATER
-        if data.get(key)
-    ]
-    if "run_config" in kept:
-        kept["run_config"], more = run_config_rules(kept["run_config"], ("run_config",))
-        faults += more
-    return kept, faults

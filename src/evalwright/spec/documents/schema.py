@@ -14,19 +14,31 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 from evalwright.components import said_of
 from evalwright.spec.documents.dataset import DatasetDocument
 from evalwright.spec.documents.evaluation import EvaluationDocument
+from evalwright.spec.documents.generator import GeneratorDocument
 from evalwright.spec.documents.model import AdapterDocument, ModelDocument, ProviderModel
+from evalwright.spec.documents.policy import (
+    ExistsDefinition,
+    PolicyDocument,
+    PolicyRule,
+    Scope,
+    ThresholdDefinition,
+)
 from evalwright.spec.documents.run_file import RunFile
 from evalwright.spec.documents.task import BenchmarkTask, TaskDocument
 
-SchemaKind = Literal["task", "dataset", "model", "adapter", "evaluation", "run"]
+SchemaKind = Literal[
+    "task", "dataset", "generator", "model", "adapter", "evaluation", "policy", "run"
+]
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _CLASSES: dict[str, type[BaseModel]] = {
     "task": TaskDocument,
     "dataset": DatasetDocument,
+    "generator": GeneratorDocument,
     "model": ModelDocument,
     "adapter": AdapterDocument,
     "evaluation": EvaluationDocument,
+    "policy": PolicyDocument,
 }
 _WRITTEN: dict[str, dict[str, Any]] = {
     "ConfigPlaceholder": {
@@ -50,10 +62,12 @@ _FLAG = {"type": "string", "pattern": "^([Tt]rue|[Ff]alse|[Yy]es|[Nn]o|[Oo]n|[Oo
 _FIXED = {"type", "connection_type", "op", "$provider", "config_spec"}
 """Keys whose values are never replaced: they say what something is, or declare parameters."""
 _SAID = ("description", "default")
-_LATER = {
-    "policies": "Rules about metrics: not supported by this version.",
-    "dataset_generators": "Datasets that models write: not supported by this version.",
+_PLACEHOLDER = "ConfigPlaceholder"
+_OF_POLICIES = {
+    one.__name__
+    for one in (PolicyDocument, PolicyRule, Scope, ExistsDefinition, ThresholdDefinition)
 }
+"""They have no configuration."""
 
 
 def json_schema(kind: SchemaKind) -> dict[str, Any]:
@@ -71,10 +85,15 @@ def json_schema(kind: SchemaKind) -> dict[str, Any]:
         _old_names(definitions)
     if kind == "run":
         _fill_lists(definitions[named[RunFile]], named)
-    for one in definitions.values():
-        _open(one)
+    for name, one in definitions.items():
+        _open(one, configured=name not in _OF_POLICIES)
+    if kind == "policy":
+        definitions["PolicyFile"] = _policy_file(named[top])
+        named[top] = "PolicyFile"
     schema = definitions.pop(named[top])
     definitions.update(_WRITTEN)
+    if kind == "policy":
+        del definitions[_PLACEHOLDER]
     schema["title"] = f"evalwright {kind}"
     return {"$schema": _DRAFT, **schema, "$defs": dict(sorted(definitions.items()))}
 
@@ -103,6 +122,14 @@ def _old_names(definitions: dict[str, Any]) -> None:
     kind["enum"] = ["benchmark_task", "declarative_task"]
 
 
+def _policy_file(name: str) -> dict[str, Any]:
+    """A file is one policy, or several."""
+    one = {"$ref": f"#/$defs/{name}"}
+    several = _opened({"type": "array", "items": one}, configured=False)
+    whole = {"type": "object", "properties": {"policies": several}, "required": ["policies"]}
+    return {"anyOf": [one, several, {**whole, "additionalProperties": False}]}
+
+
 def _fill_lists(schema: dict[str, Any], named: dict[type[BaseModel], str]) -> None:
     """The lists of a run file hold the other documents."""
 
@@ -113,30 +140,34 @@ def _fill_lists(schema: dict[str, Any], named: dict[type[BaseModel], str]) -> No
     models = {"anyOf": [reference(ModelDocument), reference(ProviderModel)]}
     properties["model_adapters"]["items"] = reference(AdapterDocument)
     properties["models"]["items"] = models
+    properties["dataset_generators"]["items"] = reference(GeneratorDocument)
     properties["datasets"]["items"] = reference(DatasetDocument)
     properties["tasks"]["items"] = reference(TaskDocument)
     said = properties["evaluation"].get("description", "")
     properties["evaluation"] = {**reference(EvaluationDocument), "description": said}
-    for name, description in _LATER.items():
-        properties[name] = {"type": "array", "description": description}
+    said = properties["policies"].get("description", "")
+    policies = {"type": "array", "items": reference(PolicyDocument)}
+    properties["policies"] = {"anyOf": [policies, {"type": "null"}], "description": said}
 
 
-def _open(schema: dict[str, Any]) -> None:
+def _open(schema: dict[str, Any], *, configured: bool) -> None:
     """Allow what is replaced on reading beside the type of every field of an object."""
     for name, one in schema.get("properties", {}).items():
         if name not in _FIXED:
-            schema["properties"][name] = _opened(one)
+            schema["properties"][name] = _opened(one, configured=configured)
 
 
-def _opened(schema: dict[str, Any]) -> dict[str, Any]:
+def _opened(schema: dict[str, Any], *, configured: bool) -> dict[str, Any]:
     said: dict[str, Any] = {key: schema[key] for key in _SAID if key in schema}
     rest = {key: one for key, one in schema.items() if key not in {*said, "title"}}
     if not rest or _any_text(rest):
         return schema
     choices = (
-        [_inside(one) for one in rest["anyOf"]] if list(rest) == ["anyOf"] else [_inside(rest)]
+        [_inside(one, configured=configured) for one in rest["anyOf"]]
+        if list(rest) == ["anyOf"]
+        else [_inside(rest, configured=configured)]
     )
-    written = ["ConfigPlaceholder", "EnvironmentVariable"]
+    written = [*([_PLACEHOLDER] if configured else []), "EnvironmentVariable"]
     if _may_be_mapping(rest):
         written.append("FileReference")
     if any(one.get("type") == "boolean" for one in choices):
@@ -144,12 +175,12 @@ def _opened(schema: dict[str, Any]) -> dict[str, Any]:
     return {**said, "anyOf": [*choices, *({"$ref": f"#/$defs/{name}"} for name in written)]}
 
 
-def _inside(schema: dict[str, Any]) -> dict[str, Any]:
+def _inside(schema: dict[str, Any], *, configured: bool) -> dict[str, Any]:
     """The same for the items of a list and the values of a mapping."""
     made = dict(schema)
     for key in ("items", "additionalProperties"):
         if isinstance(made.get(key), dict):
-            made[key] = _opened(made[key])
+            made[key] = _opened(made[key], configured=configured)
     return made
 
 

@@ -35,7 +35,10 @@ def spot_of(location: Sequence[str | int], top: Any, data: Any) -> Spot:
     for number, step in enumerate(location):
         inside = list(_inside(kinds, step))
         there = _has(here, step)
-        if not inside and not (there and len(kinds) == 1) and (chosen := _chosen(kinds, step)):
+        # A member's tag may be the name of one of its fields, too.
+        tagged = isinstance(here, dict) and here.get("type") == step
+        plain = not inside and not (there and len(kinds) == 1)
+        if (tagged or plain) and (chosen := _chosen(kinds, step)):
             kinds = chosen
             continue
         last = number == len(location) - 1

@@ -10,17 +10,24 @@ task_specifications:          →    ResolvedSpec(key="short", task=…, model_k
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from msgspec import Struct
-
-from evalwright.spec.documents.asked import Asked, models_in, sampling, shape_faults, source_of
-from evalwright.spec.documents.configuration import Given, Unknown, parameters_of, problem_at
+from evalwright.spec.documents.asked import (
+    Asked,
+    models_in,
+    sampling,
+    shape_faults,
+    source_of,
+)
+from evalwright.spec.documents.configuration import Given, parameters_of, problem_at
 from evalwright.spec.documents.entities import Entity
-from evalwright.spec.documents.evaluation import CachePolicy, RunConfig, Subsampling
+from evalwright.spec.documents.evaluation import RunConfig
 from evalwright.spec.documents.faults import Fault, listed
 from evalwright.spec.documents.kinds import Kind
 from evalwright.spec.documents.parameters import Parameter
 from evalwright.spec.documents.problems import Path, Problem
+from evalwright.spec.documents.recorded import recording_of, without_effect
 from evalwright.spec.documents.references import References
+from evalwright.spec.documents.repeats import Inputs, inputs_of, no_such_input, repeated
+from evalwright.spec.documents.resolved import ResolvedSpec, needs_model, recorded_spec
 from evalwright.spec.documents.resolving import (
     Part,
     ResolvedTask,
@@ -30,59 +37,7 @@ from evalwright.spec.documents.resolving import (
 from evalwright.spec.documents.task import BenchmarkTask, TaskDocument
 from evalwright.spec.documents.task_rules import with_keys
 
-
-class ResolvedSpec(Struct, frozen=True, kw_only=True):
-    """One task to run, with everything that it needs to be known by."""
-
-    key: str
-    """The name of its results; no other has it."""
-    display_name: str
-    task: TaskDocument
-    """With its values in it."""
-    written: Part
-    """The same as its author wrote it."""
-    values: dict[str, Any]
-    """The value of every parameter of the task."""
-    given: Mapping[str, Given] = {}
-    """Those of them that are no defaults, with their places."""
-    model_key: str | None
-    """The model that is evaluated; None if none is named, or none is needed."""
-    dataset_keys: dict[str, str]
-    """The datasets: by parameter where there are several, else one under `""`."""
-    source: Literal["dataset", "task_result"] = "dataset"
-    """`task_result`: the dataset key is the key of another specification."""
-    num_samples: int | None = None
-    """How many samples to take; None for all."""
-    subsampling: Subsampling = "head"
-    cache_policy: CachePolicy = "reuse"
-    evaluation_key: str | None = None
-    file: str = ""
-    line: int = 0
-
-    @property
-    def needs_model(self) -> bool:
-        """Whether it cannot run without a model."""
-        return needs_model(self.task)
-
-    @property
-    def waits(self) -> bool:
-        """Whether a parameter has no value yet, only one that stands in for it."""
-        given = self.given
-        return any(isinstance(one.value, Unknown) for one in given.values()) or any(
-            one.required and one.key not in given for one in self.task.config_spec
-        )
-
-
-def needs_model(task: TaskDocument) -> bool:
-    """Whether a task asks a model: all that evaluate one do, but for recorded answers."""
-    definition = task.definition
-    return (
-        isinstance(definition, BenchmarkTask)
-        and definition.evaluated_entity_type == "model"
-        and definition.solver is not None
-        and definition.solver.type != "pass_through_solver"
-    )
-
+__all__ = ["ResolvedSpec", "Resolver"]
 
 _NAMED: Mapping[str, Kind] = {"model": "model", "dataset": "dataset"}
 """The parameters whose values are keys of entities."""
@@ -112,8 +67,10 @@ class Resolver:
         self.problems: dict[Problem, None] = {}
         self.used: dict[tuple[Kind, str], Entity] = {}
 
-    def evaluation(self, entity: Entity, run_config: RunConfig) -> list[ResolvedSpec]:
-        """The specifications of an evaluation."""
+    def evaluation(
+        self, entity: Entity, run_config: RunConfig, *, inputs_only: bool = False
+    ) -> list[ResolvedSpec]:
+        """The specifications of an evaluation; `inputs_only`: those that a repeatability runs."""
         own = {one.key for one in parameters_of(entity.part.raw.data)[0]}
         declared = self._declared(entity)
         for_tasks = {
@@ -129,10 +86,32 @@ class Resolver:
         self._warn_of_auto_keys(entity.part, written)
         specs: list[ResolvedSpec] = []
         for number, one in enumerate(with_keys(written, name="task_key")):
-            if isinstance(one, dict):
-                asked = Asked(entity, resolved, number, one)
+            asked = Asked(entity, resolved, number, one)
+            if isinstance(one, dict) and one.get("type") == "repeatability":
+                specs += [] if inputs_only else self._repeated(asked, run_config)
+            elif isinstance(one, dict):
                 spec = self._specification(asked, for_tasks, run_config)
                 specs += [] if spec is None else [spec]
+        return specs
+
+    def _repeated(self, asked: Asked, run_config: RunConfig) -> list[ResolvedSpec]:
+        """What a repeatability runs: specifications of this evaluation, or of others."""
+        part = asked.entity.part
+        inputs: list[tuple[Path, ResolvedSpec]] = []
+        siblings: set[tuple[str | None, str]] = set()
+        for path, evaluation, wanted in inputs_of(asked):
+            entity = self._find("evaluation", evaluation, part, (*path, "evaluation_key"))
+            if entity is None:
+                continue
+            found = self.evaluation(entity, run_config, inputs_only=True)
+            chosen = [one for one in found if wanted in {None, one.key}]
+            inputs += [(path, one) for one in chosen]
+            siblings |= {(one.evaluation_key, one.key) for one in found}
+            if not chosen:
+                self._add(part, no_such_input(path, wanted, entity))
+        datasets = self._references.entities["dataset"]
+        specs, faults = repeated(asked, Inputs(inputs, siblings, datasets))
+        self._add(part, faults)
         return specs
 
     def task(self, entity: Entity, run_config: RunConfig) -> ResolvedSpec | None:
@@ -169,6 +148,9 @@ class Resolver:
         task_key = data.get("task_key")
         if not isinstance(task_key, str) or asked.waits("task_key"):
             return None
+        if (recording := recording_of(asked)) is not None:
+            self._add(part, without_effect(asked))
+            return recorded_spec(asked, task_key, recording)
         entity = self._find("task", task_key, part, (*asked.path, "task_key"))
         if entity is None:
             return None
@@ -196,6 +178,7 @@ class Resolver:
             dataset_keys=keys,
             source=source_of(task),
             **sampling(specification, evaluation, run_config),
+            repeats=specification.repeatability.num_runs if specification.repeatability else 1,
             evaluation_key=asked.entity.key,
             file=part.raw.marks.place(asked.path).file,
             line=part.raw.marks.place(asked.path).line,

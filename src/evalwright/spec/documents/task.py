@@ -28,6 +28,7 @@ from evalwright.rules.action import ActionRule
 from evalwright.scorers.any import AnyScorer
 from evalwright.solvers.any import AnySolver
 from evalwright.spec.documents.parameters import AnyParameter
+from evalwright.spec.documents.trials import TrialsDefinition
 from evalwright.types import MLTask
 
 Evaluated = Literal["model", "dataset", "system"]
@@ -69,6 +70,9 @@ class BenchmarkTask(Component):
 
     scorers: list[AnyScorer] = Field(default_factory=list)
     """What judges the answers, or the rows."""
+
+    trials: TrialsDefinition | None = None
+    """How often each sample is tried, and how its trials become one score. Without it, once."""
 
     actions: list[ActionRule] | None = None
     """Which samples are left out of the metrics."""

@@ -12,7 +12,9 @@ from typing import Any
 from evalwright.components import USER_KEY
 from evalwright.nearest import nearest
 from evalwright.spec.documents.faults import Fault, did_you_mean, listed
+from evalwright.spec.documents.judge_rules import judge_faults
 from evalwright.spec.documents.problems import Path
+from evalwright.spec.documents.trials import trials_rules
 from evalwright.spec.documents.values import is_stand_in
 
 _SCORES = re.compile(r"(?<![.\w])scores\s*(?:\.\s*([A-Za-z_]\w*)|\[\s*(['\"])(.*?)\2\s*\])")
@@ -22,6 +24,7 @@ _MAY_LACK = re.compile(r"\b(?:defined|undefined|default)\b")
 
 _PARTS = ("type", "evaluated_entity_type", "dataset", "solver", "scorers", "actions", "trials")
 _COMPARE_ANSWERS = ("string_equals", "bleu", "semantic_similarity")
+_NEED_ANSWERS = ("rag_checker",)
 _NO_CHAT = {"custom", "embeddings"}
 _ASK_ONCE = ("single_turn_solver", "grouped_single_turn_solver")
 """The solvers whose output is the model's, whatever that is."""
@@ -37,7 +40,7 @@ def completed_task(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
     if definition.get("type") == "benchmark_task":
         faults += _benchmark(definition)
         faults += _without_chat(data.get("tasks"), definition)
-        _without_trials(definition, faults)
+        faults += trials_rules(definition)
     return {**data, "definition": definition}, faults
 
 
@@ -70,6 +73,7 @@ def _benchmark(definition: dict[str, Any]) -> list[Fault]:
     if isinstance(scorers, list):
         path: Path = ("definition", "scorers")
         faults += _twice(scorers, path, "scorer")
+        faults += judge_faults(scorers)
         if evaluates(definition) == "dataset" and "solver" not in meant:
             faults += _without_answers(scorers)
         definition["scorers"] = scorers = with_keys(scorers)
@@ -122,6 +126,11 @@ def _without_answers(scorers: list[Any]) -> Iterator[Fault]:
     """What compares an answer must say what stands for it, where no solver gives any."""
     detail = "`value` is missing; a task without a solver has no answer to compare"
     yield from _unsaid(scorers, detail, 'such as `value: "{{ sample.answer }}"`')
+    for number, scorer in enumerate(scorers):
+        if isinstance(scorer, dict) and scorer.get("type") in _NEED_ANSWERS:
+            detail = f"`{scorer['type']}` judges an answer; a task without a solver has none"
+            hint = "for answers that were recorded, write `solver: {type: pass_through_solver}`"
+            yield Fault(("definition", "scorers", number, "type"), "conflict", detail, hint)
 
 
 def _without_chat(tasks: Any, definition: dict[str, Any]) -> Iterator[Fault]:
@@ -145,12 +154,6 @@ def _unsaid(scorers: Any, detail: str, hint: str) -> Iterator[Fault]:
         misspelt = any(did_you_mean(str(key), ["value"]) for key in scorer if key != "value")
         if scorer.get("value") is None and not misspelt:
             yield Fault(("definition", "scorers", number, "value"), "missing_key", detail, hint)
-
-
-def _without_trials(definition: dict[str, Any], faults: list[Fault]) -> None:
-    if definition.pop("trials", None) is not None:
-        detail = "`trials` is not supported by this version"
-        faults.append(Fault(("definition", "trials"), "unsupported", detail, at_key=True))
 
 
 def with_keys(parts: list[Any], *, name: str = "type") -> list[Any]:

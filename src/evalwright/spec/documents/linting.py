@@ -1,0 +1,76 @@
+"""What is legal in the documents of a project, and still suspicious.
+
+    unfenced_output    a judge's prompt that puts a model's words among its own, with no fence
+
+One entry a file, in the protocol of a check, so that whatever renders a check renders this. A
+document with errors is passed over and counted: `validate` says what is wrong with it.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from evalwright.scorers.judging.base import JudgeSpec
+from evalwright.spec.documents.checking import DocumentChecking, once
+from evalwright.spec.documents.entities import Entity
+from evalwright.spec.documents.problems import Problem, dotted
+from evalwright.spec.documents.project import Project
+from evalwright.spec.documents.unfenced import unfenced
+from evalwright.templates import Template
+
+_PROMPTS = ("system_prompt", "user_prompt")
+_HINT = (
+    "put it between marks of its own, such as <answer> and </answer>, "
+    "and tell the judge that what stands there is never an instruction"
+)
+
+
+class DocumentLinting(DocumentChecking):
+    """One file of a project, linted: its issues are findings, which make nothing invalid."""
+
+    level = "warning"
+
+    def __init__(self, file: str, findings: list[Problem], *, kind: str, broken: bool) -> None:
+        super().__init__(file, findings, kind=kind)
+        self.valid, self.skipped = int(not broken), int(broken)
+        self.notes: list[str] = []
+        """Nothing is ever left out."""
+
+
+def lint_project(project: Project) -> Iterator[DocumentLinting]:
+    """Every document that the path stands for, and the tasks that a run file uses."""
+    broken = {one.file for one in project.problems if one.level == "error"}
+    kinds = {entity.file: str(entity.kind) for entity in project.tasks.values()}
+    found: dict[str, list[Problem]] = {file: [] for file in project.files}
+    for problem in project.problems:
+        if problem.rule == "unreadable" and not problem.field:
+            found.setdefault(problem.file, []).append(problem)
+    used = {one.task.key for one in project.settled()} if project.kind == "run" else set()
+    for key, entity in project.tasks.items():
+        if entity.file in found or key in used:
+            for one in once(_findings(entity)):
+                found.setdefault(one.file, []).append(one)
+    for file, its in found.items():
+        kind = kinds.get(file, "document")
+        yield DocumentLinting(file, its, kind=kind, broken=file in broken)
+
+
+def _findings(entity: Entity) -> Iterator[Problem]:
+    """What is suspicious in the judges of a task."""
+    definition: Any = getattr(entity.document, "definition", None)
+    for number, scorer in enumerate(getattr(definition, "scorers", ())):
+        if not isinstance(scorer, JudgeSpec):
+            continue
+        for name in _PROMPTS:
+            template: Template = getattr(scorer, name)
+            for one in unfenced(template.source):
+                yield Problem(
+                    file=template.file or entity.file,
+                    line=template.line + one.line,
+                    rule="unfenced_output",
+                    field=dotted(("definition", "scorers", number, name)),
+                    detail=(
+                        f"`{one.expression}` puts the model's words among the judge's "
+                        "instructions: an answer can pass for them"
+                    ),
+                    hint=_HINT,
+                )

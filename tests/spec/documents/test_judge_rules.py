@@ -1,0 +1,180 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.spec.documents.made import DATASET, project
+
+HEAD = "key: t\ndisplay_name: T\ndescription: D\n"
+TASK = """\
+definition:
+  dataset: {key: countries}
+  solver: {type: pass_through_solver, trace_column: trace}
+  scorers:
+    - type: %s
+      model_key: openai/gpt-4.1-nano
+      user_prompt: "{{ sample.answer }}"
+"""
+CLASSIFIER = TASK % "model_as_a_judge_classifier"
+SCORER = TASK % "model_as_a_judge_scorer"
+LABELER = TASK % "labeler_via_model"
+
+
+def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
+    files = {"tasks/t.yaml": HEAD + text, "datasets/d.yaml": DATASET}
+    found = project(folder, files, "tasks/t.yaml").problems
+    return [(one.line, one.rule, one.field, one.detail) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "rule", "field", "detail"),
+    [
+        pytest.param(
+            f"{CLASSIFIER}      correct_labels: [yes, fine]\n      incorrect_labels: [no, fine]\n",
+            12,
+            "label_twice",
+            "incorrect_labels[1]",
+            "the label `fine` is one of the `correct_labels` too: it must mean one thing",
+            id="in both lists",
+        ),
+        pytest.param(
+            f"{CLASSIFIER}      correct_labels: [Right]\n      incorrect_labels:\n"
+            "        - wrong\n        - right\n",
+            14,
+            "label_twice",
+            "incorrect_labels[1]",
+            "the label `right` is one of the `correct_labels` too, as `Right`: "
+            "it must mean one thing",
+            id="in both lists, in another case",
+        ),
+        pytest.param(
+            f"{CLASSIFIER}      correct_labels: [a, A]\n      incorrect_labels: [b]\n",
+            11,
+            "label_twice",
+            "correct_labels[1]",
+            "the labels `a` and `A` read alike: a judge's answer is taken in any case",
+            id="twice in one list, in another case",
+        ),
+        pytest.param(
+            f"{LABELER}      valid_labels: [a b, c, a  b]\n",
+            11,
+            "label_twice",
+            "valid_labels[2]",
+            "the labels `a b` and `a  b` read alike: a judge's answer is taken in any case",
+            id="spaces do not tell apart",
+        ),
+        pytest.param(
+            f'{CLASSIFIER}      correct_labels: ["*ok*"]\n      incorrect_labels: [no, ok]\n',
+            12,
+            "label_twice",
+            "incorrect_labels[1]",
+            "the label `ok` is one of the `correct_labels` too, as `*ok*`: it must mean one thing",
+            id="in both lists, with marks",
+        ),
+        pytest.param(
+            f"{LABELER}      valid_labels: [A, b, A.]\n",
+            11,
+            "label_twice",
+            "valid_labels[2]",
+            "the labels `A` and `A.` read alike: quotes and periods do not count",
+            id="a period does not tell apart",
+        ),
+        pytest.param(
+            f"{LABELER}      valid_labels: [c, c]\n",
+            11,
+            "label_twice",
+            "valid_labels[1]",
+            "the label `c` stands here twice",
+            id="twice",
+        ),
+        pytest.param(
+            f'{LABELER}      valid_labels: [c, " "]\n',
+            11,
+            "blank_label",
+            "valid_labels[1]",
+            "expected a label, got nothing but spaces",
+            id="blank",
+        ),
+        pytest.param(
+            f'{LABELER}      valid_labels: [c, ""]\n',
+            11,
+            "bad_value",
+            "valid_labels[1]",
+            "expected a text of at least 1 character, got an empty text",
+            id="empty",
+        ),
+        pytest.param(
+            f"{CLASSIFIER}      correct_labels: [a]\n      incorrect_labels: []\n",
+            12,
+            "bad_value",
+            "incorrect_labels",
+            "expected at least 1 item, got an empty `list`",
+            id="no label",
+        ),
+        pytest.param(
+            f"{SCORER}      score_min: 1\n      score_max: 1\n",
+            12,
+            "empty_scale",
+            "score_max",
+            "expected `score_max` above `score_min`, got 1 and 1",
+            id="a scale without a width",
+        ),
+        pytest.param(
+            f"{SCORER}      score_min: 5\n",
+            11,
+            "empty_scale",
+            "score_min",
+            "expected `score_max` above `score_min`, got 1 and 5",
+            id="above the highest that is meant",
+        ),
+        pytest.param(
+            f'{SCORER}      score_max: "5"\n',
+            11,
+            "wrong_type",
+            "score_max",
+            "expected `float`, got `str`",
+            id="a text for a number",
+        ),
+    ],
+)
+def test_what_a_judge_could_not_answer_is_told_at_its_place(
+    tmp_path: Path, text: str, line: int, rule: str, field: str, detail: str
+) -> None:
+    assert problems(tmp_path, text) == [(line, rule, f"definition.scorers[0].{field}", detail)]
+
+
+def test_all_labels_that_read_alike_are_told_at_once(tmp_path: Path) -> None:
+    text = f"{CLASSIFIER}      correct_labels: [a, A, b]\n      incorrect_labels: [B, a, c]\n"
+
+    assert [one[2].rpartition(".")[2] for one in problems(tmp_path, text)] == [
+        "correct_labels[1]",
+        "incorrect_labels[0]",
+        "incorrect_labels[1]",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"{SCORER}      score_min: << config.low >>\n", id="the lowest"),
+        pytest.param(f"{SCORER}      score_max: << config.low >>\n      score_min: 3\n", id="both"),
+        pytest.param(
+            f"{CLASSIFIER}      correct_labels: << config.labels >>\n"
+            "      incorrect_labels: [text, b]\n",
+            id="a list of labels",
+        ),
+        pytest.param(
+            f"{CLASSIFIER}      correct_labels: [<< config.label >>]\n"
+            "      incorrect_labels: [<< config.label >>]\n",
+            id="a label",
+        ),
+    ],
+)
+def test_nothing_is_said_of_values_that_are_not_known_yet(tmp_path: Path, text: str) -> None:
+    spec = (
+        "config_spec:\n"
+        "  - {type: float, key: low, display_name: L}\n"
+        "  - {type: list, dtype: string, key: labels, display_name: L}\n"
+        "  - {type: string, key: label, display_name: L}\n"
+    )
+
+    assert problems(tmp_path, spec + text) == []
