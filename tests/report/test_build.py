@@ -38,9 +38,13 @@ KEYS = {
 """What DESIGN.md pins, "Interfaces that tools rely on"."""
 
 BESIDE = {
-    "report": {"failures", "left_out", "rules", "code_execution", "notes", "version", "kind"},
-    "metrics": {"interval", "purpose", "reason"},
+    "report": {
+        *("failures", "left_out", "rules", "code_execution", "notes", "version", "kind"),
+        *("policies", "repeatability", "agreement", "flaky", "asked_beside", "judges"),
+    },
+    "metrics": {"interval", "purpose", "reason", "key", "own_key", "name", "absent"},
     "leaderboard": {"interval", "n", "own_low", "own_high"},
+    "summary": {"trials", "flaky"},
 }
 """What we give beyond it. Adding is a decision; taking away breaks tools."""
 
@@ -383,6 +387,16 @@ def test_failures_are_grouped_by_kind_with_a_few_examples() -> None:
     ]
     assert rows[1].sample_ids == ["s0", "s1", "s2", "s3", "s4"]
     assert (rows[1].message, rows[1].hint) == ("no answer in 60 s", "wait")
+    assert [row.messages for row in rows] == [1, 1]
+
+
+def test_different_messages_of_one_kind_are_counted() -> None:
+    said = [Failure(stage="score", type="ValueError", message=f"m{n % 3}") for n in range(7)]
+    outcomes = [outcome("m", f"s{n}", None, failure=one) for n, one in enumerate(said)]
+
+    (row,) = report_of(outcomes).failures
+
+    assert (row.message, row.messages, row.count) == ("m0", 3, 7)
 
 
 def test_what_was_left_out_is_listed_with_its_place() -> None:

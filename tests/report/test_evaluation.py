@@ -52,6 +52,35 @@ def test_a_figure_is_a_row_with_its_interval_and_what_is_left_out() -> None:
     assert (row.n, row.failed, row.excluded, row.purpose) == (2, 1, 3, "qa")
 
 
+def test_a_row_has_the_name_that_its_metric_gives_and_whose_key_it_is() -> None:
+    two = [figure("share", metric="a", own_key=True), figure("share", metric="mean", absent=4)]
+
+    rows = report_of([outcome(0)], Finished(figures=two)).metrics
+
+    assert [(row.metric, row.name, row.key, row.own_key, row.absent) for row in rows] == [
+        ("a_share", "share", "a", True, 0),
+        ("mean_share", "share", "mean", False, 4),
+    ]
+
+
+def test_scores_without_a_value_are_a_column_where_there_are_any() -> None:
+    some = report_of([outcome(0)], Finished(figures=[figure(absent=19), figure("other")]))
+    none = report_of([outcome(0)], Finished(figures=[figure()]))
+
+    (shown, *_), (plain, *_) = tables(some), tables(none)
+    assert shown.columns[-1] == "no value"
+    assert [row[-1] for row in shown.rows] == ["19", "0"]
+    assert "whose score has none" in shown.note
+    assert "no value" not in plain.columns
+
+
+def test_the_name_of_a_metric_is_not_shortened() -> None:
+    name = "required_noise_sensitivity_in_irrelevant_mean"
+    (shown, *_) = tables(report_of([outcome(0)], Finished(figures=[figure(name)])))
+
+    assert name in shown.rows[0]
+
+
 def test_usage_is_summed_and_a_cost_that_is_unknown_stays_so() -> None:
     known = report_of([outcome(0, cost=0.5), outcome(1, cost=0.25)], Finished())
     unknown = report_of([outcome(0, cost=0.5), outcome(1)], Finished())

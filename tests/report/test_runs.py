@@ -1,5 +1,7 @@
 from typing import Any
 
+from msgspec import structs
+
 from evalwright.report.runs import Listed, Shown, cells, run_lines
 
 TASK = {
@@ -42,6 +44,10 @@ def test_a_row_of_the_list_is_cells_of_text() -> None:
         "5/12",
         "1",
     )
+
+
+def test_a_run_whose_results_were_made_elsewhere_is_marked() -> None:
+    assert cells(structs.replace(shown(), imported=True))[2] == "stopped, imported"
 
 
 def test_a_task_is_told_with_its_counts_and_its_content() -> None:

@@ -2,7 +2,7 @@ import pytest
 from tests.report.export.made import completed, failed, judged
 
 from evalwright.report.samples import explained, sample_lines, visible
-from evalwright.types import Outcome, Score, Trace
+from evalwright.types import Outcome, Score, Trace, Usage
 
 
 def page(outcome: Outcome) -> str:
@@ -13,7 +13,7 @@ def test_a_page_says_what_was_asked_answered_and_judged() -> None:
     score = Score(values={"score": 0.0}, reason="'4' against '5'")
 
     assert list(sample_lines(completed(scores={"record": score}))) == [
-        "a  scripted/oracle  trial 0  completed  (tasks)",
+        "a  scripted/oracle  trial 1  completed  (tasks)",
         "  input:",
         "    2 + 2",
         "  output:",
@@ -21,7 +21,7 @@ def test_a_page_says_what_was_asked_answered_and_judged() -> None:
         "  post-processed:",
         "    4",
         "  record.score: 0  ('4' against '5')",
-        "  usage: 5 + 2 tokens, $0.250000, 0.500 s",
+        "  usage: 5 + 2 tokens, $0.25, 0.500 s",
         "",
     ]
 
@@ -37,10 +37,16 @@ def test_an_empty_answer_is_said_to_be_empty() -> None:
 def test_a_failure_says_where_what_and_what_next() -> None:
     said = page(failed())
 
-    assert "b  scripted/oracle  trial 1  failed" in said
+    assert "b  scripted/oracle  trial 2  failed" in said
     assert "  failure: solver: timeout: no answer in 60 s, after 5 attempts\n" in said
     assert "    hint: wait\n" in said
     assert "usage" not in said
+
+
+def test_what_a_judge_took_is_shown_beside_the_answer() -> None:
+    said = page(completed(others={"openai/judge": Usage(1, 30, 3, 0.5)}))
+
+    assert "  asked beside it: openai/judge: 30 + 3 tokens, $0.50\n" in said
 
 
 def test_what_became_of_a_program_is_shown() -> None:

@@ -146,6 +146,17 @@ def test_a_failure_shows_what_broke_how_often_and_for_example_where() -> None:
     ]
 
 
+def test_that_there_are_other_messages_is_said_with_the_way_to_them() -> None:
+    said = [Failure(stage="score", type="ValueError", message=f"m{n}") for n in range(3)]
+    report = report_of([outcome("m", f"s{n}", None, failure=one) for n, one in enumerate(said)])
+
+    (what,) = cells(table(report, "Failures"), "what")
+
+    assert what == (
+        f"ValueError: m0 (and 2 other messages: `evalwright show {report.run_id} --failed`)"
+    )
+
+
 def test_a_message_is_one_printable_line_of_bearable_length() -> None:
     text = "bad \x1b[31mred\x1b[0m\r\nTraceback\t" + "x" * 1000
     failure = Failure(stage="solver", type="ValueError", message=text)

@@ -140,6 +140,8 @@ def _metrics_of(
             excluded=len(task.issues),
             purpose="score",
             reason="",
+            key=number.metric,
+            name=number.metric,
         )
 
 
@@ -178,11 +180,11 @@ def _usage(column: Column) -> UsageRow:
     )
 
 
-def unfinished(total: int, landed: int, facts: Facts) -> Iterator[str]:
+def unfinished(total: int, landed: int, facts: Facts, noun: str = "samples") -> Iterator[str]:
     """A note, if samples are missing."""
     if landed < total:
         why = f" ({facts.stop_reason})" if facts.stop_reason else ""
-        yield f"not finished{why}: {landed} of {total} samples; {facts.go_on}"
+        yield f"not finished{why}: {landed} of {total} {noun}; {facts.go_on}"
 
 
 def _truncated(columns: dict[str, Column]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Tasks, datasets, models, adapters and evaluations of a project, as their commands print them."""
+"""Tasks, datasets, models and what else a project has, as their commands print them."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -7,11 +7,12 @@ from msgspec import Struct
 
 from evalwright.report.samples import visible
 
-Kind = Literal["task", "dataset", "model", "adapter", "evaluation"]
+Kind = Literal["task", "dataset", "generator", "model", "adapter", "evaluation"]
 
 COLUMNS: dict[Kind, tuple[str, ...]] = {
     "task": ("Key", "Entity type"),
     "dataset": ("Key", "Name"),
+    "generator": ("Key", "Name"),
     "model": ("Key", "Name", "URL"),
     "adapter": ("Key", "Name"),
     "evaluation": ("Key", "Name"),

@@ -5,25 +5,26 @@ metric is the author's code, and a report that is only read again must not run i
 failures come from the rows.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from evalwright._version import __version__
 from evalwright.engine.finish import Finished, names_of
 from evalwright.plan.documents import DocumentPlan
 from evalwright.report.build import Facts, status_of, unfinished
+from evalwright.report.counting import Counts
 from evalwright.report.failures import Kinds, count, failure_rows
+from evalwright.report.repeatability import agreement_rows, flaky_rows, repeat_rows
 from evalwright.report.report import (
     FailureRow,
     MetricRow,
     Report,
     RuleRow,
     Summary,
-    UsageRow,
 )
-from evalwright.types import Outcome, Row, Usage
+from evalwright.report.usage import Account, usage_rows
+from evalwright.types import Outcome, Row
 
 
 class Ended(Struct, frozen=True, kw_only=True):
@@ -32,16 +33,6 @@ class Ended(Struct, frozen=True, kw_only=True):
     task: str
     model: str
     finished: Finished
-
-
-class Spent(Struct):
-    """What one model was asked for."""
-
-    requests: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    costs: list[float] = field(default_factory=list)
-    is_cost_known: bool = True
 
 
 def build_evaluation_report(
@@ -54,10 +45,12 @@ def build_evaluation_report(
 ) -> Report:
     """One frozen report of an evaluation; `ended` is None if what comes last was not done."""
     unended, ended = ended is None, ended or ()
-    usage, kinds, landed, failed = _counted(rows)
+    counts = Counts(plan)
+    account, kinds, landed, failed = _counted(counts.seen(rows))
+    if unended:
+        account.landed(samples())
     for one in ended:
-        for model, more in one.finished.others.items():
-            _spend(usage.setdefault(model, Spent()), more)
+        account.ended(one.finished)
     broken = [
         FailureRow(
             model=one.model,
@@ -67,11 +60,16 @@ def build_evaluation_report(
             hint=what.failure.hint,
             count=1,
             sample_ids=[],
+            task=one.task,
+            scorer=what.scorer,
+            metric=what.metric,
         )
         for one in ended
         for what in one.finished.broken
     ]
     stopped = facts.stopped and (landed < plan.total or unended)
+    stopped = stopped or any(one.finished.stopped for one in ended)
+    repeats = {task.name: task.repeats for task in plan.tasks}
     return Report(
         run_id=facts.run_id,
         status=status_of(failed=failed + len(broken), stopped=stopped),
@@ -82,14 +80,17 @@ def build_evaluation_report(
         pairwise=[],
         calibration={},
         perplexity={},
-        usage={model: _usage(one) for model, one in usage.items() if model},
+        usage=usage_rows(account.answers),
+        asked_beside=usage_rows(account.beside),
         summary=Summary(
-            samples=landed,
-            completed=landed - failed,
+            samples=counts.samples,
+            completed=counts.samples - counts.failed,
             reused=facts.reused,
-            failed=failed,
+            failed=counts.failed,
             excluded=sum(one.finished.left_out for one in ended),
             wall_seconds=round(facts.wall_seconds, 3),
+            trials=counts.trials,
+            flaky=sum(one.finished.all_flaky for one in ended),
         ),
         failures=[*failure_rows(kinds, samples(failed=True) if failed else iter(())), *broken],
         left_out=[],
@@ -99,19 +100,44 @@ def build_evaluation_report(
             for rule, count in one.finished.excluded.items()
         ],
         code_execution=None,
-        notes=[*facts.notes, *_unfinished(plan.total, landed, facts, unended=unended)],
+        notes=[
+            *facts.notes,
+            *_noted(ended),
+            *_stopped_before(ended),
+            *_unfinished(plan.total, landed, facts, unended=unended, noun=counts.noun),
+        ],
         version=__version__,
         kind="evaluation",
+        repeatability=[row for one in ended for row in repeat_rows(one)],
+        agreement=[row for one in ended for row in agreement_rows(one, repeats[one.task])],
+        flaky=[row for one in ended for row in flaky_rows(one)],
         stored=samples,
     )
 
 
-def _unfinished(total: int, landed: int, facts: Facts, *, unended: bool) -> Iterator[str]:
+def _noted(ended: Sequence[Ended]) -> list[str]:
+    """What judges say of how they were asked, each once."""
+    return list(dict.fromkeys(note for one in ended for note in one.finished.notes))
+
+
+def _stopped_before(ended: Sequence[Ended]) -> Iterator[str]:
+    """Of results that were made elsewhere: those that are of a part of the samples."""
+    for one in ended:
+        if one.finished.stopped:
+            yield (
+                f"`{one.task}` did not come to its end where it was run, and its figures are of "
+                f"the samples that are there: {one.finished.stopped}"
+            )
+
+
+def _unfinished(
+    total: int, landed: int, facts: Facts, *, unended: bool, noun: str
+) -> Iterator[str]:
     """A note, if samples are missing, or what is made of all of them."""
-    yield from unfinished(total, landed, facts)
+    yield from unfinished(total, landed, facts, noun)
     if unended and landed >= total:
         why = f" ({facts.stop_reason})" if facts.stop_reason else ""
-        yield f"not finished{why}: all {total} samples, and no metrics; {facts.go_on}"
+        yield f"not finished{why}: all {total} {noun}, and no metrics; {facts.go_on}"
 
 
 def _metrics(one: Ended) -> Iterator[MetricRow]:
@@ -132,13 +158,17 @@ def _metrics(one: Ended) -> Iterator[MetricRow]:
             excluded=one.finished.left_out,
             purpose="qa" if figure.purpose == "qa" else "score",
             reason=figure.measure.reason,
+            key=figure.metric,
+            own_key=figure.own_key,
+            name=figure.measure.name,
+            absent=figure.absent,
         )
 
 
 def _counted(
     rows: Iterable[Row],
-) -> tuple[dict[str, Spent], Kinds, int, int]:
-    usage: dict[str, Spent] = {}
+) -> tuple[Account, Kinds, int, int]:
+    account = Account()
     kinds: Kinds = {}
     landed = failed = 0
     for row in rows:
@@ -147,25 +177,5 @@ def _counted(
             failed += 1
             count(kinds, row)
         if row.finish:
-            _spend(usage.setdefault(row.model, Spent()), row)
-    return usage, kinds, landed, failed
-
-
-def _spend(spent: Spent, more: Row | Usage) -> None:
-    spent.requests += more.requests
-    spent.prompt_tokens += more.prompt_tokens
-    spent.completion_tokens += more.completion_tokens
-    if more.requests and more.cost is None:
-        spent.is_cost_known = False
-    elif more.cost:
-        spent.costs.append(more.cost)
-
-
-def _usage(spent: Spent) -> UsageRow:
-    return UsageRow(
-        requests=spent.requests,
-        prompt_tokens=spent.prompt_tokens,
-        completion_tokens=spent.completion_tokens,
-        total_tokens=spent.prompt_tokens + spent.completion_tokens,
-        cost=math.fsum(spent.costs) if spent.is_cost_known else None,
-    )
+            account.answered(row)
+    return account, kinds, landed, failed

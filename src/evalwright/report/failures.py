@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct, field
 
 from evalwright.report.report import FailureRow
-from evalwright.types import Outcome, Row
+from evalwright.types import Failure, Outcome, Row
 
 _SHOWN_IDS = 5
+_MOST_LOOKED_AT = 1_000
+"""Failures whose messages are compared: of a million, the first say enough."""
 
 Kinds = dict[tuple[str, str, str], "FailureKind"]
 """By model, stage and type."""
@@ -35,12 +37,15 @@ def failure_rows(
     kinds: Mapping[tuple[str, str, str], FailureKind], failed: Iterator[Outcome]
 ) -> list[FailureRow]:
     """Each kind, with the words of the first of them."""
-    said: dict[tuple[str, str, str], Outcome] = {}
-    for outcome in failed:
-        if outcome.failure:
-            key = (outcome.model, outcome.failure.stage, outcome.failure.type)
-            said.setdefault(key, outcome)
-        if len(said) == len(kinds):
+    said: dict[tuple[str, str, str], Failure] = {}
+    words: dict[tuple[str, str, str], set[str]] = {}
+    for number, outcome in enumerate(failed):
+        if found := outcome.failure:
+            key = (outcome.model, found.stage, found.type)
+            said.setdefault(key, found)
+            if number < _MOST_LOOKED_AT:
+                words.setdefault(key, set()).add(found.message)
+        if number >= _MOST_LOOKED_AT and len(said) == len(kinds):
             break
     return [
         FailureRow(
@@ -51,7 +56,8 @@ def failure_rows(
             hint=first.hint,
             count=kind.count,
             sample_ids=kind.sample_ids,
+            messages=len(words.get(key, ())) or 1,
         )
         for key, kind in sorted(kinds.items())
-        if key in said and (first := said[key].failure)
+        if (first := said.get(key))
     ]

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from evalwright.report.judges import JudgeRow
 from evalwright.stats.calibration import Bin
 from evalwright.types import Outcome
 
@@ -36,6 +37,53 @@ class MetricRow(Struct, frozen=True, kw_only=True):
     """`qa`: a check of the samples, and no result of the task."""
     reason: str
     """Why there is no value or no interval; what the value leaves out."""
+    key: str = ""
+    """Of the metric: figures of one metric have one key. Empty in reports of older versions."""
+    own_key: bool = False
+    """Whether the author of the task has given the metric its key."""
+    name: str = ""
+    """The figure as its metric calls it. `metric` is another where two of a scorer have one name:
+    the key of the metric stands before it then."""
+    absent: int = 0
+    """Samples that were scored, and whose score has no value for this figure: `n` is without
+    them."""
+
+
+class JudgedRow(Struct, frozen=True, kw_only=True):
+    """One figure that a rule of a policy is about."""
+
+    run_id: str
+    task: str
+    model: str
+    scorer: str
+    metric: str
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+    failed: int
+    meets: bool
+    reason: str
+    """The comparison in words, with the interval."""
+    n: int = 0
+    """How many samples it is over."""
+    absent: int = 0
+    """Samples whose score has no value for it."""
+
+
+class PolicyRow(Struct, frozen=True, kw_only=True):
+    """One rule of a policy, and whether it holds."""
+
+    policy: str
+    rule: str
+    name: str
+    """What people call the rule."""
+    demand: str
+    """What must hold: `is_correct_mean >= 0.8`."""
+    holds: bool
+    reason: str
+    """Why, with the interval. Of several figures the one that decides."""
+    figures: list[JudgedRow]
+    """All that the rule is about."""
 
 
 class RuleRow(Struct, frozen=True, kw_only=True):
@@ -45,6 +93,62 @@ class RuleRow(Struct, frozen=True, kw_only=True):
     model: str
     rule: str
     excluded: int
+
+
+class RepeatRow(Struct, frozen=True, kw_only=True):
+    """One number of a task that was run several times, and how far the runs are apart."""
+
+    task: str
+    model: str
+    scorer: str
+    metric: str
+    runs: int
+    mean: float | None
+    std: float | None
+    """The sample standard deviation of the runs."""
+    min: float | None
+    max: float | None
+    ci_low: float | None
+    """Of the mean over more such runs, on the same samples; not over other samples."""
+    ci_high: float | None
+    interval: str | None
+    values: list[float | None]
+    """Of each run, in their order."""
+    reason: str
+    """Why there is no value or no interval."""
+
+
+class AgreementRow(Struct, frozen=True, kw_only=True):
+    """How far several runs of a task agree on a score."""
+
+    task: str
+    model: str
+    scorer: str
+    score: str
+    agreement: float
+    """The mean over the samples of the share of runs that give the most common value."""
+    ci_low: float | None
+    ci_high: float | None
+    interval: str | None
+    n: int
+    """Samples that every run has scored."""
+    flaky: int
+    """Samples of them whose runs do not all agree."""
+    runs: int
+
+
+class FlakyRow(Struct, frozen=True, kw_only=True):
+    """A sample of which the runs say different things."""
+
+    task: str
+    model: str
+    sample_id: str
+    scorer: str
+    score: str
+    """The score on which they agree least."""
+    agreement: float
+    values: list[tuple[str, int]]
+    """The most common values, and how many runs gave each."""
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True):
@@ -128,6 +232,14 @@ class FailureRow(Struct, frozen=True, kw_only=True):
     count: int
     sample_ids: list[str]
     """The first few."""
+    messages: int = 1
+    """How many different messages the first 1,000 failures of the run have of this kind."""
+    task: str = ""
+    """Where it is no sample that broke: the task whose figures are missing."""
+    scorer: str = ""
+    """The same: the scorer; empty for all of the task."""
+    metric: str = ""
+    """The same: the key of the metric; empty for all of the scorer."""
 
 
 class LeftOutRow(Struct, frozen=True, kw_only=True):
@@ -163,10 +275,15 @@ class Summary(Struct, frozen=True, kw_only=True):
     samples: int
     completed: int
     reused: int
+    """Outcomes, of samples or of trials of them, for which nothing had to be asked."""
     failed: int
     excluded: int
     wall_seconds: float
     """While samples were under way, in this invocation."""
+    trials: int = 0
+    """Tries that have landed, where samples of a project are tried several times; else 0."""
+    flaky: int = 0
+    """Samples of which several runs say different things."""
 
 
 class ReportBody(Struct, frozen=True, kw_only=True):
@@ -192,6 +309,21 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     version: str
     kind: Literal["records", "evaluation"]
     """Made from task records, or from an evaluation of task documents."""
+    policies: list[PolicyRow] = []
+    """What the policies of the run file say of the figures, rule by rule."""
+    repeatability: list[RepeatRow] = []
+    """The figures of tasks that were run several times: their spread over the runs."""
+    agreement: list[AgreementRow] = []
+    """How far the runs agree, score by score."""
+    flaky: list[FlakyRow] = []
+    """The samples on which runs agree least, of each task and model at most 50, the worst first."""
+    asked_beside: dict[str, UsageRow] = {}
+    """What scorers and solvers asked beside the answers: judges, embeddings, the other voice of a
+    conversation. By model, the evaluated one among them where it was asked so. `usage` is of the
+    answers alone; the cost of a run is both."""
+    judges: list[JudgeRow] = []
+    """The models that judged, and what is known of each: how it agrees with people, what makes it
+    change its mind. A check of the same judge in an earlier run counts."""
 
 
 class Report(ReportBody, frozen=True, kw_only=True):

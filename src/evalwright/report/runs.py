@@ -33,6 +33,8 @@ class Listed(Struct, frozen=True, kw_only=True):
     """Outcomes that are stored, failed ones among them."""
     total: int
     failed: int
+    imported: bool = False
+    """Whether its results were made elsewhere."""
 
 
 class Shown(Listed, frozen=True, kw_only=True):
@@ -47,7 +49,7 @@ def cells(run: Listed) -> tuple[str, ...]:
     return (
         run.id,
         run.created.replace("T", " ").removesuffix("+00:00"),
-        run.status,
+        f"{run.status}, imported" if run.imported else run.status,
         visible(", ".join(run.tasks)),
         visible(", ".join(run.models)),
         f"{run.done}/{run.total}",
@@ -76,8 +78,8 @@ def _facts(run: Shown) -> Iterator[tuple[str, str]]:
             yield from _evaluation(value)
         elif name == "plan":
             yield from _plan(value)
-        elif name == "report":
-            continue  # `evalwright report` prints it
+        elif name in {"report", "results", "specifications"}:
+            continue  # `evalwright report` prints it, `evalwright export --format logs` the rest
         else:
             yield from ((name, fact) for fact in _each(value))
 
@@ -104,6 +106,8 @@ def _evaluation(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for task in plan["tasks"]:
         models = ", ".join(one for one in task["models"] if one)
         parts = [f"{task['name']}: {_counted(task['records'], 'sample')}"]
+        parts += [f"{task['trials']} trials of each"] if task.get("trials", 1) > 1 else []
+        parts += [f"{task['repeats']} runs"] if task.get("repeats", 1) > 1 else []
         parts += [f"with {models}"] if models else []
         parts += [f"{name} = {_words(value)}" for name, value in task["values"].items()]
         yield "task", ", ".join(parts)

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from textwrap import indent
 from typing import Any
 
+from evalwright.report.amounts import dollars
 from evalwright.report.export.rows import Exported, exported, to_json
-from evalwright.types import Action, Outcome, Score, Trace
+from evalwright.types import Action, Outcome, Score, Trace, Usage
 
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -38,7 +39,7 @@ def visible(text: str) -> str:
 def sample_lines(outcome: Outcome) -> Iterator[str]:
     """A page, with an empty line at its end."""
     failure, trace = outcome.failure, outcome.trace
-    which = f"{outcome.sample_id}  {outcome.model}  trial {outcome.trial}"
+    which = f"{outcome.sample_id}  {outcome.model}  trial {outcome.trial + 1}"
     yield visible(f"{which}  {'failed' if failure else 'completed'}  ({outcome.task})")
     if outcome.sample:
         yield from _said(
@@ -56,6 +57,8 @@ def sample_lines(outcome: Outcome) -> Iterator[str]:
             yield visible(f"    hint: {failure.hint}")
     if trace:
         yield f"  usage: {_usage(trace)}"
+    for model, usage in outcome.others.items():
+        yield visible(f"  asked beside it: {model}: {_taken(usage)}")
     yield ""
 
 
@@ -108,13 +111,13 @@ def _brief(value: Any) -> str:
     return to_json(value).decode()
 
 
+def _taken(usage: Usage) -> str:
+    cost = "cost unknown" if usage.cost is None else dollars(usage.cost)
+    return f"{usage.prompt_tokens} + {usage.completion_tokens} tokens, {cost}"
+
+
 def _usage(trace: Trace) -> str:
-    usage = trace.usage
-    parts = [
-        f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
-        "cost unknown" if usage.cost is None else f"${usage.cost:.6f}",
-        f"{trace.latency_s:.3f} s",
-    ]
+    parts = [_taken(trace.usage), f"{trace.latency_s:.3f} s"]
     if trace.finish != "stop":
         parts.append(f"finish: {trace.finish}")
     if trace.confidence is not None:

@@ -12,6 +12,9 @@ def report_schema() -> dict[str, Any]:
     (body,), components = msgspec.json.schema_components(
         [ReportBody], ref_template="#/$defs/{name}"
     )
+    for one in components.values():
+        if "properties" in one:
+            one["required"] = list(one["properties"])  # what has a default is printed, too
     whole = components.pop(body["$ref"].rpartition("/")[2])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -19,6 +19,7 @@ _LONGEST_NAME = 36
 _LONGEST_MESSAGE = 200
 _MOST_LEFT_OUT = 50
 _NOBODY = "–"
+_SEVERAL = 2
 
 
 class Table(NamedTuple):
@@ -33,12 +34,20 @@ class Table(NamedTuple):
 
 def tables(report: Report) -> list[Table]:
     """Every table that has something to say."""
+    from evalwright.report.tables_judges import judges_table
+    from evalwright.report.tables_policies import policies_table
+    from evalwright.report.tables_repeats import repeat_tables
+    from evalwright.report.tables_usage import usage_tables
+
     if report.kind == "evaluation":
         made = [
             _results(report, "score"),
             _results(report, "qa"),
+            judges_table(report.judges),
+            policies_table(report.policies),
+            *repeat_tables(report),
             _rules(report),
-            _usage(report),
+            *usage_tables(report),
             _failures(report),
         ]
         return [table for table in made if table.rows]
@@ -49,7 +58,7 @@ def tables(report: Report) -> list[Table]:
         _pairwise(report),
         _pass_at_k(report),
         _calibration(report),
-        _usage(report),
+        *usage_tables(report),
         _failures(report),
         _left_out(report),
     ]
@@ -156,6 +165,7 @@ def _results(report: Report, purpose: str) -> Table:
     model = len({row.model for row in shown}) > 1
     failed = any(row.failed for row in shown)
     excluded = any(row.excluded for row in shown)
+    absent = any(row.absent for row in shown)
     return Table(
         "Results" if purpose == "score" else "Checks (purpose: qa)",
         (
@@ -163,34 +173,38 @@ def _results(report: Report, purpose: str) -> Table:
             *("95 % interval", "samples"),
             *(["failed"] if failed else []),
             *(["excluded"] if excluded else []),
+            *(["no value"] if absent else []),
         ),
         [
             (
                 shortened(row.task),
                 *([shortened(row.model or _NOBODY)] if model else []),
                 shortened(row.scorer),
-                shortened(row.metric),
+                _message(row.metric),
                 _number(row.value, 3),
                 _interval_of(row, 3),
                 str(row.n),
                 *([str(row.failed)] if failed else []),
                 *([str(row.excluded)] if excluded else []),
+                *([str(row.absent)] if absent else []),
             )
             for row in shown
         ],
-        frozenset(range(4 if model else 3, 9)),
-        "a failed or excluded sample is in no figure" + _bound_note(shown) + _reasons(shown),
+        frozenset(range(4 if model else 3, 10)),
+        "a failed or excluded sample is in no figure"
+        + ("; no value: samples whose score has none, left out as well" if absent else "")
+        + _bound_note(shown)
+        + _reasons(shown),
     )
 
 
 def _reasons(rows: Sequence[MetricRow]) -> str:
-    """Why a value is not there, or what a system task says of it; the rest is in the docs."""
-    said = dict.fromkeys(
-        f"{_line(row.metric)}: {_message(row.reason)}"
-        for row in rows
-        if row.reason and (row.value is None or not row.n)
-    )
-    return "".join(f"\n {one}" for one in said)
+    """Why a value or an interval is not there, or what a system task says of it."""
+    said: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row.reason and (row.value is None or row.interval is None or not row.n):
+            said.setdefault(_message(row.reason), {})[_line(row.metric)] = None
+    return "".join(f"\n {', '.join(names)}: {why}" for why, names in said.items())
 
 
 def _rules(report: Report) -> Table:
@@ -282,28 +296,6 @@ def _calibration(report: Report) -> Table:
     )
 
 
-def _usage(report: Report) -> Table:
-    return Table(
-        "Usage",
-        (
-            *("model", "requests", "prompt tokens", "completion tokens", "cost"),
-            *(("perplexity",) if report.perplexity else ()),
-        ),
-        [
-            (
-                shortened(model),
-                str(row.requests),
-                str(row.prompt_tokens),
-                str(row.completion_tokens),
-                "unknown" if row.cost is None else f"${row.cost:.2f}",
-                *((_number(report.perplexity[model].perplexity),) if report.perplexity else ()),
-            )
-            for model, row in report.usage.items()
-        ],
-        frozenset(range(1, 6)),
-    )
-
-
 def _failures(report: Report) -> Table:
     return Table(
         "Failures",
@@ -313,7 +305,7 @@ def _failures(report: Report) -> Table:
                 shortened(row.model or _NOBODY),
                 row.stage,
                 str(row.count),
-                _message(_what(row)) + (f" (hint: {_message(row.hint)})" if row.hint else ""),
+                _message(_what(row)) + _others(row, report.run_id) + _hinted(row),
                 shortened(row.sample_ids[0]) if row.sample_ids else _NOBODY,
             )
             for row in report.failures
@@ -326,6 +318,18 @@ def _failures(report: Report) -> Table:
 def _what(row: FailureRow) -> str:
     """A message of a snippet names the type itself."""
     return row.message if f"{row.type}: " in row.message else f"{row.type}: {row.message}"
+
+
+def _others(row: FailureRow, run_id: str) -> str:
+    """That there is more to be said of this kind than the first message."""
+    if row.messages < _SEVERAL:
+        return ""
+    more = f"{counted(row.messages - 1, 'other message')}: `evalwright show {run_id} --failed`"
+    return f" (and {more})"
+
+
+def _hinted(row: FailureRow) -> str:
+    return f" (hint: {_message(row.hint)})" if row.hint else ""
 
 
 def _left_out(report: Report) -> Table:

@@ -17,11 +17,12 @@ def to_markdown(report: Report) -> str:
     ]
     if said := remarks(report):
         parts.append("\n".join(f"- {_escaped(remark)}" for remark in said))
-    parts.extend(_table(table) for table in tables(report))
+    parts.extend(map(table_text, tables(report)))
     return "\n\n".join(parts) + "\n"
 
 
-def _table(table: Table) -> str:
+def table_text(table: Table) -> str:
+    """One table under its title."""
     rule = ("--:" if index in table.numeric else ":--" for index in range(len(table.columns)))
     lines = [f"## {table.title}", ""]
     if table.note:

@@ -71,6 +71,8 @@ def _rendered(table: Table, available: int) -> RichTable:
 def _last_line(report: Report) -> str:
     summary = report.summary
     parts = [f"{summary.completed} of {counted(summary.samples, 'sample')} completed"]
+    if summary.trials:
+        parts.append(counted(summary.trials, "trial"))
     if summary.failed:
         parts.append(f"{summary.failed} failed")
     if summary.excluded:

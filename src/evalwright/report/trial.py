@@ -71,6 +71,8 @@ class TriedSample(Struct, frozen=True, kw_only=True):
     parts: list[TriedPart]
     rules: list[TriedRule]
     error: TriedError | None
+    trial: int = 0
+    """Which try of the sample it is, from 0: as an export has it."""
 
 
 class TaskTrial(Struct, frozen=True, kw_only=True):
@@ -90,6 +92,8 @@ class TaskTrial(Struct, frozen=True, kw_only=True):
     """What broke for all samples together."""
     printed: list[str]
     ok: bool
+    tries: int = 1
+    """How often each sample was tried."""
 
 
 def tried(outcome: Outcome, rules: Iterable[str]) -> TriedSample:
@@ -107,6 +111,7 @@ def tried(outcome: Outcome, rules: Iterable[str]) -> TriedSample:
         parts=[TriedPart(sample=one.sample, scores=_scores(one.scores)) for one in outcome.parts],
         rules=[TriedRule(rule=key, action=applies.get(key)) for key in rules],
         error=_error(failure) if failure else None,
+        trial=outcome.trial,
     )
 
 
@@ -136,14 +141,17 @@ def task_lines(trial: TaskTrial, *, bodies: bool = False) -> Iterator[str]:
     for one in trial.samples:
         yield ""
         asked = f", asked of {one.model}" if one.model else ""
-        yield visible(f"Sample `{one.sample_id}`{asked}: {one.status}")
+        which = f", trial {one.trial + 1} of {trial.tries}" if trial.tries > 1 else ""
+        yield visible(f"Sample `{one.sample_id}`{which}{asked}: {one.status}")
         yield from indented(_sections(one, bodies=bodies))
     if trial.printed:
         yield ""
         yield "Printed by snippets"
         yield from (visible(f"  {line}") for line in trial.printed)
     yield ""
-    yield f"Metrics over {counted(len(trial.samples), 'sample')}"
+    tried_ones = counted(len(trial.samples) // trial.tries, "sample")
+    often = f", each tried {trial.tries} times" if trial.tries > 1 else ""
+    yield f"Metrics over {tried_ones}{often}"
     yield from _metrics(trial.metrics)
     for error in trial.errors:
         yield ""
