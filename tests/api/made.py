@@ -77,8 +77,8 @@ class Listening(Unwatched):
         self.stored: list[Outcome] = []
         self.ends: list[bool] = []
 
-    def begin(self, total: int, done: int, counters: Any) -> None:
-        del counters
+    def begin(self, total: int, done: int, counters: Any, *, noun: str = "samples") -> None:
+        del counters, noun
         self.begun.append((total, done))
 
     def committed(self, outcomes: Sequence[Outcome]) -> None:

@@ -5,6 +5,7 @@ from tests.api.demo import demo, files_in
 
 from evalwright import api
 from evalwright.errors import BadTasks, Unreadable, UsageError
+from evalwright.report.trial import DatasetTrial
 
 TASK = """\
 key: qa
@@ -72,7 +73,9 @@ def test_a_dataset_comes_with_its_rows(name: str, files: set[str], project: Path
     (added,) = api.add_entities("dataset", [f"../new/{name}.yaml"])
 
     assert set(added.files) == files == set(files_in(project))
-    assert api.try_dataset(name).rows > 0
+    tried = api.try_dataset(name)
+    assert isinstance(tried, DatasetTrial)
+    assert tried.rows > 0
 
 
 def test_a_pattern_stands_for_many(project: Path) -> None:

@@ -576,7 +576,7 @@ def test_a_run_that_is_gone_on_with_has_no_report_until_it_ends(
     report = ew.run("run.yaml")
 
     class Killed(Told):
-        def begin(self, *_: Any) -> None:
+        def begin(self, *_: Any, **__: Any) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -688,13 +688,17 @@ def models(*names: str) -> Any:
     return answer
 
 
-def test_stored_outputs_are_scored_by_running_again(project: Project, server: ModelServer) -> None:
+def test_stored_outputs_are_scored_again_without_asking(
+    project: Project, server: ModelServer
+) -> None:
     project()
-    ew.run("run.yaml")
+    first = ew.run("run.yaml")
 
-    with pytest.raises(UsageError, match="is of a project"):
-        api.score()
+    again = api.score()
+
     assert len(server.log) == 4
+    assert again.run_id != first.run_id
+    assert again.metrics == first.metrics
 
 
 def test_an_export_has_the_rows(project: Project, server: ModelServer) -> None:

@@ -9,7 +9,7 @@ from tests.servers.model_server import json as json_reply
 
 from evalwright import api
 from evalwright.errors import BadDataset, BadTasks, UnknownName, UsageError
-from evalwright.report.trial import ModelTrial, dataset_lines, model_lines
+from evalwright.report.trial import DatasetTrial, ModelTrial, dataset_lines, model_lines
 
 KEY = "sk-test-9d7fA+/Kq2"
 ADAPTER = """\
@@ -60,6 +60,7 @@ def steps(trial: ModelTrial) -> dict[str, object]:
 @pytest.mark.usefixtures("project")
 def test_a_dataset_shows_its_rows_and_the_types_of_its_columns() -> None:
     trial = api.try_dataset("customers", samples=1)
+    assert isinstance(trial, DatasetTrial)
 
     assert (trial.rows, trial.read, trial.filters) == (5, 5, [])
     assert trial.columns["email"] == {"text": 4, "missing": 1}
@@ -77,6 +78,7 @@ def test_each_filter_says_how_many_rows_it_drops(project: Path) -> None:
     )
 
     trial = api.try_dataset("datasets/some.yaml")
+    assert isinstance(trial, DatasetTrial)
 
     assert (trial.rows, trial.read) == (4, 6)
     assert [one["dropped"] for one in trial.filters] == [1, 1]

@@ -108,6 +108,32 @@ def test_an_unknown_column_is_told_where_the_template_stands() -> None:
     )
 
 
+RAG = """
+    - type: rag_checker
+      judge_model_key: openai/judge
+      query_column: county
+      target_column: capital
+"""
+
+
+def test_a_column_that_a_scorer_names_is_told_where_it_stands() -> None:
+    text = TASK.rstrip() + RAG
+    (line,) = said(tasks__capitals=text)
+
+    (at,) = [number for number, one in enumerate(text.splitlines(), 1) if "county" in one]
+    assert line == (
+        f"tasks/capitals.yaml:{at}: unknown_column: `rag_checker`: dataset `countries` has no "
+        "column `county`; it has `country`, `capital`; did you mean `country`?"
+    )
+
+
+def test_a_column_that_a_scorer_needs_and_nobody_names_is_told_at_the_task() -> None:
+    lines = said(tasks__capitals=TASK.rstrip() + RAG.replace("      query_column: county\n", ""))
+
+    (line,) = lines
+    assert "unknown_column: `rag_checker`: dataset `countries` has no column `query`" in line
+
+
 def test_a_value_that_is_no_column_is_told_where_it_was_given() -> None:
     chosen = RUN.replace("model_key: bot", "model_key: bot, task_config: {column: captial}")
 

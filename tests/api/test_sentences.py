@@ -287,4 +287,4 @@ def test_the_result_of_a_task_is_rows_with_these_columns(name: str, value: Any) 
         failure=Failure(stage="score", type="KeyError", message="'n'"),
     )
 
-    assert _row(outcome, "")[name] == value
+    assert _row(outcome, "a")[name] == value

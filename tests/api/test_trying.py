@@ -296,6 +296,36 @@ def test_a_sample_is_chosen_by_id_through_a_chain_and_nothing_else_is_done_befor
     assert raised.value.hint == "did you mean `carry`?"
 
 
+def test_a_trial_of_a_source_is_chosen_by_its_number(project: Path) -> None:
+    chained(project)
+    run = project / "run.yaml"
+    run.write_text(run.read_text() + "run_config: {trials_config: {num_trials: 3}}\n")
+    models = ("scripted/echo", "responder")
+
+    trial = tried("again", *models, ids=("responder/carry#2", "scripted/echo/carry#3"))
+
+    assert trial.ok, trial
+    found = [one.sample_id for one in trial.samples]
+    assert found == ["scripted/echo/carry#3", "responder/carry#2"]
+    assert trial.tries == 1, "a look at rows asks no model"
+
+
+@pytest.mark.usefixtures("project")
+def test_every_trial_of_a_sample_is_shown() -> None:
+    path, spec = api.wanted_of("sums")
+    trial = api.try_task(api.Wanted(path=path, spec=spec, samples=2), trials=2)
+
+    assert [(one.sample_id, one.trial) for one in trial.samples] == [
+        ("small", 0),
+        ("small", 1),
+        ("carry", 0),
+        ("carry", 1),
+    ]
+    shown = "\n".join(task_lines(trial))
+    assert "Sample `carry`, trial 2 of 2, asked of responder: completed" in shown
+    assert "Metrics over 2 samples, each tried 2 times" in shown
+
+
 @pytest.mark.usefixtures("project")
 def test_a_run_file_needs_the_name_of_a_specification() -> None:
     with pytest.raises(UsageError, match="8 task specifications: capitals, sums"):

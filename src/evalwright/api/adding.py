@@ -147,7 +147,7 @@ def _checked(kind: Kind, file: Path, environment: Mapping[str, str]) -> "tuple[D
     errors = [one for one in project.problems if _counts(one)]
     if project.kind is not None and project.kind != kind:
         what = "a run file" if project.kind == "run" else f"of the kind `{project.kind}`"
-        noun = NOUNS.get(project.kind) if project.kind != "run" else None
+        noun = NOUNS.get(cast("Kind", project.kind))  # none for a run file or a policy
         raise UsageError(
             f"{file}: expected a document of the kind `{kind}`, it is {what}",
             hint=f"`evalwright {noun} add`" if noun else "`evalwright run` takes it as it is",

@@ -37,7 +37,24 @@ if TYPE_CHECKING:
     from evalwright.clients.adapters import Adapter, Info
 
 PLACEHOLDER = "latticeflow$placeholder"
+_NO_KEY = "no-key-where-nobody-is-asked"
 _UNSET = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
+
+
+class Keyless(dict[str, str]):
+    """An environment for those who ask a model nothing, and only want to know which it is.
+
+    Where a provider needs a key and there is none, something stands in for it: no fingerprint has
+    a key in it.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        from evalwright.clients.providers import PROVIDERS
+
+        super().__init__(environment)
+        for provider in PROVIDERS.values():
+            if not self.get(provider.key_variable, "").strip():
+                self[provider.key_variable] = _NO_KEY
 
 
 class ConnectionPlan(Struct, frozen=True, kw_only=True):
@@ -138,7 +155,8 @@ def _custom(
 ) -> ConnectionPlan:
     from evalwright.clients.connection import Where, connect
 
-    _refuse_unset(document, {"api_key": config.api_key, **config.custom_headers})
+    if not isinstance(options.environment, Keyless):
+        _refuse_unset(document, {"api_key": config.api_key, **config.custom_headers})
     headers = _with_keys(config.custom_headers, options.environment)
     trust = config.tls_context.validation_context if config.tls_context else None
     where = Where(
@@ -166,7 +184,8 @@ def _inference(
         raise UsageError(
             f"the model `{document.key}` is a snippet of the project, and snippets are refused here"
         )
-    _refuse_unset(document, config.environment)
+    if not isinstance(options.environment, Keyless):
+        _refuse_unset(document, config.environment)
     environment = _with_keys(config.environment, options.environment)
     snippet = config.run_inference_snippet
     client = Inference(

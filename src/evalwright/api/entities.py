@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 NOUNS: Mapping[Kind, str] = {
     "task": "task",
     "dataset": "dataset",
+    "generator": "generator",
     "model": "model",
     "adapter": "adapter",
     "evaluation": "eval",
@@ -33,6 +34,7 @@ NOUNS: Mapping[Kind, str] = {
 FOLDERS: Mapping[str, str] = {
     "task": "tasks",
     "dataset": "datasets",
+    "generator": "dataset_generators",
     "model": "models",
     "adapter": "model_adapters",
     "evaluation": "evaluations",
@@ -75,7 +77,7 @@ def check_entities(
     opened = open_project(project, env)
     files = {file for one in of_kind(opened, kind).values() for file in files_of(one)}
     files |= {one for one in opened.files if _lies_in(one, Path(project), kind)}
-    rows = [] if kind in {"model", "adapter"} else row_problems(opened)
+    rows = [] if kind in {"model", "adapter", "generator"} else row_problems(opened)
     mine = [one for one in [*opened.problems, *rows] if one.file in files]
     named = [file for file in sorted(files) if _is_yaml(file)]
     return list(checked(named, mine, dict.fromkeys(named, kind)))
@@ -142,6 +144,7 @@ def of_kind(project: "Project", kind: Kind) -> "Mapping[str, Entity]":
     groups = {
         "task": project.tasks,
         "dataset": project.datasets,
+        "generator": project.generators,
         "model": project.models,
         "adapter": project.adapters,
         "evaluation": project.evaluations,
@@ -204,6 +207,8 @@ def _plain(value: Any, path: "Steps", kind: str, redactor: Redactor) -> Any:
 
 
 def _is_secret(path: "Steps", kind: str) -> bool:
+    if kind == "generator":
+        return path[:1] == ("secrets",)
     if kind != "model":
         return False
     inner = path[:1] == ("config",) and len(path) > 1 and path[1] in _HIDDEN
@@ -277,16 +282,17 @@ def _used_by(project: "Project", entity: "Entity") -> Iterator[UsedBy]:
 
 def _names(kind: str, path: "Steps") -> bool:
     """Whether a text at this path is the key of something of that kind."""
-    if "task_config" in path or path[-1:] == ("default_value",):
+    if {"task_config", "dataset_generator_config"} & {*path} or path[-1:] == ("default_value",):
         return kind in {"model", "dataset"}
     ways: Mapping[str, tuple[Steps, ...]] = {
         "task": (("task_key",),),
         "model": (("model_key",),),
-        "dataset": (("dataset_key",), ("dataset", "key")),
+        "dataset": (("dataset_key",), ("dataset", "key"), ("data_source", "key")),
+        "generator": (("dataset_generator_key",),),
         "adapter": (("adapter", "key"),),
     }
     return any(path[-len(way) :] == way for way in ways.get(kind, ())) or (
-        kind == "dataset" and path[-3:-1] == ("dataset", "keys")
+        kind == "dataset" and path[-3:-1] in {("dataset", "keys"), ("data_source", "keys")}
     )
 
 

@@ -5,13 +5,15 @@ every dataset, every name of a model. Then the samples run, and when a task's la
 only all of them together can show: scorers of all samples, action rules, metrics.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalwright.api.assembly import Limits, notes_on, open_store, workers_for
+from evalwright.api.assembly import Limits, open_store, workers_for
 from evalwright.api.discretion import discreet_values, redactor_here
+from evalwright.api.located import FOLDER
 from evalwright.api.options import RunOptions, Unwatched, Watch
 from evalwright.api.prepare import Prepared, prepare
 from evalwright.api.stored import Samples
@@ -20,7 +22,7 @@ from evalwright.api.work import Work
 if TYPE_CHECKING:
     from evalwright.api.connections import ConnectionPlan
     from evalwright.engine.done import Done
-    from evalwright.engine.finish import Figure, Landed
+    from evalwright.engine.finish import Landed
     from evalwright.engine.journal import Journal
     from evalwright.engine.run import Crew
     from evalwright.engine.stop import Stop
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
     from evalwright.report.evaluation import Ended
     from evalwright.report.report import Report
     from evalwright.snippets.pool import SnippetPool
-    from evalwright.types import Outcome, Run
+    from evalwright.types import Outcome, Run, Usage
 
+ROWS_SPENT = "rows_spent"
+"""In a manifest: what it took to make the rows."""
 _ROWS_AT_ONCE = 512
 """Samples under way where no model is asked: their snippets travel together."""
 
@@ -48,7 +52,7 @@ def evaluate(
     store = open_store(options.store, durable=options.durable)
     watch = watch or Unwatched()
     try:
-        prepared = prepare(str(path), models, options, store=store, tell=watch.tell)
+        prepared = prepare(str(path), models, options, store=store, tell=watch.tell, watch=watch)
         return DocumentWork(prepared, store, options, watch=watch).report()
     finally:
         store.close()
@@ -58,17 +62,25 @@ class DocumentWork(Work):
     """The specifications of an evaluation, with their models."""
 
     def __init__(
-        self, prepared: Prepared, store: "Store", options: RunOptions, *, watch: Watch
+        self,
+        prepared: Prepared,
+        store: "Store",
+        options: RunOptions,
+        *,
+        watch: Watch,
+        parent: "Run | None" = None,
     ) -> None:
-        super().__init__(prepared.plan, store, options, watch=watch)
+        super().__init__(prepared.plan, store, options, watch=watch, parent=parent)
         self.redactor = redactor_here(prepared.secrets)
         self.prepared, self.plan = prepared, discreet_values(prepared.plan, self.redactor)
         self.connections: dict[str, ConnectionPlan] = {}
         self.snippets: SnippetPool | None = None
         self.ended: list[Ended] = []
+        self.folder = str(Path.cwd())
+        """Where the command was given: its paths are relative to it."""
         self.complete = False
         """Whether all that comes after the samples was done, too."""
-        if prepared.cache_policy != "reuse":
+        if prepared.cache_policy != "reuse" and parent is None:
             self.fresh = True
 
     def _crew(self, ending: ExitStack) -> "Crew":
@@ -77,7 +89,7 @@ class DocumentWork(Work):
         del ending  # snippets are closed in the loop that they were called in
         self.snippets = self._pool()
         self.connections = {
-            name: connect(self.snippets) for name, connect in self.prepared.models.items()
+            name: self.prepared.models[name](self.snippets) for name in self._asked()
         }
         told = (one for plan in self.connections.values() for one in plan.secrets)
         self.redactor = redactor_here([*self.prepared.secrets, *told])
@@ -106,6 +118,32 @@ class DocumentWork(Work):
         """A line of a snippet: what it may know, a terminal may not."""
         self.watch.tell(self.redactor.clean(line))
 
+    def _spent(self, run: "Run | None") -> "Usage":
+        from msgspec import structs
+
+        from evalwright.engine.tally import total
+
+        made = self._spent_on_rows(run)  # what is not known cannot be counted, the rest can
+        return total([super()._spent(run), structs.replace(made, cost=made.cost or 0.0)])
+
+    def _spent_on_rows(self, run: "Run | None") -> "Usage":
+        """What it took to make the rows of this run: they may have been made by an earlier call."""
+        from msgspec import convert
+
+        from evalwright.engine.tally import total
+        from evalwright.types import NOTHING, Usage
+
+        before = run.manifest.get(ROWS_SPENT) if run is not None else None
+        told = convert(before, Usage) if before else NOTHING
+        return total([told, self.prepared.spent])
+
+    def _rows_spent(self, run: "Run | None") -> dict[str, Any]:
+        """For the manifest: a cap is the run's, however often it is gone on with."""
+        from msgspec import to_builtins
+
+        spent = self._spent_on_rows(run)
+        return {ROWS_SPENT: to_builtins(spent)} if spent.requests or spent.total_tokens else {}
+
     def _limits(self) -> dict[str, Limits]:
         return {
             name: Limits(
@@ -119,19 +157,39 @@ class DocumentWork(Work):
         }
 
     def _manifest(self, crew: "Crew") -> dict[str, Any]:
-        from evalwright.api.manifest import manifest_of
+        from evalwright.api.judges import judges_in
+        from evalwright.api.manifest import manifest_of, told_by
+        from evalwright.api.pooled import POOLED
+        from evalwright.api.recorded import notes_on
+        from evalwright.engine.clean import cleaned_value
 
-        clients: dict[str, Model] = {
-            name: plan.client for name, plan in self.connections.items() if name
-        }
         late = {name: one.run_scorers for name, one in self.prepared.finishing.items()}
-        manifest = manifest_of(self.plan, clients, crew, self.options, late=late)
-        return {**manifest, "fresh": self.fresh, "notes": list(notes_on(clients))}
+        manifest = manifest_of(
+            self.plan, self._clients(), crew, self.options, parent=self.parent, late=late
+        )
+        told = told_by(self.prepared.given, self.options)
+        told = cleaned_value(told, self.redactor)
+        notes = [*manifest["notes"], *notes_on(self.prepared.recorded.values())]
+        notes += [one for one in self.prepared.notes if one not in notes]
+        written = cleaned_value(self.prepared.specifications, self.redactor)
+        manifest |= {"notes": notes, "specifications": written}
+        manifest["judges"] = cleaned_value(judges_in(crew.teams, crew.models), self.redactor)
+        manifest |= {"fresh": self.fresh, "told": told, FOLDER: self.folder}
+        manifest |= {POOLED: sorted(self.prepared.pooled)} if self.prepared.pooled else {}
+        return {**manifest, **self._rows_spent(None), **self._policies()}
+
+    def _asked(self) -> Iterable[str]:
+        """The models that are connected: all that are named."""
+        return self.prepared.models
+
+    def _clients(self) -> "dict[str, Model]":
+        """Bare, by their names."""
+        return {name: plan.client for name, plan in self.connections.items() if name}
 
     def _key(self, manifest: dict[str, Any]) -> str:
         from evalwright.api.manifest import plan_key
 
-        return plan_key(manifest, parent=None)
+        return plan_key(manifest, parent=self.parent)
 
     def _changes(self, manifest: dict[str, Any], earlier: "Sequence[Run]") -> Sequence[str]:
         from evalwright.api.manifest import what_changed
@@ -141,7 +199,16 @@ class DocumentWork(Work):
     def _ended(self, run: "Run", stop: "Stop") -> dict[str, Any]:
         from evalwright.api.manifest import ended
 
-        return ended(run, self.plan, self.options, stop)
+        manifest = ended(run, self.plan, self.options, stop)
+        manifest.pop("policies", None)  # those of before
+        return {**manifest, FOLDER: self.folder, **self._policies()}
+
+    def _policies(self) -> dict[str, Any]:
+        """For the manifest: the project's policies as they are now."""
+        from evalwright.api.gate import kept
+
+        policies = kept(self.prepared.policies, self.redactor)
+        return {"policies": policies} if policies else {}
 
     async def _do(
         self,
@@ -163,7 +230,9 @@ class DocumentWork(Work):
                     for task in wave:
                         if task.after in changed:  # its samples are other ones now
                             self.reused -= done.forget(task.name)
-                    jobs = _noting(done.left(jobs_of(wave, self.prepared.data)), changed)
+                    await self._take(run_id, wave, stop)
+                    live = [task for task in wave if task.name not in self.prepared.recorded]
+                    jobs = _noting(done.left(jobs_of(live, self.prepared.data)), changed)
                     await run_engine(jobs, crew, journals(), workers=self.workers, stop=stop)
                 await stop.unless_interrupted(self._finish(run_id, wave, crew.snippets))
             self.complete = len(self.ended) == sum(len(task.models) for task in self.plan.tasks)
@@ -171,28 +240,45 @@ class DocumentWork(Work):
             if self.snippets is not None:
                 await self.snippets.close()
 
+    async def _take(self, run_id: str, tasks: "Sequence[PlannedSpec]", stop: "Stop") -> None:
+        """Of the tasks whose results are there already: all outcomes, unless they are stored."""
+        counts = _landed(self.store, run_id)
+        for task in tasks:
+            found = self.prepared.recorded.get(task.name)
+            if found is not None and counts.get((task.name, task.models[0]), 0) < found.log.landed:
+                async for batch in found.outcomes(stop):
+                    self._write(run_id, batch)
+                    self.watch.committed(batch)
+
     async def _finish(
         self, run_id: str, tasks: "Sequence[PlannedSpec]", snippets: "Snippets | None"
     ) -> None:
         """Before the next wave: it may read what is found here."""
+        from evalwright.api.pooled import without_intervals
         from evalwright.engine.clean import cleaned_end
         from evalwright.engine.finish import finish
         from evalwright.report.evaluation import Ended
 
         counts = _landed(self.store, run_id)
-        pooled = {task.name for task in self.plan.tasks if len(task.models) > 1}
         for task in tasks:
             for model in task.models:
-                complete = counts.get((task.name, model), 0) >= task.records
-                finished = await finish(
-                    self.prepared.finishing[task.name],
-                    self._outcomes(run_id, task.name, model, complete=complete),
-                    snippets,
-                    seed=self.options.seed,
+                complete = counts.get((task.name, model), 0) >= task.jobs
+                found = self.prepared.recorded.get(task.name)
+                if found is not None and counts.get((task.name, model), 0) < found.log.landed:
+                    continue  # stopped: its figures are of all of them
+                finished = await (
+                    found.log.end(model, seed=self.options.seed)
+                    if found is not None
+                    else finish(
+                        self.prepared.finishing[task.name],
+                        self._outcomes(run_id, task.name, model, complete=complete),
+                        snippets,
+                        seed=self.options.seed,
+                    )
                 )
                 finished = cleaned_end(finished, self.redactor) if self.redactor else finished
-                if task.after in pooled:
-                    finished.figures = [_dependent(one) for one in finished.figures]
+                if task.name in self.prepared.pooled:
+                    without_intervals(finished)
                 self.ended.append(Ended(task=task.name, model=model, finished=finished))
 
     def _outcomes(self, run_id: str, task: str, model: str, *, complete: bool) -> "Landed":
@@ -207,6 +293,9 @@ class DocumentWork(Work):
         return Landed(outcomes=outcomes, write=write, complete=complete)
 
     def _build(self, run: "Run", facts: "Facts", samples: Samples) -> "Report":
+        from msgspec import to_builtins
+
+        from evalwright.api.judges import with_judges
         from evalwright.report.evaluation import build_evaluation_report
 
         report = build_evaluation_report(
@@ -216,7 +305,14 @@ class DocumentWork(Work):
             ended=self._in_order() if self.complete else None,
             samples=samples.first,
         )
+        if self.prepared.policies:
+            from evalwright.api.gate import with_policies
+
+            report = with_policies(report, self.prepared.policies, run, self.store, self.redactor)
+        report = with_judges(report, run, self.store)
         run.manifest["report"] = report.to_dict()
+        if self.complete:
+            run.manifest["results"] = to_builtins(self._in_order(), str_keys=True)
         return report
 
     def _in_order(self) -> "list[Ended]":
@@ -225,11 +321,15 @@ class DocumentWork(Work):
         return sorted(self.ended, key=lambda one: places[one.task])
 
     def _resumed(self, run: "Run") -> "Run":
-        """The report of before is no longer that of the run."""
+        """The report of before is no longer that of the run, nor are its figures."""
         from msgspec import structs
 
-        manifest = {name: value for name, value in run.manifest.items() if name != "report"}
-        self.store.update(run.id, status="running", manifest=manifest)
+        from evalwright.api.manifest import ended_as
+
+        gone = {"report", "results"}
+        manifest = {name: value for name, value in run.manifest.items() if name not in gone}
+        manifest |= self._rows_spent(run)
+        self.store.update(run.id, status="running", manifest=partial(ended_as, manifest))
         return structs.replace(run, manifest=manifest)
 
     @property
@@ -237,8 +337,8 @@ class DocumentWork(Work):
         """How many at once: more where no model is asked."""
         asked = any(name for name in self.plan.models)
         if self.options.concurrency is None and not asked:
-            return min(_ROWS_AT_ONCE, self.plan.total)
-        return min(workers_for(self.plan, self.options), self.plan.total)
+            return max(1, min(_ROWS_AT_ONCE, self.plan.total))
+        return max(1, min(workers_for(self.plan, self.options), self.plan.total))
 
 
 def _landed(store: "Store", run_id: str) -> dict[tuple[str, str], int]:
@@ -253,12 +353,3 @@ def _noting(jobs: "Iterator[Job]", tasks: set[str]) -> "Iterator[Job]":
     for job in jobs:
         tasks.add(job.task)
         yield job
-
-
-def _dependent(figure: "Figure") -> "Figure":
-    """Rows of several models on the same samples go together, and would look too sure."""
-    from msgspec import structs
-
-    reason = "no interval: the rows are of several models on the same samples"
-    measure = structs.replace(figure.measure, interval=None, reason=figure.measure.reason or reason)
-    return structs.replace(figure, measure=measure)

@@ -12,6 +12,7 @@ from evalwright.errors import UsageError
 from evalwright.spec.checking import Checking
 
 if TYPE_CHECKING:
+    from evalwright.spec.documents.linting import DocumentLinting
     from evalwright.spec.records.check import Validated
     from evalwright.spec.records.lint import Linting
 
@@ -52,8 +53,9 @@ def _documents(path: str, env: Sequence[str]) -> Iterator[Checking]:
 
     environment, problems = environment_with(env)
     project = read_project(path, environment=environment)
-    groups = (project.tasks, project.datasets, project.models, project.adapters)
-    entities = [one for group in (*groups, project.evaluations) for one in group.values()]
+    groups = (project.tasks, project.datasets, project.generators, project.models)
+    more = (project.adapters, project.evaluations)
+    entities = [one for group in (*groups, *more) for one in group.values()]
     kinds: dict[str, str] = {entity.file: entity.kind for entity in entities}
     if project.kind is not None and project.files:
         kinds[project.files[0]] = project.kind
@@ -69,10 +71,30 @@ def lint(path: str | Path) -> Linting:
 
     if is_project(str(path)):
         raise UsageError(
-            f"{path}: only files of task records are linted",
-            hint=f"`evalwright validate {path}` checks documents and folders",
+            f"{path}: this is a project, which has several files",
+            hint=f"`evalwright lint {path}` lints all of them",
         )
     return Linting(str(path))
+
+
+def lints(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Linting | DocumentLinting]:
+    """The same for many files and projects. A project is one entry a file."""
+    found: list[Linting | DocumentLinting] = []
+    for path in paths:
+        if is_project(path):
+            found += _linted(path, env)
+        else:
+            found.append(lint(path))
+    return found
+
+
+def _linted(path: str, env: Sequence[str]) -> Iterator[DocumentLinting]:
+    from evalwright.spec.documents.linting import lint_project
+    from evalwright.spec.documents.project import read_project
+    from evalwright.spec.documents.variables import environment_with
+
+    environment, _ = environment_with(env)
+    return lint_project(read_project(path, environment=environment))
 
 
 _NOT_FOR_GIT = (
@@ -117,7 +139,9 @@ def _written(path: Path, content: bytes) -> bool:
     return True
 
 
-SCHEMAS = ("records", "report", "task", "dataset", "model", "evaluation", "run")
+SCHEMAS = (
+    *("records", "report", "task", "dataset", "generator", "model", "evaluation", "policy", "run"),
+)
 
 
 def schema(kind: str) -> dict[str, Any]:

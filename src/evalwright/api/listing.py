@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -31,7 +32,7 @@ class Provider(Struct, frozen=True, kw_only=True):
 
 
 def list_runs(store: str | None = None) -> "list[Listed]":
-    """Every run, newest first; none where there is no store yet."""
+    """Every run, the last touched first, which is `latest`; none where there is no store yet."""
     try:
         opened = open_store(store, create=False)
     except Unreadable as error:
@@ -39,7 +40,8 @@ def list_runs(store: str | None = None) -> "list[Listed]":
             return []
         raise
     try:
-        return [_listed(opened, run) for run in opened.runs()]
+        runs = sorted(opened.runs(), key=attrgetter("updated"), reverse=True)
+        return [_listed(opened, run) for run in runs]
     finally:
         opened.close()
 
@@ -115,6 +117,7 @@ def _listed(store: "Store", run: "Run") -> "Listed":
         done=done,
         total=plan.total,
         failed=failed,
+        imported="imported" in run.manifest,
     )
 
 

@@ -2,16 +2,18 @@
 
 import platform
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from evalwright._version import __version__
 from evalwright.api.assembly import held_by, notes_on
 from evalwright.engine.keys import key_of
 from evalwright.plan.documents import DocumentPlan
 from evalwright.plan.plan import Plan
+from evalwright.report.judges import CHECKS
 from evalwright.types import Run
 
 if TYPE_CHECKING:
@@ -24,6 +26,36 @@ if TYPE_CHECKING:
 
 DECISIVE = ("plan", "models", "solver", "scorers", "sandbox")
 """What makes another plan of it; the rest is for people."""
+
+
+class Told(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the command of a project said beside its path: it is scored again as it was run."""
+
+    models: tuple[str, ...] = ()
+    """In the place of those that the project names."""
+    settings: dict[str, str] = {}
+    evaluation: str | None = None
+    config: str | None = None
+    env: tuple[str, ...] = ()
+    trials: int | None = None
+
+
+def told_by(models: Iterable[str], options: "RunOptions") -> dict[str, Any]:
+    """As JSON, for the manifest."""
+    told = Told(
+        models=tuple(models),
+        settings=options.settings,
+        evaluation=options.evaluation,
+        config=options.config,
+        env=options.env,
+        trials=options.trials,
+    )
+    return dict(msgspec.to_builtins(told))
+
+
+def told_to(run: Run) -> Told:
+    """What a run's command said; nothing, if an older version has not kept it."""
+    return msgspec.convert(run.manifest.get("told", {}), Told)
 
 
 def manifest_of(
@@ -48,7 +80,8 @@ def manifest_of(
         "seed": options.seed,
         "bins": options.bins,
         "parameters": options.parameters,
-        "notes": [*notes_on(clients), *_inherited(parent)],
+        **({"by_sample": sorted(crew.by_sample)} if crew.by_sample else {}),
+        "notes": list(dict.fromkeys([*notes_on(clients), *_inherited(parent)])),
         "evalwright": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -91,6 +124,11 @@ def ended(
         "bins": options.bins,
         "stopped": stopped if stop.requested else None,
     }
+
+
+def ended_as(ours: dict[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest as an invocation leaves it, with the checks that others have kept meanwhile."""
+    return {**ours, **({CHECKS: kept[CHECKS]} if CHECKS in kept else {})}
 
 
 def facts_of(run: Run, *, wall_seconds: float, reused: int, stopped: bool) -> "Facts":
@@ -165,6 +203,7 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[st
     for old, new in zip(before["plan"]["tasks"], after["plan"]["tasks"], strict=True):
         if old["digest"] != new["digest"]:
             yield f"{new.get('path') or new['name']} has changed"
+        yield from _tried_otherwise(old, new)
     for what, name in (("the limit is", "limit"), ("--samples is", "samples")):
         was, now = before["plan"].get(name), after["plan"].get(name)
         if was != now:
@@ -178,6 +217,17 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[st
     for part in ("solver", "scorers", "sandbox"):
         if before[part] != after[part]:
             yield f"another version of the {part}"
+
+
+def _tried_otherwise(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    was, now = _tries(old), _tries(new)
+    if was != now:
+        yield f"{new['name']} is tried {now} times a sample, it was {was}"
+
+
+def _tries(task: Mapping[str, Any]) -> int:
+    """Of each sample of a project's task. The records of a file say it themselves."""
+    return int(task["trials"]) * int(task["repeats"]) if "repeats" in task else 1
 
 
 def _inherited(parent: Run | None) -> list[str]:

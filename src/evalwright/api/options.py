@@ -29,6 +29,8 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many samples at once; without it, as many as the servers take."""
     samples: Annotated[int, Meta(ge=1, le=MAX_SAMPLES)] | None = None
     """How many generations to draw for each record; without it, as many as the record says."""
+    trials: Annotated[int, Meta(ge=1, le=MAX_SAMPLES)] | None = None
+    """How often each sample of a project is tried, whatever its documents say."""
     in_process_targets: bool = False
     """Judge code_exec answers in their own process: faster, and they could forge the verdict."""
     sandbox_packages: tuple[str, ...] = ()
@@ -82,8 +84,8 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Watch(Protocol):
     """Who is told how a run goes."""
 
-    def begin(self, total: int, done: int, counters: Any) -> None:
-        """Before the first job; `counters` is live."""
+    def begin(self, total: int, done: int, counters: Any, *, noun: str = "samples") -> None:
+        """Before the first job; `counters` is live, `noun` says what a job is."""
         ...
 
     def committed(self, outcomes: Sequence[Outcome]) -> None:
@@ -102,7 +104,7 @@ class Watch(Protocol):
 class Unwatched:
     """Nobody looks."""
 
-    def begin(self, total: int, done: int, counters: Any) -> None:
+    def begin(self, total: int, done: int, counters: Any, *, noun: str = "samples") -> None:
         """Nothing to do."""
 
     def committed(self, outcomes: Sequence[Outcome]) -> None:

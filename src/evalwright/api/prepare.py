@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from evalwright.api.assembly import STATE, canonical
-from evalwright.api.crews import Here, finishing_of, others_of, result_of, team_of
+from evalwright.api.assembly import canonical
+from evalwright.api.crews import Here, finishing_of, others_of, team_of
 from evalwright.errors import BadDataset, BadTasks, Unreadable, UsageError
 from evalwright.plan.documents import (
     NO_MODEL,
@@ -17,16 +17,19 @@ from evalwright.plan.documents import (
     PlannedSpec,
 )
 from evalwright.secrets import Secret, secrets_in
+from evalwright.types import NOTHING, Usage
 
 if TYPE_CHECKING:
     from evalwright.api.connections import ConnectionPlan
-    from evalwright.api.options import RunOptions
+    from evalwright.api.options import RunOptions, Watch
+    from evalwright.api.recorded import Recorded
     from evalwright.components import Snippet
     from evalwright.datasets.aligned import Aligned
     from evalwright.datasets.rows import Rows
     from evalwright.engine.finish import Finishing
     from evalwright.engine.run import Team
     from evalwright.ports import Snippets, Store
+    from evalwright.spec.documents.policy import PolicyDocument
     from evalwright.spec.documents.problems import Problem
     from evalwright.spec.documents.project import Project
     from evalwright.spec.documents.specs import ResolvedSpec
@@ -52,6 +55,20 @@ class Prepared(Struct, frozen=True, kw_only=True):
     cache_policy: str = "reuse"
     secrets: tuple[Secret, ...] = ()
     """Of the project and of the files with variables: what must not be written down."""
+    given: tuple[str, ...] = ()
+    """The models that took the place of the project's own."""
+    policies: "tuple[PolicyDocument, ...]" = ()
+    """What the figures must be."""
+    recorded: "dict[str, Recorded]" = {}
+    """The tasks that are not run: their results are there already."""
+    specifications: dict[str, dict[str, Any]] = {}
+    """What a result log says of each task."""
+    spent: Usage = NOTHING
+    """What it took to make the rows that were not there."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know of the rows, and of how often they were tried."""
+    pooled: frozenset[str] = frozenset()
+    """The tasks whose rows go together, so that nothing made of them has an interval."""
     here: Here
     """Where later tasks of this run find the results of earlier ones."""
 
@@ -63,14 +80,18 @@ def prepare(
     *,
     store: "Store",
     tell: Callable[[str], None] = lambda _: None,
+    watch: "Watch | None" = None,
 ) -> Prepared:
-    """Read, check and resolve a project; `BadTasks` says what is wrong with it."""
+    """Read, check and resolve a project; `BadTasks` says what is wrong with it.
+
+    Rows that a generator makes are made now, if somebody watches.
+    """
     project, specs = resolved(path, models, options, tell=tell)
     if models and all(spec.task.evaluates != "model" for spec in specs):
         raise UsageError(
             f"{path}: no task of it asks a model, so `-m {models[0]}` has nothing to do"
         )
-    return prepared_of(project, specs, models, options, store=store)
+    return prepared_of(project, specs, models, options, store=store, watch=watch)
 
 
 def prepared_of(
@@ -80,23 +101,42 @@ def prepared_of(
     options: "RunOptions",
     *,
     store: "Store",
+    watch: "Watch | None" = None,
 ) -> Prepared:
     """What carries out these specifications of a project: all of them, or some."""
     path = str(project.path)
-    snippets = tuple(_snippets(project, specs))
+    snippets = tuple(snippets_of(project, specs))
     if snippets and options.no_snippets:
         raise UsageError(
             f"{path}: the project brings Python of its own, and `--no-snippets` refuses it: "
             f"{snippets[0].path}:{snippets[0].line}"
         )
+    from evalwright.api.generating import generated_for
+    from evalwright.api.opening import notes_on_results, opened_rows
+    from evalwright.api.pooled import pooled_in
+    from evalwright.api.recorded import recorded_in
+    from evalwright.api.rows_of import check_columns
+    from evalwright.api.specifications import specifications_of
+    from evalwright.api.tries import tried_once
+
     here = Here()
-    opened = {spec.key: _opened(project, spec, specs, store, here) for spec in specs}
+    logs = recorded_in(specs)
+    live_specs = [one for one in specs if one.key not in logs]
+    planned = [one.key for one in specs]
+    ready = generated_for(project, live_specs, options, store=store, watch=watch, planned=planned)
+    opened = opened_rows(project, specs, store=store, here=here, generated=ready.files)
     called = partial(called_by, project)
-    names = {spec.key: _names(spec, models, called) for spec in specs}
-    data = _read(specs, opened, names, limit=options.limit)
-    _check_columns(specs, opened)
+    own = {key: one.planned for key, one in logs.items()}
+    names = {one.key: _names(one, models, called) for one in live_specs}
+    live = tuple(dict.fromkeys(name for each in names.values() for name in each))
+    names |= {key: one.models for key, one in own.items()}
+    known = {key: one.data for key, one in logs.items()}
+    data = _read(specs, opened, names, known, limit=options.limit)
+    check_columns(specs, opened)
     plan = DocumentPlan(
-        tasks=tuple(_planned(spec, data[spec.key], names[spec.key]) for spec in specs),
+        tasks=tuple(
+            own.get(spec.key) or _planned(spec, data[spec.key], names[spec.key]) for spec in specs
+        ),
         models=tuple(dict.fromkeys(name for each in names.values() for name in each)),
         evaluation=next((spec.evaluation_key or "" for spec in specs), ""),
         path=path,
@@ -107,10 +147,21 @@ def prepared_of(
         data=data,
         teams={spec.key: team_of(spec, called) for spec in specs},
         finishing={spec.key: finishing_of(spec, data[spec.key]) for spec in specs},
-        models=_connects(project, specs, plan.models, options),
+        models=connects_of(project, specs, live, options),
         snippets=snippets,
         cache_policy=next((spec.cache_policy for spec in specs), "reuse"),
-        secrets=tuple(_secrets(project, options)),
+        secrets=tuple(secrets_of(project, options)),
+        given=tuple(models),
+        policies=tuple(project.policies),
+        recorded=logs,
+        specifications=specifications_of(specs, logs),
+        spent=ready.spent,
+        notes=(
+            *ready.notes,
+            *notes_on_results(project, specs, store),
+            *tried_once(specs, options.trials),
+        ),
+        pooled=pooled_in(project, specs, plan, store),
         here=here,
     )
 
@@ -123,7 +174,10 @@ def resolved(
     tell: Callable[[str], None] = lambda _: None,
 ) -> "tuple[Project, list[ResolvedSpec]]":
     """The project of a path, and its specifications; `BadTasks` if anything is wrong with them."""
+    from evalwright.api.opening import chained
+    from evalwright.api.tries import tried_once, with_trials
     from evalwright.spec.documents.project import read_config, read_project
+    from evalwright.spec.documents.tried import tried_problems
 
     environment = environment_of(options)
     project = read_project(path, environment=environment)
@@ -134,6 +188,8 @@ def resolved(
         evaluation=options.evaluation,
         models_given=bool(models),
     )
+    specs = with_trials(specs, options.trials)
+    problems += tried_problems(specs)
     refuse(path, problems)
     for one in dict.fromkeys(problems):
         tell(f"warning: {_told(one)}")
@@ -142,7 +198,9 @@ def resolved(
         raise UsageError(
             f"{path}: nothing to run", hint="a run file has an `evaluation`, or `tasks`"
         )
-    return project, specs
+    for note in tried_once(specs, options.trials):
+        tell(f"warning: {note}")
+    return project, chained(project, specs)
 
 
 def environment_of(options: "RunOptions") -> dict[str, str]:
@@ -166,7 +224,7 @@ def refuse(path: str, problems: "Sequence[Problem]") -> None:
     raise BadTasks(
         f"{len(errors)} error{'s' if len(errors) > 1 else ''}, nothing was run: {shown}{more}",
         hint=f"`evalwright validate {path}` shows each at its place"
-        if any(not one.file.startswith("--") for one in errors)
+        if any(not one.file.startswith("--") and one.rule != "no_model" for one in errors)
         else "",
     )
 
@@ -177,7 +235,8 @@ def _told(one: "Problem") -> str:
     return f"{place}: {one.detail}" + (f"; {one.hint}" if one.hint else "")
 
 
-def _snippets(project: "Project", specs: "Sequence[ResolvedSpec]") -> "Iterator[Snippet]":
+def snippets_of(project: "Project", specs: "Sequence[ResolvedSpec]") -> "Iterator[Snippet]":
+    """Each snippet of these tasks and of all models, once."""
     from evalwright.components import snippets_in
 
     seen = set()
@@ -189,63 +248,31 @@ def _snippets(project: "Project", specs: "Sequence[ResolvedSpec]") -> "Iterator[
                 yield snippet
 
 
-def _secrets(project: "Project", options: "RunOptions") -> Iterator[Secret]:
+def secrets_of(project: "Project", options: "RunOptions") -> Iterator[Secret]:
+    """Of the files with variables, and of the project itself."""
     yield from map(Secret, secrets_in(environment_of(options)))
     for value in project.secrets.values():
         yield value if isinstance(value, Secret) else Secret(str(value))
-
-
-def _opened(
-    project: "Project",
-    spec: "ResolvedSpec",
-    specs: "Sequence[ResolvedSpec]",
-    store: "Store",
-    here: Here,
-) -> "Rows | Aligned | None":
-    """The rows of a specification; None where it has none."""
-    from evalwright.api.rows_of import joined
-    from evalwright.spec.documents.dataset import open_dataset
-
-    if not spec.dataset_keys:
-        return None
-    if spec.source == "task_result":
-        return _results(spec, specs, store, here)
-    documents: Any = {key: one.document for key, one in project.datasets.items()}
-    results = partial(result_of, store=store)
-    return joined(
-        spec,
-        lambda key: open_dataset(documents[key], cache_dir=STATE, task_results=results),
-    )
-
-
-def _results(
-    spec: "ResolvedSpec", specs: "Sequence[ResolvedSpec]", store: "Store", here: Here
-) -> "Rows":
-    from evalwright.datasets.rows import Rows
-
-    key = spec.dataset_keys[""]
-    planned = key in {one.key for one in specs}
-    return Rows(
-        result_of(key, store=store, here=here if planned else None), name=f"the result of `{key}`"
-    )
 
 
 def _read(
     specs: "Sequence[ResolvedSpec]",
     opened: "Mapping[str, Rows | Aligned | None]",
     names: Mapping[str, Sequence[str]],
+    known: Mapping[str, Data],
     *,
     limit: int | None,
 ) -> dict[str, Data]:
     """Each dataset, read once to its end; everything that is wrong with any of them at once."""
-    from evalwright.api.rows_of import scored
+    from evalwright.api.rows_of import scored, sources_first
     from evalwright.datasets.aligned import Aligned
     from evalwright.datasets.sampling import chosen
 
-    data: dict[str, Data] = {}
+    data: dict[str, Data] = {**known}
     broken: dict[str, None] = {}
     hint = ""
-    for spec in _sources_first(specs):
+    tries = {spec.key: spec.num_trials * spec.repeats for spec in specs}
+    for spec in sources_first([one for one in specs if one.key not in known]):
         rows = opened[spec.key]
         if rows is None:
             data[spec.key] = Data(rows=NoRows(), places=range(1))
@@ -254,7 +281,9 @@ def _read(
         source = spec.dataset_keys.get("", "") if spec.source == "task_result" else ""
         try:
             total = (
-                len(data[source].places) * len(names[source]) if source in data else read.check()
+                len(data[source].places) * len(names[source]) * tries[source]
+                if source in data
+                else read.check()
             )
         except (BadDataset, Unreadable) as error:
             broken[f"{spec.key}: {error}"] = None
@@ -267,39 +296,6 @@ def _read(
     if broken:
         raise BadDataset("; ".join(broken), hint=hint)
     return data
-
-
-def _sources_first(specs: "Sequence[ResolvedSpec]") -> "list[ResolvedSpec]":
-    """Each after the one whose results it reads; those of a circle come last, and are refused."""
-    ordered: dict[str, ResolvedSpec] = {}
-    left = list(specs)
-    names = {one.key for one in specs}
-    while left:
-        ready = [
-            one
-            for one in left
-            if one.source != "task_result" or one.dataset_keys.get("") not in names - ordered.keys()
-        ]
-        for one in ready or left:
-            ordered[one.key] = one
-        left = [one for one in left if one.key not in ordered]
-    return list(ordered.values())
-
-
-def _check_columns(
-    specs: "Sequence[ResolvedSpec]", opened: "Mapping[str, Rows | Aligned | None]"
-) -> None:
-    """A column that no row has would fail every sample."""
-    from evalwright.api.rows_of import unknown_in
-
-    found = (one for spec in specs for one in unknown_in(spec, opened[spec.key]))
-    unknown = dict.fromkeys(map(str, found))
-    if unknown:
-        raise BadTasks(
-            f"{len(unknown)} unknown column{'s' if len(unknown) > 1 else ''}, nothing was run: "
-            + "; ".join(unknown),
-            hint="a column that only some rows have is named with `| default(…)`",
-        )
 
 
 def called_by(project: "Project", key: str) -> str:
@@ -345,13 +341,15 @@ def _planned(spec: "ResolvedSpec", data: Data, names: tuple[str, ...]) -> Planne
         kind=spec.task.evaluates,
         models=names,
         records=len(data.places),
+        trials=spec.num_trials,
+        repeats=spec.repeats,
         after=after,
         values=spec.values,
         digest=key_of(told, data.rows.digest, places),
     )
 
 
-def _connects(
+def connects_of(
     project: "Project",
     specs: "Sequence[ResolvedSpec]",
     names: Sequence[str],

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from evalwright.datasets.reading import Reader
     from evalwright.datasets.rows import Rows
     from evalwright.ports import Model
+    from evalwright.report.generated import GenerationTrial
     from evalwright.report.trial import DatasetTrial, ModelStep, ModelTrial
     from evalwright.snippets.pool import SnippetPool
     from evalwright.spec.documents.entities import Entity
@@ -35,15 +37,31 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "text", dict: "
 
 
 def try_dataset(
-    name: str, *, samples: int = 3, project: str = ".", env: Sequence[str] = ()
-) -> "DatasetTrial":
-    """Read a dataset to its end, and show how it looks; `BadDataset` if it cannot be read."""
+    name: str,
+    *,
+    samples: int = 3,
+    anew: bool = False,
+    project: str = ".",
+    env: Sequence[str] = (),
+) -> "DatasetTrial | GenerationTrial":
+    """Read a dataset to its end, and show how it looks; `BadDataset` if it cannot be read.
+
+    Of one whose rows a generator makes, and that are not made yet, the first are made to be shown;
+    `anew`: even if they are.
+    """
     from evalwright.report.trial import DatasetTrial
 
-    entity = _entity("dataset", name, project, env)[1]
+    opened, entity = _entity("dataset", name, project, env)
     document: Any = entity.document
+    files: Mapping[str, Path] = {}
+    if document.generator_specification is not None:
+        from evalwright.api.previewing import made_already, try_generation
+
+        files = {} if anew else made_already(opened, entity.key, env=env)
+        if entity.key not in files:
+            return try_generation(opened, entity, samples=samples, env=env)
     source = document.origin
-    rows = _rows(source)
+    rows = _rows(source, files)
     total = rows.check()
     passed = [total]
     for count in range(len(source.filters) - 1, -1, -1):
@@ -65,10 +83,11 @@ def try_dataset(
     )
 
 
-def _rows(source: Any) -> "Rows":
+def _rows(source: Any, files: Mapping[str, Path] = MappingProxyType({})) -> "Rows":
     from evalwright.datasets.source import Surroundings
 
-    rows: Rows = source.rows(Surroundings(cache_dir=STATE, task_results=_result))
+    around = Surroundings(cache_dir=STATE, task_results=_result, generated=files)
+    rows: Rows = source.rows(around)
     return rows
 
 
@@ -190,7 +209,8 @@ def _entity(kind: Kind, name: str, project: str, env: Sequence[str]) -> "tuple[P
         return opened, next(one for one in found if Path(one.file).samefile(name))
     opened = open_project(project, env)
     entity = find_entity(opened, kind, name)
-    refuse(entity.file, [*entity.part.raw.problems, *entity.problems])
+    making = opened.generations.problems(entity) if kind == "dataset" else ()
+    refuse(entity.file, [*entity.part.raw.problems, *entity.problems, *making])
     return opened, entity
 
 

@@ -4,13 +4,13 @@
 machine, and says what is wrong where the author can mend it. Both do it here, so that they agree.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalwright.api.assembly import STATE
 from evalwright.datasets.aligned import Aligned
 from evalwright.datasets.rows import Rows
-from evalwright.errors import BadDataset, Unreadable, UsageError
+from evalwright.errors import BadDataset, BadTasks, Unreadable, UsageError
 from evalwright.plan.columns import UnknownColumn, unknown_columns, unknown_values
 from evalwright.plan.documents import Leading
 from evalwright.scorers.python_all_samples import PythonAllSamples
@@ -20,6 +20,7 @@ from evalwright.spec.documents.problems import Path, Problem
 
 if TYPE_CHECKING:
     from evalwright.spec.documents.project import Project
+    from evalwright.spec.documents.recorded import Recording
     from evalwright.spec.documents.resolving import Part
     from evalwright.spec.documents.specs import ResolvedSpec
 
@@ -45,6 +46,23 @@ def _each(spec: "ResolvedSpec") -> bool:
     return bool(definition.solver or one_by_one or definition.actions)
 
 
+def sources_first(specs: "Sequence[ResolvedSpec]") -> "list[ResolvedSpec]":
+    """Each after the one whose results it reads; those of a circle come last, and are refused."""
+    ordered: dict[str, ResolvedSpec] = {}
+    left = list(specs)
+    names = {one.key for one in specs}
+    while left:
+        ready = [
+            one
+            for one in left
+            if one.source != "task_result" or one.dataset_keys.get("") not in names - ordered.keys()
+        ]
+        for one in ready or left:
+            ordered[one.key] = one
+        left = [one for one in left if one.key not in ordered]
+    return list(ordered.values())
+
+
 def unknown_in(spec: "ResolvedSpec", rows: Rows | Aligned | None) -> Iterator[UnknownColumn]:
     """The columns that a specification needs and no row has; each would fail every sample."""
     if not isinstance(rows, Rows) or spec.source != "dataset":
@@ -60,6 +78,20 @@ def unknown_in(spec: "ResolvedSpec", rows: Rows | Aligned | None) -> Iterator[Un
     for one in unknown_columns(definition, columns, dataset=key):
         if one.column not in said:  # else it is the value that is to be mended
             yield one
+
+
+def check_columns(
+    specs: "Sequence[ResolvedSpec]", opened: Mapping[str, Rows | Aligned | None]
+) -> None:
+    """A column that no row has would fail every sample."""
+    found = (one for spec in specs for one in unknown_in(spec, opened[spec.key]))
+    unknown = dict.fromkeys(map(str, found))
+    if unknown:
+        raise BadTasks(
+            f"{len(unknown)} unknown column{'s' if len(unknown) > 1 else ''}, nothing was run: "
+            + "; ".join(unknown),
+            hint="a column that only some rows have is named with `| default(…)`",
+        )
 
 
 def _column_values(spec: "ResolvedSpec") -> dict[str, Any]:
@@ -93,7 +125,9 @@ class _Looking:
 
     def problems(self) -> Iterator[Problem]:
         for spec in self._project.settled():
-            if spec.source == "dataset" and spec.dataset_keys:
+            if spec.recording is not None:
+                yield from _of_log(spec.written, spec.recording)
+            elif spec.source == "dataset" and spec.dataset_keys:
                 yield from self._of_spec(spec)
         used = {key for key, _ in self._seen}
         for key, entity in self._project.datasets.items():
@@ -124,18 +158,27 @@ class _Looking:
         return self._seen[key, leads]
 
 
+def _of_log(part: "Part", recording: "Recording") -> list[Problem]:
+    """What is wrong with a result log, at the field that names it."""
+    from evalwright.report.logs.reading import read_log
+
+    return _raised(part, recording.path, lambda: read_log(recording.file).samples, rule="bad_log")
+
+
 def _source_in(part: "Part") -> Path:
     """Where a dataset says which rows it has."""
     places: Iterable[Path] = (("source", "file_path"), ("source", "directory_path"), ("source",))
     return next((path for path in places if part.raw.marks.has(path)), ("file_path",))
 
 
-def _raised(part: "Part", path: Path, read: Callable[[], int]) -> list[Problem]:
+def _raised(
+    part: "Part", path: Path, read: Callable[[], int], *, rule: str = "bad_rows"
+) -> list[Problem]:
     """What reading says, at a place of a document."""
     try:
         read()
     except (BadDataset, Unreadable) as error:
-        fault = Fault(path, "bad_rows", _line(str(error)), error.hint)
+        fault = Fault(path, rule, _line(str(error)), error.hint)
     except UsageError as error:
         # A library is missing here. That is not the document's fault.
         fault = Fault(path, "rows_not_read", _line(str(error)), error.hint, level="warning")

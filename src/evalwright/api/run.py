@@ -47,6 +47,8 @@ def run(
     paths = [str(path)] if isinstance(path, str | Path) else [str(one) for one in path]
     if any(is_project(one) for one in paths):
         return _evaluate(paths, models, told, watch)
+    if told.trials is not None:
+        raise UsageError("`--trials` is for projects", hint="of task records, `--samples`")
     names = canonical(models)
     _check_names([*paths, *names])
     refuse_secrets([*paths, *names], told.parameters)
@@ -68,7 +70,9 @@ def run(
 def score(name: str = "latest", *, watch: Watch | None = None, **options: Any) -> "Report":
     """Score the stored outputs of a run again, with the task files as they are now.
 
-    No model is asked: a sample without a stored output fails. A new run, which names its parent.
+    No evaluated model is asked: a sample without a stored output fails. A judge of a project is
+    asked again where its scorer, the row or the answer has changed, and where it gave no verdict. A
+    new run, which names its parent.
     """
     from evalwright.api.manifest import is_evaluation, plan_of
     from evalwright.clients.unasked import Unasked
@@ -79,11 +83,9 @@ def score(name: str = "latest", *, watch: Watch | None = None, **options: Any) -
     try:
         parent = store.find(name)
         if is_evaluation(parent):
-            raise UsageError(
-                f"run {parent.id} is of a project, whose outputs `run` scores again",
-                hint="`evalwright run` asks for no output that is stored: only what has changed "
-                "since is made again",
-            )
+            from evalwright.api.rescore import rescore
+
+            return rescore(parent, store, told, watch or Unwatched())
         before = plan_of(parent)
         paths = [task.path for task in before.tasks]
         plan = make_plan(
@@ -181,6 +183,8 @@ def _evaluate(
             f"{', '.join(paths)}: a project is run alone",
             hint="a run file may name as many tasks as you like",
         )
+    if told.samples is not None:
+        raise UsageError("`--samples` is for task records", hint="of a project, `--trials`")
     names = canonical(models) if models else []
     _check_names([*paths, *names])
     files = map(Secret, secrets_in(environment_of(told)))

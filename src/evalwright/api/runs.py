@@ -9,7 +9,7 @@ from evalwright.errors import UsageError
 
 if TYPE_CHECKING:
     from evalwright.api.stored import Samples
-    from evalwright.report.report import Report
+    from evalwright.report.report import Report, ReportBody
     from evalwright.types import Outcome, Run
 
 
@@ -41,6 +41,7 @@ def load(
     """The report of a run, made again from what is stored; with its seed and bins, or others."""
     from msgspec import structs
 
+    from evalwright.api.judges import with_judges
     from evalwright.api.manifest import facts_of, is_evaluation, plan_of
     from evalwright.api.options import options_of
     from evalwright.api.stored import Samples
@@ -53,7 +54,7 @@ def load(
         run = opened.find(name)
         samples = Samples(opened, store, run.id)
         if is_evaluation(run):
-            return samples.attached(_evaluation(run, samples))
+            return samples.attached(with_judges(_evaluation(run, samples), run, opened))
         facts = facts_of(
             structs.replace(run, manifest={**run.manifest, **others}),
             wall_seconds=0.0,
@@ -68,16 +69,32 @@ def load(
 
 def _evaluation(run: "Run", samples: "Samples") -> "Report":
     """As it was made when the run ended: to make it again would run the author's code again."""
-    import msgspec
+    from msgspec import structs
 
-    from evalwright.report.report import Report, ReportBody
+    from evalwright.report.report import Report
 
     if "report" not in run.manifest:
         raise UsageError(
             f"run {run.id} did not come to a report", hint="the command that began it goes on"
         )
-    body = msgspec.convert(run.manifest["report"], ReportBody)
-    return Report(**msgspec.structs.asdict(body), stored=samples.first)
+    body = stored_report(run)
+    return Report(**structs.asdict(body), stored=samples.first)
+
+
+def stored_report(run: "Run") -> "ReportBody":
+    """The report that is kept with a run; UsageError if this version cannot read it."""
+    import msgspec
+
+    from evalwright.report.report import ReportBody
+
+    try:
+        return msgspec.convert(run.manifest["report"], ReportBody)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"the report of run {run.id} was written by another version, and this one cannot read "
+            f"it: {error}",
+            hint="run it again: what is stored of it is not asked again",
+        ) from error
 
 
 def export(

@@ -17,21 +17,24 @@ if TYPE_CHECKING:
 class Remembering:
     """What earlier runs have paid for, and how often that was used."""
 
-    def __init__(self, store: "Store", traces: "Mapping[str, Trace] | None") -> None:
-        """Only these traces, if they are given."""
+    def __init__(self, store: "Store", traces: "Mapping[tuple[str, str], Trace] | None") -> None:
+        """Only these traces, by task and key, if they are given; under no task, of any."""
         self._store, self._traces = store, traces
         self.reused = 0
 
-    def trace(self, solve_key: str) -> "Trace | None":
+    def trace(self, solve_key: str, task: str = "") -> "Trace | None":
         """A stored trace; counted, because nothing was asked for it."""
         known = self._traces
-        found = self._store.trace(solve_key) if known is None else known.get(solve_key)
+        if known is None:
+            found = self._store.trace(solve_key, task)
+        else:
+            found = known.get((task, solve_key)) or known.get(("", solve_key))
         self.reused += found is not None
         return found
 
-    def score(self, score_key: str) -> "Score | None":
+    def score(self, score_key: str, task: str = "") -> "Score | None":
         """A stored score."""
-        return self._store.score(score_key)
+        return self._store.score(score_key, task)
 
 
 class Samples:
@@ -73,7 +76,7 @@ def remembering(
 
 def _shadowed(
     store: "Store", runs: "Sequence[Run]", parent: "Run | None"
-) -> "dict[str, Trace] | None":
+) -> "dict[tuple[str, str], Trace] | None":
     """The traces of a parent, where a newer run may have others: a store gives the newest.
 
     A run that has neither asked again nor scored another one again has taken these.
@@ -81,5 +84,8 @@ def _shadowed(
     newer = takewhile(lambda run: parent is not None and run.id != parent.id, runs)
     if parent is None or not any(run.parent or run.manifest.get("fresh") for run in newer):
         return None
-    outcomes = store.outcomes(parent.id)
-    return {one.solve_key: one.trace for one in outcomes if one.trace is not None}
+    found: dict[tuple[str, str], Trace] = {}
+    for one in store.outcomes(parent.id):
+        if one.trace is not None:
+            found[one.task, one.solve_key] = found["", one.solve_key] = one.trace
+    return found

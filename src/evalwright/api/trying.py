@@ -7,9 +7,9 @@ The way is that of a run: the same checks, the same engine, the same metrics; on
 that forgets.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, structs
 
@@ -60,6 +60,11 @@ def try_task(
     names = canonical(models) if models else []
     project, specs = resolved(wanted.path, names, told, tell=tell)
     spec = _on_dataset(_chosen(specs, wanted), wanted.dataset, project)
+    if spec.recording is not None:
+        raise UsageError(
+            f"`{spec.key}` is not run: its result is taken from {spec.recording.file}",
+            hint="without its `task_result_log_path` it can be tried",
+        )
     needed = _with_sources(spec, specs)
     earlier = _results(needed, project)
     store = open_store(MEMORY)
@@ -191,6 +196,8 @@ def _results(needed: "Sequence[ResolvedSpec]", project: "Project") -> "Store | N
     last = needed[-1]
     documents = [project.datasets.get(key) for key in last.dataset_keys.values()]
     sources = [one.document.origin.type for one in documents if one and one.document]
+    made = map(project.generations.of, project.generations.order(last.dataset_keys.values()))
+    sources += [one.document.definition.source.type for one in made if one is not None]
     reads_earlier = last.source == "task_result" or "task_result" in sources
     return open_store(store_name(), create=False) if reads_earlier else None
 
@@ -201,35 +208,51 @@ def _only(prepared: "Prepared", name: str, ids: Sequence[str]) -> "Prepared":
     line = [name]
     while (after := planned[line[0]].after) in planned:
         line.insert(0, after)
-    prefixes = [""]  # a result is called by its model, where there are several
+    # A result is called by its model, and by the number of its trial, where there are several.
+    prefixes, suffixes = [""], [""]
     for one in line[:-1]:
         models = planned[one].models
         if len(models) > 1:
             prefixes = [f"{model}/{prefix}" for model in models for prefix in prefixes]
-    first = _found(prepared, name, line[0], ids, prefixes)
+        if (tries := planned[one].tries) > 1:
+            suffixes = [f"{suffix}#{trial + 1}" for suffix in suffixes for trial in range(tries)]
+    first = _found(prepared, name, line[0], ids, Forms(prefixes, suffixes))
     data, left = dict(prepared.data), 0
     for one in line:
         places: Sequence[int] = range(left) if left else list(first)
         if left and one == name:
-            called = (f"{prefix}{id_}" for prefix in prefixes for id_ in first.values())
+            called = Forms(prefixes, suffixes).of(first.values())
             places = [place for place, id_ in enumerate(called) if id_ in ids]
         data[one] = structs.replace(data[one], places=places)
-        left = len(places) * len(planned[one].models)
+        left = len(places) * len(planned[one].models) * planned[one].tries
     tasks = tuple(
         structs.replace(one, records=len(data[one.name].places)) for one in prepared.plan.tasks
     )
     return structs.replace(prepared, plan=structs.replace(prepared.plan, tasks=tasks), data=data)
 
 
+class Forms(NamedTuple):
+    """What stands before and behind the id of a sample in the results of later tasks."""
+
+    prefixes: Sequence[str]
+    suffixes: Sequence[str]
+
+    def of(self, ids: Iterable[str]) -> Iterator[str]:
+        """What they are called, in the order of the results."""
+        listed = list(ids)
+        for prefix in self.prefixes:
+            yield from (f"{prefix}{one}{suffix}" for one in listed for suffix in self.suffixes)
+
+
 def _found(
-    prepared: "Prepared", name: str, source: str, ids: Sequence[str], prefixes: Sequence[str]
+    prepared: "Prepared", name: str, source: str, ids: Sequence[str], forms: Forms
 ) -> dict[int, str]:
     """The samples that those of these ids come of: their places, and what they are called there."""
     some: list[str] = []
     found: dict[str, int] = {}
     first: dict[int, str] = {}
     for place, (id_, _) in enumerate(prepared.data[source].rows.identified()):
-        for called in (f"{prefix}{id_}" for prefix in prefixes):
+        for called in forms.of([id_]):
             if called in ids:
                 found[called] = place
                 first[place] = id_
@@ -254,13 +277,14 @@ def _tried(work: "ListeningWork", spec: "ResolvedSpec", *, file: str) -> "TaskTr
     clean = work.redactor.clean
     outcomes = [one for one in work.store.outcomes(report.run_id) if one.task == spec.key]
     rules = [one.key for one in work.prepared.finishing[spec.key].rules]
-    samples = [tried(one, rules) for one in sorted(outcomes, key=lambda one: one.ordinal)]
+    in_order = sorted(outcomes, key=lambda one: (one.ordinal, one.trial))
+    samples = [tried(one, rules) for one in in_order]
     errors = [
         structs.replace(one, message=clean(one.message), hint=clean(one.hint))
         for one in errors_in(report.failures)
     ]
     planned = next(one for one in work.plan.tasks if one.name == spec.key)
-    landed = len(samples) == planned.records * len(planned.models)
+    landed = len(samples) == planned.jobs * len(planned.models)
     if work.patience.lost and not landed:
         raise KeyboardInterrupt
     return TaskTrial(
@@ -269,6 +293,7 @@ def _tried(work: "ListeningWork", spec: "ResolvedSpec", *, file: str) -> "TaskTr
         file=file,
         specification=f"{spec.file}:{spec.line}" if spec.evaluation_key else None,
         values=cleaned_value(planned.values, work.redactor),
+        tries=planned.tries,
         samples=samples,
         metrics=metrics_of(report, spec.key),
         errors=errors,

@@ -7,6 +7,7 @@ is another run, which takes what is stored under the same keys.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -104,7 +105,7 @@ class Work(ABC):
         """Do what is left to do, and report on all of it."""
         from msgspec import structs
 
-        from evalwright.api.manifest import facts_of
+        from evalwright.api.manifest import ended_as, facts_of
         from evalwright.engine.stop import Stop
 
         stop = Stop(
@@ -121,7 +122,7 @@ class Work(ABC):
         )
         samples = Samples(self.store, self.options.store, run.id)
         report = self._build(run, facts, samples)
-        self.store.update(run.id, status=report.status, manifest=run.manifest)
+        self.store.update(run.id, status=report.status, manifest=partial(ended_as, run.manifest))
         return samples.attached(report)
 
     def _carry_out(self, stop: "Stop", ending: ExitStack) -> "Run":
@@ -143,6 +144,8 @@ class Work(ABC):
             crew = remembering(crew, self.store, earlier, parent=self.parent)
         started = perf_counter()
         self._work_off(run.id, crew, shared, stop)
+        if shared.budget is not None and shared.budget.exceeded and not stop.requested:
+            self.watch.tell(shared.budget.exceeded)
         self.seconds = perf_counter() - started
         return run
 
@@ -171,6 +174,7 @@ class Work(ABC):
                 max_cost=told.max_cost,
                 max_tokens=told.max_tokens_total,
                 spent=self._spent(run),
+                command="score" if self.parent else "run",
             )
             if capped
             else None,
@@ -184,8 +188,9 @@ class Work(ABC):
         requests = prompt_tokens = completion_tokens = 0
         cost = 0.0
         told: Iterable[Row | Usage] = ()
-        if run is not None:
-            told = chain(self.store.rows(run.id), self._others(run.id))
+        if run is not None:  # the answers of a parent were paid for by it
+            own = () if self.parent else self.store.rows(run.id)
+            told = chain(own, self._others(run.id))
         for one in told:
             requests += one.requests
             prompt_tokens += one.prompt_tokens
@@ -249,7 +254,7 @@ class Work(ABC):
                     for model in crew.models.values():
                         await model.close()
 
-        self.watch.begin(self._planned.total, done.count, shared.counters)
+        self.watch.begin(self._planned.total, done.count, shared.counters, noun=self._planned.noun)
         if done.count and (failed := self.store.count(run_id)[1]) and not self.options.retry_failed:
             self.watch.tell(f"{failed:,} of them failed: `--retry-failed` tries them again")
         try:

@@ -20,14 +20,18 @@ COMMANDS = {
     "score": "Score the stored outputs of a run again.",
     "exec": "Judge one program as `run` would.",
     "report": "Print the report of a run.",
+    "gate": "Judge a run by policies.",
+    "judge": "Check how far a judge can be trusted.",
     "list": "List runs, providers of models, or what a project has.",
     "show": "Show what a run was, or what became of its samples.",
     "task": "The tasks of a project.",
     "dataset": "The datasets of a project.",
+    "generator": "The dataset generators of a project.",
     "model": "The models of a project.",
     "adapter": "The model adapters of a project.",
     "eval": "The evaluations of a project.",
     "export": "Write every outcome of a run for other tools.",
+    "import": "Make a run of results that were made elsewhere.",
     "delete": "Forget a run and its outcomes.",
     "gc": "Give back the space that deleted runs took.",
     "schema": "Print the JSON Schema of a document.",
@@ -36,11 +40,14 @@ COMMANDS = {
 SHORTHANDS = {
     "tasks": "task",
     "datasets": "dataset",
+    "generators": "generator",
     "models": "model",
     "adapters": "adapter",
     "evals": "eval",
 }
 """`evalwright tasks` is `evalwright task list`."""
+MODULES = {"import": "import_"}
+"""Commands whose module cannot have their name."""
 EXIT_CODES = """\
 Exit codes: 0 good; 1 the thing checked is bad; 2 used wrongly; 3 finished, but some samples
 failed; 4 could not run; 130 interrupted."""
@@ -57,7 +64,8 @@ class Commands(click.Group):
         """Import it."""
         if cmd_name not in COMMANDS and cmd_name not in SHORTHANDS:
             return None
-        module = import_module(f"evalwright.cli.{SHORTHANDS.get(cmd_name, cmd_name)}")
+        name = SHORTHANDS.get(cmd_name, cmd_name)
+        module = import_module(f"evalwright.cli.{MODULES.get(name, name)}")
         found: click.Command = module.command
         if cmd_name in SHORTHANDS and isinstance(found, click.Group):
             return found.commands["list"]

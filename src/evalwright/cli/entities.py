@@ -1,4 +1,4 @@
-"""The verbs that `task`, `dataset`, `model`, `adapter` and `eval` share: they work on files.
+"""The verbs that `task`, `dataset`, `generator`, `model`, `adapter` and `eval` share: on files.
 
 list show validate export     look
 add delete                    change the folder of the project

@@ -17,22 +17,31 @@ from evalwright.cli.printing import store_option
 from evalwright.errors import EvalwrightError, UsageError
 
 FORMATS = ("jsonl", "csv", "parquet")
+LOGS = "logs"
 
 
 @click.command()
 @click.argument("run", metavar="[RUN]", default="latest")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), help="Default: as FILE ends, or jsonl."
+    "--format",
+    "form",
+    type=click.Choice([*FORMATS, LOGS]),
+    help="Default: as FILE ends, or jsonl. `logs`: a folder of result logs.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write to FILE: all of it, or nothing if anything goes wrong.",
+    type=click.Path(path_type=Path),
+    help="Write to FILE: all of it, or nothing if anything goes wrong. Of `logs`, a folder.",
 )
 @click.option("--failed", is_flag=True, help="Only outcomes that failed.")
+@click.option(
+    "--link-logs",
+    is_flag=True,
+    help="Of `logs`: the evaluation names its logs, so that it can be run from the folder.",
+)
 @store_option
 def command(
     run: str,
@@ -40,16 +49,49 @@ def command(
     form: str | None,
     as_json: bool,
     output: Path | None,
-    failed: bool,
     store: str | None,
+    **flags: bool,
 ) -> None:
     """Write every outcome of a run for other tools.
 
     RUN is an id, the start of one, or `latest`, as without it. A line, or a row, is one outcome:
-    what was asked, what came back, its scores, its failure, what it took. Memory does not grow
+    what was asked, what came back, its scores, its failure, what it took. `logs` are result logs,
+    one a task, which `evalwright import` and a `task_result_log_path` take. Memory does not grow
     with the run.
     """
-    form = "jsonl" if as_json else form or _form_of(output)
+    if form == LOGS and not as_json:
+        _logs(run, output, store, **flags)
+        return
+    if flags["link_logs"]:
+        raise UsageError("`--link-logs` is for result logs", hint="add `--format logs`")
+    _outcomes(run, form="jsonl" if as_json else form, output=output, store=store, **flags)
+
+
+def _logs(
+    run: str, output: Path | None, store: str | None, *, link_logs: bool, failed: bool
+) -> None:
+    if output is None:
+        raise UsageError("result logs are a folder", hint="add --output DIR")
+    if failed:
+        raise UsageError("a result log has all samples: `--failed` is for the other formats")
+    done = api.export_logs(output, run, store, link_logs=link_logs)
+    logs, samples = counted(len(done.logs), "log"), counted(done.samples, "sample")
+    click.echo(f"wrote {done.evaluation} and {logs} of {samples}", err=True)
+
+
+def _outcomes(
+    run: str,
+    *,
+    form: str | None,
+    output: Path | None,
+    store: str | None,
+    failed: bool,
+    link_logs: bool,
+) -> None:
+    del link_logs  # of the other format
+    if output is not None and output.is_dir():
+        raise UsageError(f"{output}: is a folder", hint="`--format logs` writes into one")
+    form = form or _form_of(output)
     run_id = api.find(run, store).id  # once: `latest` may be another one when a table is reread
     read = partial(api.export, run_id, store, failed=failed or None)
     renderer = import_module(f"evalwright.report.export.to_{form}")

@@ -9,7 +9,7 @@ from evalwright.cli.printing import store_option
 from evalwright.cli.stdout import write_json_list
 from evalwright.cli.table import print_table
 
-_OF_A_PROJECT = ("tasks", "datasets", "adapters", "evals")
+_OF_A_PROJECT = ("tasks", "datasets", "generators", "adapters", "evals")
 
 
 @click.command()

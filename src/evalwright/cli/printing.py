@@ -40,6 +40,8 @@ def give(report: "Report", *, as_json: bool, markdown: Path | None, interrupted:
     present(report, as_json=as_json, markdown=markdown)
     if interrupted and report.status == "stopped":  # else the last sample has landed all the same
         sys.exit(130)
+    if not all(row.holds for row in report.policies):
+        sys.exit(1)
     sys.exit(0 if report.status == "finished" else 3)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from evalwright.report.amounts import dollars
 from evalwright.types import Outcome
 
 _SECONDS_BETWEEN = 0.1
@@ -25,21 +26,22 @@ class Progress:
         self._counters: Any = None
         self._started = self._shown = monotonic()
 
-    def begin(self, total: int, done: int, counters: Any) -> None:
-        """`done` samples were done by an earlier invocation."""
+    def begin(self, total: int, done: int, counters: Any, *, noun: str = "samples") -> None:
+        """`done` samples, or trials of them, were done by an earlier invocation."""
         self._total, self._done, self._before, self._counters = total, done, done, counters
         self._started = self._shown = monotonic()
         if done:
-            self.tell(f"resuming: {done:,} of {total:,} samples are done")
+            self.tell(f"resuming: {done:,} of {total:,} {noun} are done")
 
     def committed(self, outcomes: Sequence[Outcome]) -> None:
         """These are safe now."""
         for outcome in outcomes:
             self._done += 1
             self._failed += outcome.failure is not None
-            if outcome.trace:
-                self._tokens += outcome.trace.usage.total_tokens
-                cost = outcome.trace.usage.cost
+            answer = [outcome.trace.usage] if outcome.trace else []
+            for usage in (*answer, *outcome.others.values()):
+                self._tokens += usage.total_tokens
+                cost = usage.cost
                 self._cost = None if cost is None or self._cost is None else self._cost + cost
         now = monotonic()
         if now - self._shown > (_SECONDS_BETWEEN if self._live else _SECONDS_BETWEEN_LINES):
@@ -68,7 +70,7 @@ class Progress:
         if self._tokens:
             parts.append(f"{self._tokens:,} tokens")
         if self._cost:
-            parts.append(f"${self._cost:.2f}")
+            parts.append(dollars(self._cost))
         if self._counters is not None:
             parts.append(f"{self._counters.in_flight} in flight")
             if self._counters.retries:

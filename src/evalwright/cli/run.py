@@ -47,6 +47,12 @@ _MONEY = click.FloatRange(min=0, min_open=True)
     type=click.IntRange(1, MAX_SAMPLES),
     help="How many answers to draw for each record, for pass@k. Default: `metadata.samples`, or 1.",
 )
+@click.option(
+    "--trials",
+    metavar="N",
+    type=click.IntRange(1, MAX_SAMPLES),
+    help="How often to try each sample of a project. Default: as its documents say, or once.",
+)
 @click.option("--allow-bad-tasks", is_flag=True, help="Run the valid records of a bad file.")
 @sandbox_options
 @click.option("--no-snippets", is_flag=True, help="Refuse a project that brings its own Python.")
@@ -112,8 +118,8 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     one task. A project names its models itself; -m takes their place. MODEL is
     `openai/gpt-4.1-mini`, `ollama/llama3.2` and so on, `replay/outputs.jsonl` (recorded answers),
     or `scripted/oracle` and its like, which show what a report looks like. The same command again
-    goes on with an unfinished run. Exit 0, 3 if some samples failed or a cap was reached, 130 if
-    interrupted.
+    goes on with an unfinished run. Exit 0, 1 if a policy of the run file does not hold, 3 if some
+    samples failed or a cap was reached, 130 if interrupted.
     """
     paths = (*paths, *files)
     if not paths:

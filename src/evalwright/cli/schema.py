@@ -12,7 +12,8 @@ from evalwright import api
 def command(kind: str) -> None:
     """Print the JSON Schema of a document.
 
-    `records` is a line of a task file; `task`, `dataset`, `model`, `evaluation` and `run` are the
-    YAML documents of a project, for an editor; `report` is what `evalwright run --json` prints.
+    `records` is a line of a task file; `task`, `dataset`, `generator`, `model`, `evaluation`,
+    `policy` and `run` are the YAML documents of a project, for an editor; `report` is what
+    `evalwright run --json` prints.
     """
     click.echo(json.dumps(api.schema(kind), indent=2))

@@ -85,7 +85,7 @@ def test(  # noqa: PLR0913 - one option each
         from evalwright.report.trial import task_lines
 
         write_lines(task_lines(trial, bodies=show_io))
-        click.echo(_said(len(trial.samples), ok=trial.ok), err=True)
+        click.echo(_said(len(trial.samples) // trial.tries, ok=trial.ok), err=True)
     sys.exit(not trial.ok)
 
 

@@ -1,0 +1,25 @@
+"""`evalwright import`."""
+
+from pathlib import Path
+
+import click
+
+from evalwright import api
+from evalwright.cli.printing import check_writable, present, report_options, store_option
+from evalwright.cli.progress import Progress
+
+
+@click.command("import")
+@click.argument("path", metavar="PATH")
+@store_option
+@report_options
+def command(path: str, *, store: str | None, as_json: bool, markdown: Path | None) -> None:
+    """Make a run of results that were made elsewhere.
+
+    PATH is a result log (JSON), or a folder of them as `evalwright export --format logs` writes
+    it. Its samples, scores and figures become a run like any other; nothing is asked, scored or
+    measured again. Exit 0; 1 if a log is damaged, and then nothing is kept.
+    """
+    check_writable(markdown)
+    report = api.import_results(path, store, watch=Progress())
+    present(report, as_json=as_json, markdown=markdown)
