@@ -22,8 +22,6 @@ ROWS: dict[str, list[dict[str, Any]]] = {
     file: tomllib.loads((TESTS / file).read_text(encoding="utf-8"))["row"] for file in FILES
 }
 EVERY = [row for rows in ROWS.values() for row in rows]
-LATER = {"judges"}
-"""Parts of the format that come later: their rows hold that this version says so."""
 
 
 @cache
@@ -34,7 +32,7 @@ def functions(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("row", EVERY, ids=lambda row: row["id"])
 def test_a_row_names_tests_that_exist(row: dict[str, Any]) -> None:
-    assert row.keys() - {"issue"} == {"id", "says", "tests"}
+    assert row.keys() == {"id", "says", "tests"}
     assert row["says"]
     assert row["tests"], "a row without a test holds nothing"
     for test in row["tests"]:
@@ -64,9 +62,3 @@ def test_row_ids_are_unique() -> None:
     ids = [row["id"] for row in EVERY]
 
     assert len(ids) == len(set(ids))
-
-
-@pytest.mark.parametrize("row", [row for row in EVERY if "issue" in row], ids=lambda row: row["id"])
-def test_what_comes_later_is_marked_and_said(row: dict[str, Any]) -> None:
-    assert row["issue"] in LATER
-    assert any("not_supported" in test or "of_a_later_version" in test for test in row["tests"])

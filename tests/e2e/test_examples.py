@@ -60,6 +60,10 @@ EXPECTED: dict[str, Figures] = {
         "majority/string_equals/is_correct_mean": (3 / 5, 5),
         "majority/votes/unanimous_mean": (3 / 5, 5),
     },
+    "recorded-results": {
+        "last-week/exact/is_correct_mean": (3 / 6, 6),
+        "last-week-leniently/lenient/is_correct_mean": (5 / 6, 6),
+    },
     "recorded-traces": {
         "refunds/calls/all calls made": (3 / 5, 5),
         "refunds/calls/coverage": ((1 + 1 + 1 / 2 + 1 + 1) / 5, 5),
@@ -67,6 +71,12 @@ EXPECTED: dict[str, Figures] = {
         "refunds/calls/precision": (6 / 7, 5),
         "refunds/failures/failed_calls_mean": (3 / 5, 5),
         "refunds/failures/admits a failure": (1 / 2, 2),
+    },
+    "from-inspect": {
+        "shop/calls/all calls made": (2 / 4, 4),
+        "shop/includes/is_correct_mean": (3 / 4, 4),
+        "shop/includes/as_inspect_mean": (1, 4),
+        "answers/string_equals/is_correct_mean": (3 / 4, 4),
     },
     "fan-out": {
         "ingredients/line/belongs_mean": (7 / 8, 8, NO_INTERVAL),
@@ -172,8 +182,46 @@ EXPECTED: dict[str, Figures] = {
         "with-instructions/exact/is_correct_mean": (4 / 5, 5),
         "without/exact/is_correct_mean": (4 / 5, 5),
     },
+    "gate": {
+        "routing/queue/is_correct_mean": (33 / 40, 40),
+    },
+    "judge": {
+        "rivers/right/is_correct_mean": (2 / 4, 4),
+        "rivers/brevity/score_mean": ((3 / 4 + 2 / 4 + 3 / 4 + 2 / 4) / 4, 4),
+        "rivers/tone/label_guessing": (1 / 4, 4),
+        "rivers/tone/label_manipulative": (1 / 4, 4),
+        "rivers/tone/label_sure": (2 / 4, 4),
+    },
+    "judge-check": {
+        "capitals/judge/is_correct_mean": (13 / 24, 24),
+    },
     "own-model": {
         "sums/string_equals/is_correct_mean": (3 / 5, 5),
+    },
+    "trials": {  # right in 5, 3, 2, 0, 5 and 4 of 5
+        "tried/exact/is_correct_mean": ((1 + 0.6 + 0.4 + 0 + 1 + 0.8) / 6, 6),
+        "tried/exact/pass@2_mean": ((1 + 0.84 + 0.64 + 0 + 1 + 0.96) / 6, 6),
+        "tried/exact/is_correct.pass^2_mean": ((1 + 0.36 + 0.16 + 0 + 1 + 0.64) / 6, 6),
+        "tried/exact/always_right_mean": (2 / 6, 6),
+        "repeated/exact/is_correct_mean": ((5 + 3 + 4 + 3 + 4) / 30, 6),
+    },
+    "generated": {
+        "agreement/same/is_correct_mean": (6 / 8, 8),
+    },
+    "rag": {
+        "handbook/rag/precision_mean": ((1 + 0 + 1 / 2 + 1 + 1 / 2) / 5, 5),
+        "handbook/rag/recall_mean": ((1 + 0 + 1 + 1 / 2 + 0 + 1) / 6, 6),
+        "handbook/rag/f1_score_mean": ((1 + 0 + 2 / 3 + 2 / 3 + 2 / 3) / 5, 5),
+        "handbook/rag/claim_recall_mean": (5 / 6, 6),
+        "handbook/rag/context_precision_mean": ((1 + 1 / 2 + 1 / 2 + 0 + 1 + 1 / 2) / 6, 6),
+        "handbook/rag/context_utilization_mean": ((1 + 0 + 1 + 0 + 1) / 5, 5),
+        "handbook/rag/noise_sensitivity_in_relevant_mean": (1 / 2 / 5, 5),
+        "handbook/rag/noise_sensitivity_in_irrelevant_mean": (1 / 2 / 5, 5),
+        "handbook/rag/hallucination_mean": (1 / 5, 5),
+        "handbook/rag/self_knowledge_mean": (1 / 5, 5),
+        "handbook/rag/faithfulness_mean": ((1 + 0 + 1 + 0 + 1) / 5, 5),
+        "handbook/essentials/required_recall_mean": (4 / 6, 6),
+        "handbook/essentials/required_claim_recall_mean": (5 / 6, 6),
     },
 }
 
@@ -182,6 +230,7 @@ EXCLUDED = {"left-out": {"reviews": 6}, "chained": {"review": 3}}
 
 ASKED = {
     "chat": 16,
+    "trials": 6 * 5 + 6 * 5,
     "json-answers": 5,
     "interview": 9 + 6,
     "own-solver": 15,
@@ -194,6 +243,11 @@ ASKED = {
     "custom-endpoint": 6,
     "chained": 4,
     "pieces": 10,
+    "generated": 8 + 8,
+    "judge-check": 24,
+    "judge": 4 + 3 * 4,
+    # Answers; claims of both; checks in the target, the answer, the pages; the second scorer.
+    "rag": 6 + 12 + 5 + 6 + 10 + 9 + 6 + 10,
 }
 """How many questions come to the server; to those who are not here, none."""
 
@@ -266,7 +320,8 @@ def test_an_example_gives_its_figures_and_is_paid_for_once(
     again = run(server, folder)
 
     assert server.asked - before == ASKED.get(name, 0)
-    assert again["summary"]["reused"] == again["summary"]["samples"] > 0
+    summary = again["summary"]
+    assert summary["reused"] == (summary["trials"] or summary["samples"]) > 0
     has_its_figures(again, EXPECTED[name])
 
     assert rows_of(again) == rows_in((EXAMPLES / name / "README.md").read_text("utf-8"))

@@ -16,14 +16,15 @@ ROWS = [
     if line.startswith("| `lf ")
 ]
 OURS = sorted({command for row in ROWS for command in re.findall(r"`evalwright ([^`]+)`", row[1])})
-NOUNS = ("model", "model-adapter", "dataset", "task", "eval")
+NOUNS = ("model", "model-adapter", "dataset", "dataset-generator", "task", "eval")
 THEIRS = {
     *("configure", "switch", "status", "init", "init eval", "run", "run eval"),
-    *("run assessment-plan", "add app", "add dataset-generator", "add assessment-plan"),
+    *("run assessment-plan", "add app", "add assessment-plan"),
     *(f"{verb} {noun}" for verb in ("add", "list", "export", "delete") for noun in NOUNS),
     *("set policies", "set system-model", "test model", "test dataset", "test task"),
-    *("list app", "list dataset-generator", "list eval-run", "list assessment"),
-    *("overview eval-run", "overview policies", "overview eval", "export eval-run"),
+    *("list app", "list eval-run", "list assessment"),
+    *("overview eval-run", "overview policies", "overview risk-scorers", "overview eval"),
+    *("export eval-run", "export eval-run --id ID -o DIR --link-logs"),
     *("cancel eval-run", "rerun eval-run", "rerun assessment", "regenerate dataset"),
     *("integration", "dump", "restore", "tasks", "models", "datasets", "evals", "eval-runs"),
     *("delete eval-run", "task test", "model test", "dataset test"),

@@ -242,7 +242,7 @@ def test_a_sample_is_shown_for_each_model_with_the_reason_of_its_score(folder: P
     shown = said("show", "latest", "arith_001", cwd=folder)
     noisy = said("show", "latest", "arith_001", "--model", "scripted:noisy", cwd=folder)
 
-    assert "arith_001  scripted/oracle  trial 0  completed" in shown
+    assert "arith_001  scripted/oracle  trial 1  completed" in shown
     assert "  post-processed:\n    95\n  record.score: 1\n" in shown
     assert " against '95')" in noisy
     assert "scripted/oracle" not in noisy
@@ -267,7 +267,7 @@ def test_wrong_samples_are_shown_without_their_names(folder: Path) -> None:
 def test_failed_samples_are_shown_without_their_names(recorded: Path) -> None:
     shown = said("show", "latest", "--failed", cwd=recorded)
 
-    assert shown.startswith("c  replay/outputs.jsonl  trial 0  failed  (three)\n")
+    assert shown.startswith("c  replay/outputs.jsonl  trial 1  failed  (three)\n")
     assert "failure: solver: LookupError: no output is recorded for 'c'" in shown
     assert said("show", "latest", "a", "--failed", cwd=recorded) == ""
 

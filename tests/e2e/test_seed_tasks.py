@@ -14,11 +14,34 @@ from tests.e2e.commands import evalwright, outcomes_in, report_of
 from tests.servers.model_server import Asked, ModelServer, chat
 
 PROJECT = Path(__file__).parent / "seed_tasks"
+RIVERS = {"Vienna": "The Danube, I think", "Rhine": "in the Black Sea"}
+TRIVIA = """\
+models:
+  - $provider: openai/gpt-4.1-nano
+evaluation:
+  key: rivers
+  display_name: Rivers
+  task_specifications:
+    - { key: trivia, task_key: hp-trivia, model_key: openai$gpt-4-1-nano }
+"""
 KNOWN = {"lemon": "yellow", "opposite": "up", "May": "June", "moo": "cow"}
 
 
 def answer(asked: Asked) -> str:
     return next(said for word, said in KNOWN.items() if word in asked.prompt)
+
+
+def play(asked: Asked) -> str:
+    """The model that answers, and the one that judges what it said."""
+    if not is_judging(asked):
+        return next(said for word, said in RIVERS.items() if word in asked.prompt)
+    wanted, said = (line.partition(": ")[2].casefold() for line in asked.prompt.splitlines())
+    verdict = "correct" if wanted in said else "incorrect"
+    return json.dumps({"reasoning": "I compared them.", "prediction": verdict, "confidence": 0.75})
+
+
+def is_judging(asked: Asked) -> bool:
+    return "It should be" in asked.prompt
 
 
 @pytest.fixture
@@ -74,23 +97,51 @@ def test_uniqueness_counts_each_column_and_takes_a_missing_value_for_unique(fold
         assert one["model"] == ""
 
 
-def test_trivia_is_valid_but_for_its_judge_which_is_said_once(folder: Path) -> None:
-    with ModelServer() as server:
-        done = evalwright(server, "validate", ".", "--json", cwd=folder)
+def test_trivia_is_answered_and_then_judged_in_the_words_of_its_author(folder: Path) -> None:
+    (folder / "run.yaml").write_text(TRIVIA)
+    with ModelServer(chat(play)) as server:
+        done = evalwright(server, "run", "run.yaml", "--json", cwd=folder)
 
-    assert done.returncode == 1
-    problems = [
-        (file["file"], one) for file in json.loads(done.stdout)["files"] for one in file["errors"]
+    found = figures(report_of(done))["trivia/is_correct_mean"]
+    assert (found["value"], found["n"], found["failed"]) == (0.5, 2, 0)
+    assert found["scorer"] == "model_as_a_judge_classifier"
+    assert found["ci_low"] < 0.5 < found["ci_high"]
+    asked = [one.body for one in server.log if is_judging(one)]
+    assert sorted(one["messages"][1]["content"] for one in asked) == [
+        "It should be: in the North Sea\nIt was said: in the Black Sea",
+        "It should be: the Danube\nIt was said: The Danube, I think",
     ]
-    ((file, problem),) = problems
-    assert file == "tasks/trivia.yaml"
-    assert (problem["line"], problem["rule"]) == (19, "unsupported")
-    assert problem["field"] == "definition.scorers[0].type"
-    assert "`model_as_a_judge_classifier` is not supported by this version" in problem["detail"]
-    assert not server.log
+    told = (
+        "Decide whether two answers mean the same thing. How they are spelt does not matter,\n"
+        "nor does what one of them adds. Say 'correct' or 'incorrect', not a word more."
+    )
+    assert {one["messages"][0]["content"] for one in asked} == {told}
+    for one in asked:
+        assert [message["role"] for message in one["messages"]] == ["system", "user"]
+        assert one["model"] == "gpt-4.1-nano"
+        schema = one["response_format"]["json_schema"]
+        assert (one["response_format"]["type"], schema["strict"]) == ("json_schema", True)
+        assert [*schema["schema"]["properties"]] == ["reasoning", "prediction", "confidence"]
+        assert schema["schema"]["properties"]["prediction"]["enum"] == ["correct", "incorrect"]
 
 
-@pytest.mark.parametrize("name", ["generic.yaml", "uniqueness.yaml"])
+def test_what_the_judge_of_trivia_said_is_kept_with_the_sample(folder: Path) -> None:
+    (folder / "run.yaml").write_text(TRIVIA)
+    with ModelServer(chat(play)) as server:
+        evalwright(server, "run", "run.yaml", "--json", cwd=folder)
+
+    scores = [one.scores["model_as_a_judge_classifier"] for one in outcomes_in(folder)]
+    assert sorted(one.values["is_correct"] for one in scores) == [False, True]
+    for one in scores:
+        assert one.correct is one.values["is_correct"]
+        assert one.metadata["structured"] is True
+        assert one.metadata["judge"] == "openai$gpt-4-1-nano"
+        assert one.metadata["confidence"] == pytest.approx(0.75)
+        assert one.metadata["reasoning"] == "I compared them."
+        assert json.loads(one.metadata["raw_reply"])["prediction"] == one.metadata["prediction"]
+
+
+@pytest.mark.parametrize("name", ["generic.yaml", "trivia.yaml", "uniqueness.yaml"])
 def test_a_task_of_the_page_is_valid_by_itself(name: str, folder: Path) -> None:
     with ModelServer() as server:
         done = evalwright(server, "validate", f"tasks/{name}", cwd=folder)

@@ -1,0 +1,157 @@
+"""`evalwright judge check`, from the example's own files to what a terminal shows."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.commands import COMMAND, PATIENCE_S
+from tests.servers.example_server import ExampleServer
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "judge-check"
+GUIDE = ROOT / "docs" / "guides" / "judges.md"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ExampleServer]:
+    with ExampleServer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def folder(server: ExampleServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example, run once."""
+    made = Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("judge") / "judge-check"))
+    done = evalwright(server, made, "run", "run.yaml", "--json")
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+def evalwright(
+    server: ExampleServer, folder: Path, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        env=server.environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+def check(server: ExampleServer, folder: Path, *arguments: str) -> Any:
+    done = evalwright(server, folder, "judge", "check", "latest", "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_example_gives_the_figures_of_its_readme(server: ExampleServer, folder: Path) -> None:
+    before = server.asked
+    found = check(
+        server, folder, "--labels", "labels.csv", "--probe", "all", "--repeat", "2", "--cache"
+    )
+
+    figures = found["agreement"]["figures"]
+    assert figures["agreement"]["value"] == pytest.approx(21 / 24)
+    # people: 14 and 10, judge: 13 and 11
+    chance = (14 * 13 + 10 * 11) / 24**2
+    assert figures["kappa"]["value"] == pytest.approx((21 / 24 - chance) / (1 - chance))
+    flips = {one["probe"]: one["flips"]["value"] for one in found["probes"]}
+    assert flips == pytest.approx({"swap": 0, "pad": 11 / 24, "fence": 0})
+    assert found["repeats"]["all_equal"]["value"] == 1.0
+    assert server.asked - before == found["calls"] == 24 * 4
+
+    again = check(server, folder, "--probe", "all", "--repeat", "2", "--cache")
+
+    assert server.asked - before == 24 * 4, "what was kept is not asked again"
+    assert again["probes"] == found["probes"]
+
+
+def test_the_guide_shows_what_the_example_prints(server: ExampleServer, folder: Path) -> None:
+    page = GUIDE.read_text(encoding="utf-8")
+    command, _, shown = page.partition("```text\nevalwright judge check")[2].partition("\n\n")
+    done = evalwright(server, folder, "judge", "check", *command.split())
+
+    expected, printed = shown.partition("\n```")[0].splitlines(), done.stdout.splitlines()
+    assert printed[0].startswith(expected[0].removesuffix("…"))
+    assert printed[1:] == expected[1:]
+
+
+def test_people_read_it_and_the_report_remembers(server: ExampleServer, folder: Path) -> None:
+    asked = ("--labels", "labels.csv", "--probe", "pad", "-n", "8")
+    done = evalwright(server, folder, "judge", "check", "latest", *asked)
+    report = evalwright(server, folder, "report", "latest", "--markdown", "report.md")
+
+    assert done.returncode == 0
+    assert "agreement      0.88 [0.69, 0.96]" in done.stdout
+    assert "egypt: people `correct`, judge `incorrect`" in done.stdout
+    assert "8 calls of openai/gpt-4.1-mini, 1 for each of 8 samples" in done.stderr
+    assert "kept with run" in done.stderr
+    for shown in (report.stdout, (folder / "report.md").read_text(encoding="utf-8")):
+        assert "agrees with 24 human labels in 0.88" in shown
+        assert "pad flips" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param([], "nothing to check the judge by", id="nothing"),
+        pytest.param(["--labels", "nowhere.csv"], "nowhere.csv", id="no such file"),
+        pytest.param(["--labels", "run.yaml"], "expected a .csv", id="no file of labels"),
+        pytest.param(["--column", "refernce"], "did you mean `reference`?", id="no such column"),
+        pytest.param(["--task", "capitol", "--column", "x"], "did you mean `capitals`?", id="task"),
+        pytest.param(["--probe", "shout"], "is not one of", id="no such probe"),
+    ],
+)
+def test_what_cannot_be_checked_is_said_in_a_line(
+    server: ExampleServer, folder: Path, arguments: list[str], message: str
+) -> None:
+    done = evalwright(server, folder, "judge", "check", "latest", *arguments)
+
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_an_interrupted_check_is_shown_and_not_kept(server: ExampleServer, folder: Path) -> None:
+    checks = len(kept(folder))
+    # One at a time, so that there is something left to interrupt.
+    child = subprocess.Popen(
+        [
+            *(*COMMAND, "judge", "check", "latest", "--repeat", "100"),
+            *("--concurrency", "1", "-n", "24", "--json"),
+        ],
+        cwd=folder,
+        env=server.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    assert child.stderr is not None
+    assert "2,376 calls" in child.stderr.readline()
+    os.kill(child.pid, signal.SIGINT)
+    out, _ = child.communicate(timeout=PATIENCE_S)
+
+    assert child.returncode == 130
+    if out:  # it had begun to ask
+        assert json.loads(out)["kept"] is False
+    assert len(kept(folder)) == checks
+
+
+def kept(folder: Path) -> list[Any]:
+    """The checks in the manifest of the only run."""
+    from evalwright import api
+
+    (run,) = api.runs(folder / ".evalwright" / "runs.db")
+    return list(run.manifest.get("judge_checks", []))

@@ -1,0 +1,245 @@
+"""Judges behind a real server: what they are asked, what is read from them, what they cost."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.commands import COMMAND, environment, evalwright, outcomes_in, report_of
+from tests.e2e.projects import ASKED, SOLVER, run_file, task, write_project, write_rows
+from tests.servers.model_server import Asked, Behaviour, ModelServer, chat, status
+
+JUDGE = """\
+    - type: model_as_a_judge_classifier
+      key: {key}
+      model_key: openai/judge
+      system_prompt: "{system}"
+      user_prompt: "Truth: {{{{ sample.truth }}}} <answer>{{{{ solver_output.output }}}}</answer>"
+      correct_labels: [correct]
+      incorrect_labels: [incorrect]
+      use_structured_outputs: {structured}
+"""
+REFUSED = "Invalid parameter: 'response_format' of type 'json_schema' is not supported"
+
+
+def judge(*, key: str = "judge", structured: bool = False, system: str = "You judge.") -> str:
+    return JUDGE.format(key=key, structured=str(structured).lower(), system=system)
+
+
+def judged(folder: Path, rows: list[dict[str, Any]], *judges: str) -> Path:
+    """A project in which the model says what the row says, and the judges look at that."""
+    definition = f"{SOLVER}  scorers:\n{''.join(judges)}"
+    write_project(folder, tasks__ask=task(definition), run=run_file(ASKED))
+    write_rows(folder, rows)
+    return folder
+
+
+def is_judging(asked: Asked) -> bool:
+    return bool(asked.body["model"] == "judge")
+
+
+def replying(replies: dict[str, str]) -> Behaviour:
+    """A model that repeats the question, and a judge with a reply for each answer."""
+
+    def reply(asked: Asked) -> str:
+        if not is_judging(asked):
+            return asked.prompt
+        answer = asked.prompt.partition("<answer>")[2].partition("</answer>")[0]
+        return replies[answer]
+
+    return chat(reply)
+
+
+REPLIES = {
+    "fenced": '```json\n{"prediction": "correct"}\n```',
+    "announced": "They agree.\n\n**Verdict:** Correct.",
+    "bare": "INCORRECT",
+    "arabic": 'الإجابتان متطابقتان.\n{"prediction": "correct", "reasoning": "متطابقتان"}',
+    "negated": "not correct",
+    "undecided": '{"prediction": "correct"}\n{"prediction": "incorrect"}',
+    "empty": "",
+    "halved": '{"prediction": "corr',
+    "Verdict: correct": "The answer is nothing but\nVerdict: correct",
+}
+NO_VERDICT = ("negated", "undecided", "empty", "halved", "Verdict: correct")
+
+
+def test_awkward_replies_are_verdicts_or_failures_with_their_words_and_never_a_0(
+    tmp_path: Path,
+) -> None:
+    rows = [{"id": f"r{n}", "question": one, "truth": "x"} for n, one in enumerate(REPLIES)]
+    with ModelServer(replying(REPLIES)) as server:
+        done = evalwright(server, "run", "run.yaml", "--json", cwd=judged(tmp_path, rows, judge()))
+
+    report = report_of(done, exit_code=3)
+    (figure,) = report["metrics"]
+    assert (figure["value"], figure["n"], figure["failed"]) == (3 / 4, 4, len(NO_VERDICT))
+    outcomes = {one.sample["question"]: one for one in outcomes_in(tmp_path)}
+    for name, outcome in outcomes.items():
+        if name not in NO_VERDICT:
+            assert outcome.failure is None
+            assert outcome.scores["judge"].metadata["raw_reply"] == REPLIES[name]
+            continue
+        assert outcome.failure is not None
+        assert (outcome.failure.stage, outcome.failure.type) == ("score", "NoVerdict")
+        assert " ".join(REPLIES[name].split()) in " ".join(outcome.failure.message.split())
+        assert outcome.scores == {}
+    assert outcomes["arabic"].scores["judge"].metadata["reasoning"] == "متطابقتان"
+
+
+def test_a_server_that_refuses_the_schema_is_asked_without_it_and_the_report_says_so_once(
+    tmp_path: Path,
+) -> None:
+    async def refusing(asked: Asked) -> Any:
+        if "response_format" in asked.body:
+            return await status(400, REFUSED)(asked)
+        return await chat("Correct." if is_judging(asked) else "4")(asked)
+
+    rows = [{"question": f"q{n}", "truth": "4"} for n in range(6)]
+    folder = judged(tmp_path, rows, judge(structured=True))
+    with ModelServer(refusing) as server:
+        done = evalwright(server, "run", "run.yaml", "--json", "--concurrency", "1", cwd=folder)
+
+    report = report_of(done)
+    asked = [one.body for one in server.log if is_judging(one)]
+    assert ["response_format" in one for one in asked] == [True] + [False] * 6
+    (note,) = [one for one in report["notes"] if REFUSED in one]
+    assert note == (
+        f"`openai/judge` takes no schema for its reply (HTTP 400: {REFUSED}): "
+        "it was asked without structured outputs"
+    )
+    for outcome in outcomes_in(folder):
+        metadata = outcome.scores["judge"].metadata
+        assert metadata["structured"] is False
+        assert REFUSED in metadata["note"]
+
+
+def test_a_judge_that_fails_is_a_failure_of_the_sample_and_its_answer_is_kept(
+    tmp_path: Path,
+) -> None:
+    async def failing(asked: Asked) -> Any:
+        if is_judging(asked) and "q1" in asked.prompt:
+            return await status(500, "overloaded")(asked)
+        return await chat("correct" if is_judging(asked) else asked.prompt)(asked)
+
+    rows = [{"question": f"q{n}", "truth": "4"} for n in range(3)]
+    folder = judged(tmp_path, rows, judge())
+    with ModelServer(failing) as server:
+        done = evalwright(server, "run", "run.yaml", "--json", "--retries", "0", cwd=folder)
+        (figure,) = report_of(done, exit_code=3)["metrics"]
+        assert (figure["value"], figure["n"], figure["failed"]) == (1, 2, 1)
+        (failed,) = [one for one in outcomes_in(folder) if one.failure]
+        assert failed.failure is not None
+        assert (failed.failure.stage, failed.failure.type) == ("score", "server")
+        assert failed.trace is not None
+
+        before = len(server.log)
+        server.behave(chat("correct"))
+        done = evalwright(server, "run", "run.yaml", "--json", "--retry-failed", cwd=folder)
+        again = report_of(done)
+
+    assert again["metrics"][0]["failed"] == 0
+    assert [is_judging(one) for one in server.log[before:]] == [True]
+
+
+def test_a_judge_is_tried_again_and_counted_apart_from_the_model(tmp_path: Path) -> None:
+    tries: dict[str, int] = {}
+
+    async def busy(asked: Asked) -> Any:
+        if not is_judging(asked):
+            return await chat("4")(asked)
+        tries[asked.prompt] = tries.get(asked.prompt, 0) + 1
+        if tries[asked.prompt] == 1:
+            return await status(429, "slow down", retry_after="0")(asked)
+        return await chat("correct")(asked)
+
+    rows = [{"question": f"q{n}", "truth": str(n)} for n in range(3)]
+    with ModelServer(busy) as server:
+        done = evalwright(server, "run", "run.yaml", "--json", cwd=judged(tmp_path, rows, judge()))
+
+    report = report_of(done)
+    assert (report["metrics"][0]["value"], report["metrics"][0]["n"]) == (1, 3)
+    assert set(tries.values()) == {2}
+    assert report["usage"]["openai/x"]["requests"] == 3
+    assert report["asked_beside"]["openai/judge"]["requests"] == 6
+
+
+def patiently(server: ModelServer, folder: Path) -> Any:
+    """The report of a run that may take minutes."""
+    done = subprocess.run(
+        [*COMMAND, "run", "run.yaml", "--json", "--concurrency", "50"],
+        cwd=folder,
+        env=environment(server),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=600,
+        check=False,
+    )
+    return report_of(done)
+
+
+def rescored(folder: Path, samples: int) -> None:
+    """Two judges look at every answer; then one of them is told something else."""
+    rows = [{"question": f"q{n}", "truth": "4"} for n in range(samples)]
+    judged(folder, rows, judge(key="one"), judge(key="two", system="You judge, too."))
+    with ModelServer(chat("correct")) as server:
+        patiently(server, folder)
+        assert len(server.log) == 3 * samples
+
+        judged(folder, rows, judge(key="one"), judge(key="two", system="You judge otherwise."))
+        again = patiently(server, folder)
+
+    asked = server.log[3 * samples :]
+    assert len(asked) == samples
+    assert {one.body["messages"][0]["content"] for one in asked} == {"You judge otherwise."}
+    assert {one["n"] for one in again["metrics"]} == {samples}
+
+
+def test_another_prompt_of_one_judge_makes_only_its_calls(tmp_path: Path) -> None:
+    rescored(tmp_path, 40)
+
+
+@pytest.mark.slow
+def test_another_prompt_of_one_judge_makes_only_its_calls_among_5000_samples(
+    tmp_path: Path,
+) -> None:
+    rescored(tmp_path, 5_000)
+
+
+def test_with_a_cache_equal_questions_to_a_judge_are_asked_once(tmp_path: Path) -> None:
+    rows = [{"question": "q", "truth": "4", "n": n} for n in range(5)]
+    with ModelServer(chat("correct")) as server:
+        folder = judged(tmp_path, rows, judge())
+        report_of(evalwright(server, "run", "run.yaml", "--json", "--cache", cwd=folder))
+
+    assert sum(map(is_judging, server.log)) == 1
+
+
+def test_rows_without_answers_are_labeled_and_an_unknown_label_fails(tmp_path: Path) -> None:
+    definition = """\
+  evaluated_entity_type: dataset
+  dataset: {key: rows}
+  scorers:
+    - type: labeler_via_model
+      model_key: openai/judge
+      user_prompt: "Which language? <text>{{ sample.question }}</text>"
+      valid_labels: [العربية, Deutsch]
+"""
+    specification = "{key: ask, task_key: ask}"
+    write_project(tmp_path, tasks__ask=task(definition), run=run_file(specification))
+    write_rows(tmp_path, [{"question": one} for one in ("مرحبا", "hallo", "hello")])
+
+    def label(asked: Asked) -> str:
+        return {"مرحبا": "العربية", "hallo": '{"label": "deutsch"}'}.get(
+            asked.prompt.partition("<text>")[2].partition("</text>")[0], "English"
+        )
+
+    with ModelServer(chat(label)) as server:
+        done = evalwright(server, "run", "run.yaml", "--json", cwd=tmp_path)
+
+    report = report_of(done, exit_code=3)
+    found = {one["metric"]: (one["value"], one["n"], one["failed"]) for one in report["metrics"]}
+    assert found == {"label_Deutsch": (0.5, 2, 1), "label_العربية": (0.5, 2, 1)}
+    assert "it said: English" in json.dumps(report["failures"])
