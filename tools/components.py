@@ -12,12 +12,24 @@ from typing import Any
 from pydantic import BaseModel
 
 from evalwright.components import said_of
+from evalwright.datasets.generating.sources import (
+    DatasetSampleCombinations,
+    DatasetSamples,
+    EmptySource,
+    InlineSamples,
+    TaskResultSamples,
+)
 from evalwright.registry import BUILT_IN
 from evalwright.rules.action import ActionRule
 from evalwright.rules.filters import FilterComparison, FilterMembership, FilterUnary
 from evalwright.spec.documents import parameters
 from evalwright.spec.documents.dataset import DatasetDocument
 from evalwright.spec.documents.evaluation import EvaluationDocument, RunConfig, TaskSpecification
+from evalwright.spec.documents.generator import (
+    GeneratorDefinition,
+    GeneratorDocument,
+    GeneratorSpecification,
+)
 from evalwright.spec.documents.model import (
     AdapterDocument,
     CustomConnection,
@@ -26,6 +38,13 @@ from evalwright.spec.documents.model import (
     Placeholder,
     ProviderConnection,
     ProviderModel,
+)
+from evalwright.spec.documents.policy import (
+    ExistsDefinition,
+    PolicyDocument,
+    PolicyRule,
+    Scope,
+    ThresholdDefinition,
 )
 from evalwright.spec.documents.run_file import RunFile
 from evalwright.spec.documents.task import (
@@ -40,6 +59,10 @@ PAGES = {
     "scorers": ("Scorers", "What judges an answer, or a row: `definition.scorers` of a task."),
     "metrics": ("Metrics", "Scores to figures: `metrics` of a scorer."),
     "datasets": ("Sources of data", "Where rows come from: `source` of a dataset."),
+    "synthesizers": (
+        "Synthesizers",
+        "What makes rows of rows: `definition.synthesizers` of a dataset generator.",
+    ),
 }
 DOCUMENTS: dict[str, tuple[type[BaseModel], ...]] = {
     "A task": (TaskDocument, BenchmarkTask, SystemTask, DatasetTemplate),
@@ -58,6 +81,16 @@ DOCUMENTS: dict[str, tuple[type[BaseModel], ...]] = {
     ),
     "Action rules and filters": (ActionRule, FilterUnary, FilterComparison, FilterMembership),
     "A dataset": (DatasetDocument,),
+    "A dataset generator": (
+        GeneratorDocument,
+        GeneratorDefinition,
+        EmptySource,
+        InlineSamples,
+        DatasetSamples,
+        DatasetSampleCombinations,
+        TaskResultSamples,
+        GeneratorSpecification,
+    ),
     "A model": (
         ModelDocument,
         ProviderModel,
@@ -69,6 +102,7 @@ DOCUMENTS: dict[str, tuple[type[BaseModel], ...]] = {
     ),
     "An evaluation": (EvaluationDocument, TaskSpecification),
     "A run file": (RunFile, RunConfig),
+    "A policy": (PolicyDocument, PolicyRule, ExistsDefinition, ThresholdDefinition, Scope),
 }
 
 
@@ -94,8 +128,8 @@ def _documents(generated: str) -> str:
     head = (
         f"# Task documents\n\n{generated}"
         "The YAML files of a project, key by key. Any string may hold `<< config.NAME >>`. "
-        "`evalwright schema task` (`dataset`, `model`, `evaluation`, `run`) prints the same as a "
-        "JSON Schema.\n"
+        "`evalwright schema task` (`dataset`, `model`, `evaluation`, `policy`, `run`) prints the "
+        "same as a JSON Schema.\n"
     )
     parts = [head]
     for title, classes in DOCUMENTS.items():
