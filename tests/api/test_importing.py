@@ -216,6 +216,16 @@ def test_an_evaluation_is_no_log() -> None:
     assert "evalwright run run.yaml" in refused.value.hint
 
 
+@pytest.mark.parametrize("name", ["greetings.json", "orders.eval"])
+def test_a_log_of_inspect_is_pointed_to_where_it_belongs(name: str) -> None:
+    log = Path(__file__).parents[1] / "datasets" / "inspect" / name
+
+    with pytest.raises((BadLog, UsageError), match="not a result log") as told:
+        api.import_results(log)
+
+    assert "source: {type: inspect_ai, file_path:" in told.value.hint
+
+
 def test_a_run_that_was_imported_cannot_be_scored_again() -> None:
     taken(saved("log.json"))
 

@@ -21,7 +21,7 @@ from evalwright.api.prepare import Prepared
 from evalwright.api.recorded import Recorded, recorded
 from evalwright.errors import BadLog, EvalwrightError, Unreadable, UsageError
 from evalwright.plan.documents import DocumentPlan
-from evalwright.report.logs.reading import read_log, text_in
+from evalwright.report.logs.reading import INSPECT, read_log, text_in
 
 if TYPE_CHECKING:
     from evalwright.engine.run import Crew
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from evalwright.types import Run
 
 _SUFFIXES = {".yaml", ".yml"}
+_INSPECT_LOG = ".eval"
 
 
 def taken_over(path: str | Path, store: str | None, watch: Watch | None, *, seed: int) -> "Report":
@@ -66,6 +67,8 @@ def _found(path: Path) -> tuple[str, dict[str, Path]]:
                 hint=f"import its folder, or run it: `evalwright run {path}` takes the logs that "
                 "its specifications name",
             )
+        if path.suffix == _INSPECT_LOG:
+            raise UsageError(f"{path}: not a result log", hint=INSPECT.format(path))
         return "", {_name(path): path}
     try:
         found = {one.parent.name: one for one in sorted(path.glob(f"{LOGS}/*/{LOG}"))}

@@ -31,6 +31,10 @@ from evalwright.types import Outcome, Usage
 FORMAT_VERSION = "v1"
 _MOST_SHOWN = 5
 _NOT_A_LOG = "a result log has `format_version`, `evidence` and `specification`"
+INSPECT = (
+    "a log of Inspect AI is a dataset: `source: {{type: inspect_ai, file_path: {}}}`, for a task "
+    "with a `pass_through_solver`"
+)
 
 
 class Log(Struct, frozen=True, kw_only=True):
@@ -142,7 +146,10 @@ class _Reading:
                     _check_version(walk, self._known[name])
         walk.end()
         if "format_version" not in self._known or self._samples < 0:
-            raise BadLog(f"{self._path}: not a result log; {_NOT_A_LOG}, with `evidence.samples`")
+            raise BadLog(
+                f"{self._path}: not a result log; {_NOT_A_LOG}, with `evidence.samples`",
+                hint=INSPECT.format(self._path) if {"eval", "samples"} <= {*self._known} else "",
+            )
         if self._wrong:
             raise BadLog("; ".join(self._wrong))
 
