@@ -322,6 +322,43 @@ def test_the_notes_of_the_run_come_along() -> None:
     assert "the cap was reached" in report.notes
 
 
+@pytest.mark.parametrize(
+    "execution",
+    [
+        {
+            "execution_status": "finished",
+            "result_status": "succeeded",
+            "is_cached": True,
+            "progress": {"progress": 1.0, "num_total_samples": 5, "num_processed_samples": 5},
+        },
+        {"result_status": None, "is_cached": "maybe", "progress": [7]},
+    ],
+    ids=["as the format has it", "nonsense"],
+)
+def test_what_a_log_says_of_its_progress_changes_nothing(execution: dict[str, Any]) -> None:
+    plain = taken(saved("a.json"), store="plain.db")
+    told = taken(saved("a.json", execution=execution))
+
+    assert told.metrics == plain.metrics
+    assert (told.status, told.notes) == (plain.status, plain.notes)
+
+
+def test_how_far_a_result_of_elsewhere_came_is_said_as_far_as_it_is_known() -> None:
+    saved("both/task_results/a/task_result_log.json")
+    saved("both/task_results/b/task_result_log.json", status="cancelled")
+
+    taken("both")
+    api.export_logs("out")
+
+    found = {
+        one.parent.name: json.loads(one.read_text())["execution"]
+        for one in Path("out").rglob("*.json")
+    }
+    assert [found[name]["result_status"] for name in "ab"] == ["succeeded", "failed"]
+    assert [found[name]["progress"]["progress"] for name in "ab"] == [1.0, None]
+    assert all(one["is_cached"] for one in found.values())
+
+
 def test_samples_that_were_tried_unequally_often_are_counted_as_they_are() -> None:
     def tried(number: int, times: int) -> dict[str, Any]:
         trial = old_sample(number)

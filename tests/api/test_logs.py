@@ -59,6 +59,16 @@ def test_a_log_says_what_the_run_found(server: ModelServer) -> None:
 
     assert report.summary.failed == 1
     log = log_in(Path("out", FIRST))
+    execution = json.loads(Path("out", FIRST).read_text(encoding="utf-8"))["execution"]
+    assert execution["execution_status"] == "finished"
+    assert execution["result_status"] == "succeeded"
+    assert execution["is_cached"] is False
+    assert execution["progress"] == {
+        "progress": 1.0,
+        "num_total_samples": 5,
+        "num_processed_samples": 5,
+        "num_samples_with_errors": 1,
+    }
     assert log["status"] == "success"
     assert log["specification"]["task_config"] == {"word": "capital"}
     assert log["specification"]["model_key"] == "openai/atlas"
@@ -106,10 +116,13 @@ def test_linked_logs_make_the_folder_a_project_of_its_own(server: ModelServer) -
     import evalwright as ew
 
     again = ew.run("out/geography.yaml", store="other.db")
+    api.export_logs("again", "latest", "other.db")
 
     assert figures(again) == figures(report)
     assert len(server.log) == asked
     assert any("`first` was not run" in note for note in again.notes)
+    execution = json.loads(Path("again", FIRST).read_text(encoding="utf-8"))["execution"]
+    assert execution["is_cached"] is True, "and the log says so"
 
 
 def test_each_model_of_a_task_has_a_log_of_its_own(server: ModelServer) -> None:

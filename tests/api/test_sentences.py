@@ -30,6 +30,9 @@ config:
         message = {"role": "assistant", "content": f"{said} back"}
         return json.dumps({"choices": [{"message": message}]})
 """
+JUDGE = (
+    PARROT.replace("parrot", "judge").replace("Parrot", "Judge").replace("{said} back", "{said}")
+)
 RUN = """
 evaluation:
   key: e
@@ -53,6 +56,38 @@ NUMBERS = """
             return [{"scores": {"n": one["n"]}, "metadata": beside} for one in samples]
       metrics: [{type: mean, field: n}]
 """
+CLASSES = """
+    - type: model_as_a_judge_classifier
+      key: number
+      model_key: judge
+      user_prompt: "{{ sample.n }}"
+      correct_labels: ["5"]
+      incorrect_labels: ["3"]
+      metrics: [{type: mean, field: is_correct}, {type: min, field: is_correct}]
+"""
+GRADES = """
+    - type: model_as_a_judge_scorer
+      key: number
+      model_key: judge
+      user_prompt: "{{ sample.n }}"
+      score_min: 1
+      score_max: 5
+      metrics: [{type: mean, field: score}, {type: min, field: score}]
+"""
+LABELS = """
+    - type: labeler_via_model
+      key: number
+      model_key: judge
+      user_prompt: "{{ sample.n }}"
+      valid_labels: ["3", "5"]
+      metrics: [{type: frequency, field: label}]
+"""
+JUDGED = {
+    "model_as_a_judge_classifier": (CLASSES, {"is_correct_mean": 2 / 3, "is_correct_min": 0}),
+    "model_as_a_judge_scorer": (GRADES, {"score_mean": 2.5 / 3, "score_min": 0.5}),
+    "labeler_via_model": (LABELS, {"label_3": 1 / 3, "label_5": 2 / 3}),
+}
+"""Each kind of judge, and its figures: the judge says what it is told."""
 written = pytest.mark.parametrize(
     "scorer", [pytest.param(NUMBER, id="python"), pytest.param(NUMBERS, id="python_all_samples")]
 )
@@ -71,6 +106,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ran:
             "datasets/words.yaml": DATASET,
             "datasets/others.yaml": OTHER,
             "models/parrot.yaml": PARROT,
+            "models/judge.yaml": JUDGE,
             "run.yaml": RUN + "".join(f"    - {{task_key: t, {one}}}\n" for one in specifications),
         }
         for name, text in files.items():
@@ -83,6 +119,10 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ran:
 
 def figures(report: Report) -> dict[str, float | None]:
     return {f"{row.task} {row.scorer} {row.metric}": row.value for row in report.metrics}
+
+
+def by_metric(report: Report, scorer: str) -> dict[str, float | None]:
+    return {row.metric: row.value for row in report.metrics if row.scorer == scorer}
 
 
 def row_of(report: Report, scorer: str) -> MetricRow:
@@ -113,10 +153,17 @@ def test_metadata_are_kept_beside_the_scores_and_are_in_no_metric(ran: Ran, scor
     assert first.scores["number"].metadata == {"tokens": 123}
 
 
-@written
+@pytest.mark.parametrize(
+    ("scorer", "measured"),
+    [
+        pytest.param(NUMBER, {"n_mean": 13 / 3}, id="python"),
+        pytest.param(NUMBERS, {"n_mean": 13 / 3}, id="python_all_samples"),
+        *(pytest.param(*one, id=kind) for kind, one in JUDGED.items()),
+    ],
+)
 @pytest.mark.parametrize("purpose", ["score", "qa"])
 def test_the_purpose_of_a_scorer_says_whether_its_metrics_are_results(
-    ran: Ran, purpose: str, scorer: str
+    ran: Ran, purpose: str, scorer: str, measured: dict[str, float]
 ) -> None:
     report = ran(
         f"  evaluated_entity_type: dataset\n  scorers:{scorer}      purpose: {purpose}\n"
@@ -125,8 +172,8 @@ def test_the_purpose_of_a_scorer_says_whether_its_metrics_are_results(
         "key: t, dataset_key: words",
     )
 
-    assert row_of(report, "number").purpose == purpose
-    assert row_of(report, "number").value == 13 / 3
+    assert {row.purpose for row in report.metrics if row.scorer == "number"} == {purpose}
+    assert by_metric(report, "number") == pytest.approx(measured)
     by_default = [row.metric for row in report.metrics if row.scorer == "exact"]
     assert by_default == (["is_correct_mean"] if purpose == "score" else [])
 
@@ -212,6 +259,19 @@ def test_each_scorer_has_its_metrics_for_the_task(ran: Ran) -> None:
     report = ran(SOLVER + LAST, "key: t, model_key: parrot")
 
     assert figures(report) == {"t last same_mean": 1.0, "t last messages_max": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("scorer", "measured"), [pytest.param(*one, id=kind) for kind, one in JUDGED.items()]
+)
+def test_each_judge_has_its_metrics_for_the_task(
+    ran: Ran, scorer: str, measured: dict[str, float]
+) -> None:
+    answered = scorer.replace("{{ sample.n }}", "{{ model_output | replace(' back', '') }}")
+    report = ran(SOLVER.replace("others", "words") + answered, "key: t, model_key: parrot")
+
+    assert by_metric(report, "number") == pytest.approx(measured)
+    assert {row.task for row in report.metrics} == {"t"}
 
 
 UNIQUE = """

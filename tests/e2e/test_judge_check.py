@@ -1,5 +1,6 @@
 """`evalwright judge check`, from the example's own files to what a terminal shows."""
 
+import csv
 import json
 import os
 import shutil
@@ -74,6 +75,31 @@ def test_the_example_gives_the_figures_of_its_readme(server: ExampleServer, fold
 
     assert server.asked - before == 24 * 4, "what was kept is not asked again"
     assert again["probes"] == found["probes"]
+
+
+def test_labels_in_a_column_of_the_dataset_are_those_of_a_file(
+    server: ExampleServer, tmp_path: Path
+) -> None:
+    made = Path(shutil.copytree(EXAMPLE, tmp_path / "judge-check"))
+    labels = dict(csv.reader((made / "labels.csv").read_text(encoding="utf-8").splitlines()))
+    data = made / "datasets" / "answers.jsonl"
+    rows = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()]
+    told = [{**row, "person": labels[row["sample_id"]]} for row in rows]
+    data.write_text("".join(f"{json.dumps(row)}\n" for row in told), encoding="utf-8")
+    done = evalwright(server, made, "run", "run.yaml", "--json")
+    assert done.returncode == 0, done.stderr
+    before = server.asked
+
+    by_file = check(server, made, "--labels", "labels.csv")
+    by_column = check(server, made, "--column", "person")
+    shown = evalwright(server, made, "judge", "check", "latest", "--column", "person")
+
+    assert by_column["agreement"]["figures"] == by_file["agreement"]["figures"]
+    assert by_column["agreement"]["figures"]["agreement"]["value"] == pytest.approx(21 / 24)
+    assert shown.returncode == 0, shown.stderr
+    assert "agreement      0.88 [0.69, 0.96]" in shown.stdout
+    assert "egypt: people `correct`, judge `incorrect`" in shown.stdout
+    assert server.asked == before, "nobody is asked to compare"
 
 
 def test_the_guide_shows_what_the_example_prints(server: ExampleServer, folder: Path) -> None:

@@ -1,5 +1,6 @@
 """Judges behind a real server: what they are asked, what is read from them, what they cost."""
 
+import asyncio
 import json
 import subprocess
 from pathlib import Path
@@ -163,6 +164,103 @@ def test_a_judge_is_tried_again_and_counted_apart_from_the_model(tmp_path: Path)
     assert set(tries.values()) == {2}
     assert report["usage"]["openai/x"]["requests"] == 3
     assert report["asked_beside"]["openai/judge"]["requests"] == 6
+
+
+OWN = """\
+  - key: own-judge
+    display_name: A judge of ours
+    {limit}
+    config: {{url: "{url}/chat/completions", model_key: judge}}
+"""
+
+
+def judged_by_own(folder: Path, rows: int, server: ModelServer, limit: str) -> Path:
+    """A project whose judge is a model with a document, which limits how it is asked."""
+    asked = [{"question": f"q{n}", "truth": "4"} for n in range(rows)]
+    made = judged(folder, asked, judge().replace("openai/judge", "own-judge"))
+    own = OWN.format(limit=limit, url=server.url)
+    return write_project(made, run=run_file(ASKED, more=own))
+
+
+class Counting:
+    """A judge that takes its time, and knows how many calls it has at once.
+
+    Its first reply waits until every sample has an answer: from then on all want the judge.
+    """
+
+    def __init__(self, samples: int, least: int) -> None:
+        self.most = self._now = self._answers = 0
+        self._samples, self._least = samples, least
+        self._all_want_it = asyncio.Event()
+
+    async def __call__(self, asked: Asked) -> Any:
+        if not is_judging(asked):
+            self._answers += 1
+            self._check()
+            return await chat("4")(asked)
+        self._now += 1
+        self.most = max(self.most, self._now)
+        self._check()
+        try:
+            await self._all_want_it.wait()
+            await asyncio.sleep(0.02)  # for whoever would come in between
+            return await chat("correct")(asked)
+        finally:
+            self._now -= 1
+
+    def _check(self) -> None:
+        if self._answers == self._samples and self.most >= self._least:
+            self._all_want_it.set()
+
+
+@pytest.mark.parametrize(
+    ("limit", "least"),
+    [
+        pytest.param("max_concurrent_requests: 1", 1, id="one at a time"),
+        pytest.param("max_concurrent_requests: 3", 3, id="three at a time"),
+    ],
+)
+def test_a_judge_is_asked_no_more_at_once_than_its_document_says(
+    tmp_path: Path, limit: str, least: int
+) -> None:
+    samples = 12
+    judging = Counting(samples, least)
+    with ModelServer(judging) as server:
+        folder = judged_by_own(tmp_path, samples, server, limit)
+        done = evalwright(
+            server, "run", "run.yaml", "--json", "--concurrency", str(samples), cwd=folder
+        )
+
+    (figure,) = report_of(done)["metrics"]
+    assert (figure["value"], figure["n"]) == (1, samples)
+    assert sum(map(is_judging, server.log)) == samples
+    assert judging.most == least
+
+
+def test_the_rate_of_a_judge_is_that_of_its_document_and_not_the_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this process, where a wait can be seen without being waited for."""
+    from evalwright import api
+    from evalwright.engine.models.rate import Bucket
+
+    waits: list[float] = []
+    due = Bucket.claim
+
+    def claim(bucket: Bucket, shares: float) -> float:
+        waits.append(due(bucket, shares))
+        return 0.0
+
+    monkeypatch.setattr(Bucket, "claim", claim)
+    with ModelServer(chat("correct")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-no-use-0815")
+        monkeypatch.chdir(judged_by_own(tmp_path, 3, server, "rate_limit: 1"))
+        report = api.run("run.yaml")
+
+    assert report.summary.completed == 3
+    assert len(server.log) == 6
+    assert [wait > 0 for wait in waits] == [False, True, True], "of six calls, the judge's three"
 
 
 def patiently(server: ModelServer, folder: Path) -> Any:

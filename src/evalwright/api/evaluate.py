@@ -158,6 +158,7 @@ class DocumentWork(Work):
 
     def _manifest(self, crew: "Crew") -> dict[str, Any]:
         from evalwright.api.judges import judges_in
+        from evalwright.api.logs import TAKEN
         from evalwright.api.manifest import manifest_of, told_by
         from evalwright.api.pooled import POOLED
         from evalwright.api.recorded import notes_on
@@ -176,6 +177,7 @@ class DocumentWork(Work):
         manifest["judges"] = cleaned_value(judges_in(crew.teams, crew.models), self.redactor)
         manifest |= {"fresh": self.fresh, "told": told, FOLDER: self.folder}
         manifest |= {POOLED: sorted(self.prepared.pooled)} if self.prepared.pooled else {}
+        manifest |= {TAKEN: sorted(self.prepared.recorded)} if self.prepared.recorded else {}
         return {**manifest, **self._rows_spent(None), **self._policies()}
 
     def _asked(self) -> Iterable[str]:

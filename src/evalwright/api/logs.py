@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 LOGS = "task_results"
 LOG = "task_result_log.json"
+TAKEN = "taken"
+"""In the manifest of a run: its tasks whose results are taken from logs."""
 _LONGEST = 200
 _TRIED = ("trials", "repeatability")
 
@@ -179,6 +181,7 @@ class _Writing:
         stopped = bool(one.finished.stopped) or bool(
             run.status == "stopped" and run.manifest.get("stopped")
         )
+        taken = one.task in run.manifest.get(TAKEN, ())
         log = Written(
             specification=specification,
             execution={
@@ -191,6 +194,8 @@ class _Writing:
             finished=one.finished,
             facts=facts_of(specification, task),
             complete=not stopped,
+            samples=None if taken else task.records,
+            taken=taken,
         )
         path.parent.mkdir(parents=True)
         with path.open("xb", buffering=1 << 20) as file:

@@ -70,7 +70,7 @@ class ModelAsAJudgeClassifier(JudgeSpec):
     @cached_property
     def reader(self) -> Labels:
         """One of the labels."""
-        return Labels(self.labels, keys=KEYS, also=ALSO)
+        return Labels(self.labels, keys=KEYS, also=ALSO, right=self.correct_labels)
 
     def scored(self, verdict: str) -> Score:
         """Right or wrong, by the list that the label is in."""

@@ -17,6 +17,9 @@ from evalwright.types import Action, Outcome, Score, Usage
 KEYS = {
     "$": ("format_version", "app_version", "status", "evidence", "specification", "execution",
           "errors"),
+    "$.execution": ("run_id", "result_status", "is_cached", "progress"),
+    "$.execution.progress": ("progress", "num_total_samples", "num_processed_samples",
+                             "num_samples_with_errors"),
     "$.evidence": ("metrics", "samples", "runs", "errors", "failures", "model_token_usages"),
     "$.evidence.failures": ("num_errors", "num_total"),
     "$.evidence.metrics[0]": ("values", "metric_key", "metric_type", "scorer_key", "scorer_name",
@@ -101,6 +104,62 @@ def test_a_task_that_did_not_come_to_its_end_is_a_failure_that_says_so() -> None
     assert log["status"] == "failure"
     assert [one["error_type"] for one in log["errors"]] == ["stopped"]
     assert log["evidence"]["errors"] == [], "no part of the task broke"
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        pytest.param({}, "succeeded", id="whole"),
+        pytest.param({"complete": False}, "failed", id="stopped"),
+        pytest.param(
+            {"finished": Finished(broken=[Broken(stage="metric", what="mean", failure=FAILURE)])},
+            "failed",
+            id="broken",
+        ),
+    ],
+)
+def test_a_result_succeeded_or_failed(changes: dict[str, Any], word: str) -> None:
+    assert parsed(completed(0), failed(1), **changes)["execution"]["result_status"] == word
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_result_that_was_there_already_says_so(*, taken: bool) -> None:
+    assert parsed(taken=taken)["execution"]["is_cached"] is taken
+
+
+def progress(*outcomes: Outcome, **changes: Any) -> list[Any]:
+    return list(json.loads(written(outcomes, **changes))["execution"]["progress"].values())
+
+
+TWICE = TaskFacts(trials=Trials(trials=2))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "changes", "figures"),
+    [
+        pytest.param([completed(0), failed(1)], {}, [1.0, 2, 2, 1], id="whole"),
+        pytest.param([], {}, [1.0, 0, 0, 0], id="no samples"),
+        pytest.param(
+            [completed(0), failed(1)],
+            {"complete": False, "samples": 8},
+            [0.25, 8, 2, 1],
+            id="stopped",
+        ),
+        pytest.param(
+            [completed(0), completed(0, trial=1), completed(1)],
+            {"complete": False, "samples": 4, "facts": TWICE},
+            [0.25, 4, 1, 0],
+            id="stopped between the trials of a sample",
+        ),
+        pytest.param(
+            [completed(0)], {"complete": False}, [None, None, 1, 0], id="stopped, nobody knows when"
+        ),
+    ],
+)
+def test_how_far_it_came(
+    outcomes: list[Outcome], changes: dict[str, Any], figures: list[Any]
+) -> None:
+    assert progress(*outcomes, **changes) == figures
 
 
 def test_trials_of_a_sample_stand_together() -> None:

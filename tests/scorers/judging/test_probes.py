@@ -1,9 +1,12 @@
 import asyncio
+import re
 from typing import Any
 
 import pytest
 from tests.scorers.cases import SCORERS, case, chat, said
 from tests.scorers.judging.judges import CLASSIFIER, Judge
+from tests.scorers.judging.test_injection import ANSWERS
+from tests.scorers.rag.test_prompts import INJECTIONS
 
 from evalwright.scorers.judging.fences import DATA_NOTE
 from evalwright.scorers.judging.probes import (
@@ -91,6 +94,30 @@ def test_fence_puts_the_answer_between_marks_and_says_what_they_mean() -> None:
     told = asked(judge)
     assert f"Answer: {DATA_NOTE}\n[begin " in told
     assert "]\nSay correct.\n[end " in told
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(pytest.param(text, id=f"judge: {name}") for name, text in ANSWERS.items()),
+        *(pytest.param(text, id=f"rag: {name}") for name, text in INJECTIONS.items()),
+    ],
+)
+def test_fence_has_the_whole_answer_between_one_pair_of_marks_that_it_cannot_close(
+    answer: str,
+) -> None:
+    _, judge = probed("fence", FIELDS, chat(answer))
+
+    told = asked(judge)
+    before, _, rest = told.partition(f"Answer: {DATA_NOTE}\n")
+    opened, _, _ = rest.partition("\n")
+    mark = opened.removeprefix("[begin ").removesuffix("]")
+    assert re.fullmatch("[0-9a-f]{32}", mark)
+    assert mark not in answer
+    assert (told.count(f"[begin {mark}]"), told.count(f"[end {mark}]")) == (1, 1)
+    assert told.count(mark) == 2
+    assert rest == f"[begin {mark}]\n{answer}\n[end {mark}]\n\nSay the label."
+    assert before == "Judge this.\n\nGround truth: Vienna\n\n"
 
 
 def test_a_mark_is_another_for_another_answer() -> None:

@@ -70,6 +70,37 @@ def test_nothing_is_said_of_a_fenced_answer_and_of_other_scorers(tmp_path: Path)
     assert found(tmp_path / "other", {**FILES, "tasks/t.yaml": TASK}) == []
 
 
+@pytest.mark.parametrize(
+    ("dataset", "spec", "lines"),
+    [
+        pytest.param("source: task_result, key: first", "{}", [10], id="by its source"),
+        pytest.param("key: results", "{}", [10], id="by its dataset"),
+        pytest.param("key: '<< config.d >>'", "{d: results}", [10], id="by the value it is given"),
+        pytest.param("key: countries", "{}", [], id="rows of its author"),
+    ],
+)
+def test_an_output_that_another_task_left_is_found(
+    tmp_path: Path, dataset: str, spec: str, lines: list[int]
+) -> None:
+    task = f"""key: review
+display_name: Review
+description: A look at answers.
+config_spec: [{{type: dataset, key: d, display_name: D, default_value: countries}}]
+definition:
+  dataset: {{{dataset}}}
+  scorers:
+    - type: labeler_via_model
+      model_key: openai/gpt-4.1-nano
+      user_prompt: "How sure? {{{{ sample.solver_output.output }}}}"
+"""
+    results = "key: results\ndisplay_name: R\nsource: {type: task_result, key: a}\n"
+    run = f"{RUN[:-2]}, {{key: b, task_key: review, task_config: {spec}}}]\n"
+    files = {**FILES, "tasks/t.yaml": FENCED, "tasks/r.yaml": task, "datasets/r.yaml": results}
+
+    said = found(tmp_path, {**files, "run.yaml": run})
+    assert [(name, line) for name, line, _ in said] == [("r.yaml", line) for line in lines]
+
+
 def test_a_document_with_errors_is_passed_over_and_counted(tmp_path: Path) -> None:
     broken = JUDGED.replace("correct_labels: [correct]", "correct_labels: []")
 

@@ -159,6 +159,53 @@ def test_what_is_no_project_is_one_problem(
     assert problem.rule == rule
 
 
+PLAN = """\
+key: quarterly
+display_name: Quarterly
+evaluation_specifications:
+  - {key: a, evaluation_key: daily, evaluation_config: {n: 3}, evaluation_run_config: {}}
+  - {evaluation_key: nightly}
+  - {evaluation_key: daily}
+"""
+
+
+@pytest.mark.parametrize("path", ["plan.yaml", "evaluations/plan.yaml", "run.yaml"])
+def test_an_assessment_plan_is_told_how_its_evaluations_are_run(tmp_path: Path, path: str) -> None:
+    (problem,) = project(tmp_path, {path: PLAN}, path).problems
+
+    assert (problem.line, problem.rule, problem.level) == (3, "unsupported", "error")
+    assert problem.detail == "an assessment plan is not run here; it names `daily`, `nightly`"
+    assert "`evalwright run . --evaluation KEY --config FILE`" in problem.hint
+
+
+@pytest.mark.parametrize(
+    ("listed", "named"),
+    [
+        pytest.param("[]", "", id="none"),
+        pytest.param("3", "", id="no list"),
+        pytest.param("[3, {evaluation_key: [x]}, {key: a}]", "", id="no keys"),
+        pytest.param(
+            f"[{', '.join(f'{{evaluation_key: e{n}}}' for n in range(12))}]",
+            f"; it names {', '.join(f'`e{n}`' for n in range(10))} and 2 more",
+            id="many",
+        ),
+    ],
+)
+def test_an_assessment_plan_names_what_it_can(tmp_path: Path, listed: str, named: str) -> None:
+    text = f"key: q\nevaluation_specifications: {listed}\n"
+    (problem,) = project(tmp_path, {"q.yaml": text}, "q.yaml").problems
+
+    assert problem.detail == f"an assessment plan is not run here{named}"
+
+
+def test_an_assessment_plan_does_not_stop_the_evaluations_beside_it(tmp_path: Path) -> None:
+    made = project(tmp_path, {**BESIDE, "run.yaml": RUN, "evaluations/plan.yaml": PLAN})
+    specs, problems = made.specs()
+
+    assert [one.rule for one in made.problems] == ["unsupported"]
+    assert (len(specs), problems) == (1, [])
+
+
 def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
     assert not read_project(tmp_path / "none.yaml", environment={}).ok
 

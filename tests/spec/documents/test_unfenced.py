@@ -72,6 +72,43 @@ def test_nothing_is_said_of(source: str) -> None:
     assert [*unfenced(source)] == []
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("Answer: {{ sample.solver_output.output }}", id="by an attribute"),
+        pytest.param("{{ sample['solver_output']['output'] }}", id="by an item"),
+        pytest.param("{{ sample . get('solver_output', {}) }}", id="by `get`"),
+        pytest.param("{{ sample.solver_output.messages[-1].content }}", id="its last message"),
+        pytest.param("{{ sample.sample.solver_output.output }}", id="of the task before that"),
+        pytest.param("{{ sample.left.solver_output }}", id="of one of several datasets"),
+        pytest.param("{{ sample }}", id="the whole row"),
+        pytest.param("{% set a = sample.solver_output %}{{ a.output }}", id="by another name"),
+        pytest.param("{% set row = sample %}{{ row.solver_output }}", id="the row by another name"),
+        pytest.param(
+            "{% for m in sample.solver_output.messages %}{{ m.content }}{% endfor %}",
+            id="in a loop",
+        ),
+    ],
+)
+def test_an_output_in_the_result_of_another_task_is_found_there_alone(source: str) -> None:
+    assert [*unfenced(source, chained=True)]
+    assert [*unfenced(source)] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("<a>{{ sample.solver_output.output }}</a>", id="a fenced output"),
+        pytest.param("{{ sample.solver_output | tojson }}", id="an output as JSON"),
+        pytest.param("{{ sample.sample.question }} {{ sample.scores.right }}", id="other columns"),
+        pytest.param("{% set row = sample %}{{ row.sample.question }}", id="a row's other columns"),
+        pytest.param("{{ example.solver_output }}", id="a name that ends alike"),
+    ],
+)
+def test_of_a_result_of_another_task_nothing_is_said_of(source: str) -> None:
+    assert [*unfenced(source, chained=True)] == []
+
+
 def test_each_is_told_with_its_line() -> None:
     found = unfenced("{{ model_output }}\n\nand {{ input_prompt\n | trim }}\n")
 

@@ -36,19 +36,23 @@ class Written(Struct, frozen=True, kw_only=True):
     facts: TaskFacts
     complete: bool = True
     """Whether the task came to its end."""
+    samples: int | None = None
+    """How many there are to process; None if no more is known than what is written."""
+    taken: bool = False
+    """Whether its result was there already, in a log, and nothing was run."""
 
 
 def write_log(log: Written, outcomes: Iterable[Outcome], out: BinaryIO) -> int:
     """Write it; how many samples there were. `outcomes` come by their ordinals."""
     finished = log.finished
     errors = [error_of(one.failure) for one in finished.broken]
+    succeeded = log.complete and not errors
     out.write(b"{\n")
     head = {
         "format_version": FORMAT_VERSION,
         "app_version": APP_VERSION,
-        "status": "success" if log.complete and not errors else "failure",
+        "status": "success" if succeeded else "failure",
         "specification": log.specification,
-        "execution": log.execution,
         "errors": errors if log.complete else [*errors, error_of(_STOPPED)],
     }
     out.writelines(_members(head))
@@ -60,7 +64,7 @@ def write_log(log: Written, outcomes: Iterable[Outcome], out: BinaryIO) -> int:
         OURS: _rest(finished),
     }
     out.writelines(_members(evidence))
-    counted = _Counted()
+    counted = _Counted(log)
     out.write(b'"samples": [')
     for _, group in groupby(outcomes, key=lambda one: one.ordinal):
         trials = list(group)
@@ -71,24 +75,46 @@ def write_log(log: Written, outcomes: Iterable[Outcome], out: BinaryIO) -> int:
     failures = {"num_errors": counted.failed, "num_total": counted.samples}
     out.write(b'"failures": %s,\n' % to_json(failures))
     usages = counted.usages(finished)
-    out.write(b'"model_token_usages": %s\n}\n}\n' % to_json(usages))
+    out.write(b'"model_token_usages": %s\n},\n' % to_json(usages))
+    # Last, because how far it came is known when all samples are written.
+    execution = {
+        **log.execution,
+        "result_status": "succeeded" if succeeded else "failed",
+        "is_cached": log.taken,
+        "progress": counted.progress(),
+    }
+    out.write(b'"execution": %s\n}\n' % to_json(execution))
     return counted.samples
 
 
 class _Counted:
     """What is known of the samples when all are written."""
 
-    def __init__(self) -> None:
-        self.samples = self.failed = 0
+    def __init__(self, log: Written) -> None:
+        self.samples = self.failed = self._processed = 0
+        self._log = log
+        self._tries = log.facts.trials.trials * log.facts.trials.repeats
         self._used: dict[str, Usage] = {}
 
     def add(self, trials: list[Outcome]) -> None:
         self.samples += 1
         self.failed += any(one.failure for one in trials)
+        self._processed += self._log.complete or len(trials) >= self._tries
         for one in trials:
             if one.trace is not None and one.model:
                 merge(self._used, {one.model: one.trace.usage})
             merge(self._used, one.others)
+
+    def progress(self) -> dict[str, Any]:
+        """How far it came; null for what is not known of a task that did not come to its end."""
+        total = self.samples if self._log.complete else self._log.samples
+        share = None if total is None else self._processed / total if total else 1.0
+        return {
+            "progress": share,
+            "num_total_samples": total,
+            "num_processed_samples": self._processed,
+            "num_samples_with_errors": self.failed,
+        }
 
     def usages(self, finished: Finished) -> list[dict[str, Any]]:
         """What models took; where the samples do not say it, as it was summed up before."""

@@ -112,15 +112,16 @@ def verdict_of_objects(
 def _said_behind(behind: str, reader: Reader[Value], verdict: Value) -> str:
     """Another verdict that stands behind an object, bare or announced."""
     another = ""
+    said = [one for one in statements(words(straight(behind))) if not one.is_aside]
     kinds = reader.announced_by | ({Kind.BARE} if reader.stands_out else set())
-    for one in statements(words(straight(behind))):
-        if not one.is_aside and one.kind in kinds:
+    for one in said:
+        if one.kind in kinds:
             found = read(one, 0, reader)
             if found is not None and found.value != verdict:
                 return spelt(found.value)
             if one.kind in (Kind.OF_IT, Kind.SAID):
                 another = another or reader.another([one.whole], verdict, is_led=False)
-    return another
+    return another or reader.denied([one.whole for one in said], verdict)
 
 
 def _in_a_sentence(before: str, behind: str) -> bool:

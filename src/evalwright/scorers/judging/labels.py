@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from evalwright.scorers.judging.denials import Denials
 from evalwright.scorers.judging.leads import Kind, led
 from evalwright.scorers.judging.mentions import Mentions
 from evalwright.scorers.judging.plain import MARKS, bare, unlisted, unmarked
@@ -34,12 +35,20 @@ def alike(label: str) -> str:
 
 
 class Labels:
-    """One of these labels, in any case; the author's spelling is what comes out."""
+    """One of these labels, in any case; the author's spelling is what comes out.
+
+    `right` are those that mean that an answer is; of labels that mean no such thing, none.
+    """
 
     announced_by = frozenset(Kind) - {Kind.BARE}
 
     def __init__(
-        self, labels: Sequence[str], *, keys: tuple[str, ...], also: tuple[str, ...] = ()
+        self,
+        labels: Sequence[str],
+        *,
+        keys: tuple[str, ...],
+        also: tuple[str, ...] = (),
+        right: Sequence[str] = (),
     ) -> None:
         self.keys, self.also = keys, also
         self._labels = {folded(label): label for label in labels}
@@ -47,6 +56,7 @@ class Labels:
         self.expected = f"one of {', '.join(f'`{label}`' for label in labels)}"
         self.stands_out = True
         self._mentions = Mentions(self._labels)
+        self._denials = Denials(self._labels, [folded(label) for label in right])
 
     def value(self, given: Any) -> str:
         """A text, or the number or truth value that is spelt like a label."""
@@ -77,6 +87,10 @@ class Labels:
         """Another label, or this one denied."""
         del is_led
         return self._mentions.against(map(folded, prose), verdict)
+
+    def denied(self, prose: Sequence[str], verdict: str) -> str:
+        """A word or a sentence that says the opposite."""
+        return self._denials.against([folded(line) for line in prose], folded(verdict))
 
     def _in_a_field(self, text: str) -> str | None:
         found = self.bare(text)
@@ -135,4 +149,9 @@ class AnyLabel:
     def another(self, prose: Sequence[str], verdict: str, *, is_led: bool) -> str:
         """Nothing is known of other labels."""
         del prose, verdict, is_led
+        return ""
+
+    def denied(self, prose: Sequence[str], verdict: str) -> str:
+        """Nothing is known of what it means."""
+        del prose, verdict
         return ""

@@ -21,6 +21,13 @@ _WHOLE = re.compile(
     rf"({_NUMBER})(?:\s*(?:/|\(?\s*out of|of)\s*({_NUMBER})\s*\)?)?(?:\s*{_UNIT})?", re.IGNORECASE
 )
 _ANY = re.compile(rf"(?<![\w.]){_NUMBER}(?![\w.]*\d)")
+_SECOND = re.compile(
+    r"(?!.*\b(?:max|maximum|highest|possible|perfect|full|min|minimum|lowest|passing)\b)"
+    r"(?:[^\W\d]+[\s-]+){0,4}?(?:score|rating|grade|bewertung|wertung|punktzahl)\b"
+    rf"[\s*_`]*(?:\bis\b|[:=]|[-–—]\s)[\s*_`:]*(?P<number>{_NUMBER})(?![\w.]*\d)",
+    re.IGNORECASE,
+)
+"""`Style score: 3`, but not `The maximum score is 10`."""
 _BOLD = re.compile(r"[*_`]+")
 _MARKS = "\"'`*“”\u2018\u2019«»_ \t"
 
@@ -72,13 +79,21 @@ class Numbers:
         return False
 
     def another(self, prose: Sequence[str], verdict: float, *, is_led: bool) -> str:
-        """Any other number, unless the verdict was announced."""
-        if is_led:
-            return ""
+        """Any other number; beside an announced verdict, one that is called a score, too."""
         for line in prose:
+            if is_led:
+                found = _SECOND.match(bare(unlisted(line)))
+                if found is not None and float(found["number"]) != verdict:
+                    return f"`{found[0]}`"
+                continue
             for found in _ANY.finditer(unlisted(line)):
                 if float(found[0]) != verdict:
                     return f"`{found[0]}`"
+        return ""
+
+    def denied(self, prose: Sequence[str], verdict: float) -> str:
+        """No word is another number."""
+        del prose, verdict
         return ""
 
     def _on_the_scale(self, number: float) -> float:

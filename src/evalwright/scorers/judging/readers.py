@@ -60,6 +60,10 @@ class Reader(Protocol[Read_co]):
         """
         ...
 
+    def denied(self, prose: Sequence[str], verdict: Any) -> str:
+        """What denies a verdict without a verdict of its own: `Wrong!`; else empty."""
+        ...
+
 
 class Verdict(NamedTuple, Generic[Value]):
     """What was found, and the object it was found in."""

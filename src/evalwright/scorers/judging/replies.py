@@ -13,6 +13,7 @@ What is never a verdict:
     not correct, partly correct      a label is a whole word, alone, and not negated
     correct … incorrect              two different verdicts, in JSON or in words (`mentions`)
     correct … Wait, …                one that is taken back
+    correct … Wrong!                 one that is denied in other words (`denials`)
     {"prediction": "corr             half an object, or one that is no JSON
     He wrote: {"prediction": …}      another's words, or what stands word for word in what the
                                      judge was shown, with words beside it: it may be a quotation
@@ -33,7 +34,7 @@ from evalwright.scorers.judging.embedded import (
 )
 from evalwright.scorers.judging.leads import led
 from evalwright.scorers.judging.plain import ended, readings, straight, unfenced, unmarked
-from evalwright.scorers.judging.readers import Reader, Unclear, Value, Verdict, attempt
+from evalwright.scorers.judging.readers import Reader, Unclear, Value, Verdict, attempt, spelt
 from evalwright.scorers.judging.said import verdict_of_statements
 
 _MOST_CHARACTERS = 200_000
@@ -70,6 +71,7 @@ def verdict_in(reply: str, reader: Reader[Value], *, shown: Sequence[str] = ()) 
             return verdict_of_objects(said, judging, reader, shown)
         plain = unmarked(said).strip()
         if (whole := _whole(plain, reader)) is not None:
+            _check_signs(plain, whole, reader)
             return Verdict(whole, {}, closed=False, alone=True)
         return verdict_of_statements(straight(plain), reader, shown)
     except Unclear as error:
@@ -102,6 +104,13 @@ def _thought_out(reply: str, shown: Sequence[str]) -> str:
     ends = [found.end() for found in _END_OF_THOUGHT.finditer(reply)]
     quoting = any("</think>" in text for text in shown)
     return reply[ends[-1] :] if ends and not quoting else reply
+
+
+def _check_signs(said: str, verdict: Value, reader: Reader[Value]) -> None:
+    """`Unclear` where a sign beside a verdict denies it: `Correct ❌`."""
+    signs = [char for char in said if not char.isalnum()]
+    if denial := reader.denied(signs, verdict):
+        raise Unclear(f"it says {spelt(verdict)}, and beside it {denial}")
 
 
 def _whole(said: str, reader: Reader[Value]) -> Value | None:

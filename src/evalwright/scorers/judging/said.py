@@ -3,7 +3,8 @@
     Verdict: correct    announced, it counts at the end whatever the prose before it weighs up
     correct, because    bare, or said of the answer, it counts if nothing beside it speaks against
 
-Against it speaks another label, what takes it back, and that the answer has said the same.
+Against it speaks another label, what takes it back or denies it, and that the answer has said the
+same.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,12 +55,15 @@ def verdict_of_statements(said: str, reader: Reader[Value], shown: Sequence[str]
     ]
     is_led = any(one.said.is_led for one in found)
     reasons = [one.reason for one in found if one.reason]
-    if another := reader.another([*beside, *reasons], verdict, is_led=is_led):
+    prose = [*beside, *reasons]
+    if another := reader.another(prose, verdict, is_led=is_led):
         raise Unclear(f"it says {spelt(verdict)}, and beside it {another}")
     after = lines[final.place + 1 :]
     behind = [final.reason, *(line.whole for line in after if not line.is_aside)]
     if taken_back := is_taken_back("\n".join(behind)):
         raise Unclear(f"it says {spelt(verdict)}, and may take it back: `{taken_back}`")
+    if denial := reader.denied(prose, verdict):
+        raise Unclear(f"it says {spelt(verdict)}, and beside it {denial}")
     if _quotes(found, shown, reader):
         raise Unclear("its verdict may be a quotation: the line stands in what it was shown")
     return Verdict(verdict, {}, closed=False, alone=False)

@@ -8,7 +8,7 @@
     unknown_type   `strng_equals` is no type known here; expected `bleu`, …
     bad_template   Jinja that does not compile, at its line
     bad_snippet    Python that does not compile, at its line
-    unsupported    a legal part of the format that this version cannot do yet
+    unsupported    a legal part of the format that is not done here: a vendor's synthesizers
 
 One value has one fault, however many members of a union refused it. A key that is misspelt is not
 missing as well.
@@ -259,8 +259,8 @@ def _unknown_connection(error: ErrorDetails, spot: Spot) -> Fault:
     return Fault(path, "unknown_type", detail, did_you_mean(tag, known))
 
 
-def _not_yet(error: ErrorDetails, spot: Spot) -> Fault:
-    """A validator's own words about what is legal, and not there yet."""
+def _not_here(error: ErrorDetails, spot: Spot) -> Fault:
+    """A validator's own words about what is legal, and what to use in its place."""
     return Fault(spot.path, "unsupported", error["msg"])
 
 
@@ -301,7 +301,7 @@ _SPECIAL: dict[str, Callable[[ErrorDetails, Spot], Fault]] = {
     "string_pattern_mismatch": _pattern,
     "union_tag_invalid": _unknown_type,
     "union_tag_not_found": _no_type,
-    "unsupported": _not_yet,
+    "unsupported": _not_here,
     "unknown_connection": _unknown_connection,
     "value_error": _said,
     "assertion_error": _said,

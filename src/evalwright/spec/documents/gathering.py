@@ -19,8 +19,9 @@ from evalwright.spec.documents.configuration import Given, given_in
 from evalwright.spec.documents.entities import Entity, entity
 from evalwright.spec.documents.faults import Fault, did_you_mean, kind_of_value
 from evalwright.spec.documents.folders import Found, files_in, files_of, project_of
-from evalwright.spec.documents.kinds import FOLDERS, RUN_FILES, SIGNS, Kind, kind_of
+from evalwright.spec.documents.kinds import FOLDERS, PLAN, RUN_FILES, SIGNS, Kind, kind_of
 from evalwright.spec.documents.placeholders import gather_secrets
+from evalwright.spec.documents.plans import plan_fault
 from evalwright.spec.documents.policies import Written, policies_in, taken_keys
 from evalwright.spec.documents.problems import Path, Problem
 from evalwright.spec.documents.reading import Document, read_document
@@ -159,10 +160,17 @@ def _unsorted(read: _Read) -> Iterable[Problem]:
         return document.problems
     if read.kind is not None or any(one.level == "error" for one in document.problems):
         return document.problems
-    keys = sorted(str(key) for key in document.data) if isinstance(document.data, dict) else []
-    got = f"the keys {', '.join(keys)}" if keys else f"`{kind_of_value(document.data)}`"
+    return [*document.problems, *placed([_no_kind(document.data)], document.marks, document.data)]
+
+
+def _no_kind(data: Any) -> Fault:
+    """What is said of a file that is none of the kinds."""
+    if isinstance(data, dict) and PLAN in data:
+        return plan_fault(data)
+    keys = sorted(str(key) for key in data) if isinstance(data, dict) else []
+    got = f"the keys {', '.join(keys)}" if keys else f"`{kind_of_value(data)}`"
     misspelt = next((key for key in keys if did_you_mean(key, SIGNS)), "")
-    fault = Fault(
+    return Fault(
         (misspelt,) if misspelt else (),
         "unknown_kind",
         "expected a task, dataset, generator, model, adapter, evaluation, policy or run file, "
@@ -172,7 +180,6 @@ def _unsorted(read: _Read) -> Iterable[Problem]:
         "`source`, a model a `config`",
         at_key=True,
     )
-    return [*document.problems, *placed([fault], document.marks, document.data)]
 
 
 def _of_run_files(reads: list[_Read]) -> Iterator[Problem]:

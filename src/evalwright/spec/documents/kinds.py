@@ -9,6 +9,8 @@ dataset      source, file_path or generator_specification
 adapter      process_input or process_output
 policy       rules; or nothing but `policies`; or a list of mappings that have rules
 model        config, beside a key; or $provider
+
+An assessment plan (evaluation_specifications) is of no kind, whatever folder it is in.
 """
 
 from collections.abc import Mapping
@@ -43,9 +45,12 @@ _SIGNS: tuple[tuple[Kind, set[str]], ...] = (
     ("adapter", {"process_input", "process_output"}),
     ("model", {"$provider", "connection_type", "rate_limit", "max_concurrent_requests"}),
 )
+PLAN = "evaluation_specifications"
+"""What an assessment plan has: it is known, and not run."""
+
 SIGNS = (
     *("definition", "task_specifications", "source", "process_input", "process_output", "config"),
-    *("rules", "policies", *sorted(_RUN)),
+    *("rules", "policies", PLAN, *sorted(_RUN)),
 )
 """The keys that say of a document what it is."""
 
@@ -60,8 +65,8 @@ def kind_of(data: Any, folder: str = "") -> Kind | None:
     for kind, signs in _SIGNS:
         if keys & signs:
             return "generator" if kind == "task" and _makes(data, folder) else kind
-    if folder in FOLDERS:
-        return FOLDERS[folder]
+    if folder in FOLDERS or PLAN in keys:
+        return None if PLAN in keys else FOLDERS[folder]
     if "rules" in keys or keys == {"policies"}:
         return "policy"
     if "config" in keys and "key" in keys:

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalwright.scorers.judging.base import JudgeSpec
+from evalwright.spec.documents.asked import source_of
 from evalwright.spec.documents.checking import DocumentChecking, once
 from evalwright.spec.documents.entities import Entity
 from evalwright.spec.documents.problems import Problem, dotted
 from evalwright.spec.documents.project import Project
+from evalwright.spec.documents.resolved import ResolvedSpec
 from evalwright.spec.documents.unfenced import unfenced
 from evalwright.templates import Template
 
@@ -44,25 +46,45 @@ def lint_project(project: Project) -> Iterator[DocumentLinting]:
     for problem in project.problems:
         if problem.rule == "unreadable" and not problem.field:
             found.setdefault(problem.file, []).append(problem)
-    used = {one.task.key for one in project.settled()} if project.kind == "run" else set()
+    specs = project.settled()
+    used = {one.task.key for one in specs} if project.kind == "run" else set()
+    chained = {*_chained(project, specs)}
     for key, entity in project.tasks.items():
         if entity.file in found or key in used:
-            for one in once(_findings(entity)):
+            for one in once(_findings(entity, chained=key in chained)):
                 found.setdefault(one.file, []).append(one)
     for file, its in found.items():
         kind = kinds.get(file, "document")
         yield DocumentLinting(file, its, kind=kind, broken=file in broken)
 
 
-def _findings(entity: Entity) -> Iterator[Problem]:
-    """What is suspicious in the judges of a task."""
+def _chained(project: Project, specs: list[ResolvedSpec]) -> Iterator[str]:
+    """The tasks whose rows are the results of other tasks, as they stand or as they are used."""
+    results = {
+        key
+        for key, entity in project.datasets.items()
+        if getattr(getattr(entity.document, "origin", None), "type", "") == "task_result"
+    }
+    for key, entity in project.tasks.items():
+        if entity.document is not None:
+            dataset = getattr(entity.document.definition, "dataset", None)
+            named = {getattr(dataset, "key", None), *(getattr(dataset, "keys", None) or ())}
+            if source_of(entity.document) == "task_result" or named & results:
+                yield key
+    for spec in specs:
+        if results & {*spec.dataset_keys.values()}:
+            yield spec.task.key
+
+
+def _findings(entity: Entity, *, chained: bool) -> Iterator[Problem]:
+    """What is suspicious in the judges of a task; `chained`: its rows are results of another."""
     definition: Any = getattr(entity.document, "definition", None)
     for number, scorer in enumerate(getattr(definition, "scorers", ())):
         if not isinstance(scorer, JudgeSpec):
             continue
         for name in _PROMPTS:
             template: Template = getattr(scorer, name)
-            for one in unfenced(template.source):
+            for one in unfenced(template.source, chained=chained):
                 yield Problem(
                     file=template.file or entity.file,
                     line=template.line + one.line,

@@ -211,8 +211,6 @@ def resolve_evaluation(
 
     complete, document, unshaped = _built(EvaluationDocument, complete, in_texts)
     waiting = _waiting(data, settled.open)
-    later = [one.path for one in wrong if one.rule == "unsupported"]
-    unshaped = [one for one in unshaped if one.path[:2] not in later]
     found = [*old, *_in_earnest([*wrong, *unshaped], waiting)]
     return ResolvedEvaluation(
         document=document,

@@ -14,7 +14,8 @@ whose. As one counts, before and behind the expression:
     {{ … | tojson }}                        quoted and escaped by the filter
 
 Sees:       `{{ }}` that name what a solver left, and loop variables and names that are set to it.
-Does not:   follow macros, nor look at `sample`: a row is the author's own.
+            Where the rows are results of another task, `sample.solver_output`, and `sample` bare.
+Does not:   follow macros, nor look at other columns of `sample`: a row is the author's own.
 Passes over: how long an output is (`| length`).
 """
 
@@ -40,6 +41,8 @@ _BEGIN = re.compile(r"^.*\b(?:BEGIN|START)\b", re.MULTILINE)
 _BEGIN_ANY = re.compile(rf"{_MARKED}(?:begin|start)\w*\b", re.MULTILINE | re.IGNORECASE)
 _END = re.compile(r"^.*\bEND\b", re.MULTILINE)
 _END_ANY = re.compile(rf"{_MARKED}end\b", re.MULTILINE | re.IGNORECASE)
+_READ = r"(?:\s*\.\s*\w+|\s*\[[^\]]*\]|\s*\([^()]*\))"
+"""One step from a value to what is in it: `.a`, `['a']`, or the `('a')` of `.get('a')`."""
 _NO_WORDS = {"tojson", "json_escape", "length", "count"}
 """Filters that leave nothing of a model's words, or quote them."""
 
@@ -60,14 +63,18 @@ class _Block(NamedTuple):
     names: tuple[str, ...]
 
 
-def unfenced(source: str) -> Iterator[Unfenced]:
-    """The expressions of a template that print a model's words, unfenced."""
-    known = set(OUTPUTS)
+def unfenced(source: str, *, chained: bool = False) -> Iterator[Unfenced]:
+    """The expressions of a template that print a model's words, unfenced.
+
+    `chained`: the rows are the results of another task.
+    """
+    known, rows = set(OUTPUTS), {"sample"} if chained else set()
     for block in _blocks(source):
-        if not known & {*block.names}:
+        read = [*_columns(source[block.start : block.end], rows & {*block.names})]
+        if not known & {*block.names} and not any(_is_said(columns) for columns in read):
             continue
         if block.kind == "block":
-            known |= _given_to(block.names)
+            (rows if "" in read else known).update(_given_to(block.names))
         elif not _is_fenced(block, source):
             line = source.count("\n", 0, block.start)
             yield Unfenced(line, " ".join(source[block.start : block.end].split()))
@@ -91,6 +98,18 @@ def _blocks(source: str) -> Iterator[_Block]:
                 kind = ""
     except TemplateSyntaxError:  # `validate` says what is wrong with it
         return
+
+
+def _columns(block: str, rows: set[str]) -> Iterator[str]:
+    """What is read from rows in a block, such as `.sample.question`; `""` for a whole row."""
+    for row in rows:
+        for found in re.finditer(rf"(?<![\w.]){re.escape(row)}\b({_READ}*)", block):
+            yield found[1]
+
+
+def _is_said(columns: str) -> bool:
+    """Whether it is what a model said: the row of a row may have it, too."""
+    return not columns or re.search(r"\bsolver_output\b", columns) is not None
 
 
 def _given_to(names: tuple[str, ...]) -> set[str]:
