@@ -118,6 +118,7 @@ FULL = Outcome(
         ),
     ),
     actions=(Action(action="exclude_from_metrics", rule_key="no-sums"),),
+    whole={"record": Score(values={"score": 0.5})},
 )
 """Nothing of it is what it would be by default."""
 
