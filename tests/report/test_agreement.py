@@ -8,6 +8,7 @@ from evalwright.report.agreement import (
     score_agreement,
     share_of,
 )
+from evalwright.stats.wilson import wilson
 
 
 def test_labels_are_counted_for_people_for_the_judge_and_for_both() -> None:
@@ -25,6 +26,9 @@ def test_labels_are_counted_for_people_for_the_judge_and_for_both() -> None:
     assert found.labels[2].precision.reason == "the judge never gave this label"
     assert found.labels[2].recall.value == 0
     assert found.confusion == {"b": {"b": 1, "a": 0}, "a": {"b": 1, "a": 1}, "c": {"b": 1, "a": 0}}
+    share = found.confusion_shares["a"]["b"]
+    both = wilson(1, 2)
+    assert (share.value, share.n, share.ci_low, share.ci_high) == (0.5, 2, both.low, both.high)
 
 
 def test_the_order_of_samples_changes_no_figure() -> None:

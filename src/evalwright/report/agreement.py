@@ -124,7 +124,11 @@ def label_agreement(
             ),
         },
         labels=_label_rows(counts, order),
-        confusion=_confusion(counts, order),
+        confusion=(confusion := _confusion(counts, order)),
+        confusion_shares={
+            human: {judge: share_of(count, sum(row.values())) for judge, count in row.items()}
+            for human, row in confusion.items()
+        },
         disagreements=disagreements,
     )
 

@@ -97,6 +97,8 @@ class Agreement(Struct, frozen=True, kw_only=True):
     labels: list[LabelRow] = []
     confusion: dict[str, dict[str, int]] = {}
     """How often people said the first and the judge the second."""
+    confusion_shares: dict[str, dict[str, Figure]] = {}
+    """The same as shares of what people said the first of, with Wilson's intervals."""
     disagreements: list[Pair] = []
     """The first few."""
     no_verdict: int = 0
