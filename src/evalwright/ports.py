@@ -45,6 +45,11 @@ class Model(Protocol):
         ...
 
 
+def weighs(model: Model) -> bool:
+    """Whether it can say how likely a given answer is: an attribute of the same name says so."""
+    return bool(getattr(model, "weighs", False))
+
+
 class Shelf(Protocol):
     """Anything that keeps answers for another day."""
 

@@ -151,6 +151,9 @@ class Request(Struct, frozen=True, kw_only=True):
     there are no messages, and this is all that is asked: texts to embed, or anything."""
     takes_all: bool = False
     """An empty answer and a refusal are answers, too; else they are failures."""
+    given: tuple[str, ...] = ()
+    """Answers to weigh in place of making one: how likely the model finds each. Without messages
+    a given text is the whole of what is said. Only for a model that `ports.weighs`."""
 
 
 class ModelOptions(Struct, frozen=True, kw_only=True):
@@ -177,6 +180,8 @@ class Completion(Struct, frozen=True, kw_only=True):
     a chat completion with references or tool calls. None where the text is all."""
     bodies: tuple[str, str] | None = None
     """What went out and what came back, word for word, where the client keeps it."""
+    given: tuple[tuple[float, ...], ...] = ()
+    """Of each answer that the request gave, the log-probability of each of its tokens."""
 
 
 class Trace(Struct, frozen=True, kw_only=True):
@@ -192,7 +197,10 @@ class Trace(Struct, frozen=True, kw_only=True):
     """Negative log-likelihood of the answer; None where the model gives no log-probabilities."""
     nll_tokens: int = 0
     confidence: float | None = None
-    """exp of the mean token log-probability of the answer."""
+    """exp of the mean token log-probability of the answer; where it was chosen among options, its
+    share of their likelihoods."""
+    options: dict[str, float] = {}
+    """Log-likelihood of each option, where the answer was chosen by that."""
     conversation: dict[str, Any] = {}
     """Contract B: all that was said, as JSON; `objects.SolverTrace.from_json` reads it."""
 

@@ -6,8 +6,9 @@
     scripted/echo     the prompt, word for word
 
 Asked for embeddings, each gives a vector of hashed words: texts that share words are near each
-other, and that is all it knows of meaning. Asked anything custom, `echo` gives it back. The first
-three know the records of contract A alone; `echo` answers any row.
+other, and that is all it knows of meaning. Given an answer to weigh, each finds likely what it
+would say itself. Asked anything custom, `echo` gives it back. The first three know the records of
+contract A alone; `echo` answers any row.
 
 They know the targets, so they show what a report looks like, never how good anything is. They
 are deterministic: an answer depends on the script, the record and the trial alone. For a
@@ -17,6 +18,7 @@ code_exec record the right answer is the program in `metadata.solution`.
 import hashlib
 import math
 import random
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -30,6 +32,7 @@ from evalwright.types import Completion, ModelOptions, Request, TaskSpec, Usage
 from evalwright.vocabulary import LETTERS
 
 _DIMENSIONS = 64
+_WORD = re.compile(r"\w+")
 
 
 class Answer(NamedTuple):
@@ -46,6 +49,7 @@ class Scripted:
     """Answer with `script(request, randomness)`; remember every request in `calls` if asked to."""
 
     fingerprint = "1"
+    weighs = True
 
     def __init__(self, name: str, script: Script, *, remember: bool = False) -> None:
         self._name = name
@@ -63,6 +67,8 @@ class Scripted:
             return _embedded(request)
         if request.task == "custom":
             return self._echoed(request)
+        if request.given:
+            return self._weighed(request)
         answer = self._script(request, self._randomness(request))
         asked = sum(len(message.content.split()) for message in request.messages)
         tokens = max(1, len(answer.text.split()))
@@ -82,6 +88,21 @@ class Scripted:
             )
         text = msgspec.json.encode(request.input).decode()
         return Completion(text=text, output=request.input, usage=Usage(requests=1, cost=0.0))
+
+    def _weighed(self, request: Request) -> Completion:
+        """A given answer is likely where the script itself would say it, alone or as a word."""
+        asks = bool(request.messages)  # else a text is given, and nothing is asked
+        own = self._script(request, self._randomness(request)) if asks else Answer("", 0.5)
+        words = {own.text.strip(), *_WORD.findall(own.text)}
+
+        def of(text: str) -> tuple[float, ...]:
+            chance = own.confidence if text.strip() in words else (1 - own.confidence) / 4
+            return (math.log(chance),) * max(1, len(text.split()))
+
+        asked = sum(len(message.content.split()) for message in request.messages)
+        weighed = tuple(map(of, request.given))
+        usage = Usage(requests=1, prompt_tokens=asked + sum(map(len, weighed)), cost=0.0)
+        return Completion(text="", usage=usage, given=weighed)
 
     def _randomness(self, request: Request) -> random.Random:
         name = f"{self._name}\0{request.sample.id}\0{request.trial}"

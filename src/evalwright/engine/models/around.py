@@ -1,6 +1,6 @@
 """What every wrapper shares: it stands around a model, and is one."""
 
-from evalwright.ports import Model
+from evalwright.ports import Model, weighs
 
 
 class Around:
@@ -11,6 +11,7 @@ class Around:
         self._close = model.close
         self.caveat = model.caveat
         self.fingerprint = model.fingerprint
+        self.weighs = weighs(model)
 
     async def close(self) -> None:
         """Let the model inside let go of its connections."""

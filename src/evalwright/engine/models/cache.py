@@ -1,7 +1,8 @@
 """An answer that was had once is not paid for again.
 
 The key is all that can change the answer: the model's name, its fingerprint (endpoint and
-parameters), the task, the messages, what else is asked, what is taken as an answer, and the trial.
+parameters), the task, the messages, what else is asked, what is given to be weighed, what is taken
+as an answer, and the trial.
 The sample is no part of it: two samples that ask the same thing share an answer.
 
 A hit says how many tokens the answer took, cost 0 and requests 0: nothing was asked or paid now.
@@ -87,6 +88,9 @@ class Cached(Around):
         if request.task != "chat_completion" or request.input is not None:
             digest.update(_delimited(request.task))
             digest.update(_delimited(_as_json(request.input).decode()))
+        for text in request.given:
+            digest.update(b"given")
+            digest.update(_delimited(text))
         if request.takes_all:  # what may be kept for this one is a failure to others
             digest.update(b"all")
         digest.update(b"%d" % request.trial)
