@@ -20,7 +20,7 @@ setup: .venv/.ready  ## build .venv with locked versions
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'evalwright needs Python 3.11 or newer; say which: make setup PYTHON=python3.12' >&2; exit 2; }
 	@echo 'setting up .venv (once)' >&2
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --requirement requirements.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes --requirement requirements.lock
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 

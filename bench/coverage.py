@@ -3,10 +3,10 @@
     python bench/coverage.py [REPEATS [TABLE ...]]
 
 Prints the tables of docs/concepts/uncertainty.md, or those that are named: graded, hard, binary,
-paired, means, ratios, deviations, python. A repeat is one call of the shipped function on a fresh
-data set. With the default of 1,500 it takes about six minutes, and the standard error of a printed
-share is 0.6 points. The published tables of scores and of pairs were made with 10,000, where it is
-0.2. Binary scores are not simulated: their coverage is a finite sum, and exact.
+paired, means, ratios, rates, deviations, python. A repeat is one call of the shipped function on a
+fresh data set. With the default of 1,500 it takes about eight minutes, and the standard error of a
+printed share is 0.6 points. The published tables of scores and of pairs were made with 10,000,
+where it is 0.2. Binary scores are not simulated: their coverage is a finite sum, and exact.
 """
 
 import math
@@ -26,6 +26,7 @@ from evalwright.stats.deviation import deviation_interval
 from evalwright.stats.interval import Interval
 from evalwright.stats.mean import mean_interval
 from evalwright.stats.paired import paired_difference
+from evalwright.stats.rates import rate_interval
 from evalwright.stats.sums import Statistic, distinct
 from evalwright.stats.wilson import wilson
 
@@ -68,6 +69,14 @@ class Counts(NamedTuple):
     hits: float
     wrong: float
     missed: float
+
+
+class Weighed(NamedTuple):
+    """Documents with nats and tokens each, whose nats a token are known in all."""
+
+    name: str
+    draw: Callable[[Generator, int], tuple[Floats, Floats]]
+    rate: float
 
 
 class Figure(NamedTuple):
@@ -186,6 +195,37 @@ HARD_ANY = (
     ),
     _poisson(0.5),
     _lognormal(1),
+)
+
+
+def _documents(name: str, sigma: float, *, gibberish: float = 0.0) -> Weighed:
+    """Lengths around 200 tokens, and 3 nats a token, more or less; of gibberish, 8."""
+
+    def draw(rng: Generator, n: int) -> tuple[Floats, Floats]:
+        tokens = 200 * rng.lognormal(0, sigma, n)
+        nats = np.where(rng.random(n) < gibberish, 8.0, rng.normal(3, 0.4, n))
+        return tokens * nats, tokens
+
+    return Weighed(name, draw, 3 + gibberish * 5)
+
+
+def _short_surprise(rng: Generator, n: int) -> tuple[Floats, Floats]:
+    tokens = 200 * rng.lognormal(0, 1, n)
+    return tokens * (2.5 + 3 * tokens**-0.3 * rng.lognormal(0, 0.3, n)), tokens
+
+
+WEIGHED = (
+    _documents("documents of about one length", 0.3),
+    _documents("lengths lognormal, sigma = 1", 1),
+    Weighed(  # E[L^0.7] / E[L] of a lognormal
+        "the same, and short documents surprise more",
+        _short_surprise,
+        2.5 + 3 * math.exp(0.3**2 / 2) * 200**-0.3 * math.exp((0.7**2 - 1) / 2),
+    ),
+)
+HARD_WEIGHED = (
+    _documents("lengths lognormal, sigma = 1.5", 1.5),
+    _documents("sigma = 1, and 1 document in 20 is gibberish", 1, gibberish=0.05),
 )
 
 
@@ -345,6 +385,20 @@ def ratio_coverage(
     return _tallied(map(interval, range(repeats)), truth)
 
 
+def rate_coverage(
+    weighed: Weighed, n: int, *, repeats: int, resamples: int = METRIC_RESAMPLES
+) -> Held:
+    """Simulate `rate_interval` on n documents like these."""
+    rng = _generator(weighed.name, n)
+    return _tallied(
+        (
+            rate_interval(*weighed.draw(rng, n), resamples=resamples, seed=seed)
+            for seed in range(repeats)
+        ),
+        weighed.rate,
+    )
+
+
 class Computed(NamedTuple):
     """A figure that an author's own code computes, of each row of numbers, and its true value."""
 
@@ -447,6 +501,7 @@ def _tables(repeats: int) -> dict[str, Iterator[str]]:
         "paired": _paired("equal models called different, in %", NULLS + HARD_NULLS, repeats),
         "means": _means("mean of numbers, coverage in %", ANY + HARD_ANY, repeats),
         "ratios": _ratios("ratio of sums, coverage in %", COUNTED + RARE, repeats),
+        "rates": _rates("nats a token, coverage in %", WEIGHED + HARD_WEIGHED, repeats),
         "deviations": _deviations("standard deviation, coverage in %", ANY + HARD_ANY, repeats),
         "python": _python("`python` metric, coverage in %", COMPUTED, repeats),
     }
@@ -510,6 +565,13 @@ def _ratios(name: str, cases: tuple[Counts, ...], repeats: int) -> Iterator[str]
         for figure in FIGURES:
             found = [ratio_coverage(counts, figure, n, repeats=repeats) for n in METRIC_SIZES]
             yield _row(f"{figure.name}: {counts.name}", *map(_cell, found))
+
+
+def _rates(name: str, cases: tuple[Weighed, ...], repeats: int) -> Iterator[str]:
+    yield from _head(name, MEAN_SIZES)
+    for weighed in cases:
+        found = [rate_coverage(weighed, n, repeats=repeats) for n in MEAN_SIZES]
+        yield _row(weighed.name, *map(_cell, found))
 
 
 def _deviations(name: str, shapes: tuple[Numbers, ...], repeats: int) -> Iterator[str]:

@@ -15,7 +15,7 @@ import pytest
 
 from evalwright import lines
 from evalwright.errors import Unreadable
-from evalwright.lines import BadLine, read_batches, read_lines, shown
+from evalwright.lines import BadLine, read_batches, read_lines, read_whole, shown
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -379,3 +379,44 @@ def test_a_file_is_closed_when_its_reader_goes_away(tmp_path: Path) -> None:
     del reader
 
     assert open_files() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param(b"a\nb\n", b"a\nb\n", id="to its last newline"),
+        pytest.param(b"a\r\n\r\nb", b"a\r\n\r\nb", id="line ends stay"),
+        pytest.param(b"\xef\xbb\xbfa", b"a", id="a BOM is dropped"),
+        pytest.param(gzip.compress(b"a\n"), b"a\n", id="gzip"),
+        pytest.param(b"", b"", id="empty"),
+        pytest.param(b"x" * 600_000, b"x" * 600_000, id="several chunks"),
+    ],
+)
+def test_a_whole_file_is_what_is_in_it(tmp_path: Path, content: bytes, expected: bytes) -> None:
+    (tmp_path / "a").write_bytes(content)
+
+    assert read_whole(str(tmp_path / "a")) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        pytest.param(b"x" * 101, "too_long", id="too long"),
+        pytest.param(b"\x00\xff" * 50, "binary", id="binary"),
+        pytest.param("hé".encode("utf-16"), "utf-16", id="UTF-16"),
+    ],
+)
+def test_a_whole_file_that_is_not_worth_reading_says_why(
+    tmp_path: Path, content: bytes, why: str
+) -> None:
+    (tmp_path / "a").write_bytes(content)
+
+    found = read_whole(str(tmp_path / "a"), limit=100)
+
+    assert isinstance(found, BadLine)
+    assert found.why == why
+
+
+def test_a_whole_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="no such file"):
+        read_whole(str(tmp_path / "none"))

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from evalwright._version import __version__
 
 if TYPE_CHECKING:
-    from evalwright.api import lint, load, run, schema, score, validate
+    from evalwright.api import lint, load, perplexity, run, schema, score, validate
     from evalwright.errors import EvalwrightError, InvalidTask
     from evalwright.ports import Model
+    from evalwright.report.perplexity import PerplexityReport
     from evalwright.report.report import Report
     from evalwright.spec.records.check import validate_file, validate_task
     from evalwright.spec.records.fixtures import load_fixtures
@@ -37,9 +38,10 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "api": ("lint", "load", "run", "schema", "score", "validate"),
+    "api": ("lint", "load", "perplexity", "run", "schema", "score", "validate"),
     "errors": ("EvalwrightError", "InvalidTask"),
     "ports": ("Model",),
+    "report.perplexity": ("PerplexityReport",),
     "report.report": ("Report",),
     "spec.records.check": ("validate_file", "validate_task"),
     "spec.records.fixtures": ("load_fixtures",),
@@ -69,6 +71,7 @@ __all__ = [
     "Message",
     "Model",
     "Outcome",
+    "PerplexityReport",
     "Report",
     "Request",
     "Score",
@@ -79,6 +82,7 @@ __all__ = [
     "lint",
     "load",
     "load_fixtures",
+    "perplexity",
     "post_process",
     "render",
     "run",

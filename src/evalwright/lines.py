@@ -12,7 +12,7 @@ say why.
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from errno import EBADF
 from itertools import chain
 from typing import IO, Literal, TextIO, cast
@@ -51,11 +51,30 @@ def read_lines(path: str, *, limit: int = MAX_LINE_BYTES) -> Iterator[bytes]:
 
 def read_batches(path: str, *, limit: int = MAX_LINE_BYTES) -> Iterator[list[bytes]]:
     """The same lines, as many at a time as one read brings: for who can use them together."""
+    with _opened(path) as stream:
+        yield from _split(stream, limit)
+
+
+def read_whole(path: str, *, limit: int = MAX_LINE_BYTES) -> bytes:
+    """All of `path` as it is, its last newline too; a `BadLine` if that is no text, or too long."""
+    with _opened(path) as stream:
+        pieces = [stream.read(_CHUNK).removeprefix(_BOM)]
+        size = len(pieces[0])
+        if why := _not_text(pieces[0][:_HEAD]):
+            return BadLine.of(why, pieces[0])
+        while size <= limit and (piece := stream.read(_CHUNK)):
+            pieces.append(piece)
+            size += len(piece)
+    return _joined(pieces, too_long=size > limit)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[IO[bytes]]:
     with ExitStack() as stack:
         try:
             # The stack closes a file of ours: a generator cannot know when it is done with.
             file = _stdin() if path == STDIN else stack.enter_context(open(path, "rb"))  # noqa: PTH123
-            yield from _split(_decompressed(file), limit)
+            yield _decompressed(file)
         except (OSError, EOFError) as error:
             raise Unreadable(f"{shown(path)}: {_why(error)}") from error
         except ValueError as error:  # `open` of a path with a NUL byte

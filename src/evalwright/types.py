@@ -18,7 +18,7 @@
 All are frozen: a room returns a new noun, it never edits one it was handed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -165,6 +165,8 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
     """Where keys and base URLs are looked up."""
     provider: str = ""
     """What stands before the slash, for a client that serves several providers."""
+    tell: Callable[[str], None] = lambda _: None
+    """Where a client that takes its time may say so."""
 
 
 class Completion(Struct, frozen=True, kw_only=True):

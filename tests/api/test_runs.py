@@ -12,6 +12,26 @@ from evalwright.spec.records.fixtures import TASKS
 from evalwright.store.sqlite import SqliteStore
 
 MODELS = ["scripted/biased", "scripted/noisy"]
+WORDS = """\
+key: words
+display_name: Words
+source: {type: local, file_path: words.csv}
+"""
+ECHO = """\
+key: echo
+display_name: Echo
+description: Does it say what it hears?
+definition:
+  dataset: {key: words}
+  solver:
+    type: single_turn_solver
+    input_builder:
+      type: chat_completion
+      input_messages:
+        - {role: user, content: "{{ sample.said }}"}
+  scorers:
+    - {type: string_equals, ground_truth: "{{ sample.meant }}"}
+"""
 
 
 def stopped(path: Path) -> ew.Report:
@@ -35,6 +55,7 @@ def stopped(path: Path) -> ew.Report:
         pytest.param({"limit": 4}, id="a run"),
         pytest.param({}, id="one that has run code"),
         pytest.param({"limit": 4, "seed": 3, "bins": 15}, id="with a seed and bins of its own"),
+        pytest.param({"calibrate": True}, id="with a temperature"),
         pytest.param({"limit": 4, "fresh": True}, id="begun fresh"),
     ],
 )
@@ -77,6 +98,58 @@ def test_a_report_may_be_made_with_another_seed_and_other_bins() -> None:
     assert len(again.calibration["scripted/noisy"].bins) == 15
     assert comparable(again) == comparable(ew.run(TASKS, MODELS, limit=4, bins=15, seed=7))
     assert again.run_id == report.run_id
+
+
+def test_a_temperature_may_be_fitted_to_what_is_stored_or_left_out_again() -> None:
+    report = ew.run(TASKS, MODELS)
+
+    fitted = ew.load(calibrate=True)
+
+    assert report.calibration["scripted/noisy"].scaled is None
+    scaled = fitted.calibration["scripted/noisy"].scaled
+    assert scaled is not None
+    assert (scaled.fitted_on, scaled.n) == (5, 5)
+    assert comparable(fitted) == comparable(ew.run(TASKS, MODELS, calibrate=True))
+    assert comparable(ew.load()) == comparable(fitted)
+    assert comparable(ew.load(calibrate=False)) == comparable(report)
+
+
+def test_scoring_again_may_fit_one_too() -> None:
+    ew.run(TASKS, "scripted/noisy")
+
+    assert ew.score(calibrate=True).calibration["scripted/noisy"].scaled is not None
+
+
+def project(path: Path) -> str:
+    """A task that `scripted/echo`, which is 50 % sure of all it says, gets right half the time."""
+    (path / "datasets").mkdir()
+    (path / "tasks").mkdir()
+    written(path / "datasets" / "words.yaml", WORDS)
+    written(path / "datasets" / "words.csv", "said,meant", *["a,a", "b,c"] * 4)
+    return str(written(path / "tasks" / "echo.yaml", ECHO))
+
+
+def test_answers_of_a_project_are_calibrated_too(tmp_path: Path) -> None:
+    report = ew.run(project(tmp_path), "scripted/echo")
+
+    row = report.calibration["scripted/echo"]
+    assert (row.covered, row.n, row.scaled) == (8, 8, None)
+    assert row.ece == pytest.approx(0)
+    assert comparable(ew.load()) == comparable(report)
+
+
+def test_the_calibration_of_a_project_may_be_made_again(tmp_path: Path) -> None:
+    tasks = project(tmp_path)
+    report = ew.run(tasks, "scripted/echo")
+
+    again = ew.load(bins=15, calibrate=True)
+
+    row = again.calibration["scripted/echo"]
+    assert len(row.bins) == 15
+    assert row.scaled is not None
+    assert (row.scaled.fitted_on, row.scaled.n, row.scaled.temperature) == (4, 4, 1.0)
+    assert again.metrics == report.metrics
+    assert comparable(ew.run(tasks, "scripted/echo", bins=15, calibrate=True)) == comparable(again)
 
 
 @pytest.mark.parametrize(("name", "value"), [("bins", 0), ("seed", -1)])

@@ -590,6 +590,28 @@ def test_the_score_of_a_row(
     assert (row.score, row.correct) == expected
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        pytest.param({}, 0.5, id="what its tokens say"),
+        pytest.param({"confidence": Score(values={"confidence": 0.9})}, 0.9, id="what it says"),
+        pytest.param({"confidence": Score(values={"confidence": None})}, None, id="nothing"),
+        pytest.param({"confidence": Score(values={"x": "high"})}, None, id="another scorer's word"),
+    ],
+)
+def test_the_confidence_of_a_row(
+    store: Store, said: dict[str, Score], expected: float | None
+) -> None:
+    begun(store, "a")
+    right = Score(values={"score": 1.0}, correct=True)
+    sure = structs.replace(trace(), confidence=0.5)
+
+    store.append("a", [outcome(trace=sure, scores={"record": right, **said})])
+
+    (row,) = store.rows("a")
+    assert (row.score, row.correct, row.confidence) == (1.0, True, expected)
+
+
 TASKS, MODELS, ORDINALS, TRIALS = ["b", "a", "Z"], ["y/2", "x/1", "z/3"], [2, 0, 10, 1], [1, 0]
 
 

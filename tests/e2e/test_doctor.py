@@ -32,6 +32,7 @@ def test_it_says_what_is_there(tmp_path: Path) -> None:
     assert "\nsandbox     " in said
     assert "\nnamespaces+seccomp: " in said
     assert "\nlandlock+seccomp: " in said
+    assert "\nlocal models\n  xllamacpp      " in said
     assert "  OPENAI_API_KEY       set                  openai, openai-responses\n" in said
     assert list(tmp_path.iterdir()) == []
 
@@ -47,3 +48,9 @@ def test_json_says_the_same_for_tools(tmp_path: Path) -> None:
         attempts = {"read", "write", "connect", "fork", "signal"}
         assert set(one["canaries"]) == (attempts if one["available"] else set())
     assert [key["variable"] for key in found["keys"] if key["given"]] == ["OPENAI_API_KEY"]
+    assert [part["name"] for part in found["local"]["parts"]] == [
+        *("xllamacpp", "local/smollm2", "wordllama")
+    ]
+    for part in found["local"]["parts"]:
+        assert bool(part["install"]) is not part["there"]
+    assert 1 <= found["local"]["threads"]["now"] <= max(1, found["local"]["threads"]["cores"])

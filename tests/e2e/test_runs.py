@@ -298,6 +298,19 @@ def test_a_report_is_made_again_from_what_is_stored(recorded: Path) -> None:
     assert "## Leaderboard" in (recorded / "report.md").read_text()
 
 
+def test_a_temperature_is_fitted_when_it_is_asked_for(folder: Path) -> None:
+    def scaled(*words: str) -> Any:
+        found = json.loads(said(*words, "--json", cwd=folder))
+        return found["calibration"]["scripted/biased"]["scaled"]
+
+    fitted = scaled("run", "tasks.jsonl", "-m", "scripted/biased", "--calibrate")
+
+    assert (fitted["fitted_on"], fitted["n"]) == (5, 5)
+    assert scaled("report") == scaled("score", "latest", "--calibrate") == fitted
+    assert scaled("report", "--no-calibrate") is None
+    assert scaled("run", "tasks.jsonl", "-m", "scripted/biased") is None
+
+
 def test_a_report_made_again_is_the_report_of_the_run(folder: Path) -> None:
     options = ("-m", "scripted/noisy", "--limit", "3", "--bins", "7", "--seed", "3", "--json")
     first = json.loads(said("run", "tasks.jsonl", *options, cwd=folder))

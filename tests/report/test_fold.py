@@ -209,8 +209,11 @@ def comparable(found: Folded) -> object:
     columns = {
         model: {
             **structs.asdict(column),
-            "confidences": sorted(zip(column.confidences, column.verdicts, strict=True)),
+            "confidences": sorted(
+                zip(column.confidences, column.verdicts, column.places, strict=True)
+            ),
             "verdicts": None,
+            "places": None,
             "nlls": sorted(column.nlls),
             "costs": sorted(column.costs),
         }
@@ -267,4 +270,19 @@ def test_a_row_costs_a_few_bytes_in_arrays_and_nothing_else() -> None:
 
     sizes = [size(count) for count in (1000, 2000, 3000)]
 
-    assert [after - before for before, after in pairwise(sizes)] == [50_000, 50_000]
+    assert [after - before for before, after in pairwise(sizes)] == [54_000, 54_000]
+
+
+def test_a_score_stands_where_only_the_confidence_could_not_be_asked_for() -> None:
+    found = fold(
+        plan(3),
+        [
+            row(0, confidence=0.75),
+            row(1, failure_stage="score", failure_type="timeout", confidence=0.5),
+            row(2, 0.5, failure_stage="score", failure_type="KeyError", correct=None),
+        ],
+    )
+
+    assert list(of(found).completed) == [1, 1, 0]
+    assert list(of(found).failed) == [0, 0, 1]
+    assert list(of(found).confidences) == [0.75]

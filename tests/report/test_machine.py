@@ -2,7 +2,16 @@ from typing import Any
 
 import pytest
 
-from evalwright.report.machine import Key, Machine, Store, Tier, machine_lines
+from evalwright.report.machine import (
+    Key,
+    Local,
+    Machine,
+    Part,
+    Store,
+    Threads,
+    Tier,
+    machine_lines,
+)
 
 HOLDS = Tier(
     tier="namespaces+seccomp",
@@ -19,6 +28,12 @@ KEYS = [
     Key(variable="LOCAL_API_KEY", providers=["b", "c"], given=False, needed=False),
     Key(variable="Z_API_KEY", providers=["z"], given=False, needed=True),
 ]
+QUIET = Threads(now=2, cores=2, load=0.04, ci="")
+READY = [
+    Part(name="xllamacpp", there=True, what="2026.1"),
+    Part(name="local/smollm2", there=True, what="/srv/smollm2.gguf", size=98_362_432),
+    Part(name="wordllama", there=True, what="0.4.0"),
+]
 
 
 def shown(**changes: Any) -> str:
@@ -34,13 +49,14 @@ def shown(**changes: Any) -> str:
             "tiers": [HOLDS, SECOND],
             "keys": KEYS,
             "store": Store(path="/srv/runs.db", exists=True, writable=True),
+            "local": Local(parts=READY, threads=QUIET),
             **changes,
         }
     )
     return "\n".join(machine_lines(machine))
 
 
-def test_a_page_has_the_machine_the_sandbox_and_the_keys() -> None:
+def test_a_page_has_the_machine_the_sandbox_the_models_and_the_keys() -> None:
     assert shown() == (
         "evalwright  1.0\n"
         "python      3.11.7, /usr/bin/python3\n"
@@ -54,6 +70,12 @@ def test_a_page_has_the_machine_the_sandbox_and_the_keys() -> None:
         "  connect  stopped by PermissionError\n"
         "\n"
         "landlock+seccomp: holds\n"
+        "\n"
+        "local models\n"
+        "  xllamacpp      2026.1\n"
+        "  local/smollm2  /srv/smollm2.gguf, 98 MB\n"
+        "  wordllama      0.4.0\n"
+        "  threads        2 now: 2 cores, a load of 0.0 in the last minute\n"
         "\n"
         "keys\n"
         "  A_API_KEY      set                  a\n"
@@ -89,3 +111,32 @@ def test_where_there_is_none_it_is_said_what_that_means() -> None:
 )
 def test_the_store_is(store: Store, said: str) -> None:
     assert f"store       {said}\n" in shown(store=store)
+
+
+def test_below_what_is_missing_stands_the_line_to_type() -> None:
+    part = Part(name="wordllama", there=False, what="not installed", install="pip install x")
+
+    said = shown(local=Local(parts=[part], threads=QUIET))
+
+    assert "local models\n  wordllama  not installed\n             pip install x\n" in said
+
+
+@pytest.mark.parametrize(
+    ("threads", "said"),
+    [
+        pytest.param(
+            Threads(now=1, cores=2, load=6.93, ci=""),
+            "1 now: 2 cores, a load of 6.9 in the last minute",
+            id="the machine is busy",
+        ),
+        pytest.param(
+            Threads(now=1, cores=8, load=0.5, ci="true"),
+            "1 now: 8 cores, a load of 0.5 in the last minute, CI=true",
+            id="others work there",
+        ),
+        pytest.param(Threads(now=1, cores=1, load=None, ci=""), "1 now: 1 core", id="not told"),
+        pytest.param(Threads(now=1, cores=1.5, load=None, ci=""), "1 now: 1.5 cores", id="a quota"),
+    ],
+)
+def test_the_number_of_threads_has_its_reasons(threads: Threads, said: str) -> None:
+    assert f"  threads  {said}\n" in shown(local=Local(parts=[], threads=threads))

@@ -86,3 +86,9 @@ def test_json_has_the_reasons_beside_the_exported_row() -> None:
 
     assert sample.reasons == {"record": "no"}
     assert sample.scores == {"record": {"score": 0.0}, "other": {}}
+
+
+def test_the_options_of_a_choice_are_told_by_their_letters() -> None:
+    score = Score(values={"score": 1.0}, metadata={"options": {"A": 0.9123456, "B": 0.0876544}})
+
+    assert "\n    options: A 0.9123, B 0.08765\n" in page(completed(scores={"record": score}))

@@ -100,10 +100,14 @@ def test_every_field_says_what_it_is_for(
 
 
 def test_every_scorer_of_documents_is_registered() -> None:
-    assert set(BUILT_IN["scorers"]) - {"record"} == {fields["type"] for fields, _ in TABLE}
+    assert set(BUILT_IN["scorers"]) - {"record", "self_report"} == {
+        fields["type"] for fields, _ in TABLE
+    }
 
 
-@pytest.mark.parametrize("fields", [{"type": "other"}, {}, {"type": "record"}, {"type": None}])
+@pytest.mark.parametrize(
+    "fields", [{"type": "other"}, {}, {"type": "record"}, {"type": "self_report"}, {"type": None}]
+)
 def test_another_type_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         SCORERS.validate_python(fields)

@@ -1,4 +1,5 @@
 import asyncio
+import math
 from typing import Any
 
 import pytest
@@ -188,3 +189,22 @@ def test_a_case_that_was_not_solved_cannot_be_scored() -> None:
 
     with pytest.raises(ValueError, match="not been solved"):
         asyncio.run(RecordScorer().score(case))
+
+
+def test_options_that_were_weighed_stand_beside_the_score_as_probabilities() -> None:
+    what = task("exact_match", "B")
+    weighed = {"A": math.log(0.1), "B": math.log(0.3)}
+    case = Case(
+        sample=Sample("a", what),
+        model=Scripted("echo", SCRIPTS["echo"]),
+        answer=Trace(input="go", output="B", post_processed="B", options=weighed),
+    )
+
+    found = asyncio.run(RecordScorer().score(case))
+
+    assert found.correct
+    assert found.metadata == {"options": pytest.approx({"A": 0.25, "B": 0.75})}
+
+
+def test_where_none_were_weighed_nothing_is_said_of_them() -> None:
+    assert score(task("exact_match", "B"), "B").metadata == {}

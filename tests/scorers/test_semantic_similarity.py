@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.scorers.cases import SCORERS, case, chat
 
+from evalwright.errors import ModelError
 from evalwright.ports import Model
 from evalwright.scorers.semantic_similarity import SemanticSimilarity, cosine
 from evalwright.types import Completion, Request, Score
@@ -30,6 +31,21 @@ class Embedding:
         return Completion(
             text="", output={"embeddings": [self._vectors[text] for text in texts], "usage": {}}
         )
+
+    async def close(self) -> None: ...
+
+
+class Failing:
+    """Raises the error, whatever it is asked."""
+
+    caveat = ""
+    fingerprint = ""
+
+    def __init__(self, error: ModelError) -> None:
+        self._error = error
+
+    async def complete(self, request: Request) -> Completion:  # noqa: ARG002 - the port's
+        raise self._error
 
     async def close(self) -> None: ...
 
@@ -125,3 +141,53 @@ def test_what_is_no_pair_of_vectors_is_an_error(output: Any) -> None:
 def test_a_vector_without_a_direction_is_an_error_and_no_zero(vector: list[float]) -> None:
     with pytest.raises(ValueError, match="no direction"):
         cosine(vector, [1.0, 0.0])
+
+
+CANNOT = [
+    pytest.param("unsupported", "this API has no `embeddings`: it is for chat", id="by its client"),
+    pytest.param("not_found", "no such address", id="by its server"),
+    pytest.param("auth", "not allowed to generate embeddings from this model", id="by its words"),
+    pytest.param("bad_request", "the model does not support the Embeddings API", id="by others"),
+]
+
+
+@pytest.mark.parametrize(("kind", "said"), CANNOT)
+def test_a_model_that_cannot_embed_is_told_which_can(kind: str, said: str) -> None:
+    with pytest.raises(ModelError, match=f"the evaluated model does not embed: .*{said}") as caught:
+        score(Failing(ModelError(kind, said)))
+
+    assert caught.value.kind == kind
+    assert caught.value.hint == "name an embedding model: `model_key: local/wordllama`"
+
+
+def test_a_named_model_that_cannot_embed_is_named() -> None:
+    error = ModelError("unsupported", "it is for chat")
+    error.attempts = 3
+
+    with pytest.raises(ModelError, match="`embedder` does not embed: it is for chat") as caught:
+        score(Failing(error), model_key="embedder")
+
+    assert caught.value.attempts == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [("bad_request", "the text is too long"), ("server", "embeddings are down")]
+)
+def test_another_error_of_the_model_stays_as_it_is(kind: str, said: str) -> None:
+    error = ModelError(kind, said, hint="wait")
+
+    with pytest.raises(ModelError) as caught:
+        score(Failing(error))
+
+    assert caught.value is error
+
+
+def test_what_a_chat_model_gives_back_names_a_model_that_embeds() -> None:
+    with pytest.raises(ValueError, match="name an embedding model: `model_key: local/wordllama`"):
+        score(Embedding(output={"choices": []}))
+
+
+def test_a_model_of_this_machine_may_be_named() -> None:
+    named = SemanticSimilarity.model_validate({**TARGET, "model_key": "local/wordllama"})
+
+    assert named.model_keys == ("local/wordllama",)

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from evalwright.solvers.likelihood import Likelihood, likelihood
+from evalwright.solvers.likelihood import Choice, Likelihood, likeliest, likelihood
 
 
 def test_tokens_multiply_and_their_mean_is_the_confidence() -> None:
@@ -25,3 +25,33 @@ def test_rounding_above_zero_is_certainty() -> None:
 def test_what_is_no_probability_is_an_error(logprob: float) -> None:
     with pytest.raises(ValueError, match="0 or less"):
         likelihood([-1.0, logprob])
+
+
+def test_the_likeliest_is_chosen_with_its_share_as_its_confidence() -> None:
+    found = likeliest(["A", "B"], [(math.log(0.1),), (math.log(0.6), math.log(0.5))])
+
+    assert found.answer == "B"
+    assert found.known.confidence == pytest.approx(0.75)
+    assert found.known.nll == pytest.approx(-math.log(0.3))
+    assert found.known.nll_tokens == 2
+    assert found.options == pytest.approx({"A": math.log(0.1), "B": math.log(0.3)})
+
+
+def test_of_equals_the_first_is_chosen() -> None:
+    found = likeliest(["B", "A", "C"], [(-1.0,), (-1.0,), (-2.0,)])
+
+    assert found.answer == "B"
+
+
+def test_what_is_certain_has_no_surprise() -> None:
+    options = {"A": 0.0, "B": -math.inf}
+
+    assert likeliest(["A", "B"], [(1e-9,), (-math.inf,)]) == Choice(
+        "A", Likelihood(0.0, 1, 1.0), options
+    )
+
+
+@pytest.mark.parametrize("logprob", [0.1, math.nan])
+def test_no_choice_is_made_among_what_is_no_probability(logprob: float) -> None:
+    with pytest.raises(ValueError, match="0 or less"):
+        likeliest(["A", "B"], [(-1.0,), (logprob,)])

@@ -1,6 +1,7 @@
 import asyncio
 import math
 from random import Random
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -52,6 +53,24 @@ def task(post_process: PostProcess = "none", examples: tuple[Example, ...] = ())
 def solve(what: TaskSpec, model: Model, *, trial: int = 0) -> Trace:
     case = Case(sample=Sample(what.task_id, what), model=model, trial=trial)
     return asyncio.run(RecordSolver().solve(case))
+
+
+def choice(prompt: str, **changes: Any) -> TaskSpec:
+    made: dict[str, Any] = {
+        "task_id": "a",
+        "category": "mcq",
+        "prompt": prompt,
+        "targets": ("A",),
+        "metric_name": "exact_match",
+        "post_process": "none",
+        **changes,
+    }
+    return TaskSpec(**made)
+
+
+def weigh(what: TaskSpec, model: Model) -> Trace:
+    case = Case(sample=Sample(what.task_id, what), model=model)
+    return asyncio.run(RecordSolver(weighs=True).solve(case))
 
 
 def saying(text: str, confidence: float = 0.5) -> Scripted:
@@ -189,3 +208,110 @@ def test_confidence_stays_within_0_and_1(logprobs: tuple[float, ...], confidence
 def test_an_impossible_log_probability_breaks_the_contract(logprobs: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="log-probabilities of 0 or less"):
         solve(task(), Sure(logprobs))
+
+
+class TestMultipleChoiceByLikelihood:
+    def test_the_letters_of_the_prompt_are_weighed_and_nothing_is_generated(self) -> None:
+        model = saying("B", 0.75)
+
+        trace = weigh(choice("Which?\nA) x\nB) y\nC) z"), model)
+
+        assert [(call.messages, call.given) for call in model.calls] == [
+            ((Message("user", "Which?\nA) x\nB) y\nC) z"),), ("A", "B", "C"))
+        ]
+        assert (trace.output, trace.post_processed) == ("B", "B")
+        assert trace.options == pytest.approx(
+            {"A": math.log(0.0625), "B": math.log(0.75), "C": math.log(0.0625)}
+        )
+        assert trace.confidence == pytest.approx(0.75 / 0.875)
+        assert trace.nll == pytest.approx(-math.log(0.75))
+        assert trace.nll_tokens == 1
+        assert trace.usage.requests == 1
+
+    def test_where_the_prompt_has_no_options_every_letter_is_weighed(self) -> None:
+        model = saying("D")
+
+        trace = weigh(choice("Which of the four?"), model)
+
+        assert model.calls[0].given == ("A", "B", "C", "D", "E")
+        assert trace.output == "D"
+
+    def test_of_equals_the_first_letter_is_the_answer(self) -> None:
+        assert weigh(choice("Which?\nA) x\nB) y"), saying("neither")).output == "A"
+
+    def test_an_option_beyond_the_letters_of_targets_is_an_answer_too(self) -> None:
+        seven = "Which?\n" + "\n".join(f"{letter}. {letter}" for letter in "ABCDEFG")
+
+        trace = weigh(choice(seven, post_process="extract_letter"), saying("G"))
+
+        assert (trace.output, trace.post_processed) == ("G", "G")
+
+    def test_examples_are_shown_but_offer_nothing(self) -> None:
+        shown = Example("Which?\nA) 1\nB) 2\nC) 3\nD) 4", "A")
+        model = saying("B")
+
+        weigh(choice("Which?\nA) x\nB) y", few_shot_examples=(shown,)), model)
+
+        assert model.calls[0].given == ("A", "B")
+        assert model.calls[0].messages[0].content.startswith("Which?\nA) 1")
+
+    def test_a_target_that_is_not_offered_is_no_wrong_answer(self) -> None:
+        model = saying("A")
+
+        with pytest.raises(ValueError, match="the target is E, but the prompt offers A, B: no"):
+            weigh(choice("Which?\nA) x\nB) y", targets=("E",)), model)
+
+        assert model.calls == []
+
+    def test_nor_is_one_that_is_not_offered_any_more(self) -> None:
+        what = choice("Which?\nA) x\nB) y")
+        solver = RecordSolver(weighs=True)
+        trace = weigh(what, saying("A"))
+
+        assert solver.revised(Sample("a", what), trace) == trace
+        with pytest.raises(ValueError, match="the target is C"):
+            solver.revised(Sample("a", structs.replace(what, targets=("C",))), trace)
+
+    def test_every_other_category_is_generated(self) -> None:
+        model = saying("4")
+
+        trace = weigh(task(), model)
+
+        assert trace == structs.replace(solve(task(), saying("4")), latency_s=trace.latency_s)
+        assert model.calls[0].given == ()
+
+    def test_without_being_told_so_nothing_is_weighed(self) -> None:
+        model = saying("The answer is B")
+
+        trace = solve(choice("Which?\nA) x\nB) y"), model)
+
+        assert model.calls[0].given == ()
+        assert (trace.output, trace.options) == ("The answer is B", {})
+
+    def test_a_choice_is_stored_under_no_key_of_a_generated_answer(self) -> None:
+        two, three = (choice(f"Which?\nA) x\nB) y{more}") for more in ("", "\nC) z"))
+        generated, weighed = RecordSolver(), RecordSolver(weighs=True)
+
+        keys = [
+            one.reads(Sample("a", what)) for one in (generated, weighed) for what in (two, three)
+        ]
+
+        assert keys[:2] == [two.prompt, three.prompt]
+        assert len(set(keys)) == 4
+        assert weighed.reads(Sample("a", task())) == generated.reads(Sample("a", task()))
+
+    def test_a_mended_target_or_rule_asks_nothing_again(self) -> None:
+        what = choice("Which?\nA) x\nB) y")
+        others = (
+            structs.replace(what, targets=("B",)),
+            structs.replace(what, post_process="extract_letter"),
+        )
+        solver = RecordSolver(weighs=True)
+
+        assert {solver.reads(Sample("a", one)) for one in (what, *others)} == {
+            solver.reads(Sample("a", what))
+        }
+
+    def test_a_reply_that_weighs_something_else_breaks_the_contract(self) -> None:
+        with pytest.raises(ValueError, match="expected 2 weighed answers, got 0"):
+            weigh(choice("Which?\nA) x\nB) y"), Sure(None))

@@ -1,7 +1,9 @@
 import math
+from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalwright.stats.calibration import (
@@ -9,10 +11,15 @@ from evalwright.stats.calibration import (
     BrierParts,
     brier,
     brier_decomposition,
+    brier_interval,
     calibration,
     ece,
+    ece_interval,
     reliability_bins,
 )
+from evalwright.stats.grouped_mean import RESAMPLES
+from evalwright.stats.interval import Interval
+from evalwright.stats.mean import mean_interval
 
 answers = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=60)
 bin_counts = st.integers(1, 40)
@@ -155,3 +162,99 @@ def test_what_cannot_be_calibrated_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         ece(confidences, correct, bins=bins)
+
+
+def interval_of(rows: list[tuple[float, bool]], **settings: Any) -> Interval:
+    found = ece_interval(*split(rows), **settings)
+    assert found is not None
+    return found
+
+
+def test_of_no_answers_there_is_no_interval() -> None:
+    assert ece_interval([], []) is None
+    assert brier_interval([], []) is None
+
+
+def test_the_interval_of_the_brier_score_is_that_of_a_mean() -> None:
+    losses = [(p - y) ** 2 for p, y in zip(CONFIDENCES, CORRECT, strict=True)]
+
+    assert brier_interval(CONFIDENCES, CORRECT) == mean_interval(losses, resamples=RESAMPLES)
+
+
+@settings(deadline=None, max_examples=50)
+@given(answers.filter(bool), bin_counts)
+def test_the_interval_holds_the_figure_and_is_never_a_point(
+    rows: list[tuple[float, bool]], bins: int
+) -> None:
+    found = interval_of(rows, bins=bins)
+
+    value = ece(*split(rows), bins=bins)
+    assert 0 <= found.low <= value + 1e-12
+    assert value - 1e-12 <= found.high <= 1
+    assert found.low < found.high
+
+
+@pytest.mark.parametrize("n", [20, 100, 2000])
+def test_the_ece_of_a_calibrated_model_may_be_0(n: int) -> None:
+    """Though it is not 0, and resampled answers would never give 0."""
+    rng = np.random.default_rng(n)
+    p = rng.beta(5, 2, n)
+    y = rng.random(n) < p
+
+    found = ece_interval(p, y)
+
+    assert found is not None
+    assert found.low == 0 < ece(p, y) < found.high
+
+
+def test_the_ece_of_a_model_that_is_too_sure_is_not_0() -> None:
+    found = interval_of([(0.95, n < 60) for n in range(100)])
+
+    assert found.low > 0.2  # at 0.35; the accuracy of 0.6 has an error of 0.05
+    assert found.high < 0.5
+
+
+def test_an_ece_far_from_0_has_the_interval_of_the_accuracy() -> None:
+    """One bin, one confidence: |0.95 - y|, with y = 0.6 ± 1.96·√(0.6·0.4/n)."""
+    found = interval_of([(0.95, n < 6_000) for n in range(10_000)])
+
+    half = 1.96 * math.sqrt(0.24 / 10_000)
+    assert found.high == pytest.approx(0.35 + half, abs=half / 10)
+    assert found.low == pytest.approx(0.35 - half, abs=half / 3)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_answers_that_are_all_right_or_all_wrong_do_not_make_it_certain(*, right: bool) -> None:
+    """Five of five: Wilson's interval of the accuracy begins at 0.5655, or ends at 0.4345."""
+    p, y = [0.97 if right else 0.03] * 5, [right] * 5
+
+    error, score = ece_interval(p, y), brier_interval(p, y)
+
+    assert error is not None
+    assert error.low == 0
+    assert error.high >= 0.97 - 0.5655
+    assert score is not None
+    assert score.high >= 0.5655 * 0.03**2 + 0.4345 * 0.97**2 - 1e-4
+
+
+def test_trials_of_one_record_do_not_make_the_figures_surer() -> None:
+    rng = np.random.default_rng(3)
+    p = rng.beta(5, 2, 300)
+    y = rng.random(300) < p**2
+    often = np.repeat(p, 4), np.repeat(y, 4)
+    records = np.repeat(np.arange(300), 4)
+
+    for figure in (ece_interval, brier_interval):
+        once, grouped, naive = (
+            one.high - one.low
+            for one in (figure(p, y), figure(*often, groups=records), figure(*often))
+            if one is not None
+        )
+        assert grouped == pytest.approx(once, rel=0.15)
+        assert naive < 0.7 * once
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    rows = list(zip(CONFIDENCES, CORRECT, strict=True))
+
+    assert interval_of(rows, seed=3) == interval_of(rows, seed=3)

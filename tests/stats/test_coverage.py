@@ -13,15 +13,18 @@ from bench.coverage import (
     HARD,
     HARD_ANY,
     HARD_NULLS,
+    HARD_WEIGHED,
     NULLS,
     PRIORS,
     RARE,
+    WEIGHED,
     Computed,
     Counts,
     Figure,
     Null,
     Numbers,
     Shape,
+    Weighed,
     any_mean_coverage,
     averaged_binary_coverage,
     binary_coverage,
@@ -30,6 +33,7 @@ from bench.coverage import (
     deviation_coverage,
     false_alarms,
     python_coverage,
+    rate_coverage,
     ratio_coverage,
 )
 
@@ -67,6 +71,7 @@ def test_every_case_that_is_simulated_is_published() -> None:
         *(one.name for one in NULLS + HARD_NULLS),
         *(one.name for one in ANY + HARD_ANY),
         *(one.name for one in COMPUTED),
+        *(one.name for one in WEIGHED + HARD_WEIGHED),
         *(f"{figure.name}: {counts.name}" for counts in COUNTED + RARE for figure in FIGURES),
     ]
 
@@ -179,3 +184,20 @@ def test_figures_of_ones_own_code_are_covered(figure: Computed, n: int) -> None:
 def test_fewer_than_ten_samples_would_be_too_sure() -> None:
     """Why a `python` metric of four samples has no interval."""
     assert python_coverage(COMPUTED[0], 4, repeats=METRIC_REPEATS).held < 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [5, 10, 20, 50, 200])
+@pytest.mark.parametrize("weighed", WEIGHED, ids=lambda weighed: weighed.name)
+def test_rates_of_documents_are_covered(weighed: Weighed, n: int) -> None:
+    found = rate_coverage(weighed, n, repeats=METRIC_REPEATS, resamples=METRIC_RESAMPLES)
+
+    assert (0.915 if n >= 50 else 0.87) <= found.held <= 0.975
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weighed", HARD_WEIGHED, ids=lambda weighed: weighed.name)
+def test_rates_of_hard_documents_are_covered_less(weighed: Weighed) -> None:
+    found = rate_coverage(weighed, 200, repeats=METRIC_REPEATS, resamples=METRIC_RESAMPLES)
+
+    assert found.held >= 0.88

@@ -5,6 +5,7 @@ list_entities show_entity …    what a project has: tasks, datasets, models, ev
 try_task try_dataset try_model a few samples, rows or one answer, and nothing is kept
 generate                       the rows that a generator makes
 run score                      runs: begin, resume, score again
+perplexity                     how surprised models are by a text
 execute                        one program, judged as a run would
 gate                           a run by its policies
 judge_check                    a judge, by people and by probes
@@ -23,6 +24,7 @@ from evalwright.api.doctor import doctor
 from evalwright.api.execute import Given, execute
 from evalwright.api.gate import check_policies, gate, read_policies
 from evalwright.api.generate import generate
+from evalwright.api.perplexity import perplexity
 from evalwright.api.run import run, score
 from evalwright.api.runs import collect_garbage, delete, export, find, load, runs
 
@@ -101,6 +103,7 @@ __all__ = [
     "list_models",
     "list_runs",
     "load",
+    "perplexity",
     "read_policies",
     "refuse_shared",
     "run",

@@ -24,7 +24,11 @@ STATE = Path(".evalwright")
 MEMORY = "memory:"
 """The name of a store that lives as long as it is open."""
 LOCAL = frozenset({"replay", "scripted"})
-"""Providers that send nothing anywhere."""
+"""Providers that answer by looking at the sample, which is no part of what is asked."""
+_SLOTS = 4
+"""Of a local model, unless it is told otherwise."""
+HERE = frozenset({"local", *LOCAL})
+"""Providers that send nothing anywhere: a call that fails would fail again."""
 
 
 def store_name(name: str | Path | None = None) -> str:
@@ -61,15 +65,24 @@ def canonical(models: str | Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def connect(name: str, options: RunOptions) -> "Model":
-    """The bare client of one model."""
+def connect(
+    name: str,
+    options: RunOptions,
+    *,
+    environment: Mapping[str, str] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> "Model":
+    """The bare client of one model; without an environment, this process's."""
     from evalwright.registry import load
 
     provider, _, rest = name.partition("/")
     if not provider or not rest:
         raise UsageError(f"`{name}` is not a model", hint="a model is written provider/model")
     told = ModelOptions(
-        provider=provider, parameters=options.parameters, environment=dict(os.environ)
+        provider=provider,
+        parameters=options.parameters,
+        environment=dict(os.environ if environment is None else environment),
+        tell=tell,
     )
     model: Model = load("models", provider)(rest, told)
     return model
@@ -86,7 +99,11 @@ def crew_of(
     from evalwright.engine.run import Crew, Team
     from evalwright.registry import load
 
-    team = Team(solver=load("solvers", "record")(), scorers={"record": load("scorers", "record")()})
+    scorers = {"record": load("scorers", "record")()}
+    if asks := options.confidence == "self":
+        scorers["confidence"] = load("scorers", "self_report")()
+    solver = load("solvers", "record")(weighs=options.mcq == "loglikelihood")
+    team = Team(solver=solver, scorers=scorers, tallies=asks)
     return Crew(
         models=clients,
         teams={task.name: team for task in plan.tasks},
@@ -124,14 +141,14 @@ def equipped(
 
     models = {}
     for name, client in crew.models.items():
-        local = name.partition("/")[0] in LOCAL
-        limit = limits.get(name) or Limits(remote=not local, by_sample=local)
+        provider = name.partition("/")[0]
+        limit = limits.get(name) or Limits(remote=provider not in HERE, by_sample=provider in LOCAL)
         remote = limit.remote
         adaptive = Adaptive() if remote and options.concurrency is None else None
         settings = Settings(
             name=limit.name or name,
             backoff=Backoff(attempts=1 + (options.retries if remote else 0)),
-            at_once=limit.at_once or adaptive,
+            at_once=limit.at_once or slots_of(client) or adaptive,
             by_sample=limit.by_sample,
             rate=Rate(
                 requests_per_minute=options.requests_per_minute or limit.requests_per_minute,
@@ -150,9 +167,19 @@ def workers_for(plan: "Plan | DocumentPlan", options: RunOptions) -> int:
 
     if options.concurrency is not None:
         return options.concurrency
-    remote = any(name.partition("/")[0] not in LOCAL for name in plan.models if name)
-    programs = plan.needs_sandbox and not remote  # each is a process here
-    return 4 * (os.cpu_count() or 1) if programs else Adaptive().most
+    providers = {name.partition("/")[0] for name in plan.models if name}
+    if providers - HERE:
+        return Adaptive().most
+    if "local" in providers:  # while one is computed, the next is ready
+        return 2 * int(options.parameters.get("slots", _SLOTS))
+    # A program is a process here.
+    return 4 * (os.cpu_count() or 1) if plan.needs_sandbox else Adaptive().most
+
+
+def slots_of(client: "Model") -> int | None:
+    """How many calls a model that is computed here takes at once; None where that is not known."""
+    slots: int | None = getattr(client, "slots", None)
+    return slots
 
 
 def sandbox_for(options: RunOptions, *, tell: Callable[[str], None]) -> "Sandbox":

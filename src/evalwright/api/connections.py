@@ -13,11 +13,11 @@ What is found nowhere is an `UnknownName` that says what to declare.
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from evalwright.api.assembly import LOCAL, canonical
+from evalwright.api.assembly import HERE, LOCAL, canonical, slots_of
 from evalwright.components import provider_key
 from evalwright.errors import EvalwrightError, UnknownName, UsageError
 from evalwright.nearest import nearest
@@ -81,12 +81,10 @@ def connect_model(
     project_models: Mapping[str, ModelDocument | ProviderModel],
     adapters: Mapping[str, AdapterDocument],
     *,
-    environment: Mapping[str, str],
     snippets: Snippets | None,
-    parameters: Mapping[str, Any],
+    options: ModelOptions,
 ) -> ConnectionPlan:
     """The model that `key` means; `UnknownName` where nothing answers to it."""
-    options = ModelOptions(parameters=dict(parameters), environment=environment)
     if "/" in key or ":" in key:
         return _of_provider(canonical(key)[0], options)
     declared = project_models.get(key)
@@ -97,7 +95,7 @@ def connect_model(
             return _of_provider(one.model, options)
     if key == PLACEHOLDER:
         return _placeholder(key)
-    return _of_provider(_listed(key, project_models, environment), options)
+    return _of_provider(_listed(key, project_models, options.environment), options)
 
 
 def _of_document(
@@ -120,7 +118,7 @@ def _of_document(
     return structs.replace(
         plan,
         requests_per_minute=document.rate_limit,
-        at_once=document.max_concurrent_requests,
+        at_once=document.max_concurrent_requests or plan.at_once,
         task=document.task,
         secrets=(*plan.secrets, *document.secrets.values()),
     )
@@ -137,8 +135,13 @@ def _of_provider(name: str, options: ModelOptions) -> ConnectionPlan:
     if provider_key(name) == PLACEHOLDER:
         return _placeholder(name)
     client: Model = load("models", provider)(model, structs.replace(options, provider=provider))
-    local = provider in LOCAL
-    return ConnectionPlan(name=name, client=client, remote=not local, by_sample=local)
+    return ConnectionPlan(
+        name=name,
+        client=client,
+        at_once=slots_of(client),
+        remote=provider not in HERE,
+        by_sample=provider in LOCAL,
+    )
 
 
 def _placeholder(name: str) -> ConnectionPlan:

@@ -1,23 +1,25 @@
-"""What this machine can do: how it holds programs, whose keys it has, where runs are kept."""
+"""What this machine can do: how it holds programs, which models it has, whose keys, which store."""
 
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalwright.api.assembly import MEMORY, store_name
+from evalwright.errors import UsageError
 
 if TYPE_CHECKING:
-    from evalwright.report.machine import Key, Machine, Store, Tier
+    from evalwright.report.machine import Key, Local, Machine, Part, Store, Tier
 
 
 def doctor(store: str | None = None) -> "Machine":
-    """Look at everything. Programs are run, to see how they are held; no server is asked."""
+    """Look at everything. Programs are run, to see how they are held; no model is loaded."""
     import platform
     import sys
 
     from evalwright._version import __version__
     from evalwright.report.machine import Machine
 
+    local = _local()  # first: what is tried below would be in its way
     tiers = _tiers()
     return Machine(
         evalwright=__version__,
@@ -30,7 +32,50 @@ def doctor(store: str | None = None) -> "Machine":
         tiers=tiers,
         keys=_keys(),
         store=_store(store_name(store)),
+        local=local,
     )
+
+
+def _local() -> "Local":
+    from evalwright.api.loops import complete
+    from evalwright.clients.llama.threads import cores, idle_threads
+    from evalwright.clients.llama.weights import BUNDLED
+    from evalwright.clients.llama.weights import INSTALL as ENGINE
+    from evalwright.clients.word_vectors import INSTALL as VECTORS
+    from evalwright.clients.word_vectors import PACKAGE
+    from evalwright.report.machine import Local, Threads
+
+    threads = Threads(
+        now=complete(idle_threads(os.environ)),
+        cores=cores(),
+        load=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        ci=os.environ.get("CI", "").strip(),
+    )
+    models = [_weights(name) for name in BUNDLED]
+    parts = [_package("xllamacpp", ENGINE), *models, _package(PACKAGE, VECTORS)]
+    return Local(parts=parts, threads=threads)
+
+
+def _package(name: str, install: str) -> "Part":
+    from importlib.metadata import PackageNotFoundError, version
+
+    from evalwright.report.machine import Part
+
+    try:
+        return Part(name=name, there=True, what=version(name))
+    except PackageNotFoundError:
+        return Part(name=name, there=False, what="not installed", install=install)
+
+
+def _weights(name: str) -> "Part":
+    from evalwright.clients.llama.weights import find
+    from evalwright.report.machine import Part
+
+    try:
+        found = find(name)
+    except UsageError as error:
+        return Part(name=f"local/{name}", there=False, what=str(error), install=error.hint)
+    return Part(name=f"local/{name}", there=True, what=str(found.path), size=found.size)
 
 
 def _tiers() -> "list[Tier]":

@@ -141,6 +141,7 @@ def _written(path: Path, content: bytes) -> bool:
 
 SCHEMAS = (
     *("records", "report", "task", "dataset", "generator", "model", "evaluation", "policy", "run"),
+    "perplexity",
 )
 
 
@@ -154,6 +155,10 @@ def schema(kind: str) -> dict[str, Any]:
         from evalwright.report.schema import report_schema
 
         return report_schema()
+    if kind == "perplexity":
+        from evalwright.report.schema import perplexity_schema
+
+        return perplexity_schema()
     if kind in SCHEMAS:
         from evalwright.spec.documents.schema import json_schema
 

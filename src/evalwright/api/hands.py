@@ -14,7 +14,7 @@ from evalwright.engine.models.around import Around
 from evalwright.errors import ModelError, UsageError
 from evalwright.ports import Model
 from evalwright.secrets import Secret
-from evalwright.types import NOTHING, Completion, Message, Request, Usage
+from evalwright.types import NOTHING, Completion, Message, ModelOptions, Request, Usage
 
 if TYPE_CHECKING:
     from evalwright.api.connections import ConnectionPlan
@@ -164,9 +164,8 @@ class Hands:
             canonical([key])[0] if "/" in key or ":" in key else key,
             declared,
             adapters,
-            environment=self._environment,
             snippets=self.snippets,
-            parameters={},
+            options=ModelOptions(environment=self._environment, tell=self._watch.tell),
         )
 
     def _secrets(self) -> list[Secret]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from evalwright._version import __version__
 from evalwright.api.assembly import held_by, notes_on
+from evalwright.api.modes import MODES, modes_of
 from evalwright.engine.keys import key_of
 from evalwright.plan.documents import DocumentPlan
 from evalwright.plan.plan import Plan
@@ -79,7 +80,9 @@ def manifest_of(
         "fresh": options.fresh,
         "seed": options.seed,
         "bins": options.bins,
+        "calibrate": options.calibrate,
         "parameters": options.parameters,
+        **modes_of(options),
         **({"by_sample": sorted(crew.by_sample)} if crew.by_sample else {}),
         "notes": list(dict.fromkeys([*notes_on(clients), *_inherited(parent)])),
         "evalwright": __version__,
@@ -122,6 +125,7 @@ def ended(
         "plan": msgspec.to_builtins(plan),
         "seed": options.seed,
         "bins": options.bins,
+        "calibrate": options.calibrate,
         "stopped": stopped if stop.requested else None,
     }
 
@@ -147,8 +151,10 @@ def facts_of(run: Run, *, wall_seconds: float, reused: int, stopped: bool) -> "F
         go_on=end["go_on"],
         seed=known.get("seed", 0),
         bins=known.get("bins", 10),
+        calibrate=known.get("calibrate", False),
         code_execution=msgspec.convert(known.get("sandbox"), CodeExecution | None),
         notes=tuple(known.get("notes", ())),
+        **{name: known.get(name, usual) for name, usual in MODES.items()},
     )
 
 
@@ -158,6 +164,7 @@ def plan_key(manifest: Mapping[str, Any], *, parent: Run | None) -> str:
     Nor does what people read in place of a task's key.
     """
     decisive = {name: manifest[name] for name in DECISIVE}
+    decisive |= {name: manifest[name] for name in MODES if name in manifest}
     tasks = [{**task, "path": "", **_untitled(task)} for task in decisive["plan"]["tasks"]]
     decisive["plan"] = {**decisive["plan"], "path": "", "tasks": tasks}
     return key_of(
@@ -208,6 +215,7 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[st
         was, now = before["plan"].get(name), after["plan"].get(name)
         if was != now:
             yield f"{what} {now or 'none'}, it was {was or 'none'}"
+    yield from _other_modes(before, after)
     for name in after["models"]:
         if name not in before["models"]:
             yield f"{name} is new"
@@ -215,8 +223,23 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[st
             yield f"{name} has other parameters"
     yield from (f"{name} is gone" for name in before["models"] if name not in after["models"])
     for part in ("solver", "scorers", "sandbox"):
-        if before[part] != after[part]:
+        if _without_modes(before, part) != _without_modes(after, part):
             yield f"another version of the {part}"
+
+
+def _other_modes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    for name, usual in MODES.items():
+        was, now = before.get(name, usual), after.get(name, usual)
+        if was != now:
+            yield f"--{name} is {now}, it was {was}"
+
+
+def _without_modes(manifest: Mapping[str, Any], part: str) -> Any:
+    """A scorer that a mode has brought is told of by the mode."""
+    known = manifest[part]
+    if part != "scorers":
+        return known
+    return {name: one for name, one in known.items() if not (name in MODES and name in manifest)}
 
 
 def _tried_otherwise(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 from msgspec import Meta, Struct
@@ -31,6 +31,10 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many generations to draw for each record; without it, as many as the record says."""
     trials: Annotated[int, Meta(ge=1, le=MAX_SAMPLES)] | None = None
     """How often each sample of a project is tried, whatever its documents say."""
+    mcq: Literal["letter", "loglikelihood"] = "letter"
+    """How multiple choice is answered: by a letter in what is generated, or by the likeliest."""
+    confidence: Literal["logprobs", "self"] = "logprobs"
+    """Where confidences are from: the answer's tokens, or the model, asked about its answer."""
     in_process_targets: bool = False
     """Judge code_exec answers in their own process: faster, and they could forge the verdict."""
     sandbox_packages: tuple[str, ...] = ()
@@ -79,6 +83,8 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Of the bootstrap."""
     bins: Annotated[int, Meta(ge=1, le=1000)] = 10
     """Of the ECE."""
+    calibrate: bool = False
+    """Fit a temperature to the confidences on one half of the answers, judge it on the other."""
 
 
 class Watch(Protocol):

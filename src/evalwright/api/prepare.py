@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from evalwright.api.assembly import canonical
 from evalwright.api.crews import Here, finishing_of, others_of, team_of
+from evalwright.api.options import Unwatched
 from evalwright.errors import BadDataset, BadTasks, Unreadable, UsageError
 from evalwright.plan.documents import (
     NO_MODEL,
@@ -17,7 +18,7 @@ from evalwright.plan.documents import (
     PlannedSpec,
 )
 from evalwright.secrets import Secret, secrets_in
-from evalwright.types import NOTHING, Usage
+from evalwright.types import NOTHING, ModelOptions, Usage
 
 if TYPE_CHECKING:
     from evalwright.api.connections import ConnectionPlan
@@ -147,7 +148,7 @@ def prepared_of(
         data=data,
         teams={spec.key: team_of(spec, called) for spec in specs},
         finishing={spec.key: finishing_of(spec, data[spec.key]) for spec in specs},
-        models=connects_of(project, specs, live, options),
+        models=connects_of(project, specs, live, options, tell=(watch or Unwatched()).tell),
         snippets=snippets,
         cache_policy=next((spec.cache_policy for spec in specs), "reuse"),
         secrets=tuple(secrets_of(project, options)),
@@ -354,6 +355,8 @@ def connects_of(
     specs: "Sequence[ResolvedSpec]",
     names: Sequence[str],
     options: "RunOptions",
+    *,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Connect]:
     """How each model is connected: those that are evaluated, and those that tasks name."""
     from evalwright.api.connections import connect_model
@@ -368,9 +371,12 @@ def connects_of(
             key or PLACEHOLDER,
             declared,
             adapters,
-            environment=environment,
             snippets=snippets,
-            parameters=options.parameters if key in names else {},
+            options=ModelOptions(
+                parameters=options.parameters if key in names else {},
+                environment=environment,
+                tell=tell,
+            ),
         )
 
     asked = [called_by(project, name) for spec in specs for name in others_of(spec)]

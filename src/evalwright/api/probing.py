@@ -16,6 +16,7 @@ from evalwright.api.loops import complete
 from evalwright.errors import ModelError, StageError, UsageError, boundary
 from evalwright.report.entities import Kind
 from evalwright.secrets import Secret, secrets_in
+from evalwright.types import ModelOptions
 
 if TYPE_CHECKING:
     from evalwright.datasets.reading import Reader
@@ -132,9 +133,8 @@ def try_model(
         key,
         _documents(opened, "model"),
         adapters,
-        environment=environment,
         snippets=snippets,
-        parameters={},
+        options=ModelOptions(environment=environment),
     )
     request = _request(plan.task or "chat_completion", given)
     steps = list(_going_out(document, adapters, request))

@@ -4,7 +4,7 @@ The same plan in the same store is the same run: what it has done is not done ag
 is another run, which takes what is stored under the same keys.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from evalwright.api.assembly import canonical, connect, crew_of, open_store
 from evalwright.api.discretion import discreet, refuse_secrets
 from evalwright.api.files import is_project
 from evalwright.api.loops import complete
+from evalwright.api.modes import check_modes, refuse_modes, with_modes_of
 from evalwright.api.options import RunOptions, Unwatched, Watch, options_of
 from evalwright.api.stored import Samples
 from evalwright.api.work import Work
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from evalwright.ports import Model, Sandbox, Store
     from evalwright.report.build import Facts
     from evalwright.report.report import Report
-    from evalwright.types import Run
+    from evalwright.types import Run, Usage
 
 Paths = str | Path | Sequence[str | Path]
 
@@ -59,7 +60,8 @@ def run(
         samples=told.samples,
         allow_bad_tasks=told.allow_bad_tasks,
     )
-    clients = {name: connect(name, told) for name in names}
+    clients = {name: connect(name, told, tell=(watch or Unwatched()).tell) for name in names}
+    check_modes(plan, clients, told)
     store = open_store(told.store, durable=told.durable)
     try:
         return RecordWork(plan, clients, store, told, watch=watch or Unwatched()).report()
@@ -86,6 +88,7 @@ def score(name: str = "latest", *, watch: Watch | None = None, **options: Any) -
             from evalwright.api.rescore import rescore
 
             return rescore(parent, store, told, watch or Unwatched())
+        told = with_modes_of(told, parent)
         before = plan_of(parent)
         paths = [task.path for task in before.tasks]
         plan = make_plan(
@@ -146,6 +149,12 @@ class RecordWork(Work):
 
         return ended(run, self.plan, self.options, stop)
 
+    def _others(self, run_id: str) -> "Iterator[Usage]":
+        """What models were asked about their answers."""
+        if self.options.confidence == "self":
+            for outcome in self.store.outcomes(run_id):
+                yield from outcome.others.values()
+
     async def _do(
         self,
         run_id: str,
@@ -185,6 +194,7 @@ def _evaluate(
         )
     if told.samples is not None:
         raise UsageError("`--samples` is for task records", hint="of a project, `--trials`")
+    refuse_modes(told)
     names = canonical(models) if models else []
     _check_names([*paths, *names])
     files = map(Secret, secrets_in(environment_of(told)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalwright.api.assembly import open_store
 from evalwright.errors import UsageError
@@ -37,8 +37,12 @@ def load(
     *,
     seed: int | None = None,
     bins: int | None = None,
+    calibrate: bool | None = None,
 ) -> "Report":
-    """The report of a run, made again from what is stored; with its seed and bins, or others."""
+    """The report of a run, made again from what is stored; with its seed and bins, or others.
+
+    Of a project that is the calibration alone: its figures are kept as they were made.
+    """
     from msgspec import structs
 
     from evalwright.api.judges import with_judges
@@ -47,16 +51,19 @@ def load(
     from evalwright.api.stored import Samples
     from evalwright.report.build import build_report
 
-    others = {name: one for name, one in (("seed", seed), ("bins", bins)) if one is not None}
+    told = (("seed", seed), ("bins", bins), ("calibrate", calibrate))
+    others: dict[str, Any] = {name: one for name, one in told if one is not None}
     options_of(others)
     opened = open_store(store, create=False)
     try:
         run = opened.find(name)
         samples = Samples(opened, store, run.id)
+        again = structs.replace(run, manifest={**run.manifest, **others})
         if is_evaluation(run):
-            return samples.attached(with_judges(_evaluation(run, samples), run, opened))
+            body = _evaluation(again, samples, calibrated=not others)
+            return samples.attached(with_judges(body, run, opened))
         facts = facts_of(
-            structs.replace(run, manifest={**run.manifest, **others}),
+            again,
             wall_seconds=0.0,
             reused=opened.count(run.id)[0],
             stopped=run.status in {"running", "stopped"},
@@ -67,10 +74,14 @@ def load(
         opened.close()
 
 
-def _evaluation(run: "Run", samples: "Samples") -> "Report":
-    """As it was made when the run ended: to make it again would run the author's code again."""
+def _evaluation(run: "Run", samples: "Samples", *, calibrated: bool) -> "Report":
+    """As it was made when the run ended: to make it again would run the author's code again.
+
+    Calibration needs no such code, and is made again unless it is `calibrated` as it should be.
+    """
     from msgspec import structs
 
+    from evalwright.report.confidences import project_calibration
     from evalwright.report.report import Report
 
     if "report" not in run.manifest:
@@ -78,6 +89,16 @@ def _evaluation(run: "Run", samples: "Samples") -> "Report":
             f"run {run.id} did not come to a report", hint="the command that began it goes on"
         )
     body = stored_report(run)
+    if not calibrated:
+        known = run.manifest
+        calibration = project_calibration(
+            samples.first(),
+            body.metrics,
+            bins=known.get("bins", 10),
+            seed=known.get("seed", 0),
+            calibrate=known.get("calibrate", False),
+        )
+        body = structs.replace(body, calibration=calibration)
     return Report(**structs.asdict(body), stored=samples.first)
 
 

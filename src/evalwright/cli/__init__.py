@@ -17,6 +17,7 @@ COMMANDS = {
     "validate": "Point out every mistake in task files and projects.",
     "lint": "Point out what is legal and still suspicious.",
     "run": "Run tasks with models and rank them.",
+    "perplexity": "Say how surprised models are by a text.",
     "score": "Score the stored outputs of a run again.",
     "exec": "Judge one program as `run` would.",
     "report": "Print the report of a run.",

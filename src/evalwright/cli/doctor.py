@@ -13,9 +13,10 @@ from evalwright.cli.stdout import write_json, write_lines
 def command(*, store: str | None, as_json: bool) -> None:
     """Say what this machine can do.
 
-    How programs are held here, and for each way that is not to be had, why; which keys are set,
-    never what they are; where runs are kept. Exit 0 whatever it finds; with --json, `tier` is null
-    where nothing isolates.
+    How programs are held here, and for each way that is not to be had, why; what there is to run
+    models with on this machine, and what to type for what is missing; which keys are set, never
+    what they are; where runs are kept. Exit 0 whatever it finds; with --json, `tier` is null where
+    nothing isolates.
     """
     found = api.doctor(store)
     if as_json:

@@ -1,6 +1,7 @@
 """`evalwright report`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,10 +13,15 @@ from evalwright.cli.printing import check_writable, present, report_options, sto
 @click.argument("run", metavar="[RUN]", default="latest")
 @click.option("--seed", type=click.IntRange(min=0), help="Of the bootstrap. Default: the run's.")
 @click.option("--bins", type=click.IntRange(1, 100), help="Of the ECE. Default: the run's.")
+@click.option(
+    "--calibrate/--no-calibrate",
+    default=None,
+    help="Fit a temperature to the confidences. Default: as the run did.",
+)
 @store_option
 @report_options
 def command(
-    run: str, *, store: str | None, as_json: bool, markdown: Path | None, **others: int | None
+    run: str, *, store: str | None, as_json: bool, markdown: Path | None, **others: Any
 ) -> None:
     """Print the report of a run.
 

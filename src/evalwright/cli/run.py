@@ -1,12 +1,12 @@
 """`evalwright run`."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from evalwright import api
+from evalwright.cli.parameters import parameters_of
 from evalwright.cli.printing import check_writable, give, report_options, store_option
 from evalwright.cli.progress import Progress
 from evalwright.cli.projects import env_option, settings_of, value_options
@@ -53,6 +53,22 @@ _MONEY = click.FloatRange(min=0, min_open=True)
     type=click.IntRange(1, MAX_SAMPLES),
     help="How often to try each sample of a project. Default: as its documents say, or once.",
 )
+@click.option(
+    "--mcq",
+    type=click.Choice(["letter", "loglikelihood"]),
+    default="letter",
+    show_default=True,
+    help="How multiple choice of records is answered: by the letter in what the model generates, "
+    "or by the one that it finds likeliest.",
+)
+@click.option(
+    "--confidence",
+    type=click.Choice(["logprobs", "self"]),
+    default="logprobs",
+    show_default=True,
+    help="Where the confidences of records are from: log-probabilities of the answer, or the "
+    "model itself, asked about its answer.",
+)
 @click.option("--allow-bad-tasks", is_flag=True, help="Run the valid records of a bad file.")
 @sandbox_options
 @click.option("--no-snippets", is_flag=True, help="Refuse a project that brings its own Python.")
@@ -98,6 +114,11 @@ _MONEY = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--bins", type=click.IntRange(1, 100), default=10, show_default=True, help="Of the ECE."
 )
+@click.option(
+    "--calibrate",
+    is_flag=True,
+    help="Fit a temperature to the confidences on one half of the answers, judge it on the other.",
+)
 @report_options
 def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     paths: tuple[str, ...],
@@ -130,22 +151,12 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
         paths,
         models,
         watch=progress,
-        parameters=dict(map(_parameter, parameters)),
+        parameters=parameters_of(parameters),
         settings=settings_of(settings),
         max_failures=0 if fail_fast else _failures(max_failures),
         **options,
     )
     give(report, as_json=as_json, markdown=markdown, interrupted=progress.interrupted)
-
-
-def _parameter(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise UsageError(f"`-p {text}`: a parameter is written NAME=VALUE")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
 
 
 def _failures(text: str | None) -> float | None:

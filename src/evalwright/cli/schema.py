@@ -14,6 +14,6 @@ def command(kind: str) -> None:
 
     `records` is a line of a task file; `task`, `dataset`, `generator`, `model`, `evaluation`,
     `policy` and `run` are the YAML documents of a project, for an editor; `report` is what
-    `evalwright run --json` prints.
+    `evalwright run --json` prints, `perplexity` what `evalwright perplexity --json` does.
     """
     click.echo(json.dumps(api.schema(kind), indent=2))

@@ -36,6 +36,11 @@ _MONEY = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--bins", type=click.IntRange(1, 100), default=10, show_default=True, help="Of the ECE."
 )
+@click.option(
+    "--calibrate",
+    is_flag=True,
+    help="Fit a temperature to the confidences on one half of the answers, judge it on the other.",
+)
 @store_option
 @report_options
 def command(run: str, *, as_json: bool, markdown: Path | None, **options: Any) -> None:

@@ -132,7 +132,7 @@ class Reply(Struct, frozen=True):
     error: Any = None
 
 
-_decoder = msgspec.json.Decoder(Reply)
+decoder = msgspec.json.Decoder(Reply)
 _encoder = msgspec.json.Encoder()
 
 
@@ -177,7 +177,7 @@ class Chat:
         body = {**self._body, **keys, "messages": request.messages}
         if isinstance(seed := keys.get("seed", self._seed), int):
             body["seed"] = seed + request.trial // self._n
-        return await self._endpoint.ask(_encoder.encode(body), _decoder)
+        return await self._endpoint.ask(_encoder.encode(body), decoder)
 
     def _answer(
         self, reply: Reply, place: int = 0, *, counts: bool = True, takes_all: bool
@@ -202,8 +202,8 @@ class Chat:
             text=text_of(said),
             finish=FINISHES.get(choice.finish_reason, "other"),
             usage=usage if counts else Usage(),
-            logprobs=_logprobs(choice.logprobs) if choice.logprobs else None,
-            output=_output(choice, usage)
+            logprobs=logprobs_of(choice.logprobs) if choice.logprobs else None,
+            output=output_of(choice, usage)
             if said.tool_calls or choice.references is not None
             else None,
         )
@@ -235,7 +235,7 @@ def text_of(said: Said) -> str:
     return said.content or ""
 
 
-def _output(choice: Choice, usage: Usage) -> dict[str, Any]:
+def output_of(choice: Choice, usage: Usage) -> dict[str, Any]:
     """All that a text does not say, in the shape that authors know."""
     said: dict[str, Any] = {"role": "assistant", "content": text_of(choice.message)}
     if choice.message.tool_calls:
@@ -255,7 +255,8 @@ def call_of(call: dict[str, Any]) -> answers.Call:
     return answers.Call(str(wanted.get("name", "")), answers.parsed(arguments))
 
 
-def _logprobs(given: Logprobs) -> tuple[float, ...] | None:
+def logprobs_of(given: Logprobs) -> tuple[float, ...] | None:
+    """One a token; None where any is missing."""
     if given.content is not None:
         return tuple([token.logprob for token in given.content]) or None
     known = [value for value in given.token_logprobs or () if value is not None]

@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from evalwright._version import __version__
 from evalwright.plan.plan import Plan, PlannedTask
-from evalwright.report.calibration import calibration_of, perplexity_of
+from evalwright.report.asking import Asked
+from evalwright.report.calibration import answers_in, calibration_of, perplexity_of
 from evalwright.report.failures import failure_rows
 from evalwright.report.fold import Column, Floats, Folded, fold
 from evalwright.report.leaderboard import leaderboard, pairwise
@@ -53,8 +54,14 @@ class Facts(Struct, frozen=True, kw_only=True):
     go_on: str = "the same command goes on"
     bins: int = 10
     seed: int = 0
+    calibrate: bool = False
+    """Whether a temperature is fitted to the confidences."""
     code_execution: CodeExecution | None = None
     notes: tuple[str, ...] = ()
+    mcq: str = "letter"
+    """How multiple choice of task records was answered."""
+    confidence: str = "logprobs"
+    """Where the confidences of task records are from."""
 
 
 def build_report(
@@ -71,6 +78,8 @@ def build_report(
     board = leaderboard(scores, folded.members(), seed=facts.seed)
     landed = sum(column.outcomes for column in columns.values())
     failed = sum(kind.count for kind in folded.failures.values())
+    asked = Asked(mcq=facts.mcq, confidence=facts.confidence)
+    asked.read(samples)
     return Report(
         run_id=facts.run_id,
         status=status_of(failed=failed, stopped=facts.stopped and landed < plan.total),
@@ -79,7 +88,12 @@ def build_report(
         metrics=list(_metrics(plan, folded, seed=facts.seed)),
         leaderboard=board,
         pairwise=pairwise(scores, [row.model for row in board], seed=facts.seed),
-        calibration={model: calibration_of(one, bins=facts.bins) for model, one in columns.items()},
+        calibration={
+            model: calibration_of(
+                answers_in(one), bins=facts.bins, seed=facts.seed, calibrate=facts.calibrate
+            )
+            for model, one in columns.items()
+        },
         perplexity={model: perplexity_of(column) for model, column in columns.items()},
         usage={model: _usage(column) for model, column in columns.items()},
         summary=Summary(
@@ -94,9 +108,15 @@ def build_report(
         left_out=_left_out(plan),
         rules=[],
         code_execution=facts.code_execution,
-        notes=[*facts.notes, *_truncated(columns), *unfinished(plan.total, landed, facts)],
+        notes=[
+            *facts.notes,
+            *asked.notes(folded),
+            *_truncated(columns),
+            *unfinished(plan.total, landed, facts),
+        ],
         version=__version__,
         kind="records",
+        asked_beside=asked.beside(),
         stored=samples,
     )
 

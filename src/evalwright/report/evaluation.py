@@ -2,7 +2,7 @@
 
 The figures were made when the last sample of each task was in, and are kept with the run: a python
 metric is the author's code, and a report that is only read again must not run it. Counts, usage and
-failures come from the rows.
+failures come from the rows; calibration from the outcomes, if a row has a confidence at all.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,6 +13,7 @@ from evalwright._version import __version__
 from evalwright.engine.finish import Finished, names_of
 from evalwright.plan.documents import DocumentPlan
 from evalwright.report.build import Facts, status_of, unfinished
+from evalwright.report.confidences import project_calibration
 from evalwright.report.counting import Counts
 from evalwright.report.failures import Kinds, count, failure_rows
 from evalwright.report.repeatability import agreement_rows, flaky_rows, repeat_rows
@@ -46,7 +47,8 @@ def build_evaluation_report(
     """One frozen report of an evaluation; `ended` is None if what comes last was not done."""
     unended, ended = ended is None, ended or ()
     counts = Counts(plan)
-    account, kinds, landed, failed = _counted(counts.seen(rows))
+    sure: set[str] = set()
+    account, kinds, landed, failed = _counted(counts.seen(rows), sure)
     if unended:
         account.landed(samples())
     for one in ended:
@@ -70,15 +72,22 @@ def build_evaluation_report(
     stopped = facts.stopped and (landed < plan.total or unended)
     stopped = stopped or any(one.finished.stopped for one in ended)
     repeats = {task.name: task.repeats for task in plan.tasks}
+    metrics = [row for one in ended for row in _metrics(one)]
     return Report(
         run_id=facts.run_id,
         status=status_of(failed=failed + len(broken), stopped=stopped),
         models=[name for name in plan.models if name],
         tasks=[task.name for task in plan.tasks],
-        metrics=[row for one in ended for row in _metrics(one)],
+        metrics=metrics,
         leaderboard=[],
         pairwise=[],
-        calibration={},
+        calibration=project_calibration(
+            samples() if sure and not unended else (),
+            metrics,
+            bins=facts.bins,
+            seed=facts.seed,
+            calibrate=facts.calibrate,
+        ),
         perplexity={},
         usage=usage_rows(account.answers),
         asked_beside=usage_rows(account.beside),
@@ -165,9 +174,8 @@ def _metrics(one: Ended) -> Iterator[MetricRow]:
         )
 
 
-def _counted(
-    rows: Iterable[Row],
-) -> tuple[Account, Kinds, int, int]:
+def _counted(rows: Iterable[Row], sure: set[str]) -> tuple[Account, Kinds, int, int]:
+    """`sure` takes the models whose answers came with a confidence."""
     account = Account()
     kinds: Kinds = {}
     landed = failed = 0
@@ -178,4 +186,6 @@ def _counted(
             count(kinds, row)
         if row.finish:
             account.answered(row)
+        if row.confidence is not None:
+            sure.add(row.model)
     return account, kinds, landed, failed

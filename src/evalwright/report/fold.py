@@ -31,6 +31,8 @@ class Column(Struct, kw_only=True):
     confidences: "array[float]" = field(default_factory=lambda: array("d"))
     verdicts: "array[int]" = field(default_factory=lambda: array("b"))
     """Right or wrong, for each answer that came with a confidence."""
+    places: "array[int]" = field(default_factory=lambda: array("i"))
+    """The record of each of them: trials of one record belong together."""
     nlls: "array[float]" = field(default_factory=lambda: array("d"))
     nll_tokens: int = 0
     outcomes: int = 0
@@ -128,15 +130,17 @@ def _empty(size: int, expected: "array[int]") -> Column:
 
 def _add(column: Column, row: Row, at: int) -> None:
     column.outcomes += 1
-    if row.failure_type is not None:
+    if row.failure_type is not None and row.correct is None:
         column.failed[at] += 1
-    elif row.score is not None:
+    elif row.score is not None:  # it stands, even if the model could not be asked how sure it is
         column.completed[at] += 1
         column.score_sum[at] += row.score
         column.correct[at] += bool(row.correct)
-        if row.confidence is not None and row.correct is not None:
-            column.confidences.append(row.confidence)
+        known = row.confidence if row.failure_type is None else None
+        if known is not None and row.correct is not None:
+            column.confidences.append(known)
             column.verdicts.append(row.correct)
+            column.places.append(at)
     if not row.finish:
         return
     column.traces += 1

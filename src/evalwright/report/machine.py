@@ -36,6 +36,39 @@ class Store(Struct, frozen=True, kw_only=True):
     writable: bool
 
 
+class Part(Struct, frozen=True, kw_only=True):
+    """One thing that a model on this machine needs."""
+
+    name: str
+    """`xllamacpp`; or the model whose weights it is."""
+    there: bool
+    what: str
+    """Which version, or which file; what is wrong, where it is not there."""
+    size: int | None = None
+    """Bytes, of a file."""
+    install: str = ""
+    """The line to type, where it is not there."""
+
+
+class Threads(Struct, frozen=True, kw_only=True):
+    """How many a model that is loaded now would compute with, and what that depends on."""
+
+    now: int
+    cores: float
+    """Those that this process may use."""
+    load: float | None
+    """Of the last minute; None where the system does not tell."""
+    ci: str
+    """The variable `CI`, as it is set."""
+
+
+class Local(Struct, frozen=True, kw_only=True):
+    """What there is to run models with, here."""
+
+    parts: list[Part]
+    threads: Threads
+
+
 class Machine(Struct, frozen=True, kw_only=True):
     """Everything that `doctor` looks at."""
 
@@ -51,6 +84,7 @@ class Machine(Struct, frozen=True, kw_only=True):
     """Best first."""
     keys: list[Key]
     store: Store
+    local: Local
 
 
 def machine_lines(found: Machine) -> Iterator[str]:
@@ -67,6 +101,7 @@ def machine_lines(found: Machine) -> Iterator[str]:
     for name, fact in facts:
         yield visible(f"{name:<{width}}  {fact}")
     yield from _tiers(found)
+    yield from _local(found.local)
     yield from _keys(found.keys)
 
 
@@ -91,6 +126,27 @@ def _tiers(found: Machine) -> Iterator[str]:
         width = max(map(len, one.canaries), default=0)
         for attempt, how in one.canaries.items():
             yield visible(f"  {attempt:<{width}}  stopped by {how}")
+
+
+def _local(local: Local) -> Iterator[str]:
+    yield "\nlocal models"
+    width = max(map(len, ["threads", *(part.name for part in local.parts)]))
+    for part in local.parts:
+        size = "" if part.size is None else f", {part.size / 1e6:.0f} MB"
+        yield visible(f"  {part.name:<{width}}  {part.what}{size}")
+        if part.install:
+            yield visible(f"  {'':<{width}}  {part.install}")
+    yield visible(f"  {'threads':<{width}}  {_threads(local.threads)}")
+
+
+def _threads(threads: Threads) -> str:
+    """The number, and the facts that it comes from."""
+    facts = [f"{threads.cores:g} core{'s' * (threads.cores != 1)}"]
+    if threads.load is not None:
+        facts.append(f"a load of {threads.load:.1f} in the last minute")
+    if threads.ci:
+        facts.append(f"CI={threads.ci}")
+    return f"{threads.now} now: {', '.join(facts)}"
 
 
 def _keys(keys: list[Key]) -> Iterator[str]:

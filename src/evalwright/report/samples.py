@@ -100,7 +100,14 @@ def _scored(scorer: str, score: Score) -> Iterator[str]:
         reason = f"  ({score.reason})" if score.reason else ""
         yield visible(f"  {scorer}.{name}: {_brief(value)}{reason}")
     for name, fact in score.metadata.items():
-        yield visible(f"    {name}: {fact}")
+        yield visible(f"    {name}: {_fact(fact)}")
+
+
+def _fact(fact: Any) -> Any:
+    """Numbers by names are told as such: `A 0.91, B 0.09`."""
+    if isinstance(fact, dict) and fact and all(isinstance(one, float) for one in fact.values()):
+        return ", ".join(f"{name} {_brief(one)}" for name, one in fact.items())
+    return fact
 
 
 def _brief(value: Any) -> str:

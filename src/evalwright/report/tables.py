@@ -30,10 +30,13 @@ class Table(NamedTuple):
     rows: list[tuple[str, ...]]
     numeric: frozenset[int] = frozenset()
     note: str = ""
+    below: tuple[str, ...] = ()
+    """Lines to show below it as they are, each character as wide as the others."""
 
 
 def tables(report: Report) -> list[Table]:
     """Every table that has something to say."""
+    from evalwright.report.tables_calibration import calibration_tables
     from evalwright.report.tables_judges import judges_table
     from evalwright.report.tables_policies import policies_table
     from evalwright.report.tables_repeats import repeat_tables
@@ -43,6 +46,7 @@ def tables(report: Report) -> list[Table]:
         made = [
             _results(report, "score"),
             _results(report, "qa"),
+            *calibration_tables(report),
             judges_table(report.judges),
             policies_table(report.policies),
             *repeat_tables(report),
@@ -57,7 +61,7 @@ def tables(report: Report) -> list[Table]:
         _tasks(report),
         _pairwise(report),
         _pass_at_k(report),
-        _calibration(report),
+        *calibration_tables(report),
         *usage_tables(report),
         _failures(report),
         _left_out(report),
@@ -269,30 +273,6 @@ def _pass_at_k(report: Report) -> Table:
         frozenset({3, 4, 5}),
         "over the tasks that run code or were tried more than once, and at least k times"
         + _bound_note(shown),
-    )
-
-
-def _calibration(report: Report) -> Table:
-    return Table(
-        "Calibration",
-        ("model", "ECE", "Brier", "rel.", "res.", "unc.", "bins", "answers"),
-        [
-            (
-                shortened(model),
-                _number(row.ece, 3),
-                _number(row.brier, 3),
-                _number(row.reliability, 3),
-                _number(row.resolution, 3),
-                _number(row.uncertainty, 3),
-                f"{row.populated_bins}/{len(row.bins)}",
-                f"{row.covered}/{row.n}",
-            )
-            for model, row in report.calibration.items()
-            if row.covered
-        ],
-        frozenset(range(1, 8)),
-        "over the answers that came with a confidence; lower ECE and Brier are better; "
-        "Brier ≈ reliability − resolution + uncertainty",
     )
 
 

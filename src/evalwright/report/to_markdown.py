@@ -29,6 +29,8 @@ def table_text(table: Table) -> str:
         lines += [f"{_escaped(table.note)}", ""]
     lines += [_row(table.columns), f"| {' | '.join(rule)} |"]
     lines += [_row(row) for row in table.rows]
+    if table.below:
+        lines += ["", "```text", *(line.replace("`", "'") for line in table.below), "```"]
     return "\n".join(lines)
 
 

@@ -37,6 +37,8 @@ def _print(report: Report, console: Console) -> None:
         console.print(_rendered(table, console.width), crop=False, no_wrap=True)
         if table.note:
             console.print(Text(f" {table.note}\n", style="dim"), soft_wrap=True)
+        if table.below:
+            console.print(Text("\n".join((*table.below, ""))), soft_wrap=True)
     for remark in remarks(report):
         console.print(Text(f"note: {remark}", style="yellow"), soft_wrap=True)
     console.print(Text(_last_line(report), style="bold"), soft_wrap=True)

@@ -2,6 +2,7 @@
 
 The value is called `score` and lies in [0, 1]. `correct` says whether it counts as right for
 calibration and pass@k: full marks for the exact metrics, 0.5 and above for the graded ones.
+An answer that was chosen by likelihood has the probability of each option beside its score.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 import msgspec
 
 from evalwright.ports import Case
+from evalwright.stats.likelihood import shares
 from evalwright.text import bleu_4, exact_match, f1, rouge_l
 from evalwright.types import Execution, Program, Sample, Score, TaskSpec
 from evalwright.vocabulary import EXACT_METRICS, GRADED_CORRECT_FROM
@@ -45,10 +47,12 @@ class RecordScorer:
         if task.metric_name == "code_exec":
             return await self._execute(case, answer)
         value = TEXT_METRICS[task.metric_name](answer, task.targets)
+        weighed = case.trace.options
         return Score(
             values={"score": value},
             correct=is_correct(task, value),
             reason="" if value == 1 else f"{_short(answer)} against {_short(task.targets[0])}",
+            metadata={"options": shares(weighed)} if weighed else {},
         )
 
     async def _execute(self, case: Case, source: str) -> Score:

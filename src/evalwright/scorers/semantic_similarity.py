@@ -3,11 +3,13 @@
     scorers:
       - type: semantic_similarity
         ground_truth: "{{ sample.reference }}"
-        model_key: my-embeddings
+        model_key: local/wordllama
 
 One request embeds both texts; the score is the cosine of their vectors. This scorer is evalwright's
-own. What a figure means depends on the model: with most of them, texts that have nothing to do with
-each other score well above 0, so compare figures of one model only.
+own. `local/wordllama` embeds on this machine, without a key; any other model that embeds may be
+named. What a figure means depends on the model: with most of them, texts that have nothing to do
+with each other score well above 0, so compare figures of one model only. An empty text has no
+direction: its sample fails, and is no 0.
 """
 
 from collections.abc import Sequence
@@ -15,11 +17,14 @@ from math import fsum, hypot, inf
 from typing import Any, ClassVar, Literal
 
 from evalwright.components import ModelKey
+from evalwright.errors import ModelError
 from evalwright.ports import Case, Model
 from evalwright.scorers.answers import compared
 from evalwright.scorers.base import ScorerSpec, apart, short
 from evalwright.templates import Template
-from evalwright.types import Request, Score
+from evalwright.types import Completion, Request, Score
+
+_NAME_ONE = "name an embedding model: `model_key: local/wordllama`"
 
 
 class SemanticSimilarity(ScorerSpec):
@@ -36,7 +41,8 @@ class SemanticSimilarity(ScorerSpec):
     """What is compared. May refer to `sample` and to what the solver made (`solver_output`).
     Without it, the text of the last assistant message; a task without a solver must give it."""
     model_key: ModelKey | None = None
-    """The model that embeds. Without it, the model that is evaluated."""
+    """The model that embeds: a key of the project, or `local/wordllama`, which needs no key and no
+    server. Without it, the model that is evaluated."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:
@@ -57,13 +63,24 @@ class SemanticSimilarity(ScorerSpec):
             task="embeddings",
             input={"input": [actual, expected]},
         )
-        completion = await self._model(case).complete(request)
+        completion = await self._completed(case, request)
         similarity = cosine(*_two(completion.output))
         return Score(
             values={"similarity": similarity},
             reason="" if similarity == 1 else apart(actual, expected),
             metadata={"answer_gt": expected, "answer_pred": actual},
         )
+
+    async def _completed(self, case: Case, request: Request) -> Completion:
+        try:
+            return await self._model(case).complete(request)
+        except ModelError as error:
+            if not _cannot_embed(error):
+                raise
+            who = "the evaluated model" if self.model_key is None else f"`{self.model_key}`"
+            made = ModelError(error.kind, f"{who} does not embed: {error}", hint=_NAME_ONE)
+            made.attempts = error.attempts
+            raise made from error
 
     def _model(self, case: Case) -> Model:
         if self.model_key is None:
@@ -87,6 +104,12 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return max(-1.0, min(1.0, fsum(a / length * (b / other_length) for a, b in pairs)))
 
 
+def _cannot_embed(error: ModelError) -> bool:
+    """It says so itself, or its server has no such endpoint, or does not let this model use it."""
+    about_it = error.kind in {"auth", "bad_request"} and "embedding" in str(error).lower()
+    return error.kind in {"unsupported", "not_found"} or about_it
+
+
 def _two(output: Any) -> tuple[list[float], list[float]]:
     vectors = output.get("embeddings") if isinstance(output, dict) else None
     match vectors:
@@ -94,7 +117,7 @@ def _two(output: Any) -> tuple[list[float], list[float]]:
             return one, other
     raise ValueError(
         "an embedding model must give `embeddings`, one list of numbers a text, both of one "
-        f"length, got {short(output)}"
+        f"length, got {short(output)}; {_NAME_ONE}"
     )
 
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-_ROUNDING = 1e-6
-"""How far above 0 the log-probability of a certain token may come out."""
+from evalwright.stats.likelihood import log_likelihood, shares, weighed
 
 
 class Likelihood(Struct, frozen=True):
@@ -20,12 +19,30 @@ class Likelihood(Struct, frozen=True):
     confidence: float | None = None
 
 
+class Choice(Struct, frozen=True):
+    """The likeliest of several answers."""
+
+    answer: str
+    known: Likelihood
+    options: dict[str, float]
+    """The log-likelihood of each."""
+
+
 def likelihood(logprobs: Sequence[float] | None) -> Likelihood:
     """Negative log-likelihood, and exp of the mean; nothing where there are none."""
     if not logprobs:
         return Likelihood()
-    for logprob in logprobs:
-        if not logprob <= _ROUNDING:  # NaN is not, either
-            raise ValueError(f"expected log-probabilities of 0 or less, got `{logprob}`")
-    nll = max(0.0, -math.fsum(logprobs))
+    nll = 0.0 - log_likelihood(logprobs)
     return Likelihood(nll, len(logprobs), math.exp(-nll / len(logprobs)))
+
+
+def likeliest(answers: Sequence[str], given: Sequence[Sequence[float]]) -> Choice:
+    """Of the log-probabilities of each answer's tokens; of equals the first.
+
+    Its confidence is its share of all their likelihoods.
+    """
+    options = weighed(answers, given)
+    parts = shares(options)
+    answer = max(options, key=options.__getitem__)
+    tokens = len(given[answers.index(answer)])
+    return Choice(answer, Likelihood(0.0 - options[answer], tokens, parts[answer]), options)

@@ -4,14 +4,18 @@
     wilson       of a proportion
     mean         of the mean of scores in [0, 1]: picks the method
     any_mean     of the mean of any numbers
+    grouped_mean of the mean of scores in [0, 1] that come in groups
     bootstrap    percentile, BCa and bootstrap-t intervals of a mean
     bound        of a mean when all values are equal
     sums         of what is computed from sums: precision, recall, F1
+    rates        of one sum over another: nats a token, bits a byte
     deviation    the standard deviation, and its interval
     paired       of the difference between two models on the same tasks
     win_rate     how often a model is the best one
     calibration  expected calibration error, Brier score, reliability diagram
+    temperature  one number that makes confidences fit the accuracy
     perplexity   of what a model read or wrote
+    likelihood   of a text by its tokens, and its share among several
     kappa        agreement of two judges beyond chance: Cohen's, and the quadratic one
     correlation  Pearson's and Spearman's
     pass_at_k    chance that one of k attempts passes, or that all do

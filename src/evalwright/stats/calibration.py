@@ -3,8 +3,8 @@
 Bins are of equal width on [0, 1]: [0, 1/M), [1/M, 2/M), …, and the last one holds 1 too.
 Empty input gives 0.0 and empty bins, without a warning; a report shows null instead, because
 nothing was measured.
-Does not: give intervals. ECE is biased upwards when bins hold few answers, and no interval
-around a biased number would say so: look at the counts in the diagram.
+Does not: take the bias out of ECE. It comes out too high when bins hold few answers, even for a
+model that is calibrated; the interval knows that, the figure does not.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,18 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from evalwright.stats.grouped_mean import grouped_mean_interval
+from evalwright.stats.interval import Interval
+from evalwright.stats.quantiles import ordered_quantile, tail
 from evalwright.stats.unit import Floats, Numbers, unit_values
+from evalwright.stats.wilson import wilson
 
 Verdicts = Sequence[bool] | Numbers | NDArray[np.bool_]
+Groups = Sequence[int] | NDArray[np.int64]
+
+_RESAMPLES = 5_000
+_BEYOND_CHANCE = 2.0
+"""Standard errors from which on the gap of a bin is not taken for chance."""
 
 
 class Bin(Struct, frozen=True, kw_only=True):
@@ -99,7 +108,7 @@ def brier(confidences: Numbers, correct: Verdicts) -> float:
     A proper score: a model gains nothing by stating a confidence that it does not hold.
     Brier (1950), Monthly Weather Review 78(1), in its one-sided form.
     """
-    return _brier(*_checked(confidences, correct))
+    return _brier(*checked(confidences, correct))
 
 
 def brier_decomposition(confidences: Numbers, correct: Verdicts, *, bins: int = 10) -> BrierParts:
@@ -128,7 +137,122 @@ def reliability_bins(confidences: Numbers, correct: Verdicts, *, bins: int = 10)
     return _diagram(_grouped(confidences, correct, bins))
 
 
-def _checked(confidences: Numbers, correct: Verdicts) -> tuple[Floats, Floats]:
+def brier_interval(
+    confidences: Numbers,
+    correct: Verdicts,
+    *,
+    groups: Groups | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Interval | None:
+    """Return the interval of the Brier score; None for no answers.
+
+        grouped_mean_interval of (p - y)²;  where all are right (or wrong), high is at least what
+        it would be with as many wrong (right) as Wilson's interval of the accuracy allows
+
+    Where all are right the squares hardly differ, and say nothing of the wrong answers that have
+    not been met yet. `groups` says which answers belong together, such as the trials of a record.
+    """
+    p, y = checked(confidences, correct)
+    losses = (p - y) ** 2
+    found = grouped_mean_interval(losses, groups, confidence=confidence, seed=seed)
+    if found is None or np.ptp(y):
+        return found
+    right = _accuracy(y, groups, confidence)
+    others = 1 - right.low if y[0] else right.high
+    unseen = losses + others * ((p - 1 + y) ** 2 - losses)
+    return Interval(found.low, max(found.high, float(unseen.mean())), found.method)
+
+
+def ece_interval(
+    confidences: Numbers,
+    correct: Verdicts,
+    *,
+    bins: int = 10,
+    groups: Groups | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Interval | None:
+    """Return the interval of the expected calibration error; None for no answers.
+
+        high = the upper end of the mean of s_b·(y - p),  s_b the sign of the gap of its bin;
+               where all are right (or wrong) at least the gap to Wilson's end of the accuracy
+        low  = ECE - the 97.5 % quantile of  Σ |g_b + e_b| - |g_b|,   e_b ~ normal(0, v_b)
+        g_b  = Σ_b (y - p) / N,  or 0 where that is within 2√v_b and so may be chance
+        v_b  = the greater of Σ_b (y - p)² and Σ_b p(1 - p), / N²
+
+    Chance makes gaps, and ECE adds them up without their signs: it is too high on average, most
+    of all for a model that is calibrated. Resampling answers adds chance to chance and repeats
+    that bias, so that a plain bootstrap interval can lie above the figure itself and never
+    reaches 0. Here the lower end allows for all that chance adds, so that it is 0 for a calibrated
+    model; the upper end needs to allow for none of it. p(1 - p) is how verdicts would vary if the
+    bin were calibrated: a bin whose answers are all right shows no variance of its own.
+    It is for the ECE of these bins, of answers without end. It is rather too wide than too narrow:
+    `bench/calibration.py` simulates it.
+    Bröcker & Smith (2007), Weather and Forecasting 22(3), for chance in a calibrated bin; Andrews
+    & Soares (2010), Econometrica 78(1), for telling the gaps that may be 0 from the others.
+    """
+    found = _grouped(confidences, correct, bins)
+    n = found.correct.size
+    if not n:
+        return None
+    apart = found.correct - found.confidences
+    gaps = np.bincount(found.index, weights=apart, minlength=bins).astype(np.float64)
+    sides = np.where(gaps < 0, -1.0, 1.0)
+    signed = (sides[found.index] * apart + 1) / 2
+    above = grouped_mean_interval(signed, groups, confidence=confidence, seed=seed)
+    value = _ece(found)
+    high = max(value, 2 * above.high - 1 if above else value, _overall(found, groups, confidence))
+    errors = np.sqrt(_chance(found, apart, groups))
+    chance = _added_by_chance(gaps, errors, out=tail(confidence), seed=seed) / n
+    return Interval(max(0.0, value - chance), min(1.0, high), "bootstrap")
+
+
+def _overall(found: _Groups, groups: Groups | None, confidence: float) -> float:
+    """How large the gap of all answers may be, which no ECE is below; 0 unless all are alike.
+
+    Answers that are all right hardly differ, and their mean looks surer than it is.
+    """
+    if np.ptp(found.correct):
+        return 0.0
+    right = _accuracy(found.correct, groups, confidence)
+    sure = float(found.confidences.mean())
+    return max(sure - right.low, right.high - sure)
+
+
+def _accuracy(correct: Floats, groups: Groups | None, confidence: float) -> Interval:
+    """Wilson's interval; answers of a group count as one."""
+    n = correct.size if groups is None else np.unique(np.asarray(groups)).size
+    return wilson(float(correct.mean()) * n, n, confidence=confidence)
+
+
+def _chance(found: _Groups, apart: Floats, groups: Groups | None) -> Floats:
+    """The variance of the summed gap of each bin; answers of a group that share one go together."""
+    bins = found.counts.size
+    p = found.confidences
+    calibrated = np.bincount(found.index, weights=p * (1 - p), minlength=bins)
+    if groups is None:
+        seen = np.bincount(found.index, weights=apart**2, minlength=bins)
+    else:
+        _, group = np.unique(np.asarray(groups), return_inverse=True)
+        cells, cell = np.unique(group * bins + found.index, return_inverse=True)
+        sums = np.bincount(cell, weights=apart)
+        seen = np.bincount(cells % bins, weights=sums**2, minlength=bins)
+    chance: Floats = np.maximum(calibrated, seen)
+    return chance
+
+
+def _added_by_chance(gaps: Floats, errors: Floats, *, out: float, seed: int) -> float:
+    """How much chance may add to the sum of absolute gaps, at most but for a share of `out`."""
+    real = np.where(np.abs(gaps) > _BEYOND_CHANCE * errors, gaps, 0.0)[errors > 0]
+    rng = np.random.Generator(np.random.PCG64(seed))
+    drawn = rng.standard_normal((_RESAMPLES, real.size)) * errors[errors > 0] + real
+    added = np.sort(np.abs(drawn).sum(axis=1) - np.abs(real).sum())
+    return max(0.0, ordered_quantile(added, 1 - out))
+
+
+def checked(confidences: Numbers, correct: Verdicts) -> tuple[Floats, Floats]:
+    """Return both as arrays; refuse what is no confidence or no verdict, saying which one."""
     p = unit_values(confidences, "confidences")
     y = unit_values(np.asarray(correct, dtype=np.float64), "correct")
     if p.size != y.size:
@@ -143,7 +267,7 @@ def _checked(confidences: Numbers, correct: Verdicts) -> tuple[Floats, Floats]:
 def _grouped(confidences: Numbers, correct: Verdicts, bins: int) -> _Groups:
     if bins < 1:
         raise ValueError(f"expected at least 1 bin, got `{bins}`")
-    p, y = _checked(confidences, correct)
+    p, y = checked(confidences, correct)
     # Compared with the edges themselves: int(0.29 * 100) is 28, although 0.29 opens bin 29.
     index = np.minimum(np.searchsorted(_edges(bins), p, side="right") - 1, bins - 1)
     counts = np.bincount(index, minlength=bins).astype(np.float64)

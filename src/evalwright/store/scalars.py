@@ -12,6 +12,8 @@ from evalwright.types import Outcome, Row, RunStatus, Trace
 LATEST = "latest"
 RESUMABLE: tuple[RunStatus, ...] = ("running", "stopped", "finished_with_failures")
 
+CONFIDENCE = "confidence"
+"""The score by which a model says itself how sure it is, in place of what its tokens say."""
 _NO_TRACE = Trace(input="", output="", post_processed="")
 _SHOWN = 5
 
@@ -26,6 +28,7 @@ def scalars_of(outcome: Outcome) -> tuple[Any, ...]:
     trace, failure = outcome.trace or _NO_TRACE, outcome.failure
     usage = trace.usage
     score = next(iter(outcome.scores.values()), None)
+    said = outcome.scores.get(CONFIDENCE)
     return (
         outcome.task,
         outcome.model,
@@ -37,7 +40,7 @@ def scalars_of(outcome: Outcome) -> tuple[Any, ...]:
         failure and failure.type,
         score and value_of(score.values),
         score and score.correct,
-        trace.confidence,
+        value_of(said.values) if said else trace.confidence,
         trace.nll,
         trace.nll_tokens,
         trace.finish if outcome.trace else "",

@@ -62,7 +62,7 @@ def test_a_metric_of_its_own_python_reads_what_it_likes() -> None:
     assert found(EXACT, {"type": "python", "compute_metrics_snippet": snippet}) == []
 
 
-@pytest.mark.parametrize("name", sorted(set(BUILT_IN["scorers"]) - {"record"}))
+@pytest.mark.parametrize("name", sorted(set(BUILT_IN["scorers"]) - {"record", "self_report"}))
 def test_what_a_scorer_has_metrics_for_it_gives(name: str) -> None:
     least = next(fields for fields, _ in TABLE if fields["type"] == name)
     scorer: ScorerSpec = SCORERS.validate_python(least)

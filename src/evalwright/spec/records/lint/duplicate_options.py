@@ -6,7 +6,7 @@ Wrong:  when options differ in something that the text does not show, or only in
 """
 
 from evalwright.spec.records.lint.findings import Record, shown
-from evalwright.spec.records.lint.options import options
+from evalwright.text.options import options
 
 NAME = "duplicate_options"
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from math import erfc, exp, pi, sqrt
 
 from evalwright.spec.records.lint.findings import Finding, Record
-from evalwright.spec.records.lint.options import options
+from evalwright.text.options import options
 from evalwright.vocabulary import LETTERS
 
 FEWEST_RECORDS = 20

@@ -8,7 +8,7 @@ Wrong:  when the options that were found are not all there are; a prompt in whic
 import re
 
 from evalwright.spec.records.lint.findings import Record
-from evalwright.spec.records.lint.options import options
+from evalwright.text.options import options
 
 NAME = "target_not_an_option"
 _CLOSED = re.compile(r"(?<![^\W_])([A-Ea-e])\s*[*]*[).:、\]|=\uff08-\uff1a-]")

@@ -1,6 +1,6 @@
 import pytest
 
-from evalwright.spec.records.lint.options import options
+from evalwright.text.options import options
 
 
 @pytest.mark.parametrize(

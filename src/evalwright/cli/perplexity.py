@@ -1,0 +1,80 @@
+"""`evalwright perplexity`."""
+
+import sys
+from typing import Any
+
+import click
+
+from evalwright import api
+from evalwright.cli.parameters import parameters_of
+from evalwright.cli.progress import Progress
+from evalwright.cli.stdout import write_bytes, write_lines
+
+_COUNT = click.IntRange(min=1)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    metavar="MODEL",
+    help="provider/model; repeat to compare.",
+)
+@click.option(
+    "-p",
+    "--parameter",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the model; the value is JSON, or else text.",
+)
+@click.option("--field", metavar="NAME", help="Of .jsonl files: where the text is. Default: text.")
+@click.option(
+    "--split",
+    type=click.Choice(["paragraphs", "lines"]),
+    help="Of other files: a document a paragraph, or a line. Default: the file is one document.",
+)
+@click.option("--limit", metavar="N", type=_COUNT, help="Only the first N documents.")
+@click.option("--concurrency", metavar="N", type=_COUNT, help="How many documents at once.")
+@click.option(
+    "--cache/--no-cache",
+    default=True,
+    show_default=True,
+    help="Keep what was weighed, and never weigh it again.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all as JSON, with every document.")
+def command(
+    files: tuple[str, ...],
+    *,
+    models: tuple[str, ...],
+    parameters: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Say how surprised models are by a text.
+
+    FILE is a .jsonl file with a document a line, plain or compressed, or a file of plain text.
+    Perplexity, bits per byte and bits per character, each with its interval over the documents.
+    MODEL must be able to weigh a text that it did not write: `local/smollm2`, `local/PATH.gguf`;
+    the APIs of providers cannot. The same command again weighs only what was not weighed yet.
+    Exit 0, 3 if some documents failed, 130 if interrupted.
+    """
+    progress = Progress()
+    report = api.perplexity(
+        files, models, watch=progress, parameters=parameters_of(parameters), **options
+    )
+    if as_json:
+        write_bytes(report.pieces())
+    else:
+        from evalwright.report.perplexity_lines import perplexity_lines
+
+        write_lines(perplexity_lines(report))
+    if progress.interrupted and report.status == "stopped":
+        sys.exit(130)
+    sys.exit(0 if report.status == "finished" else 3)

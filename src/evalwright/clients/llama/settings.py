@@ -1,0 +1,84 @@
+"""What `-p NAME=VALUE` may say to a local model, checked before it is loaded.
+
+How it is run:
+
+    slots      4      how many answers are made at once
+    context    4096   tokens of prompt and answer together, for each slot
+    threads           as many as there are idle cores, unless given
+
+How it answers: `temperature` (0), `seed` (0), `max_tokens` (256), `top_p`, `top_k`, `min_p`,
+`stop`, `response_format`, `json_schema` or `grammar` (GBNF) for structured output, `logprobs`
+(true), and whatever else the server of llama.cpp knows: it is sent as it is.
+
+At temperature 0 the likeliest token is taken, so an answer is the same every time. Otherwise `seed`
+is the seed of the first trial, `seed + 1` of the second, so that trials differ and runs do not.
+`cache_prompt` is off: the last digits of a probability depend on what was computed together, and
+with it on, on what was asked before.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from evalwright.clients.parameters import Count, Sampling, Seconds, check
+
+_RUN = ("slots", "context", "threads", "total_timeout_s")
+_DEFAULTS: dict[str, Any] = {
+    "temperature": 0,
+    "seed": 0,
+    "max_tokens": 256,
+    "logprobs": True,
+    "cache_prompt": False,
+}
+NEVER = {
+    "model": "it is the model's name",
+    "messages": "they are the task's",
+    "id_slot": "slots are given out here",
+    "n": "every trial is a request of its own",
+}
+
+
+class Running(Struct, frozen=True, kw_only=True):
+    """How the model is run. Nothing of it changes an answer, but by what fits into the context."""
+
+    slots: Annotated[int, Meta(ge=1, le=256)] = 4
+    context: Annotated[int, Meta(ge=64)] = 4096
+    threads: Annotated[int, Meta(ge=1, le=512)] | None = None
+    total_timeout_s: Seconds = 3600
+
+
+class Generation(Sampling, frozen=True, kw_only=True):
+    """What is known of the parameters of an answer."""
+
+    max_tokens: Count | None = None
+    seed: Annotated[int, Meta(ge=0)] | None = None
+    min_p: float | None = None
+    stop: str | list[str] | None = None
+    grammar: str | None = None
+    json_schema: dict[str, Any] | None = None
+    response_format: dict[str, Any] | None = None
+    logprobs: bool | None = None
+    cache_prompt: bool | None = None
+    slots: int | None = None
+    context: int | None = None
+    threads: int | None = None
+
+
+def settings(model: str, parameters: Mapping[str, Any]) -> tuple[Running, dict[str, Any]]:
+    """How it is run, and what is sent with every request."""
+    sent, _ = check(parameters, Generation, model=model, never=NEVER)
+    run = {name: parameters[name] for name in _RUN if name in parameters}
+    running = _running(model, run)
+    kept = {name: value for name, value in sent.items() if name not in _RUN}
+    return running, {**_DEFAULTS, **kept}
+
+
+def _running(model: str, given: dict[str, Any]) -> Running:
+    from evalwright.errors import UsageError
+
+    try:
+        return msgspec.convert(given, Running)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"parameters of {model}: {error}") from error

@@ -1,0 +1,105 @@
+"""`self_report`: ask the evaluated model how sure it is of its answer (`--confidence self`).
+
+The question, the answer as it came, and whether that is right: P(True) of Kadavath et al. (2022),
+arXiv 2207.05221. A model that weighs given answers weighs `True` against `False`, and the
+confidence is the share of `True`. Any other is asked for a probability in percent. A reply without
+one number from 0 to 100 gives no confidence: the value is None, never a 0 and never a guess.
+
+    85      85 %      **85**      85/100      I would say 85 percent.      one number
+    80 to 90      150      0.85      high                                  none
+
+`0.85` may be a share or less than one percent, so it is none.
+
+The score says nothing about right or wrong. What was asked for an answer holds for that answer,
+whatever becomes of its targets, its metric or its post-process rule.
+
+Does not:   see the targets, or what post-processing made of the answer.
+"""
+
+import re
+
+from evalwright.ports import Case, weighs
+from evalwright.scorers.judging.replies import NoVerdict, spoken
+from evalwright.stats.likelihood import shares, weighed
+from evalwright.types import Message, Request, Sample, Score
+
+VALUE = "confidence"
+_SHOWN = "Question:\n{question}\n\nProposed answer:\n{answer}\n\n"
+_IS_IT = _SHOWN + "Is the proposed answer right? Answer True or False."
+_HOW_SURE = _SHOWN + (
+    "How likely is it that the proposed answer is right? Give the probability in percent: a number "
+    "from 0 to 100 and nothing else."
+)
+_VERDICTS = ("True", "False")
+_NUMBER = re.compile(
+    r"(?<![\w.,])(?P<sign>[-−–])?(?P<number>\d+(?:[.,]\d+)?)(?![.,]?\d|[^\W\d])"
+    r"(?P<percent>\s*(?:%|per\s?cent\b))?(?:\s*(?:/|out\s+of)\s*100\b)?",
+    re.IGNORECASE,
+)
+_MOST_QUOTED = 80
+
+
+class SelfReport:
+    """What the model says of its own answer."""
+
+    name = "confidence"
+    version = 1
+
+    def reads(self, sample: Sample) -> str:
+        """Nothing: the question and the answer are in every key."""
+        del sample
+        return ""
+
+    def revised(self, score: Score) -> Score:
+        """As it was stored."""
+        return score
+
+    async def score(self, case: Case) -> Score:
+        """One question about one answer; raise when it could not be asked."""
+        return await (_weighed(case) if weighs(case.model) else _told(case))
+
+
+async def _weighed(case: Case) -> Score:
+    completion = await case.model.complete(_question(case, _IS_IT, given=_VERDICTS))
+    parts = shares(weighed(_VERDICTS, completion.given))
+    return Score(values={VALUE: parts["True"]})
+
+
+async def _told(case: Case) -> Score:
+    reply = (await case.model.complete(_question(case, _HOW_SURE))).text
+    confidence = confidence_in(reply)
+    said = reply if len(reply) <= _MOST_QUOTED else f"{reply[:_MOST_QUOTED]}…"
+    reason = "" if confidence is not None else f"no one number from 0 to 100 in {said!r}"
+    return Score(values={VALUE: confidence}, reason=reason)
+
+
+def _question(case: Case, words: str, *, given: tuple[str, ...] = ()) -> Request:
+    trace = case.trace
+    text = words.format(question=trace.input, answer=trace.output.strip())
+    return Request(
+        messages=(Message("user", text),),
+        sample=case.sample,
+        trial=case.trial,
+        given=given,
+        takes_all=True,  # who does not say has no confidence: that is no failure
+    )
+
+
+def confidence_in(reply: str) -> float | None:
+    """The one percentage of a reply as a share; None where there is none, or there are several."""
+    try:
+        found = [*_NUMBER.finditer(spoken(reply))]
+    except NoVerdict:  # nothing was said
+        return None
+    values = {_share(one) for one in found}
+    return values.pop() if len(values) == 1 else None
+
+
+def _share(found: re.Match[str]) -> float | None:
+    text = found["number"].replace(",", ".")
+    number = float(text)
+    if found["sign"] or number > 100:  # noqa: PLR2004 - percent
+        return None
+    if 0 < number <= 1 and "." in text and not found["percent"]:  # of 1, or of 100?
+        return None
+    return number / 100

@@ -1,0 +1,85 @@
+"""The interval of a rate: one sum over another, such as nats a token or bits a byte of documents.
+
+    units                       method       why
+    one, or all of one rate     None         they show no spread, and nothing bounds it
+    fewer than 5                student      too few to resample
+    5 or more                   bootstrap-t  of whole units: what is in one hangs together
+
+Promises:  the same interval for the same seed, in any order of the units; a third of a second for
+           2,000 units, two seconds for a million.
+Does not:  help where a few units are nearly all of the sum below: it is as if there were as few of
+           them (`bench/coverage.py rates` says how much is lost).
+"""
+
+import math
+
+import numpy as np
+
+from evalwright.stats.any_mean import MOST_STUDENTS, RESAMPLED_FROM
+from evalwright.stats.bound import EQUAL_WITHIN
+from evalwright.stats.interval import Interval
+from evalwright.stats.quantiles import ordered_quantile, student_quantile, tail
+from evalwright.stats.sums import RESAMPLES, distinct, resampled_sums
+from evalwright.stats.unit import Floats, Numbers
+
+_LEAST_VARIANCE = 1e-20
+"""Far below any real spread: it stands in for the 0 of a resample of one unit."""
+
+
+def rate_interval(
+    amounts: Numbers,
+    sizes: Numbers,
+    *,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Interval | None:
+    """Return the interval of Σ amounts / Σ sizes over units; None if they show no spread.
+
+        [R - t(1 - a/2)·se,  R - t(a/2)·se],   t = quantiles of (R* - R) / se*,   a = 1 - confidence
+        R = Σ amounts / Σ sizes,   se² = n/(n-1) · Σ (amount - R·size)² / (Σ sizes)²
+
+    Units are resampled whole, and each resample is measured by its own error: long and short units
+    make the error as uncertain as the rate, and a percentile interval does not see that (at 20
+    documents of uneven length it holds 87 to 91 of 100, this one 90 to 94). An end is at most
+    three of Student's half widths away.
+    Cochran (1977), Sampling Techniques, 3rd edition, section 6.4, for the error of a ratio; Efron &
+    Tibshirani (1993), An Introduction to the Bootstrap, section 12.5, for the rest.
+    """
+    units = np.column_stack([np.asarray(amounts, dtype=float), np.asarray(sizes, dtype=float)])
+    n = len(units)
+    if n < 2 or not np.isfinite(units).all() or not units[:, 1].sum() > 0:  # noqa: PLR2004 - one unit has no spread
+        return None
+    rows, counts = distinct(units)
+    above, below = counts @ rows
+    rate = float(above / below)
+    apart = rows[:, 0] - rate * rows[:, 1]
+    spread = math.sqrt(n / (n - 1) * float(counts @ apart**2))
+    error = spread / float(below)
+    if error <= EQUAL_WITHIN * abs(rate):
+        return None
+    half = student_quantile(confidence, n - 1) * error
+    if n < RESAMPLED_FROM:
+        return Interval(rate - half, rate + half, "student")
+    parts = _parts(apart / spread, rows[:, 1] / below)
+    sums = resampled_sums(parts, counts, resamples=resamples, seed=seed)
+    ratios = np.sort(_studentised(sums, n))
+    out, far = tail(confidence), MOST_STUDENTS * half
+    low = rate - min(ordered_quantile(ratios, 1 - out) * error, far)
+    high = rate - max(ordered_quantile(ratios, out) * error, -far)
+    return Interval(low, high, "bootstrap-t")
+
+
+def _parts(apart: Floats, sizes: Floats) -> Floats:
+    """All that the sums of a resample must hold to know its rate and its error."""
+    return np.column_stack([apart, sizes, apart**2, apart * sizes, sizes**2])
+
+
+def _studentised(sums: Floats, n: int) -> Floats:
+    """(R* - R) / se* of each resample, in units of the error."""
+    apart, sizes, squares, products, square_sizes = sums.T
+    moved = apart / sizes
+    left = squares - 2 * moved * products + moved**2 * square_sizes
+    errors = np.sqrt(np.maximum(n / (n - 1) * left, _LEAST_VARIANCE)) / sizes
+    result: Floats = moved / errors
+    return result

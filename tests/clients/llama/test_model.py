@@ -1,0 +1,239 @@
+"""The real model: what it says may differ between processors, so these are claims about any."""
+
+import asyncio
+import json
+import math
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import pytest
+from tests.local_model import needs_local_model
+
+from evalwright.clients.llama import server
+from evalwright.clients.llama.model import Llama, windows
+from evalwright.clients.local import connect
+from evalwright.errors import ModelError
+from evalwright.types import Completion, Message, ModelOptions, Request, Sample
+
+T = TypeVar("T")
+SAMPLE = Sample("s", None)
+PRIME = "Which is a prime?\nA) 21\nB) 37\nC) 51"
+
+
+def asks(text: str, **more: Any) -> Request:
+    return Request(messages=(Message("user", text),), sample=SAMPLE, **more)
+
+
+def with_model(work: Callable[[Llama], Awaitable[T]], **parameters: Any) -> T:
+    async def run() -> T:
+        told = {"max_tokens": 6, "context": 256, "slots": 2, "threads": 1, **parameters}
+        model = connect("smollm2", ModelOptions(parameters=told))
+        assert isinstance(model, Llama)
+        try:
+            return await work(model)
+        finally:
+            await model.close()
+
+    return asyncio.run(run())
+
+
+def all_of(*requests: Request, **parameters: Any) -> list[Completion]:
+    async def ask(model: Llama) -> list[Completion]:
+        return await asyncio.gather(*map(model.complete, requests))
+
+    return with_model(ask, **parameters)
+
+
+def failure(request: Request, **parameters: Any) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        all_of(request, **parameters)
+    return caught.value
+
+
+@needs_local_model
+def test_an_answer_comes_with_a_log_probability_a_token_and_costs_nothing() -> None:
+    (found,) = all_of(asks("Name a colour."))
+
+    assert found.text
+    assert found.logprobs is not None
+    assert len(found.logprobs) == found.usage.completion_tokens == 6
+    assert all(one <= 0 for one in found.logprobs)
+    assert found.finish == "length"
+    assert (found.usage.requests, found.usage.cost) == (1, 0.0)
+
+
+@needs_local_model
+def test_log_probabilities_can_be_left_out() -> None:
+    (found,) = all_of(asks("Name a colour."), logprobs=False)
+
+    assert found.text
+    assert found.logprobs is None
+
+
+@needs_local_model
+def test_the_same_question_has_the_same_answer_whatever_is_asked_beside_it() -> None:
+    questions = [asks("Hi" + " there" * n) for n in (0, 1, 5, 20)]
+
+    alone = [all_of(one)[0] for one in questions[:2]]
+    together = all_of(*questions, threads=2)
+    the_other_way = all_of(*reversed(questions))[::-1]
+
+    assert [one.logprobs for one in together] == [one.logprobs for one in the_other_way]
+    assert [one.logprobs for one in alone] == [one.logprobs for one in together[:2]]
+
+
+@needs_local_model
+def test_at_a_temperature_trials_differ_and_repeat() -> None:
+    tries = [asks("Tell me a story.", trial=trial) for trial in (0, 1, 2)]
+
+    once, again = (all_of(*tries, temperature=1.5, seed=7) for _ in range(2))
+
+    assert [one.text for one in once] == [one.text for one in again]
+    assert len({one.text for one in once}) > 1
+
+
+@needs_local_model
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param("json_schema", id="a schema of llama.cpp's own"),
+        pytest.param("response_format", id="a schema as judges send it"),
+    ],
+)
+def test_an_answer_follows_a_schema(way: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"ok": {"type": "boolean"}},
+        "required": ["ok"],
+        "additionalProperties": False,
+    }
+    strict = {"type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": schema}}
+    told = {"json_schema": schema, "response_format": strict}[way]
+
+    (found,) = all_of(asks("Is it?", input={way: told}), max_tokens=32)
+
+    assert json.loads(found.text).keys() == {"ok"}
+
+
+@needs_local_model
+def test_an_answer_follows_a_grammar_and_ends_at_a_stop() -> None:
+    free, stopped = all_of(
+        asks("Yes or no?", input={"grammar": 'root ::= "maybe"'}),
+        asks("Yes or no?", input={"grammar": 'root ::= "may" "be"', "stop": ["be"]}),
+    )
+
+    assert (free.text, free.finish) == ("maybe", "stop")
+    assert stopped.text == "may"
+
+
+@needs_local_model
+def test_given_letters_weigh_what_they_weigh_when_the_model_is_made_to_say_them() -> None:
+    letters = ("A", "B", "C", "D")
+
+    async def weigh(model: Llama) -> tuple[Completion, list[float]]:
+        at_once = await model.complete(asks(PRIME, given=letters))
+        said = [
+            (await model.complete(asks(PRIME, input={"grammar": f'root ::= "{one}"'}))).logprobs
+            for one in letters
+        ]
+        return at_once, [one[0] for one in said if one]
+
+    found, said = with_model(weigh)
+
+    assert [len(one) for one in found.given] == [1, 1, 1, 1]
+    assert [one[0] for one in found.given] == pytest.approx(said, abs=1e-4)
+    assert (found.text, found.usage.completion_tokens, found.usage.cost) == ("", 0, 0.0)
+
+
+@needs_local_model
+def test_a_given_answer_of_several_tokens_weighs_the_sum_of_them() -> None:
+    async def weigh(model: Llama) -> tuple[Completion, Completion]:
+        said = await model.complete(asks("Name a colour."))
+        return said, await model.complete(asks("Name a colour.", given=(said.text,)))
+
+    said, weighed = with_model(weigh)
+
+    assert said.logprobs is not None
+    assert weighed.given[0] == pytest.approx(said.logprobs, abs=1e-4)
+
+
+@needs_local_model
+def test_a_text_is_weighed_whole_however_long_it_is() -> None:
+    text = "One two three four five six seven eight nine ten. " * 8
+
+    (found,) = all_of(
+        Request(sample=SAMPLE, given=(text, "Oslo.")), context=64
+    )  # two windows and a bit
+
+    long, short = found.given
+    assert len(long) == 89
+    assert 1.0 < math.exp(-math.fsum(long) / len(long)) < 5, "it repeats itself"
+    assert len(short) == 3
+    assert found.usage.prompt_tokens == 92
+
+
+@needs_local_model
+@pytest.mark.parametrize(
+    ("request_", "kind", "said"),
+    [
+        pytest.param(asks("x " * 400), "context", "431 tokens, the context 128", id="long"),
+        pytest.param(asks("x " * 400, given=("A",)), "context", "431 tokens", id="long and given"),
+        pytest.param(asks("x", given=("y " * 400,)), "context", "the context is full", id="full"),
+        pytest.param(asks("x", given=("",)), "bad_request", "an empty text", id="empty"),
+        pytest.param(
+            asks("x", input={"grammar": "root ::= <<"}), "bad_request", "grammar", id="grammar"
+        ),
+        pytest.param(asks("x", input={"n": 2}), "bad_request", "`n`", id="not the author's to set"),
+        pytest.param(
+            Request(sample=SAMPLE, task="embeddings", input="x"),
+            "unsupported",
+            "makes no embeddings",
+            id="embeddings",
+        ),
+        pytest.param(
+            Request(sample=SAMPLE, task="custom", input="x"), "unsupported", "custom", id="custom"
+        ),
+    ],
+)
+def test_what_cannot_be_answered_says_why(request_: Request, kind: str, said: str) -> None:
+    found = failure(request_, context=128)
+
+    assert found.kind == kind
+    assert said in str(found)
+
+
+@needs_local_model
+def test_a_model_and_its_judge_share_one_process_which_ends_with_the_last_of_them() -> None:
+    async def run() -> list[int]:
+        options = ModelOptions(parameters={"slots": 1, "context": 256, "max_tokens": 1})
+        one, other = (connect("smollm2", options) for _ in range(2))
+        for model in (one, other):
+            await model.complete(asks("Hi"))
+        counts = [len(server._servers[asyncio.get_running_loop()])]
+        await one.close()
+        await other.complete(asks("Hi"))
+        await other.close()
+        counts.append(len(server._servers[asyncio.get_running_loop()]))
+        return counts
+
+    assert asyncio.run(run()) == [1, 0]
+
+
+@pytest.mark.parametrize("length", [1, 2, 9, 10, 11, 14, 15, 16, 99])
+@pytest.mark.parametrize("start", [[], [7]])
+def test_windows_weigh_every_token_once_after_enough_of_what_came_before(
+    start: list[int], length: int
+) -> None:
+    tokens = list(range(100, 100 + length))
+
+    made = list(windows(start, tokens, 10))
+
+    weighed = [token for _, wanted in made for token in wanted]
+    assert weighed == (tokens if start else tokens[1:])
+    whole = [*start, *tokens]
+    for before, wanted in made:
+        assert before
+        assert len(before) + len(wanted) <= 10
+        place = whole.index(wanted[0])
+        assert before == whole[place - len(before) : place]
+        assert len(before) >= min(5, place)

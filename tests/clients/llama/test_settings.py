@@ -1,0 +1,56 @@
+from typing import Any
+
+import pytest
+
+from evalwright.clients.llama.settings import Running, settings
+from evalwright.errors import UsageError
+
+
+def test_without_parameters_an_answer_is_the_likeliest_and_reproducible() -> None:
+    running, sent = settings("local/m", {})
+
+    assert running == Running(slots=4, context=4096, threads=None)
+    assert sent == {
+        "temperature": 0,
+        "seed": 0,
+        "max_tokens": 256,
+        "logprobs": True,
+        "cache_prompt": False,
+    }
+
+
+def test_how_it_is_run_is_not_sent() -> None:
+    running, sent = settings(
+        "local/m", {"slots": 2, "context": 512, "threads": 3, "total_timeout_s": 9, "top_k": 5}
+    )
+
+    assert running == Running(slots=2, context=512, threads=3, total_timeout_s=9)
+    assert sent["top_k"] == 5
+    assert not {"slots", "context", "threads", "total_timeout_s"} & set(sent)
+
+
+def test_what_is_not_known_here_is_sent_as_it_is() -> None:
+    assert settings("local/m", {"mirostat": 2})[1]["mirostat"] == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"slots": 0}, "slots"),
+        ({"slots": "four"}, "slots"),
+        ({"context": 3}, "context"),
+        ({"threads": 0}, "threads"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"seed": -1}, "seed"),
+        ({"grammar": 7}, "grammar"),
+        ({"json_schema": "{"}, "json_schema"),
+        ({"n": 2}, "every trial is a request of its own"),
+        ({"model": "x"}, "it is the model's name"),
+        ({"id_slot": 1}, "slots are given out here"),
+        ({"stream": True}, "not streamed"),
+    ],
+)
+def test_a_parameter_that_makes_no_sense_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match="local/m") as caught:
+        settings("local/m", given)
+    assert said in str(caught.value)
