@@ -127,34 +127,16 @@ def test_an_answer_follows_a_grammar_and_ends_at_a_stop() -> None:
 
 
 @needs_local_model
-def test_given_letters_weigh_what_they_weigh_when_the_model_is_made_to_say_them() -> None:
-    letters = ("A", "B", "C", "D")
+def test_given_answers_weigh_the_same_in_any_order_and_however_many_tokens_follow() -> None:
+    found, turned = all_of(
+        asks(PRIME, given=("A", "B", "A prime")), asks(PRIME, given=("A prime", "B", "A"))
+    )
 
-    async def weigh(model: Llama) -> tuple[Completion, list[float]]:
-        at_once = await model.complete(asks(PRIME, given=letters))
-        said = [
-            (await model.complete(asks(PRIME, input={"grammar": f'root ::= "{one}"'}))).logprobs
-            for one in letters
-        ]
-        return at_once, [one[0] for one in said if one]
-
-    found, said = with_model(weigh)
-
-    assert [len(one) for one in found.given] == [1, 1, 1, 1]
-    assert [one[0] for one in found.given] == pytest.approx(said, abs=1e-4)
+    assert [len(one) for one in found.given] == [1, 1, 2]
+    assert found.given == turned.given[::-1]
+    assert found.given[2][0] == pytest.approx(found.given[0][0], abs=1e-4)
     assert (found.text, found.usage.completion_tokens, found.usage.cost) == ("", 0, 0.0)
-
-
-@needs_local_model
-def test_a_given_answer_of_several_tokens_weighs_the_sum_of_them() -> None:
-    async def weigh(model: Llama) -> tuple[Completion, Completion]:
-        said = await model.complete(asks("Name a colour."))
-        return said, await model.complete(asks("Name a colour.", given=(said.text,)))
-
-    said, weighed = with_model(weigh)
-
-    assert said.logprobs is not None
-    assert weighed.given[0] == pytest.approx(said.logprobs, abs=1e-4)
+    assert found.usage.prompt_tokens > 40
 
 
 @needs_local_model
@@ -176,7 +158,7 @@ def test_a_text_is_weighed_whole_however_long_it_is() -> None:
 @pytest.mark.parametrize(
     ("request_", "kind", "said"),
     [
-        pytest.param(asks("x " * 400), "context", "431 tokens, the context 128", id="long"),
+        pytest.param(asks("x " * 400), "context", "431 tokens, the context 256", id="long"),
         pytest.param(asks("x " * 400, given=("A",)), "context", "431 tokens", id="long and given"),
         pytest.param(asks("x", given=("y " * 400,)), "context", "the context is full", id="full"),
         pytest.param(asks("x", given=("",)), "bad_request", "an empty text", id="empty"),
@@ -196,7 +178,7 @@ def test_a_text_is_weighed_whole_however_long_it_is() -> None:
     ],
 )
 def test_what_cannot_be_answered_says_why(request_: Request, kind: str, said: str) -> None:
-    found = failure(request_, context=128)
+    found = failure(request_)
 
     assert found.kind == kind
     assert said in str(found)

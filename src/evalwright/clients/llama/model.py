@@ -9,6 +9,11 @@ of one.
 A text that is given without a prompt is weighed after the token that begins all texts (`bos`; where
 the model has none, all tokens but the first). What is longer than the context is weighed in
 windows: each token after at least half a context of those before it.
+
+The same question has the same answer, to the last digit, whatever is asked beside it and in however
+many threads. llama.cpp computes what is under way together, and digits of a probability depend on
+whether one token of a sequence was computed at a time, or several. So a prompt is computed by
+itself, with nothing of it taken from an earlier one, and what follows token by token.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,6 +33,7 @@ from evalwright.types import Completion, Request, Usage
 
 VERSION = 1
 """Of the way a model is asked: grows with every change that could move an answer."""
+_CHAT = "/v1/chat/completions"
 _LIKELIEST = 1000
 """Tokens whose probabilities are asked for at once."""
 _MARGIN = 8
@@ -137,7 +143,8 @@ class Llama:
             self._server = join(self._spec, self._tell)
         async with self._server.slot() as slot:
             if not request.given:
-                return await self._answer(self._server, request, {**keys, "id_slot": slot})
+                body = {**self._parameters, **keys, "messages": request.messages, "id_slot": slot}
+                return await self._answer(self._server, request, body)
             if not request.messages:
                 return await self._read(self._server, request.given, slot)
             return await self._weigh(self._server, request, slot)
@@ -148,13 +155,16 @@ class Llama:
         if server is not None:
             await server.leave()
 
-    async def _answer(self, server: Server, request: Request, keys: dict[str, Any]) -> Completion:
-        body = {**self._parameters, **keys, "messages": request.messages}
+    async def _answer(self, server: Server, request: Request, body: dict[str, Any]) -> Completion:
         if body["logprobs"]:
             body.setdefault("top_logprobs", 1)  # else it lists twenty a token
         if isinstance(seed := body["seed"], int):
             body["seed"] = seed + request.trial
-        reply = await server.ask("/v1/chat/completions", body, openai.decoder)
+        if not body["cache_prompt"]:
+            async with server.prompting:
+                await server.ask(_CHAT, {**body, "max_tokens": 0}, openai.decoder)
+            body["cache_prompt"] = True  # it is there now, computed by itself
+        reply = await server.ask(_CHAT, body, openai.decoder)
         if not reply.choices:
             raise ModelError("empty", "the reply has no choices")
         choice, counted = reply.choices[0], reply.usage or openai.Counted()
@@ -181,14 +191,15 @@ class Llama:
         prompt = (await server.ask("/apply-template", {"messages": said}, _rendered)).prompt
         split = [await self._tokens(server, text) for text in request.given]
         body = {**_forcing(prompt, slot), "n_predict": 1, "n_probs": _LIKELIEST}
-        first = await server.ask("/completion", body, _forced)
-        likely = {one.id: one.logprob for one in first.likeliest}
-        weighed = [
-            (likely[tokens[0]],)
-            if len(tokens) == 1 and tokens[0] in likely
-            else await self._force(server, prompt, tokens, slot)
-            for tokens in split
-        ]
+        async with server.prompting:
+            first = await server.ask("/completion", body, _forced)
+            likely = {one.id: one.logprob for one in first.likeliest}
+            weighed = [
+                (likely[tokens[0]],)
+                if len(tokens) == 1 and tokens[0] in likely
+                else await self._force(server, prompt, tokens, slot)
+                for tokens in split
+            ]
         usage = Usage(
             requests=1, prompt_tokens=first.tokens_evaluated + sum(map(len, weighed)), cost=0.0
         )
@@ -202,17 +213,28 @@ class Llama:
             start = await self._first(server)
             known: list[float] = []
             for before, wanted in windows(start, tokens, self._spec.context - _MARGIN):
-                known += await self._force(server, before, wanted, slot)
+                if len(before) > 1:
+                    async with server.prompting:
+                        unsaid = {**_forcing(before, slot), "n_predict": 0}
+                        await server.ask("/completion", unsaid, _forced)
+                known += await self._force(server, before, wanted, slot, computed=len(before) > 1)
             weighed.append(tuple(known))
         usage = Usage(requests=1, prompt_tokens=sum(map(len, weighed)), cost=0.0)
         return Completion(text="", usage=usage, given=tuple(weighed))
 
     async def _force(
-        self, server: Server, prompt: str | list[int], tokens: list[int], slot: int
+        self,
+        server: Server,
+        prompt: str | list[int],
+        tokens: list[int],
+        slot: int,
+        *,
+        computed: bool = False,
     ) -> tuple[float, ...]:
         """The log-probability of each token, when it is said after the prompt."""
         body = {
             **_forcing(prompt, slot),
+            "cache_prompt": computed,
             "n_predict": len(tokens),
             "n_probs": 1,
             "grammar": "root ::= " + " ".join(f"<[{token}]>" for token in tokens),

@@ -110,20 +110,22 @@ class Server:
         self._folder = ""
         self._deaths = 0
         self._starting = asyncio.Lock()
+        self.prompting = asyncio.Lock()
+        """Held while a prompt is computed: see `model`."""
         self._free: asyncio.Queue[int] = asyncio.Queue()
         for slot in range(spec.slots):
             self._free.put_nowait(slot)
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[int]:
-        """The number of a slot that is nobody else's meanwhile."""
-        number = await self._free.get()
+        """The number of one that is nobody else's meanwhile."""
+        slot = await self._free.get()
         self.busy += 1
         try:
-            yield number
+            yield slot
         finally:
             self.busy -= 1
-            self._free.put_nowait(number)
+            self._free.put_nowait(slot)
 
     async def ask(
         self, path: str, body: dict[str, Any] | None, decoder: msgspec.json.Decoder[Reply]

@@ -12,8 +12,9 @@ How it answers: `temperature` (0), `seed` (0), `max_tokens` (256), `top_p`, `top
 
 At temperature 0 the likeliest token is taken, so an answer is the same every time. Otherwise `seed`
 is the seed of the first trial, `seed + 1` of the second, so that trials differ and runs do not.
-`cache_prompt` is off: the last digits of a probability depend on what was computed together, and
-with it on, on what was asked before.
+A prompt is computed from its first token on. With `cache_prompt=true` what it shares with the last
+one is not computed again, which is much faster where examples stand before every question; then
+digits, and now and then a word, depend on what was asked before.
 """
 
 from collections.abc import Mapping
