@@ -62,7 +62,7 @@ test-slow: .venv/.ready  ## the simulations behind the published figures (minute
 	@$(BIN)/python -m pytest -q -n $(JOBS) -m slow
 
 bench: .venv/.ready  ## measure everything, with the bars (a quarter of an hour)
-	@for script in startup validate text stats scale throughput durability sandbox peers; do echo; echo "== bench/$$script.py"; $(BIN)/python bench/$$script.py || exit 1; done
+	@for script in startup validate text stats scale throughput durability sandbox local peers; do echo; echo "== bench/$$script.py"; $(BIN)/python bench/$$script.py || exit 1; done
 
 lock:  ## compile requirements.lock anew from pyproject.toml (needs uv)
 	@uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --group dev pyproject.toml --output-file requirements.lock

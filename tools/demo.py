@@ -1,18 +1,23 @@
-"""What `make demo` shows: mistakes explained, scripts ranked, a liar caught, a project run.
+"""What `make demo` shows: mistakes explained, a real model measured, a liar caught, a judge tried.
 
-Every line that begins with `$` is a command that you can type. Nothing leaves the machine.
+Every line that begins with `$` is a command that you can type. Nothing leaves the machine: the
+model runs here, from the files that `make setup` has brought.
 """
 
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from evalwright.spec.records.fixtures import TASKS_BAD
 
 BIN = Path(sys.executable).parent
+EXAMPLES = Path(__file__).parent.parent / "examples"
+MODEL = "local/smollm2"
 LIAR = """\
 class Anything:
     def __eq__(self, other):
@@ -25,43 +30,68 @@ def add(a, b):
 
 def main() -> int:
     """Run the tour; stop where a step does not end as it should."""
+    started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="evalwright-demo-") as folder:
-        bad = TASKS_BAD.read_bytes().splitlines(keepends=True)
-        some = [bad[index] for index in (1, 2, 19, 39, 48, 57)]
-        Path(folder, "broken.jsonl").write_bytes(b"".join(some))
-
-        say("Ten tasks, two of every category.")
-        step(folder, ["init", "."])
-        step(folder, ["validate", "tasks.jsonl"])
-
-        say("A file with mistakes: each one is pointed out, with its place and what is allowed.")
-        step(folder, ["validate", "broken.jsonl"], expected=1)
-
-        say("Three scripts stand in for models here, so that this runs without a key or a network.")
-        models = [
-            part for name in ("oracle", "noisy", "biased") for part in ("-m", f"scripted/{name}")
-        ]
-        # What these scripts answer is ours, so it may run where nothing isolates, too.
-        walls = has_walls()
-        step(folder, ["run", "tasks.jsonl", *models, *([] if walls else ["--unsafe-code-exec"])])
-
-        if walls:
-            say("Two of the tasks run a program: behind walls, where it cannot forge its verdict.")
-            Path(folder, "liar.py").write_text(LIAR)
-            step(folder, ["exec", "liar.py", "--target", "add(1, 2) == 3"], expected=1)
-
-        say("A project of YAML documents: one task of each kind, its model a snippet beside it.")
-        step(folder, ["validate", "."])
-        step(folder, ["run", "run.yaml"])
-        step(folder, ["task", "test", "capitals"])
-
-        say("Next, with your own tasks and recorded outputs:")
-    print("    .venv/bin/evalwright init my-benchmark")
-    print("    .venv/bin/evalwright run my-benchmark/run.yaml")
-    print("    .venv/bin/evalwright lint my-benchmark/tasks.jsonl")
-    print("    .venv/bin/evalwright run my-benchmark/tasks.jsonl -m replay/outputs.jsonl")
+        records(folder)
+        project(folder)
+    took = time.monotonic() - started
+    say(f"That took {took:.0f} s. Next:")
+    for words in (
+        "init my-benchmark",
+        f"run my-benchmark/tasks.jsonl -m {MODEL}",
+        "run my-benchmark/run.yaml",
+        f"perplexity README.md --split paragraphs --limit 5 -m {MODEL}",
+        "run my-benchmark/tasks.jsonl -m openai/gpt-4.1-mini    # with OPENAI_API_KEY set",
+    ):
+        print(f"    .venv/bin/evalwright {words}")
     print("    docs/start.md goes on from here")
     return 0
+
+
+def records(folder: str) -> None:
+    """Task records: checked, run with a real model beside three scripts, a program held."""
+    bad = TASKS_BAD.read_bytes().splitlines(keepends=True)
+    some = [bad[index] for index in (1, 2, 19, 39, 48, 57)]
+    Path(folder, "broken.jsonl").write_bytes(b"".join(some))
+
+    say("Ten tasks, two of every category.")
+    step(folder, ["init", "."])
+    step(folder, ["validate", "tasks.jsonl"])
+
+    say("A file with mistakes: each one is pointed out, with its place and what is allowed.")
+    step(folder, ["validate", "broken.jsonl"], expected=1)
+
+    say(
+        "A real model: 135 million parameters, on this machine, without a key or a network.\n"
+        "Three scripts beside it that know the answers show what a report can tell apart.\n"
+        "Multiple choice is answered by the likeliest option."
+    )
+    scripts = [f"scripted/{name}" for name in ("oracle", "biased", "noisy")]
+    models = [part for name in (MODEL, *scripts) for part in ("-m", name)]
+    # What the scripts answer is ours, what a model answers is not: it runs behind walls, or not.
+    walls = has_walls()
+    unsafe = [] if walls else ["--unsafe-code-exec"]
+    told = ["-p", "max_tokens=48", "--mcq", "loglikelihood", *unsafe]
+    step(folder, ["run", "tasks.jsonl", *models, *told])
+
+    if walls:
+        say("Two of the tasks run a program: behind walls, where it cannot forge its verdict.")
+        Path(folder, "liar.py").write_text(LIAR)
+        step(folder, ["exec", "liar.py", "--target", "add(1, 2) == 3"], expected=1)
+
+
+def project(folder: str) -> None:
+    """Task documents: one project whose model is a snippet, one whose model judges itself."""
+    say("A project of YAML documents: one task of each kind, its model a snippet beside it.")
+    step(folder, ["validate", "."])
+    step(folder, ["run", "run.yaml"])
+
+    say(
+        "A project whose model answers, and then judges its own answers by a second prompt.\n"
+        "Compare what it says of itself with the exact comparison: a judge wants checking."
+    )
+    shutil.copytree(EXAMPLES / "local-judge", Path(folder, "judge"), dirs_exist_ok=True)
+    step(f"{folder}/judge", ["run", "run.yaml"])
 
 
 def has_walls() -> bool:

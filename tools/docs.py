@@ -12,16 +12,18 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from importlib import import_module
-from inspect import getdoc
+from inspect import getdoc, getsource
 from pathlib import Path
 
 import click
+from msgspec import Struct
 from msgspec.structs import fields
 from tools.components import component_pages
 
 from evalwright import api, cli
 from evalwright import vocabulary as words
 from evalwright.registry import BUILT_IN
+from evalwright.report import calibration_rows
 from evalwright.report import report as report_module
 
 ROOT = Path(__file__).parent.parent
@@ -122,12 +124,17 @@ def module_docstring(target: str) -> str:
 
 def report_page() -> str:
     """Every struct of the report, its fields and their docstrings."""
-    tree = ast.parse(Path(report_module.__file__).read_text(encoding="utf-8"))
-    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    structs: dict[str, type[Struct]] = {}
+    classes: dict[str, ast.ClassDef] = {}
+    for module in (report_module, calibration_rows):
+        tree = ast.parse(getsource(module))
+        here = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        classes |= here
+        structs |= {name: getattr(module, name) for name in here}
     order = ["ReportBody", *(name for name in classes if name not in {"ReportBody", "Report"})]
     parts = []
     for name in order:
-        struct = getattr(report_module, name)
+        struct = structs[name]
         said = field_docstrings(classes[name])
         rows = (
             (

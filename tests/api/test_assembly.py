@@ -109,6 +109,8 @@ def test_models_with_the_same_caveat_share_a_note() -> None:
 @pytest.mark.parametrize(
     ("names", "code", "concurrency", "expected"),
     [
+        pytest.param(["local/x"], 1, None, 8, id="two for each slot of a local model"),
+        pytest.param(["local/x", "openai/x"], 0, None, 64, id="a server takes more than a machine"),
         pytest.param(["openai/x"], 0, 3, 3, id="as many as asked for"),
         pytest.param(["openai/x"], 0, None, 64, id="as many as a server may take"),
         pytest.param(["scripted/x"], 0, None, 64, id="a script takes any number"),
@@ -123,6 +125,12 @@ def test_there_are_so_many_workers(
     plan = Plan(tasks=(task,), models=tuple(names))
 
     assert workers_for(plan, RunOptions(concurrency=concurrency)) == expected
+
+
+def test_a_model_with_more_slots_has_more_workers() -> None:
+    plan = Plan(tasks=(), models=("local/x",))
+
+    assert workers_for(plan, RunOptions(parameters={"slots": 6})) == 12
 
 
 def test_models_keep_their_face_under_what_is_put_around_them(tmp_path: Path) -> None:

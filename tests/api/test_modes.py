@@ -302,6 +302,10 @@ class TestBeforeTheFirstCall:
         with pytest.raises(UsageError, match="it has recorded outputs, and makes none"):
             ew.run(tasks, recorded, mcq="loglikelihood")
 
+    def test_nor_does_a_model_that_embeds(self, tasks: str) -> None:
+        with pytest.raises(UsageError, match="it does not say how likely a text is"):
+            ew.run(tasks, "local/wordllama", mcq="loglikelihood")
+
     def test_without_multiple_choice_there_is_nothing_to_refuse(
         self, tmp_path: Path, recorded: str
     ) -> None:

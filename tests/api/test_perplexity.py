@@ -150,6 +150,11 @@ def test_a_model_must_be_named_and_known() -> None:
         ew.perplexity("a.txt", "scripted/ecko")
 
 
+def test_a_model_of_a_name_that_cannot_be_printed_is_refused() -> None:
+    with pytest.raises(UsageError, match="a name that is not UTF-8 cannot stand in a report"):
+        ew.perplexity("a.txt", "local/\udcff.gguf")
+
+
 def test_splits_fields_and_limits_reach_the_reader(folder: Path) -> None:
     (folder / "a.txt").write_text("one\ntwo\n\nthree\n")
     (folder / "b.jsonl").write_text('{"body": "four"}\n')

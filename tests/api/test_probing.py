@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.api.demo import demo, files_in
+from tests.local_model import needs_local_model
 from tests.servers.model_server import Behaviour, ModelServer, chat, embeddings, status
 from tests.servers.model_server import json as json_reply
 
@@ -237,3 +238,14 @@ def test_a_model_that_is_not_there_is_met_with_the_nearest() -> None:
 def test_an_input_that_is_no_chat_is_refused(given: str) -> None:
     with pytest.raises(UsageError, match="the input"):
         api.try_model("responder", given=given)
+
+
+@needs_local_model
+def test_a_model_that_would_end_a_run_is_a_model_that_gave_no_answer(project: Path) -> None:
+    (project / "broken.gguf").write_bytes(b"GGUF")
+
+    trial = api.try_model("local/broken.gguf")
+
+    assert trial.error is not None
+    assert "local/broken.gguf could not be loaded" in "\n".join(model_lines(trial))
+    assert not trial.ok

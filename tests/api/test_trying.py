@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 from tests.api.demo import demo, files_in
+from tests.local_model import needs_local_model
 
 from evalwright import api
 from evalwright.errors import BadTasks, UnknownName, UsageError
@@ -113,6 +114,17 @@ def test_what_fails_is_shown_with_its_stage_and_its_place(project: Path) -> None
     )
     assert not trial.ok
     assert sorted(trial.printed) == ["tasks/broken.yaml: at France", "tasks/broken.yaml: at Japan"]
+
+
+@needs_local_model
+def test_what_would_end_a_run_is_shown_too(project: Path) -> None:
+    (project / "broken.gguf").write_bytes(b"GGUF")
+
+    trial = tried("capitals", "local/broken.gguf")
+
+    assert [(one.type, one.hint != "") for one in trial.errors] == [("Stopped", True)]
+    assert "local/broken.gguf could not be loaded" in "\n".join(task_lines(trial))
+    assert not trial.ok
 
 
 def test_what_only_all_samples_show_can_fail_too(project: Path) -> None:

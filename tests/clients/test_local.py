@@ -53,3 +53,10 @@ def test_a_parameter_is_checked_before_anything_is_loaded() -> None:
 def test_a_name_that_is_no_model_says_which_there_are() -> None:
     with pytest.raises(UnknownName, match=r"`local/llama` is not a model; there are .*PATH\.gguf"):
         connect("llama")
+
+
+@needs_local_model
+def test_a_misspelt_name_gets_the_nearest_of_both_kinds() -> None:
+    with pytest.raises(UnknownName, match="`local/wordllama`") as caught:
+        connect("wordlama")
+    assert caught.value.hint == "did you mean `local/wordllama`?"

@@ -612,6 +612,19 @@ def test_the_confidence_of_a_row(
     assert (row.score, row.correct, row.confidence) == (1.0, True, expected)
 
 
+def test_a_scorer_of_a_project_that_is_called_confidence_says_nothing_of_the_model(
+    store: Store,
+) -> None:
+    begun(store, "a")
+    sure = structs.replace(trace(), confidence=0.5)
+    scores = {"exact": Score(values={"is_correct": 1.0}), "confidence": Score(values={"x": 4.0})}
+
+    store.append("a", [outcome(trace=sure, scores=scores)])
+
+    (row,) = store.rows("a")
+    assert row.confidence == 0.5
+
+
 TASKS, MODELS, ORDINALS, TRIALS = ["b", "a", "Z"], ["y/2", "x/1", "z/3"], [2, 0, 10, 1], [1, 0]
 
 

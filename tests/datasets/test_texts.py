@@ -208,6 +208,21 @@ def test_an_option_that_no_file_has_a_use_for_is_refused(
         Texts([name], **options)
 
 
+@pytest.mark.parametrize("field", ['a"b', "a\\b", "a\nb", "a\udcff"])
+def test_a_field_that_cannot_be_looked_for_is_refused(field: str) -> None:
+    with pytest.raises(UsageError, match="has a character that cannot be looked for"):
+        Texts(["a.jsonl"], field=field)
+
+
+def test_a_field_may_have_an_empty_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"": "one", "text": "two"}\n')
+    texts = Texts([str(path)], field="")
+
+    assert texts.check().documents == 1
+    assert [one.text for one in texts.documents()] == ["one"]
+
+
 def test_no_file_is_refused() -> None:
     with pytest.raises(UsageError, match="no FILE was given"):
         Texts([])

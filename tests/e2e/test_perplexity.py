@@ -11,7 +11,7 @@ from time import sleep
 from typing import Any
 
 import pytest
-from tests.e2e.commands import COMMAND, PATIENCE_S, SECRET_NAMES, report_of
+from tests.e2e.commands import COMMAND, SECRET_NAMES, finished, report_of
 
 MODEL = '''
 """Weighs a word by its length; holds a text with `hold` until there is a file `go`."""
@@ -77,15 +77,6 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         encoding="utf-8",
     )
-
-
-def finished(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
-    with process:
-        try:
-            said, told = process.communicate(timeout=PATIENCE_S)
-        finally:
-            process.kill()
-    return subprocess.CompletedProcess(process.args, process.returncode, said, told)
 
 
 def perplexity(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -217,6 +217,14 @@ def test_when_everything_failed_all_numbers_are_null_and_none_is_0() -> None:
     assert report.usage["m"].cost is None
 
 
+def test_a_temperature_that_was_asked_for_without_confidences_is_missed_aloud() -> None:
+    answers = [outcome("m", "a", 1.0), outcome("m", "b", 0.0)]
+
+    assert report_of(answers).notes == []
+    (note,) = report_of(answers, calibrate=True).notes
+    assert note.startswith("`--calibrate`: no answer of m has a confidence; `-p logprobs=true`")
+
+
 def test_each_task_has_its_own_mean() -> None:
     report = report_of(
         [outcome("m", "a", 1.0, task="easy"), outcome("m", "a", 0.0, task="hard")],

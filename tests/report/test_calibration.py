@@ -6,8 +6,8 @@ import pytest
 from tests.report.made import folded, outcome
 
 from evalwright.report.calibration import answers_in, calibration_of, perplexity_of
+from evalwright.report.calibration_rows import CalibrationRow, ScaledRow
 from evalwright.report.fold import Column
-from evalwright.report.report import CalibrationRow, ScaledRow
 from evalwright.stats.calibration import brier
 from evalwright.types import Outcome
 
@@ -181,6 +181,14 @@ def test_a_temperature_at_the_end_of_its_range_says_why(
     assert found.temperature == temperature
     assert why in found.reason
     assert found.scaled is not None
+
+
+def test_no_temperature_is_fitted_to_confidences_that_none_can_move() -> None:
+    found = scaled(*answered(8, 0.5, logprob=math.log(0.5)))
+
+    assert (found.temperature, found.scaled, found.brier_difference) == (None, None, None)
+    assert "which no temperature moves" in found.reason
+    assert (found.fitted_on, found.n) == (4, 4)
 
 
 def test_perplexity_sums_before_it_divides() -> None:

@@ -4,8 +4,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from evalwright.report.calibration_rows import CalibrationRow
 from evalwright.report.confidences import project_calibration
-from evalwright.report.report import CalibrationRow, MetricRow
+from evalwright.report.report import MetricRow
 from evalwright.types import Action, Failure, Outcome, Part, Score, Trace
 
 

@@ -170,3 +170,24 @@ def test_two_equal_models_have_no_difference_that_could_be_significant(tmp_path:
 
     assert (pair.difference, pair.ci_low, pair.significant) == (0.0, None, False)
     assert corpus.is_shared
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(2.0, id="to one of them"),
+        pytest.param(math.inf, id="to both"),
+    ],
+)
+def test_a_text_that_is_impossible_is_not_left_out_of_a_difference(
+    tmp_path: Path, other: float
+) -> None:
+    corpus = corpus_of(tmp_path, ["one", "two", "three"], ["a", "b"])
+    for ordinal in range(3):
+        last = ordinal == 2
+        corpus.models["a"].add(outcome(ordinal, nll=math.inf if last else 1.0, model="a"))
+        corpus.models["b"].add(outcome(ordinal, nll=other if last else 2.0 + ordinal, model="b"))
+
+    (pair,) = corpus.pairwise(seed=0)
+
+    assert (pair.difference, pair.ci_low, pair.significant, pair.n) == (None, None, False, 3)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
-from evalwright.api.assembly import STATE, Limits, equipped
+from evalwright.api.assembly import Limits, equipped, shelf_of
 from evalwright.api.comparing import refuse_parts, verdict_of
 from evalwright.api.discretion import redactor_here
 from evalwright.api.judges import judge_key, judge_of
@@ -213,18 +213,12 @@ class AskedAgain:
         told = self._options
         if told.max_cost is not None:
             self._budget = Budget(max_cost=told.max_cost, spent=Usage(cost=0.0), command="check")
-        shelf = None
-        if told.cache:
-            from evalwright.store.shelf import SqliteShelf
-
-            shelf = SqliteShelf(STATE / "cache.db")
-            ending.callback(shelf.close)
         return Shared(
             counters=Counters(),
             redactor=self.redactor or None,
             prices=Prices(read_prices(told.prices) if told.prices else None),
             budget=self._budget,
-            shelf=shelf,
+            shelf=shelf_of(ending) if told.cache else None,
         )
 
     def _outcomes(self, models: Sequence[str]) -> Iterator[Outcome]:

@@ -10,23 +10,25 @@ from msgspec import Struct
 
 from evalwright.api.options import RunOptions
 from evalwright.errors import EvalwrightError, UsageError
-from evalwright.types import ModelOptions
+from evalwright.types import NOTHING, ModelOptions, Usage
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from evalwright.engine.models.count import Counters
     from evalwright.engine.models.stack import Shared
     from evalwright.engine.run import Crew
     from evalwright.plan.documents import DocumentPlan
     from evalwright.plan.plan import Plan
-    from evalwright.ports import Model, Sandbox, Store
+    from evalwright.ports import Model, Sandbox, Shelf, Store
     from evalwright.report.report import CodeExecution
+    from evalwright.secrets import Redactor
 
 STATE = Path(".evalwright")
 MEMORY = "memory:"
 """The name of a store that lives as long as it is open."""
 LOCAL = frozenset({"replay", "scripted"})
 """Providers that answer by looking at the sample, which is no part of what is asked."""
-_SLOTS = 4
-"""Of a local model, unless it is told otherwise."""
 HERE = frozenset({"local", *LOCAL})
 """Providers that send nothing anywhere: a call that fails would fail again."""
 
@@ -161,6 +163,47 @@ def equipped(
     return structs.replace(crew, models=models)
 
 
+def shared_by(
+    options: RunOptions,
+    ending: "ExitStack",
+    *,
+    redactor: "Redactor | None",
+    counters: "Counters | None" = None,
+    spent: "Callable[[], Usage]" = lambda: NOTHING,
+    command: str = "run",
+) -> "Shared":
+    """What all models of a command share; `ending` closes it, `spent` is asked for under a cap."""
+    from evalwright.engine.models.cap import Budget
+    from evalwright.engine.models.count import Counters
+    from evalwright.engine.models.prices import Prices, read_prices
+    from evalwright.engine.models.stack import Shared
+
+    capped = options.max_cost is not None or options.max_tokens_total is not None
+    return Shared(
+        counters=counters or Counters(),
+        redactor=redactor or None,
+        prices=Prices(read_prices(options.prices) if options.prices else None),
+        budget=Budget(
+            max_cost=options.max_cost,
+            max_tokens=options.max_tokens_total,
+            spent=spent(),
+            command=command,
+        )
+        if capped
+        else None,
+        shelf=shelf_of(ending) if options.cache else None,
+    )
+
+
+def shelf_of(ending: "ExitStack") -> "Shelf":
+    """Where answers are kept for another day, until `ending`."""
+    from evalwright.store.shelf import SqliteShelf
+
+    shelf = SqliteShelf(STATE / "cache.db")
+    ending.callback(shelf.close)
+    return shelf
+
+
 def workers_for(plan: "Plan | DocumentPlan", options: RunOptions) -> int:
     """As many as asked for; else enough to find out what a server takes, or a machine."""
     from evalwright.engine.models.stack import Adaptive
@@ -171,7 +214,9 @@ def workers_for(plan: "Plan | DocumentPlan", options: RunOptions) -> int:
     if providers - HERE:
         return Adaptive().most
     if "local" in providers:  # while one is computed, the next is ready
-        return 2 * int(options.parameters.get("slots", _SLOTS))
+        from evalwright.clients.llama.settings import Running
+
+        return 2 * int(options.parameters.get("slots", Running().slots))
     # A program is a process here.
     return 4 * (os.cpu_count() or 1) if plan.needs_sandbox else Adaptive().most
 

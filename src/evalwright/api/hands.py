@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
-from evalwright.api.assembly import STATE, Limits, canonical, equipped
+from evalwright.api.assembly import Limits, canonical, equipped, shared_by
 from evalwright.api.discretion import redactor_here
 from evalwright.api.making import Crew
 from evalwright.api.options import RunOptions, Watch
@@ -18,8 +18,6 @@ from evalwright.types import NOTHING, Completion, Message, ModelOptions, Request
 
 if TYPE_CHECKING:
     from evalwright.api.connections import ConnectionPlan
-    from evalwright.engine.models.count import Counters
-    from evalwright.engine.models.stack import Shared
     from evalwright.snippets.pool import SnippetPool
     from evalwright.spec.documents.generations import Generation
     from evalwright.spec.documents.project import Project
@@ -64,6 +62,8 @@ class Hands:
 
         `spent` is what was spent before under the same cap.
         """
+        from msgspec import structs
+
         from evalwright.engine.models.count import Counters
         from evalwright.engine.models.stack import Adaptive
         from evalwright.engine.run import Crew as Models
@@ -80,7 +80,13 @@ class Hands:
         }
         bare = Models(models={name: one.client for name, one in self.plans.items()}, teams={})
         counters = Counters()
-        shared = self._shared(counters, cache=cache, spent=spent)
+        shared = shared_by(
+            structs.replace(self._options, cache=self._options.cache and cache),
+            self._ending,
+            redactor=self._redactor,
+            counters=counters,
+            spent=lambda: spent,
+        )
         ready = equipped(bare, self._options, shared, limits=limits).models
         models = {
             name: _Frank(model, self.plans[name].name, self._told) for name, model in ready.items()
@@ -102,27 +108,6 @@ class Hands:
                 await model.close()
             if self.snippets is not None:
                 await self.snippets.close()
-
-    def _shared(self, counters: "Counters", *, cache: bool, spent: Usage) -> "Shared":
-        from evalwright.engine.models.cap import Budget
-        from evalwright.engine.models.prices import Prices, read_prices
-        from evalwright.engine.models.stack import Shared
-        from evalwright.store.shelf import SqliteShelf
-
-        told = self._options
-        capped = told.max_cost is not None or told.max_tokens_total is not None
-        shelf = SqliteShelf(STATE / "cache.db") if told.cache and cache else None
-        if shelf is not None:
-            self._ending.callback(shelf.close)
-        return Shared(
-            counters=counters,
-            redactor=self._redactor or None,
-            prices=Prices(read_prices(told.prices) if told.prices else None),
-            budget=Budget(max_cost=told.max_cost, max_tokens=told.max_tokens_total, spent=spent)
-            if capped
-            else None,
-            shelf=shelf,
-        )
 
     def _pool(self) -> "SnippetPool | None":
         """No process is started before one is called."""

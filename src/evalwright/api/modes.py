@@ -7,7 +7,7 @@ same runs.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from evalwright.api.assembly import LOCAL
+from evalwright.api.assembly import HERE, LOCAL
 from evalwright.api.options import RunOptions
 from evalwright.errors import UsageError
 from evalwright.ports import weighs
@@ -65,4 +65,6 @@ def check_modes(plan: "Plan", clients: "Mapping[str, Model]", options: RunOption
 def _why(name: str) -> str:
     if name.partition("/")[0] in LOCAL:
         return "it has recorded outputs, and makes none"
+    if name.partition("/")[0] in HERE:
+        return "it does not say how likely a text is"
     return "its API returns log-probabilities only of what it generates itself"

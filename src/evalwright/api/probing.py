@@ -13,7 +13,7 @@ from evalwright.api.assembly import STATE, open_store, store_name
 from evalwright.api.discretion import redactor_here
 from evalwright.api.entities import environment_from, find_entity, of_kind, open_project
 from evalwright.api.loops import complete
-from evalwright.errors import ModelError, StageError, UsageError, boundary
+from evalwright.errors import ModelError, StageError, Stopped, UsageError, boundary
 from evalwright.report.entities import Kind
 from evalwright.secrets import Secret, secrets_in
 from evalwright.types import ModelOptions
@@ -122,7 +122,7 @@ def try_model(
     """
     from evalwright.api.connections import connect_model
     from evalwright.engine.clean import cleaned_value
-    from evalwright.report.trial import ModelTrial, TriedError
+    from evalwright.report.trial import ModelTrial, TriedError, stopped_by
 
     opened, key, document = _model(name, project, env)
     adapters = _documents(opened, "adapter")
@@ -145,6 +145,8 @@ def try_model(
     except StageError as broken:
         told = {"type": broken.type, "message": str(broken), "hint": broken.hint}
         error = TriedError(stage="solver", **told)
+    except Stopped as reason:  # a run would end here; a trial shows it as it shows the others
+        error = stopped_by(str(reason), reason.hint)
     trial = ModelTrial(
         key=key,
         connection={"model": plan.name, **_connection(document)},

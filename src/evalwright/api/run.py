@@ -51,7 +51,7 @@ def run(
     if told.trials is not None:
         raise UsageError("`--trials` is for projects", hint="of task records, `--samples`")
     names = canonical(models)
-    _check_names([*paths, *names])
+    check_names([*paths, *names])
     refuse_secrets([*paths, *names], told.parameters)
     plan = make_plan(
         paths,
@@ -196,13 +196,13 @@ def _evaluate(
         raise UsageError("`--samples` is for task records", hint="of a project, `--trials`")
     refuse_modes(told)
     names = canonical(models) if models else []
-    _check_names([*paths, *names])
+    check_names([*paths, *names])
     files = map(Secret, secrets_in(environment_of(told)))
     refuse_secrets([*paths, *names], {**told.parameters, **told.settings}, files)
     return evaluate(paths[0], names, watch=watch, options=told)
 
 
-def _check_names(names: Sequence[str]) -> None:
+def check_names(names: Sequence[str]) -> None:
     """A file system may hold names that JSON, and so a report, cannot."""
     for name in names:
         if any("\ud800" <= character <= "\udfff" for character in name):

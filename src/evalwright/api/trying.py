@@ -271,7 +271,7 @@ def _found(
 
 def _tried(work: "ListeningWork", spec: "ResolvedSpec", *, file: str) -> "TaskTrial":
     from evalwright.engine.clean import cleaned_value
-    from evalwright.report.trial import TaskTrial, errors_in, metrics_of, tried
+    from evalwright.report.trial import TaskTrial, errors_in, metrics_of, stopped_by, tried
 
     report = work.report()
     clean = work.redactor.clean
@@ -279,14 +279,16 @@ def _tried(work: "ListeningWork", spec: "ResolvedSpec", *, file: str) -> "TaskTr
     rules = [one.key for one in work.prepared.finishing[spec.key].rules]
     in_order = sorted(outcomes, key=lambda one: (one.ordinal, one.trial))
     samples = [tried(one, rules) for one in in_order]
-    errors = [
-        structs.replace(one, message=clean(one.message), hint=clean(one.hint))
-        for one in errors_in(report.failures)
-    ]
     planned = next(one for one in work.plan.tasks if one.name == spec.key)
     landed = len(samples) == planned.jobs * len(planned.models)
     if work.patience.lost and not landed:
         raise KeyboardInterrupt
+    found = errors_in(report.failures)
+    if work.stop is not None and work.stop.requested and not landed:
+        found.append(stopped_by(work.stop.reason, work.stop.hint))
+    errors = [
+        structs.replace(one, message=clean(one.message), hint=clean(one.hint)) for one in found
+    ]
     return TaskTrial(
         task=spec.task.key,
         name=spec.key,

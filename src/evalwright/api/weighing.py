@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING
 from evalwright._version import __version__
 from evalwright.api.assembly import (
     HERE,
-    STATE,
     Limits,
     canonical,
     connect,
     equipped,
     notes_on,
+    shared_by,
     slots_of,
 )
 from evalwright.api.discretion import redactor_here
 from evalwright.api.loops import complete
 from evalwright.api.options import RunOptions, Watch
+from evalwright.api.run import check_names
 from evalwright.datasets.texts import Split, Texts
 from evalwright.errors import UsageError
 from evalwright.plan.plan import Job
@@ -59,7 +60,9 @@ class Weighing:
         if not models:
             raise UsageError("no model was named", hint="-m local/smollm2, or -m local/PATH.gguf")
         self._options, self._watch = options, watch
-        self._clients = _connected(canonical(models), options, watch.tell)
+        names = canonical(models)
+        check_names(names)
+        self._clients = _connected(names, options, watch.tell)
         self._redactor = redactor_here()
 
     def report(
@@ -87,7 +90,7 @@ class Weighing:
         from evalwright.engine.journal import Journal
         from evalwright.engine.run import run as run_engine
 
-        shared = self._shared(ending)
+        shared = shared_by(self._options, ending, redactor=self._redactor, command=_TASK)
         crew = self._crew(shared)
         total = corpus.total * len(self._clients)
 
@@ -123,30 +126,6 @@ class Weighing:
         here = {name: name.partition("/")[0] in HERE for name in self._clients}
         limits = {name: Limits(remote=not local) for name, local in here.items()}
         return equipped(crew, self._options, shared, limits=limits)
-
-    def _shared(self, ending: ExitStack) -> "Shared":
-        from evalwright.engine.models.cap import Budget
-        from evalwright.engine.models.count import Counters
-        from evalwright.engine.models.prices import Prices, read_prices
-        from evalwright.engine.models.stack import Shared
-
-        told = self._options
-        shelf = None
-        if told.cache:
-            from evalwright.store.shelf import SqliteShelf
-
-            shelf = SqliteShelf(STATE / "cache.db")
-            ending.callback(shelf.close)
-        capped = told.max_cost is not None or told.max_tokens_total is not None
-        return Shared(
-            counters=Counters(),
-            redactor=self._redactor or None,
-            prices=Prices(read_prices(told.prices) if told.prices else None),
-            budget=Budget(max_cost=told.max_cost, max_tokens=told.max_tokens_total, command=_TASK)
-            if capped
-            else None,
-            shelf=shelf,
-        )
 
     @property
     def _workers(self) -> int:

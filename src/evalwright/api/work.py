@@ -12,7 +12,7 @@ from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from evalwright.api.assembly import STATE, equipped, workers_for
+from evalwright.api.assembly import equipped, shared_by, workers_for
 from evalwright.api.discretion import redactor_here
 from evalwright.api.loops import complete
 from evalwright.api.options import RunOptions, Watch
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evalwright.engine.stop import Stop
     from evalwright.plan.documents import DocumentPlan
     from evalwright.plan.plan import Plan
-    from evalwright.ports import Shelf, Store
+    from evalwright.ports import Store
     from evalwright.report.build import Facts
     from evalwright.report.report import Report
     from evalwright.secrets import Redactor
@@ -159,26 +159,12 @@ class Work(ABC):
         return next((run for run in runs if run.plan_key == key), None)
 
     def _shared(self, run: "Run | None", ending: ExitStack) -> "Shared":
-        from evalwright.engine.models.cap import Budget
-        from evalwright.engine.models.count import Counters
-        from evalwright.engine.models.prices import Prices, read_prices
-        from evalwright.engine.models.stack import Shared
-
-        told = self.options
-        capped = told.max_cost is not None or told.max_tokens_total is not None
-        return Shared(
-            counters=Counters(),
-            redactor=self.redactor or None,
-            prices=Prices(read_prices(told.prices) if told.prices else None),
-            budget=Budget(
-                max_cost=told.max_cost,
-                max_tokens=told.max_tokens_total,
-                spent=self._spent(run),
-                command="score" if self.parent else "run",
-            )
-            if capped
-            else None,
-            shelf=_shelf(ending) if told.cache else None,
+        return shared_by(
+            self.options,
+            ending,
+            redactor=self.redactor,
+            spent=partial(self._spent, run),
+            command="score" if self.parent else "run",
         )
 
     def _spent(self, run: "Run | None") -> "Usage":
@@ -267,11 +253,3 @@ class Work(ABC):
     def workers(self) -> int:
         """How many at once."""
         return min(workers_for(self._planned, self.options), self._planned.total)
-
-
-def _shelf(ending: ExitStack) -> "Shelf":
-    from evalwright.store.shelf import SqliteShelf
-
-    shelf = SqliteShelf(STATE / "cache.db")
-    ending.callback(shelf.close)
-    return shelf

@@ -31,6 +31,6 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Llama | WordVe
     if name == VECTORS:
         return connect_vectors(options)
     needs_engine(name)
-    weights = find(name)
+    weights = find(name, beside=(VECTORS,))
     running, parameters = settings(f"local/{name}", options.parameters)
     return Llama(name, weights, running, parameters, engine=version("xllamacpp"), tell=options.tell)

@@ -64,7 +64,7 @@ class Texts:
         """`field` is of .jsonl files, `split` of the others; `limit` counts documents in all."""
         self.paths = tuple(dict.fromkeys(paths))
         self._split, self._limit = split, limit
-        self._field = field or "text"
+        self._field = "text" if field is None else field
         self._signs: dict[str, tuple[int, ...]] = {}
         self._counted = 0
         rows = [_is_rows(path) for path in self.paths]
@@ -73,6 +73,11 @@ class Texts:
         if field is not None and not any(rows):
             raise UsageError(
                 "`--field` is for .jsonl files", hint="other files are text as a whole"
+            )
+        if not _readable(self._field):
+            raise UsageError(
+                f"`--field`: {self._field!a} has a character that cannot be looked for",
+                hint="another name, without quotes, backslashes and what cannot be printed",
             )
         if split is not None and all(rows):
             raise UsageError(
@@ -163,10 +168,22 @@ Found = Iterator[tuple[int, str | None]]
 """Line and text; None for what is no document."""
 
 
+def _row(field: str) -> Any:
+    """What is decoded of a line: only the one field, for most of a large file is not it."""
+    return msgspec.defstruct("Row", [("text", str)], rename={"text": field})
+
+
+def _readable(field: str) -> bool:
+    """Whether a field of that name can be decoded by itself."""
+    try:
+        _row(field)
+    except ValueError:  # a surrogate, too
+        return False
+    return True
+
+
 def _rows(path: str, faults: Faults, field: str) -> Found:
-    """Only the one field is decoded: most of a large file is not it."""
-    row: Any = msgspec.defstruct("Row", [("text", str)], rename={"text": field})
-    decode = msgspec.json.Decoder(row).decode
+    decode = msgspec.json.Decoder(_row(field)).decode
     for number, line in _numbered(path):
         try:
             yield number, decode(line).text

@@ -38,6 +38,7 @@ from evalwright.types import Outcome, Row
 
 SCORER = "record"
 CODE = "code_exec"
+_CONFIDENCES = "`-p logprobs=true`, if the model gives them, or `--confidence self`"
 _KS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """And the most that any record was tried."""
 
@@ -112,6 +113,7 @@ def build_report(
             *facts.notes,
             *asked.notes(folded),
             *_truncated(columns),
+            *_not_calibrated(columns, facts),
             *unfinished(plan.total, landed, facts),
         ],
         version=__version__,
@@ -211,6 +213,14 @@ def _truncated(columns: dict[str, Column]) -> Iterator[str]:
     for model, column in columns.items():
         if column.truncated:
             yield f"{model}: answers cut off at the token limit, and scored: {column.truncated}"
+
+
+def _not_calibrated(columns: dict[str, Column], facts: Facts) -> Iterator[str]:
+    """With `--calibrate`: who has not one confidence, and so no table to say it in."""
+    if facts.calibrate:
+        for model, column in columns.items():
+            if not column.confidences:
+                yield f"`--calibrate`: no answer of {model} has a confidence; {_CONFIDENCES}"
 
 
 def _left_out(plan: Plan) -> list[LeftOutRow]:

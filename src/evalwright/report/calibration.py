@@ -14,13 +14,9 @@ import numpy as np
 from msgspec import Struct, field, structs
 from numpy.typing import NDArray
 
+from evalwright.report.calibration_rows import CalibrationFigures, CalibrationRow, ScaledRow
 from evalwright.report.fold import Column
-from evalwright.report.report import (
-    CalibrationFigures,
-    CalibrationRow,
-    PerplexityRow,
-    ScaledRow,
-)
+from evalwright.report.report import PerplexityRow
 from evalwright.stats.calibration import (
     brier,
     brier_interval,
@@ -35,6 +31,8 @@ from evalwright.stats.temperature import Temperature, fit_temperature, tempered
 
 FEWEST = 2
 """Answers in each half, below which no temperature is fitted."""
+
+_EVEN, _NEARLY = 0.5, 1e-9
 
 _ENDS = {
     "lowest": "the temperature is the lowest that is tried: surer confidences fit better still, "
@@ -139,13 +137,16 @@ def _scaled(judged: _Judged, *, bins: int, seed: int) -> ScaledRow:
     first = _first_half(judged.places, seed=seed)
     fitted, held_out = judged.where(first), judged.where(~first)
     sizes = fitted.p.size, held_out.p.size
+    reason = ""
     if min(sizes) < FEWEST:
-        return ScaledRow(
-            reason=f"a temperature needs {FEWEST} answers with a confidence in each half, "
-            f"of different records; here are {sizes[0]} and {sizes[1]}",
-            fitted_on=sizes[0],
-            n=sizes[1],
+        reason = (
+            f"a temperature needs {FEWEST} answers with a confidence in each half, "
+            f"of different records; here are {sizes[0]} and {sizes[1]}"
         )
+    elif np.allclose(fitted.p, _EVEN, rtol=0, atol=_NEARLY):
+        reason = "every confidence that it would be fitted on is 50 %, which no temperature moves"
+    if reason:
+        return ScaledRow(reason=reason, fitted_on=sizes[0], n=sizes[1])
     found = fit_temperature(fitted.p, fitted.right, groups=fitted.groups)
     return _judged_at(found, held_out, fitted_on=sizes[0], bins=bins, seed=seed)
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from zlib import crc32
 
 from evalwright.report.calibration import Answers, calibration_of
-from evalwright.report.report import CalibrationRow, MetricRow
+from evalwright.report.calibration_rows import CalibrationRow
+from evalwright.report.report import MetricRow
 from evalwright.types import Outcome
 
 _ORDINAL_BITS = 31

@@ -12,7 +12,8 @@ the right of its bar says that the model is too sure. Neither needs a colour.
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from evalwright.report.report import CalibrationFigures, CalibrationRow, Report, ScaledRow
+from evalwright.report.calibration_rows import CalibrationFigures, CalibrationRow, ScaledRow
+from evalwright.report.report import Report
 from evalwright.report.tables import Table, counted, shortened
 from evalwright.stats.calibration import Bin
 

@@ -124,6 +124,11 @@ def errors_in(failures: Iterable[FailureRow]) -> list[TriedError]:
     ]
 
 
+def stopped_by(reason: str, hint: str) -> TriedError:
+    """What would end a run, and so has ended the trial."""
+    return TriedError(stage="solver", type="Stopped", message=reason, hint=hint)
+
+
 def metrics_of(report: Report, name: str) -> list[MetricRow]:
     """The figures of one task."""
     return [row for row in report.metrics if row.task == name]

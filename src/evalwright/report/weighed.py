@@ -155,14 +155,16 @@ class Corpus:
 
     def _pair(self, a: str, b: str, *, seed: int) -> PairwiseRow:
         first, second = _numbers(self.models[a].nll), _numbers(self.models[b].nll)
-        there = np.flatnonzero(np.isfinite(first) & np.isfinite(second))
-        apart = (first[there] - second[there]) / math.log(2)
+        there = np.flatnonzero(~np.isnan(first) & ~np.isnan(second))
+        with np.errstate(invalid="ignore"):  # a text that is impossible to both
+            apart = (first[there] - second[there]) / math.log(2)
         size = _numbers(self._bytes)[there]
+        known = len(there) and np.isfinite(apart).all()
         found = rate_interval(apart, size, seed=seed)
         return PairwiseRow(
             a=a,
             b=b,
-            difference=math.fsum(apart) / float(size.sum()) if len(there) else None,
+            difference=math.fsum(apart) / float(size.sum()) if known else None,
             ci_low=found.low if found else None,
             ci_high=found.high if found else None,
             significant=found is not None and (found.low > 0 or found.high < 0),

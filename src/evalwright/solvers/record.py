@@ -28,10 +28,9 @@ class RecordSolver:
 
     name = "record"
     version = 1
-    _weighs = False
-    """Whether multiple choice is answered by likelihood."""
 
     def __init__(self, *, weighs: bool = False) -> None:
+        """`weighs`: whether multiple choice is answered by likelihood."""
         self._weighs = weighs
 
     def reads(self, sample: Sample) -> str:

@@ -12,8 +12,9 @@ from evalwright.types import Outcome, Row, RunStatus, Trace
 LATEST = "latest"
 RESUMABLE: tuple[RunStatus, ...] = ("running", "stopped", "finished_with_failures")
 
-CONFIDENCE = "confidence"
-"""The score by which a model says itself how sure it is, in place of what its tokens say."""
+RECORD, CONFIDENCE = "record", "confidence"
+"""The score of a task record; and that by which a model says itself how sure it is of its answer,
+in place of what its tokens say. A project may call a scorer so, and mean something else."""
 _NO_TRACE = Trace(input="", output="", post_processed="")
 _SHOWN = 5
 
@@ -28,7 +29,7 @@ def scalars_of(outcome: Outcome) -> tuple[Any, ...]:
     trace, failure = outcome.trace or _NO_TRACE, outcome.failure
     usage = trace.usage
     score = next(iter(outcome.scores.values()), None)
-    said = outcome.scores.get(CONFIDENCE)
+    said = outcome.scores.get(CONFIDENCE) if RECORD in outcome.scores else None
     return (
         outcome.task,
         outcome.model,

@@ -13,6 +13,7 @@ import pytest
 from tests.local_model import needs_local_model
 
 from evalwright.clients.llama.model import Llama
+from evalwright.clients.llama.process import Process
 from evalwright.clients.local import connect
 from evalwright.errors import ModelError, Stopped
 from evalwright.types import Completion, Message, ModelOptions, Request, Sample
@@ -28,10 +29,14 @@ def model_of(name: str = "smollm2", *, said: list[str] | None = None, tokens: in
     return found
 
 
-def process_of(model: Llama) -> asyncio.subprocess.Process:
+def process_of(model: Llama) -> Process:
     assert model._server is not None
-    assert model._server._process is not None
-    return model._server._process
+    assert model._server.process is not None
+    return model._server.process
+
+
+def kill(model: Llama) -> None:
+    os.kill(process_of(model).pid, signal.SIGKILL)
 
 
 @needs_local_model
@@ -62,23 +67,50 @@ def test_nothing_is_started_before_the_first_question() -> None:
 
 
 @needs_local_model
-def test_a_file_that_cannot_be_loaded_stops_the_run_with_the_engines_own_words(
+def test_a_file_that_cannot_be_loaded_is_tried_once_and_stops_the_run_in_the_engines_words(
     tmp_path: Path,
 ) -> None:
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF" + bytes(2000))
 
-    async def run() -> None:
+    async def run() -> list[Completion | BaseException]:
         model = model_of(str(broken))
-        try:
-            await model.complete(HI)
-        finally:
-            await model.close()
+        found = await asyncio.gather(*[model.complete(HI)] * 3, return_exceptions=True)
+        await model.close()
+        return found
 
-    with pytest.raises(Stopped, match=r"broken\.gguf could not be loaded: .*") as caught:
-        asyncio.run(run())
-    assert "it ended with status" in str(caught.value)
-    assert "is the file whole" in caught.value.hint
+    found = asyncio.run(run())
+
+    (error,) = set(found)
+    assert isinstance(error, Stopped)
+    assert str(error).startswith(f"local/{broken} could not be loaded: ")
+    assert "GGUF" in str(error).partition("loaded: ")[2]
+    assert "Traceback" not in str(error)
+    assert "is the file whole" in error.hint
+
+
+@needs_local_model
+def test_who_gives_up_while_it_is_loaded_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def left() -> list[Path]:
+        return [*tmp_path.iterdir()]
+
+    async def run() -> None:
+        model = model_of()
+        asked = asyncio.ensure_future(model.complete(HI))
+        while not left():  # noqa: ASYNC110 - a file tells, no event does
+            await asyncio.sleep(0.01)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        await model.close()
+
+    asyncio.run(run())
+
+    assert left() == []
 
 
 @needs_local_model
@@ -88,7 +120,7 @@ def test_a_process_that_dies_costs_what_was_in_flight_and_is_started_again() -> 
         await model.complete(Request(messages=HI.messages, sample=HI.sample, given=("A",)))
         asked = asyncio.ensure_future(model.complete(HI))
         await asyncio.sleep(0.3)
-        process_of(model).kill()
+        kill(model)
         with pytest.raises(ModelError) as caught:
             await asked
         again = await model.complete(
@@ -105,6 +137,32 @@ def test_a_process_that_dies_costs_what_was_in_flight_and_is_started_again() -> 
 
 
 @needs_local_model
+def test_one_death_counts_once_however_many_are_in_flight() -> None:
+    async def run() -> tuple[list[Completion | BaseException], int, Completion]:
+        model = model_of(tokens=200)
+        await model.complete(Request(messages=HI.messages, sample=HI.sample, given=("A",)))
+        asked = [asyncio.ensure_future(model.complete(HI)) for _ in range(2)]
+        await asyncio.sleep(0.1)
+        assert model._server is not None
+        async with model._server.prompting:  # nobody waits for it any more
+            await asyncio.sleep(0.1)
+        kill(model)
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        again = await model.complete(
+            Request(messages=HI.messages, sample=HI.sample, input={"max_tokens": 1})
+        )
+        deaths = model._server.deaths
+        await model.close()
+        return found, deaths, again
+
+    found, deaths, again = asyncio.run(run())
+
+    assert [isinstance(one, ModelError) and one.kind for one in found] == ["crashed"] * 2
+    assert deaths == 1
+    assert again.text
+
+
+@needs_local_model
 def test_the_third_death_stops_the_run() -> None:
     async def run() -> None:
         model = model_of(tokens=200)
@@ -113,7 +171,7 @@ def test_the_third_death_stops_the_run() -> None:
                 await model.complete(Request(messages=HI.messages, sample=HI.sample, given=("A",)))
                 asked = asyncio.ensure_future(model.complete(HI))
                 await asyncio.sleep(0.3)
-                process_of(model).kill()
+                kill(model)
                 with pytest.raises(ModelError, match="has died"):
                     await asked
         finally:
@@ -149,7 +207,7 @@ from evalwright.types import Message, ModelOptions, Request, Sample
 async def main():
     model = connect("smollm2", ModelOptions(parameters={"slots": 1, "context": 256, "threads": 1}))
     await model.complete(Request(messages=(), given=("Hi there",), sample=Sample("s", None)))
-    print(model._server._process.pid, model._server._folder, flush=True)
+    print(model._server.process.pid, model._server.process.folder, flush=True)
     await asyncio.sleep(600)
 
 asyncio.run(main())
@@ -162,12 +220,8 @@ def test_a_process_does_not_outlive_an_engine_that_was_killed() -> None:
         assert engine.stdout is not None
         pid, folder = engine.stdout.readline().split()
         engine.kill()
-    try:
-        assert gone(int(pid))
-    finally:
-        for one in Path(os.fsdecode(folder)).iterdir():
-            one.unlink()
-        Path(os.fsdecode(folder)).rmdir()
+    assert gone(int(pid))
+    assert not Path(os.fsdecode(folder)).exists()
 
 
 def gone(pid: int) -> bool:
@@ -190,8 +244,7 @@ def test_the_socket_is_in_a_folder_that_only_this_user_may_enter_and_goes_with_i
     async def run(look: Callable[[Path], int]) -> tuple[int, Path]:
         model = model_of()
         await model.complete(HI)
-        assert model._server is not None
-        folder = Path(model._server._folder)
+        folder = Path(process_of(model).folder)
         mode = look(folder)
         await model.close()
         return mode, folder

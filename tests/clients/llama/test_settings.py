@@ -29,6 +29,11 @@ def test_how_it_is_run_is_not_sent() -> None:
     assert not {"slots", "context", "threads", "total_timeout_s"} & set(sent)
 
 
+@pytest.mark.parametrize(("given", "expected"), [(64, 256), (256, 256), (257, 512), (4096, 4096)])
+def test_a_context_is_what_llama_cpp_makes_of_it(given: int, expected: int) -> None:
+    assert settings("local/m", {"context": given})[0].context == expected
+
+
 def test_what_is_not_known_here_is_sent_as_it_is() -> None:
     assert settings("local/m", {"mirostat": 2})[1]["mirostat"] == 2
 

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -75,10 +76,30 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         find(str(tmp_path / "none.gguf"))
 
 
+def test_what_is_not_found_says_where_it_was_looked_for() -> None:
+    with pytest.raises(Unreadable, match=r"local/none\.gguf: No such file") as caught:
+        find("none.gguf")
+    assert caught.value.hint.startswith("a path from the current folder")
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-that-name/x.gguf", "a\0b.gguf"])
+def test_a_path_that_cannot_be_one_is_an_error_in_one_line(name: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        find(name)
+    assert str(caught.value).isprintable()
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.gguf")
+
+    with pytest.raises(Unreadable, match="not a file"):
+        find(str(tmp_path / "pipe.gguf"))
+
+
 def test_a_folder_is_no_model(tmp_path: Path) -> None:
     (tmp_path / "folder.gguf").mkdir()
 
-    with pytest.raises(Unreadable, match="Is a directory"):
+    with pytest.raises(Unreadable, match="not a file"):
         find(str(tmp_path / "folder.gguf"))
 
 

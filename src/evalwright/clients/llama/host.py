@@ -2,12 +2,14 @@
 
 It is started as a script, with the one package that it needs. The first line of stdin is JSON: the
 path of the model, of the socket, and how to run it. `ready` on stdout says that it can be asked.
-The end of stdin ends the process, so it does not outlive an engine that was killed.
+The end of stdin ends the process and removes the folder of the socket: neither outlives an engine
+that was killed.
 """
 
 import ctypes
 import json
 import os
+import shutil
 import signal
 import sys
 from contextlib import suppress
@@ -19,12 +21,17 @@ _ERRORS_ONLY = 1
 
 def main() -> None:
     """Serve until nobody holds the other end of stdin."""
-    _end_with_parent()
+    _end_with_parent(signal.SIGKILL)
     told = json.loads(sys.stdin.buffer.readline())
-    server = serve(told)
+    try:
+        server = serve(told)
+    except RuntimeError:  # llama.cpp has said why
+        os._exit(1)
+    _end_with_parent(None)  # from here on the end of stdin says so, and the folder can be removed
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.buffer.read()
+    shutil.rmtree(os.path.dirname(told["socket"]), ignore_errors=True)  # noqa: PTH120 - it is a string
     del server
     os._exit(0)
 
@@ -51,10 +58,10 @@ def serve(told: dict[str, Any]) -> Any:
     return xllamacpp.Server(asked)
 
 
-def _end_with_parent() -> None:
-    """Linux only, and sooner than the end of stdin: while it loads, nothing reads that."""
+def _end_with_parent(sign: signal.Signals | None) -> None:
+    """Linux only. While a model is loaded, nothing reads stdin."""
     with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, sign or 0)
 
 
 if __name__ == "__main__":

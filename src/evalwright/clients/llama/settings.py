@@ -3,7 +3,7 @@
 How it is run:
 
     slots      4      how many answers are made at once
-    context    4096   tokens of prompt and answer together, for each slot
+    context    4096   tokens of prompt and answer together, for each slot: a multiple of 256
     threads           as many as there are idle cores, unless given
 
 How it answers: `temperature` (0), `seed` (0), `max_tokens` (256), `top_p`, `top_k`, `min_p`,
@@ -21,11 +21,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from evalwright.clients.parameters import Count, Sampling, Seconds, check
 
 _RUN = ("slots", "context", "threads", "total_timeout_s")
+_STEP = 256
 _DEFAULTS: dict[str, Any] = {
     "temperature": 0,
     "seed": 0,
@@ -72,6 +73,8 @@ def settings(model: str, parameters: Mapping[str, Any]) -> tuple[Running, dict[s
     sent, _ = check(parameters, Generation, model=model, never=NEVER)
     run = {name: parameters[name] for name in _RUN if name in parameters}
     running = _running(model, run)
+    # llama.cpp makes it so anyway, and what it makes decides what fits.
+    running = structs.replace(running, context=-(-running.context // _STEP) * _STEP)
     kept = {name: value for name, value in sent.items() if name not in _RUN}
     return running, {**_DEFAULTS, **kept}
 

@@ -11,12 +11,14 @@ Does not:   read a file of many gigabytes to know it again. `digest` is of its s
             byte that was changed on purpose between those places is not seen.
 """
 
+from errno import EISDIR
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from evalwright.errors import UnknownName, Unreadable, UsageError
+from evalwright.lines import shown
 from evalwright.nearest import nearest
 
 SUFFIX = ".gguf"
@@ -46,23 +48,33 @@ class Weights(NamedTuple):
     digest: str
 
 
-def find(name: str) -> Weights:
-    """The file that `local/name` means; an error says what to install or to write."""
+def find(name: str, *, beside: tuple[str, ...] = ()) -> Weights:
+    """The file that `local/name` means; an error says what to install or to write.
+
+    `beside` are names of models that are no such files.
+    """
     if name in BUNDLED:
         path = _in_package(name, BUNDLED[name])
     elif name.lower().endswith(SUFFIX):
-        path = Path(name).expanduser()
+        path = Path(name)
     else:
-        known = ", ".join(f"`local/{one}`" for one in BUNDLED)
-        suggestion = nearest(name, tuple(BUNDLED))
+        names = (*BUNDLED, *beside)
+        known = ", ".join(f"`local/{one}`" for one in names)
+        suggestion = nearest(name, names)
         raise UnknownName(
-            f"`local/{name}` is not a model; there are {known}, and `local/PATH{SUFFIX}`",
+            f"`local/{shown(name)}` is not a model; there are {known}, and `local/PATH{SUFFIX}`",
             hint=f"did you mean `local/{suggestion}`?" if suggestion else "",
         )
     try:
-        return _looked_at(path)
-    except OSError as error:
-        raise Unreadable(f"local/{name}: {error.strerror or error}") from error
+        return _looked_at(path.expanduser())
+    except FileNotFoundError as error:
+        raise Unreadable(
+            f"local/{shown(name)}: No such file or directory",
+            hint=f"a path from the current folder; from the root it is `local//…{SUFFIX}`",
+        ) from error
+    except (OSError, RuntimeError, ValueError) as error:  # `~nobody`; a NUL in the name
+        said = getattr(error, "strerror", None) or error
+        raise Unreadable(f"local/{shown(name)}: {said}") from error
 
 
 def needs_engine(name: str) -> None:
@@ -87,13 +99,15 @@ def _in_package(name: str, bundled: Bundled) -> Path:
 
 
 def _looked_at(path: Path) -> Weights:
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise IsADirectoryError(EISDIR, "not a file")
     with path.open("rb") as file:
         size = path.stat().st_size
         digest = blake2b(b"%d:" % size, digest_size=16)
         start = file.read(_END_BYTES)
         if not start.startswith(_MAGIC):
             raise UsageError(
-                f"{path}: not a GGUF file, it begins with {start[:4]!r}",
+                f"{shown(str(path))}: not a GGUF file, it begins with {start[:4]!r}",
                 hint="a model for llama.cpp is one file that begins with `GGUF`",
             )
         digest.update(start)
