@@ -33,7 +33,7 @@ def model_of(name: str = "smollm2", *, said: list[str] | None = None, tokens: in
 @pytest.fixture
 def short_folder() -> Iterator[Path]:
     """`tmp_path` may be too long for a socket."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # noqa: S108 - a new folder in it
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         yield Path(folder)
 
 
