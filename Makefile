@@ -24,7 +24,7 @@ setup: .venv/.ready  ## build .venv with locked versions
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: .venv/.ready  ## validate ten tasks, run and rank three models (offline)
+demo: .venv/.ready  ## the tour: mistakes found, a real model ranked and calibrated, a judge tried (offline)
 	@$(BIN)/python tools/demo.py
 
 check: format-check lint types architecture docs-check  ## everything but the tests
