@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from evalwright import api
-from evalwright.cli.parameters import parameters_of
+from evalwright.cli.parameters import model_options, parameters_of
 from evalwright.cli.progress import Progress
 from evalwright.cli.stdout import write_bytes, write_lines
 
@@ -15,22 +15,7 @@ _COUNT = click.IntRange(min=1)
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    metavar="MODEL",
-    help="provider/model; repeat to compare.",
-)
-@click.option(
-    "-p",
-    "--parameter",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A parameter of the model; the value is JSON, or else text.",
-)
+@model_options
 @click.option("--field", metavar="NAME", help="Of .jsonl files: where the text is. Default: text.")
 @click.option(
     "--split",

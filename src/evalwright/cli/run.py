@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from evalwright import api
-from evalwright.cli.parameters import parameters_of
+from evalwright.cli.parameters import model_options, parameters_of
 from evalwright.cli.printing import check_writable, give, report_options, store_option
 from evalwright.cli.progress import Progress
 from evalwright.cli.projects import env_option, settings_of, value_options
@@ -21,22 +21,7 @@ _MONEY = click.FloatRange(min=0, min_open=True)
 @click.command()
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @click.option("-f", "--file", "files", multiple=True, metavar="PATH", help="The same as PATH.")
-@click.option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    metavar="MODEL",
-    help="provider/model; repeat to compare.",
-)
-@click.option(
-    "-p",
-    "--parameter",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A generation parameter, such as temperature=0; the value is JSON, or else text.",
-)
+@model_options
 @value_options
 @click.option("--evaluation", metavar="KEY", help="Of a project that has several.")
 @env_option
