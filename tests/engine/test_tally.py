@@ -84,6 +84,7 @@ class Giving(RecordSolver):
     """A solver that breaks after so many answers."""
 
     def __init__(self, answers: int) -> None:
+        super().__init__()
         self._answers = answers
 
     async def solve(self, case: Case) -> Trace:
