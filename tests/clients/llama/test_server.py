@@ -20,6 +20,8 @@ from evalwright.errors import ModelError, Stopped
 from evalwright.types import Completion, Message, ModelOptions, Request, Sample
 
 HI = Request(messages=(Message("user", "Hi"),), sample=Sample("s", None))
+LONG = Request(messages=HI.messages, sample=HI.sample, input={"ignore_eos": True})
+"""An answer that does not end by itself."""
 
 
 def model_of(name: str = "smollm2", *, said: list[str] | None = None, tokens: int = 2) -> Llama:
@@ -126,7 +128,7 @@ def test_a_process_that_dies_costs_what_was_in_flight_and_is_started_again() -> 
     async def run() -> tuple[ModelError, Completion]:
         model = model_of(tokens=200)
         await model.complete(Request(messages=HI.messages, sample=HI.sample, given=("A",)))
-        asked = asyncio.ensure_future(model.complete(HI))
+        asked = asyncio.ensure_future(model.complete(LONG))
         await asyncio.sleep(0.3)
         kill(model)
         with pytest.raises(ModelError) as caught:
@@ -149,7 +151,7 @@ def test_one_death_counts_once_however_many_are_in_flight() -> None:
     async def run() -> tuple[list[Completion | BaseException], int, Completion]:
         model = model_of(tokens=200)
         await model.complete(Request(messages=HI.messages, sample=HI.sample, given=("A",)))
-        asked = [asyncio.ensure_future(model.complete(HI)) for _ in range(2)]
+        asked = [asyncio.ensure_future(model.complete(LONG)) for _ in range(2)]
         await asyncio.sleep(0.1)
         assert model._server is not None
         async with model._server.prompting:  # nobody waits for it any more
@@ -177,7 +179,7 @@ def test_the_third_death_stops_the_run() -> None:
         try:
             for _ in range(3):
                 await model.complete(Request(messages=HI.messages, sample=HI.sample, given=("A",)))
-                asked = asyncio.ensure_future(model.complete(HI))
+                asked = asyncio.ensure_future(model.complete(LONG))
                 await asyncio.sleep(0.3)
                 kill(model)
                 with pytest.raises(ModelError, match="has died"):
@@ -193,7 +195,7 @@ def test_the_third_death_stops_the_run() -> None:
 def test_who_gives_up_leaves_a_free_slot_and_a_server_that_answers() -> None:
     async def run() -> Completion:
         model = model_of(tokens=200)
-        asked = [asyncio.ensure_future(model.complete(HI)) for _ in range(4)]
+        asked = [asyncio.ensure_future(model.complete(LONG)) for _ in range(4)]
         await asyncio.sleep(1)
         for one in asked:
             one.cancel()
