@@ -7,8 +7,8 @@ of the tokens a CPU-second of a script that has xllamacpp do the same work, from
 Python: as it comes (`-p cache_prompt=true` here), and with every prompt computed from its first
 token on, as is our default. And four slots are busy nine tenths of the time while there is work for
 them. Exits 1 when one is missed. The difference between the two pairs is the price of answers that
-are the same every time; it grows with what the prompts have in common. Across the pairs, our default
-against the library as it comes, the share was 77 and 78 %: below 85, and no bar here.
+are the same every time; it grows with what the prompts have in common. Across the pairs, our
+default against the library as it comes, the share was 77 and 78 %: below 85, and no bar here.
 
 All use one thread of llama.cpp, since two that share a core with somebody measure him. The rounds
 take turns and the best of each counts.
