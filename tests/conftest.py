@@ -5,8 +5,18 @@ from itertools import count
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 _numbers = count()
+
+# A busy machine is slow, and no test is about that. `_own_store` is a fixture per test function,
+# and examples of one test may share it.
+settings.register_profile(
+    "busy machine",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("busy machine")
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 from tests.report.logs.made import (
@@ -240,11 +240,7 @@ def changed(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 
 @pytest.mark.parametrize("log", [OURS, THEIRS], ids=["ours", "theirs"])
-@settings(
-    max_examples=200,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_whatever_stands_anywhere_is_read_or_refused(
     tmp_path: Path, log: Any, data: st.DataObject

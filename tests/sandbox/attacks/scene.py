@@ -7,6 +7,7 @@ what stops an attack must be the jail, not an accident of permissions.
 import ctypes
 import os
 import secrets
+import shutil
 import socket
 import subprocess
 import sys
@@ -109,7 +110,9 @@ class Scene:
         }
         for path in self.folder.iterdir():
             if path not in self._files and not path.is_socket() and path != home:
-                path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+                # A folder may have content: Python writes `__pycache__` next to what it imports.
+                is_folder = path.is_dir() and not path.is_symlink()
+                shutil.rmtree(path) if is_folder else path.unlink()
         for path, text in self._files.items():
             path.unlink(missing_ok=True)
             path.write_text(text)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spec.documents.made import DATASET, MODEL, TASK, project, told, written
 
@@ -404,11 +404,7 @@ def test_what_the_next_test_breaks_is_good(tmp_path: Path) -> None:
     assert len(made.specs()[0]) == 2
 
 
-@settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=60)
 @given(changes=st.lists(st.tuples(st.sampled_from(places(WHOLE)), JUNK), min_size=1, max_size=3))
 def test_no_document_makes_the_reader_raise(tmp_path: Path, changes: list[Any]) -> None:
     data = copy.deepcopy(WHOLE)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalwright.components import Authored
@@ -440,7 +440,6 @@ _PIECES = (
 _yaml = st.lists(st.sampled_from(_PIECES), max_size=40).map(lambda parts: "".join(parts).encode())
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.binary(max_size=200) | st.text(max_size=100).map(str.encode) | _yaml)
 @pytest.mark.usefixtures("parser")
 def test_no_bytes_raise(tmp_path: Path, data: bytes) -> None:
