@@ -77,17 +77,42 @@ class TaskSpec(
 
 
 class Issue(Struct, frozen=True, kw_only=True):
-    """One mistake, with what a person needs to mend it."""
+    """One problem at a place of a file: of a record, a task document or a policy."""
 
+    file: str = ""
+    """As messages name it; empty for a record that is in no file."""
     line: int
+    """From 1."""
     column: int | None = None
-    """Counted in characters from 1; None when the mistake has no single place."""
+    """Counted in characters from 1; None when the problem has no single place."""
     rule: str
-    field: str | None
+    field: str | None = None
+    """The key of a record, or a dotted path such as `definition.scorers[0].ground_truth`."""
     task_id: str | None = None
     detail: str
+    """One line: what was expected, and what there is."""
     raw: str = ""
     """The offending line, cut at 500 characters."""
+    hint: str = ""
+    """One line: what to write instead."""
+    level: Literal["error", "warning"] = "error"
+
+    @property
+    def message(self) -> str:
+        """The detail and the hint."""
+        return f"{self.detail}; {self.hint}" if self.hint else self.detail
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields that `validate --json` publishes."""
+        return {
+            "line": self.line,
+            "column": self.column,
+            "rule": self.rule,
+            "field": self.field,
+            "task_id": self.task_id,
+            "detail": self.message,
+            "raw": self.raw,
+        }
 
 
 class Called(Struct, frozen=True):
@@ -126,6 +151,16 @@ class Usage(Struct, frozen=True):
     def total_tokens(self) -> int:
         """Prompt and completion together."""
         return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """The sum; a cost that is not known makes it unknown."""
+        known = self.cost is not None and other.cost is not None
+        return Usage(
+            requests=self.requests + other.requests,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost=(self.cost or 0.0) + (other.cost or 0.0) if known else None,
+        )
 
 
 NOTHING = Usage(cost=0.0)
@@ -236,6 +271,20 @@ class Score(Struct, frozen=True, kw_only=True):
     reason: str = ""
     """Why, in words a person can check. Empty when the value speaks for itself."""
     metadata: dict[str, Any] = {}
+
+
+SELF_REPORT = "$self_report"
+"""In the metadata of a score: it is how sure a model says it is of its own answer."""
+
+
+def find_self_report(scores: Mapping[str, Score]) -> Score | None:
+    """The score that says how sure the model is of its answer (`--confidence self`)."""
+    return next((score for score in scores.values() if SELF_REPORT in score.metadata), None)
+
+
+def without_self_report(scores: Mapping[str, Score]) -> dict[str, Score]:
+    """The scores that judge the answer."""
+    return {name: score for name, score in scores.items() if SELF_REPORT not in score.metadata}
 
 
 class Failure(Struct, frozen=True, kw_only=True):

@@ -3,11 +3,33 @@
 Nothing is kept, so a file of any size is checked in the memory of its ids.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from os.path import isdir
 from typing import Literal
 
 from evalwright.errors import Unreadable
 from evalwright.types import Issue, TaskSpec
+
+
+def is_project(path: str) -> bool:
+    """Whether a path is that of task documents, not of task records."""
+    # Unlike pathlib's, it is False for what may not be looked at.
+    return path.endswith((".yaml", ".yml")) or isdir(path)  # noqa: PTH112
+
+
+def drop_duplicates(issues: Iterable[Issue]) -> list[Issue]:
+    """Keep each issue once: a file that is reached in two ways has it under two fields."""
+    kept: dict[tuple[object, ...], Issue] = {}
+    for issue in issues:
+        kept.setdefault((issue.file, issue.line, issue.column, issue.rule, issue.detail), issue)
+    return list(kept.values())
+
+
+def sort_issues(issues: Iterable[Issue]) -> list[Issue]:
+    """Keep each issue once, file by file, each from its top to its end."""
+    once = drop_duplicates(issues)
+    files = {name: number for number, name in enumerate(dict.fromkeys(it.file for it in once))}
+    return sorted(once, key=lambda issue: (files[issue.file], issue.line, issue.column or 0))
 
 
 class Checking:

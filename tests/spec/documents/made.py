@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from evalwright.spec.documents.problems import Problem
 from evalwright.spec.documents.project import Project, read_project
+from evalwright.types import Issue
 
 TASK = """
 key: capitals
@@ -45,6 +45,6 @@ def project(folder: Path, files: dict[str, str], path: str = "") -> Project:
     return read_project(written(folder, files) / path, environment={})
 
 
-def told(problems: list[Problem]) -> list[tuple[str, int, str, str]]:
+def told(problems: list[Issue]) -> list[tuple[str, int, str, str | None]]:
     """File, line, rule and field of each."""
     return [(Path(one.file).name, one.line, one.rule, one.field) for one in problems]

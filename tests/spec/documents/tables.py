@@ -33,33 +33,33 @@ from evalwright.scorers.python_all_samples import PythonAllSamples
 from evalwright.scorers.rag_checker import RagChecker
 from evalwright.scorers.string_equals import StringEquals
 from evalwright.scorers.string_equals_mcqa import StringEqualsMcqa
+from evalwright.solvers.base import PythonPostprocessor
 from evalwright.solvers.builders import (
     ChatCompletionInputBuilder,
     GenericInputBuilder,
     InputMessage,
 )
 from evalwright.solvers.grouped_single_turn_solver import GroupedSolver
-from evalwright.solvers.multi_turn_solver import MultiTurnSolver
-from evalwright.solvers.pass_through_solver import PassThroughSolver
-from evalwright.solvers.postprocessor import PythonPostprocessor
-from evalwright.solvers.python import PythonSolver
-from evalwright.solvers.single_turn_solver import SingleTurnSolver
-from evalwright.solvers.turns import (
+from evalwright.solvers.multi_turn_solver import (
     ChatMessageBuilder,
     GenerateBuilder,
     GenerateMessageBuilder,
     LoadTraceBuilder,
     LoopBuilder,
+    MultiTurnSolver,
     TerminateIf,
 )
-from evalwright.spec.documents import parameters
-from evalwright.spec.documents.task import (
+from evalwright.solvers.pass_through_solver import PassThroughSolver
+from evalwright.solvers.python import PythonSolver
+from evalwright.solvers.single_turn_solver import SingleTurnSolver
+from evalwright.spec.documents.models import parameters
+from evalwright.spec.documents.models.task import (
     BenchmarkTask,
     DatasetTemplate,
     SystemTask,
     TaskDocument,
 )
-from evalwright.spec.documents.trials import Aggregator, ScoreAggregator, TrialsDefinition
+from evalwright.spec.documents.models.trials import Aggregator, ScoreAggregator, TrialsDefinition
 from evalwright.templates import Template
 
 Fields = dict[str, Any]

@@ -1,4 +1,5 @@
 import copy
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spec.documents.made import DATASET, MODEL, TASK, project, told, written
 
-from evalwright.spec.documents.kinds import kind_of
 from evalwright.spec.documents.project import read_project
+from evalwright.spec.documents.resolve import documents, entities
+from evalwright.spec.documents.resolve.documents import DocumentPart, ResolvedTask
+from evalwright.spec.documents.resolve.layout import detect_kind
+from evalwright.spec.documents.starter import starter_files
+from evalwright.spec.documents.yaml import compose, text_files
+from evalwright.spec.documents.yaml.text_files import Mistake, TextFile
 
 EVALUATION = """
 key: weekly
@@ -47,7 +53,7 @@ RUN = f"evaluation:{EVALUATION}".replace("\n", "\n  ")
     ],
 )
 def test_the_keys_say_what_a_document_is(keys: str, folder: str, kind: str | None) -> None:
-    assert kind_of(dict.fromkeys(keys.split()), folder) == kind
+    assert detect_kind(dict.fromkeys(keys.split()), folder) == kind
 
 
 def test_a_folder_is_a_project(tmp_path: Path) -> None:
@@ -260,8 +266,8 @@ def test_in_a_folder_only_what_is_used_can_stop_a_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        pytest.param("key: bot\nconfig: {url: [1\n", (2, "bad_yaml", ""), id="a bracket"),
-        pytest.param("key: bot\nconfig:\n\turl: a\n", (3, "tab", ""), id="a tab"),
+        pytest.param("key: bot\nconfig: {url: [1\n", (2, "bad_yaml", None), id="a bracket"),
+        pytest.param("key: bot\nconfig:\n\turl: a\n", (3, "tab", None), id="a tab"),
         pytest.param("key: !include no.txt\n", (1, "bad_include", "key"), id="no key"),
     ],
 )
@@ -280,7 +286,7 @@ def test_a_task_alone_has_nothing_to_do_with_a_file_that_cannot_be_read(tmp_path
     made = project(tmp_path, files, "tasks/capitals/task.yaml")
 
     assert [(one.rule, one.level) for one in made.problems] == [("unknown_dataset", "warning")]
-    assert told(made.specs(models_given=True)[1]) == [("countries.yml", 2, "bad_yaml", "")]
+    assert told(made.specs(models_given=True)[1]) == [("countries.yml", 2, "bad_yaml", None)]
 
 
 @pytest.mark.parametrize(
@@ -445,3 +451,31 @@ def test_what_waits_for_a_value_is_not_settled(tmp_path: Path) -> None:
     assert [one.key for one in alone.settled()] == ["capitals"]
     assert [one.key for one in known.settled()] == ["a", "capitals"]
     assert [one.key for one in still.settled()] == ["capitals"]
+
+
+def test_a_document_is_read_and_resolved_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, content in starter_files():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    read, resolved = Counter[str](), Counter[str]()
+
+    def read_text(path: str) -> TextFile | Mistake:
+        read[str(Path(path).resolve())] += 1
+        return text_files.read_text(path)
+
+    def resolve_task(part: DocumentPart, *given: Any, **options: Any) -> ResolvedTask:
+        resolved[str(part.raw.data["key"])] += 1
+        return documents.resolve_task(part, *given, **options)
+
+    monkeypatch.setattr(compose, "read_text", read_text)
+    monkeypatch.setattr(entities, "resolve_task", resolve_task)
+
+    project = read_project(tmp_path / "run.yaml", environment={})
+    specs, problems = project.specs(models_given=True)
+
+    assert len(specs) == len(resolved) > 5
+    assert not [problem for problem in problems if problem.level == "error"]
+    assert {*read.values(), *resolved.values()} == {1}

@@ -12,12 +12,12 @@ from evalwright.clients.scripted import SCRIPTS, Scripted
 from evalwright.components import snippets_in
 from evalwright.ports import Case
 from evalwright.scorers.function_call_coverage import FunctionCallCoverage
-from evalwright.spec.documents.dataset import DatasetDocument, open_dataset
-from evalwright.spec.documents.model import ModelDocument
-from evalwright.spec.documents.reading import read_document
-from evalwright.spec.documents.schema import json_schema
+from evalwright.spec.documents.models.dataset import DatasetDocument, open_dataset
+from evalwright.spec.documents.models.model import ModelDocument
+from evalwright.spec.documents.models.schema import json_schema
+from evalwright.spec.documents.models.task import TaskDocument
 from evalwright.spec.documents.starter import STARTER, starter_files
-from evalwright.spec.documents.task import TaskDocument
+from evalwright.spec.documents.yaml.reader import read_document
 from evalwright.types import Sample, Trace
 
 YAML = [name for name, _ in starter_files() if name.endswith(".yaml")]

@@ -1,59 +1,61 @@
-"""A project: its documents, what each is, and whether they fit together.
+"""A project: its documents, their kinds, and whether they fit together.
 
     project = read_project("run.yaml", environment=os.environ)
-    project.problems             everything that is wrong, with its place
-    project.tasks["capitals"]    what was found, by key
+    project.problems             all problems, each with its place
+    project.tasks["capitals"]    the entities, by key
     specs, problems = project.specs(assignments={"model": "bot"})
 
-Nothing is run, no dataset is opened, no server asked.
+Nothing is run, no dataset is opened, no server is asked.
 """
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from evalwright.secrets import Secret
-from evalwright.spec.documents.check import built, placed
-from evalwright.spec.documents.configuration import Given, given_in, parameters_of, problem_at
-from evalwright.spec.documents.entities import Entity
-from evalwright.spec.documents.evaluation import RunConfig
-from evalwright.spec.documents.faults import Fault, did_you_mean
-from evalwright.spec.documents.gathering import Gathered, gather
-from evalwright.spec.documents.generations import Generations
-from evalwright.spec.documents.kinds import Kind
-from evalwright.spec.documents.marks import Place
-from evalwright.spec.documents.model import IDENTITY
-from evalwright.spec.documents.policy_names import unknown_names
-from evalwright.spec.documents.problems import Problem
-from evalwright.spec.documents.reading import read_document
-from evalwright.spec.documents.references import References
-from evalwright.spec.documents.resolving import resolve_task
-from evalwright.spec.documents.run_file import ConfigFile, RunFile
-from evalwright.spec.documents.specs import ResolvedSpec, Resolver
-from evalwright.spec.documents.task import TaskDocument
-from evalwright.spec.documents.tried import tried_problems
+from evalwright.spec.checking import sort_issues
+from evalwright.spec.documents.checks.build import build_typed, locate_faults
+from evalwright.spec.documents.models.evaluation import RunConfig
+from evalwright.spec.documents.models.model import IDENTITY
+from evalwright.spec.documents.models.run_file import ConfigFile, RunFile
+from evalwright.spec.documents.models.task import TaskDocument
+from evalwright.spec.documents.resolve.config_values import (
+    GivenValue,
+    problem_with_value,
+    read_given_values,
+)
+from evalwright.spec.documents.resolve.entities import Entity, References
+from evalwright.spec.documents.resolve.gather import GatheredProject, gather_project
+from evalwright.spec.documents.resolve.generations import Generations
+from evalwright.spec.documents.resolve.layout import DocumentKind
+from evalwright.spec.documents.resolve.policies import check_policy_names
+from evalwright.spec.documents.resolve.resolver import Resolver
+from evalwright.spec.documents.resolve.specifications import ResolvedSpec, check_trial_counts
+from evalwright.spec.documents.yaml.problems import Fault, Place, did_you_mean
+from evalwright.spec.documents.yaml.reader import read_document
+from evalwright.types import Issue
 
 
-class Config(Struct, frozen=True):
+class GivenConfig(Struct, frozen=True):
     """The values and the ways of a run that a file, or a caller, gives."""
 
-    values: Mapping[str, Given] = {}
+    values: Mapping[str, GivenValue] = {}
     run_config: RunConfig = RunConfig()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Issue, ...] = ()
 
 
 class Project:
     """What a path leads to, and all that it refers to."""
 
-    def __init__(self, gathered: Gathered) -> None:
+    def __init__(self, gathered: GatheredProject) -> None:
         self._gathered = gathered
         self.path = gathered.path
         self.root = gathered.root
         """The folder of the project: paths of documents are shown from the current folder."""
-        self.kind: Kind | None = gathered.kind
+        self.kind: DocumentKind | None = gathered.kind
         """What the path itself is; None for a folder."""
         self.run: RunFile | None = gathered.run
         self.policies = [one.document for one in gathered.policies]
@@ -65,8 +67,6 @@ class Project:
         self.models = gathered.entities["model"]
         self.adapters = gathered.entities["adapter"]
         self.evaluations = gathered.entities["evaluation"]
-        self.problems: list[Problem] = self._all_problems()
-        """All that is wrong with what was named and with what it uses: errors and warnings."""
 
     @property
     def ok(self) -> bool:
@@ -80,20 +80,20 @@ class Project:
 
     def resolve_task(
         self, key: str, values: Mapping[str, Any]
-    ) -> tuple[TaskDocument | None, list[Problem], dict[str, Any]]:
+    ) -> tuple[TaskDocument | None, list[Issue], dict[str, Any]]:
         """A task with these values, what is wrong with it, and the value of every parameter."""
         entity = self.tasks[key]
-        found = resolve_task(entity.part, given(values))
+        found = entity.resolve_task(values_from_program(values))
         return found.document, found.problems, found.values
 
     def specs(
         self,
         *,
-        config: Config | None = None,
+        config: GivenConfig | None = None,
         assignments: Mapping[str, str] | None = None,
         evaluation: str | None = None,
         models_given: bool = False,
-    ) -> tuple[list[ResolvedSpec], list[Problem]]:
+    ) -> tuple[list[ResolvedSpec], list[Issue]]:
         """What is to be run, and all that is wrong with it.
 
         That is the evaluation (by its key, where there are several), or else every task that the
@@ -101,7 +101,7 @@ class Project:
         texts. A value goes to the evaluation if that declares it, else to the tasks that do.
         `models_given`: the caller has models for the tasks that name none.
         """
-        config = config or Config()
+        config = config or GivenConfig()
         values = {**self._gathered.config, **config.values, **_assigned(assignments or {})}
         resolver = Resolver(self._references(strict=True), given=values, models_given=models_given)
         run_config = _merged(self.run.run_config if self.run else None, config.run_config)
@@ -122,7 +122,7 @@ class Project:
             problems += self._problems_of(one, resolved=True)
         problems += [*config.problems, *resolver.problems]
         tasks = [(one.key, one.task) for one in specs]
-        return specs, in_order([*problems, *self._named_by_policies(tasks, problems)])
+        return specs, sort_issues([*problems, *self._named_by_policies(tasks, problems)])
 
     def settled(self) -> list[ResolvedSpec]:
         """What could run as it stands: of all evaluations, and the tasks that none of them uses.
@@ -152,7 +152,7 @@ class Project:
         """The same, as far as one document alone can tell."""
         return Generations(self._references())
 
-    def _chosen(self, key: str | None) -> tuple[Entity | None, list[Problem]]:
+    def _chosen(self, key: str | None) -> tuple[Entity | None, list[Issue]]:
         """The evaluation to run, if there is one."""
         candidates = {one.key: one for one in self._gathered.evaluations}
         if key is not None:
@@ -169,9 +169,11 @@ class Project:
         else:
             detail = f"the project has no evaluation `{key}`"
             fault = Fault((), "unknown_evaluation", detail, did_you_mean(key, names))
-        return None, [problem_at(Given(None, place, ""), fault)]
+        return None, [problem_with_value(GivenValue(None, place, ""), fault)]
 
-    def _all_problems(self) -> list[Problem]:
+    @cached_property
+    def problems(self) -> list[Issue]:
+        """All that is wrong with what was named and with what it uses: errors and warnings."""
         gathered = self._gathered
         resolver = Resolver(
             self._references(), given=gathered.config, lenient=True, complete=self.run is not None
@@ -180,7 +182,7 @@ class Project:
         asked = [one for of in gathered.evaluations for one in resolver.evaluation(of, run_config)]
         tasks = [(one.key, one.task) for one in asked]
         for one in [] if gathered.evaluations else gathered.targets:
-            resolver.warn_of_no_value(parameters_of(one.part.raw.data)[0], gathered.config, one)
+            resolver.warn_of_no_value(one.parameters, gathered.config, one)
             tasks += [(one.key, one.document)] if one.document is not None else []
         alone = Resolver(self._references(), given={}, lenient=True)
         by_themselves = [
@@ -188,23 +190,23 @@ class Project:
             for task in gathered.main
             if task.kind == "task" and ("task", task.key) not in resolver.used
         ]
-        tried = tried_problems([*asked, *(one for one in by_themselves if one is not None)])
+        tried = check_trial_counts([*asked, *(one for one in by_themselves if one is not None)])
         used = {**resolver.used, **alone.used}
         entities = {id(one): one for one in [*gathered.main, *used.values()]}.values()
         own = [found for one in entities for found in self._problems_of(one)]
         unread = [] if self._alone else self._unread()
         problems = [*gathered.problems, *unread, *own, *resolver.problems, *alone.problems, *tried]
-        return in_order([*problems, *self._named_by_policies(tasks, problems)])
+        return sort_issues([*problems, *self._named_by_policies(tasks, problems)])
 
     def _named_by_policies(
-        self, tasks: Iterable[tuple[str, TaskDocument]], problems: Iterable[Problem]
-    ) -> list[Problem]:
+        self, tasks: Iterable[tuple[str, TaskDocument]], problems: Iterable[Issue]
+    ) -> list[Issue]:
         """What policies name and no task has; where a task is broken, nobody knows."""
         if any(one.level == "error" for one in problems):
             return []
-        return list(unknown_names(self._gathered.policies, list(tasks)))
+        return list(check_policy_names(self._gathered.policies, list(tasks)))
 
-    def _problems_of(self, entity: Entity, *, resolved: bool = False) -> Iterable[Problem]:
+    def _problems_of(self, entity: Entity, *, resolved: bool = False) -> Iterable[Issue]:
         """Its own, those of its file, and of what it goes through or is made of.
 
         Of a task that has been `resolved`, what came out with other values is of no matter.
@@ -216,7 +218,7 @@ class Project:
             yield from self._generations.problems(entity)
         elif entity.kind == "generator":
             yield from self._generations.named_by(entity)
-        key = getattr(entity.document, "adapter_key", None)
+        key = getattr(entity.document, "adapter_key", None) if entity.kind == "model" else None
         if key is not None and key != IDENTITY:
             path = ("config", "adapter", "key")
             if (fault := self._references().missing("adapter", key, path)) is not None:
@@ -229,7 +231,7 @@ class Project:
         """Whether one document was named, not a project."""
         return self.kind not in {None, "run"}
 
-    def _unread(self) -> list[Problem]:
+    def _unread(self) -> list[Issue]:
         """Of the files that cannot be read: what they are, and so whether they are used."""
         return [found for several in self._gathered.unread.values() for found in several]
 
@@ -239,45 +241,35 @@ class Project:
         return References(gathered.entities, alone=alone, unread=frozenset(gathered.unread))
 
 
-def read_project(path: str | FilePath, *, environment: Mapping[str, str]) -> Project:
+def read_project(path: str | Path, *, environment: Mapping[str, str]) -> Project:
     """Read a document, a run file or a folder, and the project around it."""
-    return Project(gather(FilePath(path), environment))
+    return Project(gather_project(Path(path), environment))
 
 
-def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Each once, file by file, from the top of each to its end."""
-    # A file that is named and referred to has its problems under two fields: they are the same.
-    told: dict[tuple[Any, ...], Problem] = {}
-    for one in problems:
-        told.setdefault((one.file, one.line, one.column, one.rule, one.detail), one)
-    once = list(told.values())
-    files = {name: number for number, name in enumerate(dict.fromkeys(one.file for one in once))}
-    return sorted(once, key=lambda one: (files[one.file], one.line, one.column or 0))
-
-
-def read_config(path: str | FilePath, *, environment: Mapping[str, str]) -> Config:
+def read_config(path: str | Path, *, environment: Mapping[str, str]) -> GivenConfig:
     """What `--config FILE` gives: a file with `config` and `run_config`."""
     document = read_document(path, environment=environment)
     if not isinstance(document.data, dict):
         fault = Fault((), "wrong_type", "expected `config` and `run_config` in a mapping")
-        more = [] if document.problems else placed([fault], document.marks, document.data)
-        return Config(problems=(*document.problems, *more))
+        more = [] if document.problems else locate_faults([fault], document.marks, document.data)
+        return GivenConfig(problems=(*document.problems, *more))
     data = document.data
-    typed, faults = built(ConfigFile, data)
-    problems = placed(faults, document.marks, data, unread=document.unread)
-    values = given_in(data.get("config"), document.marks)
+    typed, faults = build_typed(ConfigFile, data)
+    problems = locate_faults(faults, document.marks, data, unread=document.unread)
+    values = read_given_values(data.get("config"), document.marks)
     run_config = typed.run_config if typed is not None else RunConfig()
-    return Config(values, run_config, (*document.problems, *problems))
+    return GivenConfig(values, run_config, (*document.problems, *problems))
 
 
-def given(values: Mapping[str, Any]) -> dict[str, Given]:
+def values_from_program(values: Mapping[str, Any]) -> dict[str, GivenValue]:
     """Values that a program gives, not a file."""
-    return {name: Given(one, Place("config", 1), name) for name, one in values.items()}
+    return {name: GivenValue(one, Place("config", 1), name) for name, one in values.items()}
 
 
-def _assigned(assignments: Mapping[str, str]) -> dict[str, Given]:
+def _assigned(assignments: Mapping[str, str]) -> dict[str, GivenValue]:
     return {
-        name: Given(text, Place("--set", 1), name, text=True) for name, text in assignments.items()
+        name: GivenValue(text, Place("--set", 1), name, text=True)
+        for name, text in assignments.items()
     }
 
 
@@ -289,13 +281,13 @@ def _merged(one: RunConfig | None, other: RunConfig) -> RunConfig:
     return one.model_copy(update=told)
 
 
-def _unclaimed(values: Mapping[str, Given], tasks: Iterable[Entity]) -> list[Problem]:
+def _unclaimed(values: Mapping[str, GivenValue], tasks: Iterable[Entity]) -> list[Issue]:
     """The given values that no task has a parameter for."""
     names = ["dataset_key"]
     for task in tasks:
-        names += [one.key for one in parameters_of(task.part.raw.data)[0]]
+        names += [one.key for one in task.parameters]
     return [
-        problem_at(
+        problem_with_value(
             one,
             Fault(
                 (),

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from evalwright.errors import InvalidTask, Unreadable
 from evalwright.lines import read_batches, read_lines
 from evalwright.spec.records.explain import (
-    Fault,
+    BrokenRule,
     duplicate_id,
     explain,
     fault_in,
@@ -93,7 +94,7 @@ def _shown(record: Any) -> str:
 
 def check_file(path: str) -> Iterator[TaskSpec | Issue]:
     """Each record or issue of a file; blank lines give neither. Only the ids are kept."""
-    return map(_item, check_batches(read_batches(path)))
+    return map(_item, check_batches(read_batches(path), file=path))
 
 
 def read_valid(path: str, *, bad: Container[int]) -> Iterator[TaskSpec]:
@@ -115,8 +116,10 @@ def check(lines: Iterable[bytes]) -> Iterator[TaskSpec | Issue]:
     return map(_item, check_batches([line] for line in lines))
 
 
-def check_batches(batches: Iterable[list[bytes]]) -> Iterator[tuple[int, TaskSpec | Issue]]:
-    """Each line's number, and its record or its issue.
+def check_batches(
+    batches: Iterable[list[bytes]], *, file: str = ""
+) -> Iterator[tuple[int, TaskSpec | Issue]]:
+    """Each line's number, and its record or its issue; `file` is what the issues name.
 
     A bad record claims its id too: the next one of that name would be an error as soon as the
     first was mended, so it is one now.
@@ -130,12 +133,14 @@ def check_batches(batches: Iterable[list[bytes]]) -> Iterator[tuple[int, TaskSpe
             if isinstance(item, TaskSpec):
                 first = claimed.setdefault(item.task_id, number)
                 if first != number:
-                    item = duplicate_id(number, line, item.task_id, first)
-                yield number, item
+                    issue = duplicate_id(number, line, item.task_id, first)
+                    yield number, replace(issue, file=file)
+                else:
+                    yield number, item
             elif item is not None:
                 if item.task_id is not None:
                     claimed.setdefault(item.task_id, number)
-                yield number, item
+                yield number, replace(item, file=file)
 
 
 def _vouched(batch: list[bytes]) -> list[TaskSpec | None]:
@@ -210,6 +215,6 @@ def _deep(metadata: dict[str, Any]) -> bool:
 
 def _unexplained(number: int, line: bytes, error: Exception) -> Issue:
     """What the decoder refuses and no rule names: said in the decoder's own words."""
-    fault = Fault("bad_json", None, str(error))
+    fault = BrokenRule("bad_json", None, str(error))
     raw = line.decode(errors="replace")[:MAX_RAW_CHARACTERS]
     return Issue(line=number, rule=fault.rule, field=None, detail=fault.detail, raw=raw)

@@ -54,7 +54,7 @@ _NOT_TEXT = {
 }
 
 
-class Fault(NamedTuple):
+class BrokenRule(NamedTuple):
     """A broken rule, before it is known where in a file it stands."""
 
     rule: str
@@ -68,7 +68,7 @@ def explain(number: int, line: bytes) -> Issue | None:
     """The first rule that line `number` breaks; None for a blank line and for a good one."""
     if isinstance(line, BadLine):
         rule, detail = _NOT_TEXT[line.why]
-        return _issue(number, Fault(rule, None, detail), line.head.decode(errors="replace"))
+        return _issue(number, BrokenRule(rule, None, detail), line.head.decode(errors="replace"))
     if not line.strip():
         return None
     try:
@@ -76,12 +76,12 @@ def explain(number: int, line: bytes) -> Issue | None:
     except UnicodeDecodeError as error:
         detail = f"byte 0x{line[error.start]:02x} at offset {error.start} is not UTF-8"
         column = len(line[: error.start].decode()) + 1
-        fault = Fault("bad_encoding", None, f"{detail}; save the file as UTF-8")
+        fault = BrokenRule("bad_encoding", None, f"{detail}; save the file as UTF-8")
         return _issue(number, fault, line.decode(errors="replace"), column=column)
     try:
         record = parse(text)
     except NotJson as error:
-        return _issue(number, Fault("bad_json", None, error.detail), text, column=error.column)
+        return _issue(number, BrokenRule("bad_json", None, error.detail), text, column=error.column)
     fault_ = fault_in(record)
     if fault_ is None:
         return None
@@ -95,10 +95,12 @@ def explain(number: int, line: bytes) -> Issue | None:
     )
 
 
-def fault_in(record: Any) -> Fault | None:
+def fault_in(record: Any) -> BrokenRule | None:
     """The first rule that a decoded record breaks on its own; uniqueness is a file's business."""
     if not isinstance(record, Mapping):
-        return Fault("not_an_object", None, f"a record must be a JSON object, this is {_a(record)}")
+        return BrokenRule(
+            "not_an_object", None, f"a record must be a JSON object, this is {_a(record)}"
+        )
     return (
         _missing(record)
         or _unknown(record)
@@ -113,7 +115,7 @@ def duplicate_id(number: int, line: bytes, task_id: str, first: int) -> Issue:
     """The issue of a record whose id an earlier one has."""
     detail = f"`{_short(task_id)}` is already the id of line {first}; ids are unique in a file"
     text = line.decode()
-    fault = Fault("duplicate_task_id", "task_id", detail)
+    fault = BrokenRule("duplicate_task_id", "task_id", detail)
     return _issue(number, fault, text, column=_column(text, fault), task_id=task_id)
 
 
@@ -122,38 +124,38 @@ def has_few_shot_block(prompt: str) -> bool:
     return bool(_MAY_OPEN(prompt)) and len(_MARKER.findall("\n" + prompt)) > 1
 
 
-def metadata_fault(metadata: Mapping[str, Any]) -> Fault | None:
+def metadata_fault(metadata: Mapping[str, Any]) -> BrokenRule | None:
     """What is wrong with the two entries of `metadata` that have a meaning."""
     return _metadata_type(metadata) or _metadata_value(metadata)
 
 
-def _missing(record: Mapping[Any, Any]) -> Fault | None:
+def _missing(record: Mapping[Any, Any]) -> BrokenRule | None:
     for name in REQUIRED:
         if name not in record:
             detail = f"`{name}` is missing"
             strays = (key for key in record if isinstance(key, str) and key not in FIELDS)
             if stray := nearest(name, [*islice(strays, _MOST_STRAYS)]):
                 detail += f"; did you mean it by `{_short(stray)}`?"
-                return Fault("missing_required", name, detail, stray)
-            return Fault("missing_required", name, detail)
+                return BrokenRule("missing_required", name, detail, stray)
+            return BrokenRule("missing_required", name, detail)
     return None
 
 
-def _unknown(record: Mapping[str, Any]) -> Fault | None:
+def _unknown(record: Mapping[str, Any]) -> BrokenRule | None:
     for key in map(str, record):
         if key not in FIELDS:
             detail = f"`{_short(key)}` is not a field of a record"
             if suggestion := nearest(key, FIELDS):
-                return Fault("unknown_field", key, f"{detail}; did you mean `{suggestion}`?")
+                return BrokenRule("unknown_field", key, f"{detail}; did you mean `{suggestion}`?")
             hint = "put what is your own under `metadata`"
-            return Fault("unknown_field", key, f"{detail}; {hint}")
+            return BrokenRule("unknown_field", key, f"{detail}; {hint}")
     return None
 
 
-def _bad_type(record: Mapping[str, Any]) -> Fault | None:
+def _bad_type(record: Mapping[str, Any]) -> BrokenRule | None:
     for name in FIELDS:
         if name in record and (detail := _type_detail(name, record[name])):
-            return Fault("bad_type", name, detail)
+            return BrokenRule("bad_type", name, detail)
     return None
 
 
@@ -209,34 +211,34 @@ def _examples_detail(value: Any) -> str | None:
     return None
 
 
-def _metadata_type(metadata: Mapping[str, Any]) -> Fault | None:
+def _metadata_type(metadata: Mapping[str, Any]) -> BrokenRule | None:
     timeout = metadata.get("timeout_s", 1)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
         detail = f"`metadata.timeout_s` must be a number of seconds, it is {_a(timeout)}"
-        return Fault("bad_type", "metadata", detail)
+        return BrokenRule("bad_type", "metadata", detail)
     samples = metadata.get("samples", 1)
     if isinstance(samples, bool) or not isinstance(samples, int):
         detail = f"`metadata.samples` must be a whole number, it is {_a(samples)}"
-        return Fault("bad_type", "metadata", detail)
+        return BrokenRule("bad_type", "metadata", detail)
     return None
 
 
-def _metadata_value(metadata: Mapping[str, Any]) -> Fault | None:
+def _metadata_value(metadata: Mapping[str, Any]) -> BrokenRule | None:
     timeout = metadata.get("timeout_s", 1)
     if not 0 < timeout <= MAX_TIMEOUT_S:
         detail = (
             f"`metadata.timeout_s` is {_number(timeout)}; "
             f"it must be above 0 and at most {MAX_TIMEOUT_S}"
         )
-        return Fault("bad_value", "metadata", detail)
+        return BrokenRule("bad_value", "metadata", detail)
     samples = metadata.get("samples", 1)
     if not 1 <= samples <= MAX_SAMPLES:
         detail = f"`metadata.samples` is {_number(samples)}; it must be between 1 and {MAX_SAMPLES}"
-        return Fault("bad_value", "metadata", detail)
+        return BrokenRule("bad_value", "metadata", detail)
     return None
 
 
-def _bad_value(record: Mapping[str, Any]) -> Fault | None:
+def _bad_value(record: Mapping[str, Any]) -> BrokenRule | None:
     for name in FIELDS:
         if name not in record:
             continue
@@ -244,7 +246,7 @@ def _bad_value(record: Mapping[str, Any]) -> Fault | None:
             if fault := _metadata_value(record[name]):
                 return fault
         elif detail := _value_detail(name, record):
-            return Fault("bad_value", name, detail)
+            return BrokenRule("bad_value", name, detail)
     return None
 
 
@@ -281,7 +283,7 @@ def _not_in_vocabulary(name: str, value: str) -> str:
     return f"`{name}` is {found}; it must be one of {_listed(words)}{hint}"
 
 
-def _embedded_few_shot(record: Mapping[str, Any]) -> Fault | None:
+def _embedded_few_shot(record: Mapping[str, Any]) -> BrokenRule | None:
     if record["category"] == "code_exec" or not has_few_shot_block(record["prompt"]):
         return None
     count = len(_MARKER.findall("\n" + record["prompt"]))
@@ -289,10 +291,10 @@ def _embedded_few_shot(record: Mapping[str, Any]) -> Fault | None:
         f"{count} lines of the prompt open like examples (`Question:`, `Q:`, `Example:`); "
         "put examples into `few_shot_examples`"
     )
-    return Fault("embedded_few_shot", "prompt", detail)
+    return BrokenRule("embedded_few_shot", "prompt", detail)
 
 
-def _illegal(record: Mapping[str, Any]) -> Fault | None:
+def _illegal(record: Mapping[str, Any]) -> BrokenRule | None:
     category = record["category"]
     legal = LEGAL[category]
     for rule, name, allowed in (
@@ -301,11 +303,11 @@ def _illegal(record: Mapping[str, Any]) -> Fault | None:
     ):
         if record[name] not in allowed:
             detail = f"{category} records may not use `{record[name]}`, only {_listed(allowed)}"
-            return Fault(rule, name, detail)
+            return BrokenRule(rule, name, detail)
     return None
 
 
-def _column(text: str, fault: Fault) -> int | None:
+def _column(text: str, fault: BrokenRule) -> int | None:
     """Where to point: at a stray key itself, else at the field's value."""
     key = fault.key or fault.field
     if key is None:
@@ -318,7 +320,7 @@ def _column(text: str, fault: Fault) -> int | None:
 
 def _issue(
     number: int,
-    fault: Fault,
+    fault: BrokenRule,
     text: str,
     *,
     column: int | None = None,

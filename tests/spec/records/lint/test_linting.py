@@ -162,14 +162,20 @@ def test_what_renders_a_check_renders_a_linting(renderer: object, tmp_path: Path
     assert all(rule in output for rule in RULES)
 
 
-def test_a_rule_is_a_module_of_its_name_that_says_when_it_is_wrong() -> None:
-    modules = {path.stem: path.read_text(encoding="utf-8") for path in PACKAGE.glob("*.py")}
-    rules = {name for name, text in modules.items() if text.startswith(f'"""`{name}`: ')}
+def test_the_docstring_of_a_rule_says_when_it_is_wrong() -> None:
+    docstrings = [path.read_text(encoding="utf-8").split('"""')[1] for path in PACKAGE.glob("*.py")]
+    sections = [
+        section
+        for docstring in docstrings
+        for section in re.findall(
+            r"^`\w+`: .*?(?=^`\w+`: |\Z)", docstring, re.MULTILINE | re.DOTALL
+        )
+    ]
 
-    assert rules == set(RULES)
-    for name in rules:
-        assert "\nWhy:    " in modules[name]
-        assert "\nWrong:  " in modules[name]
+    assert sorted(section.split("`")[1] for section in sections) == sorted(RULES)
+    for section in sections:
+        assert "\nWhy:    " in section
+        assert "\nWrong:  " in section
 
 
 def test_the_guide_has_every_rule_and_its_examples_show_it() -> None:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rapidfuzz.distance.LCSseq import distance
 
 from evalwright.spec.records.lint.corpus import Corpus
+from evalwright.spec.records.lint.duplicates import Similar
 from evalwright.spec.records.lint.linter import Linter, lint_tasks
-from evalwright.spec.records.lint.similar import Similar
 from evalwright.spec.records.lint.words import words
 from evalwright.types import Example, TaskSpec
 

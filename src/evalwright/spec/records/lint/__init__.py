@@ -1,19 +1,18 @@
 """What is legal in a file of records and still suspicious.
 
-    linting     one file being linted: iterate for its findings, then read the counts
-    linter      every rule over a stream of records; `RULES` is the list of them
-    findings    the nouns: Record, Finding, Places, Rule
-    words       a prompt as words, numbers and symbols
-    options     the options that a multiple-choice prompt offers
-    corpus      what is kept of the prompts, and what may be asked of them
-    similar     which of the prompts kept are nearly the same
+    linter          one file being linted, and every rule over a stream of records; `RULES`
+    findings        the nouns: Record, Finding, Places, Rule
+    words           a prompt as words, numbers and symbols
+    corpus          what is kept of the prompts, and what may be asked of them
+    single_record   duplicate_options, target_not_an_option, empty_target
+    duplicates      duplicate_prompt, near_duplicate
 
-Every other module is one rule, and its name is the rule's. Its first docstring says what it
+Every other module is one rule, and its name is the rule's. The module's docstring says what a rule
 catches, why that matters, and when it is wrong; the guide `docs/guides/lint.md` says it shorter.
 
 A rule would rather miss than cry wolf: a benchmark that is in order must lint clean.
 """
 
-from evalwright.spec.records.lint.linting import Linting
+from evalwright.spec.records.lint.linter import Linting
 
 __all__ = ["Linting"]

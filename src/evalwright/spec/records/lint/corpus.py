@@ -17,7 +17,7 @@ from zlib import crc32
 
 from evalwright.spec.records.lint.findings import Seen, normal
 from evalwright.spec.records.lint.words import Words
-from evalwright.text.few_shot import render
+from evalwright.text.prompt import render
 from evalwright.types import TaskSpec
 
 if TYPE_CHECKING:

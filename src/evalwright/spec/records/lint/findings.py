@@ -105,6 +105,7 @@ class Places:
             field=finding.field,
             task_id=None if finding.of_file else self._ids[finding.record],
             detail=finding.detail,
+            level="warning",
         )
 
 

@@ -1,4 +1,4 @@
-"""Every rule over a stream of records.
+"""Lint a file: every rule over a stream of records.
 
 Findings come in the order of their lines, those about the whole file last; so they are held until
 the last record is in. What else is kept: see `corpus` (bounded), and some 20 bytes a record.
@@ -6,17 +6,19 @@ the last record is in. What else is kept: see `corpus` (bounded), and some 20 by
 
 from collections.abc import Iterable, Iterator
 
-from evalwright.spec.records.lint import (
-    answer_in_examples,
-    duplicate_options,
-    empty_target,
-    target_not_an_option,
-    unreachable_target,
-)
+from evalwright.errors import Unreadable
+from evalwright.lines import read_batches
+from evalwright.spec.checking import Checking
+from evalwright.spec.records.check import check_batches
+from evalwright.spec.records.lint import answer_in_examples, unreachable_target
 from evalwright.spec.records.lint.corpus import MOST_WORDS, Corpus
-from evalwright.spec.records.lint.duplicate_prompt import DuplicatePrompt
+from evalwright.spec.records.lint.duplicates import DuplicatePrompt, NearDuplicate
 from evalwright.spec.records.lint.findings import Alone, Finding, Places, Record, Rule
-from evalwright.spec.records.lint.near_duplicate import NearDuplicate
+from evalwright.spec.records.lint.single_record import (
+    explain_missing_option,
+    find_duplicate_options,
+    find_empty_target,
+)
 from evalwright.spec.records.lint.skewed_letters import SkewedLetters
 from evalwright.spec.records.lint.target_in_prompt import TargetInPrompt
 from evalwright.spec.records.lint.uneven_length import UnevenLength
@@ -35,7 +37,7 @@ RULES = (
     "unreachable_target",
     "empty_target",
 )
-"""Each has a module of its name; findings on one line come in this order."""
+"""Findings on one line come in this order."""
 
 
 def lint_tasks(located: Iterable[tuple[int, TaskSpec]]) -> Iterator[Issue]:
@@ -57,12 +59,12 @@ class Linter:
             DuplicatePrompt(self._places),
             NearDuplicate(self._places, self._corpus),
             SkewedLetters(),
-            Alone(duplicate_options.NAME, "prompt", duplicate_options.judge),
-            Alone(target_not_an_option.NAME, "targets", target_not_an_option.judge),
+            Alone("duplicate_options", "prompt", find_duplicate_options),
+            Alone("target_not_an_option", "targets", explain_missing_option),
             Alone(answer_in_examples.NAME, "few_shot_examples", answer_in_examples.judge),
             UnevenLength(),
             Alone(unreachable_target.NAME, "targets", unreachable_target.judge),
-            Alone(empty_target.NAME, "targets", empty_target.judge),
+            Alone("empty_target", "targets", find_empty_target),
         )
         self._found: list[Finding] = []
 
@@ -90,3 +92,40 @@ class Linter:
         order = {name: place for place, name in enumerate(RULES)}
         self._found.sort(key=lambda one: (one.of_file, one.record, order[one.rule]))
         yield from map(self._places.issue, self._found)
+
+
+class Linting(Checking):
+    """Iterate once. `valid` counts the records linted, `errors` and `rules` the findings.
+
+    A record that breaks a rule of the spec is not linted, only counted in `skipped`: `validate`
+    says what is wrong with it. A file that cannot be read to its end is linted up to there.
+    """
+
+    level = "warning"
+
+    def __init__(self, file: str) -> None:
+        super().__init__(file)
+        self.skipped = 0
+        self.notes: list[str] = []
+        """What was not looked at, in words; empty unless the file is very large."""
+
+    def __iter__(self) -> Iterator[Issue]:
+        linter = Linter()
+        try:
+            for line, task in self._located():
+                linter.look(line, task)
+        except Unreadable as error:
+            self.unreadable = error
+        self.notes = linter.notes
+        for issue in linter.end():
+            self.rules[issue.rule] = self.rules.get(issue.rule, 0) + 1
+            yield issue
+
+    def _located(self) -> Iterator[tuple[int, TaskSpec]]:
+        """Yield the valid records, each with the number of its line."""
+        for number, item in check_batches(read_batches(self.file)):
+            if isinstance(item, TaskSpec):
+                self.valid += 1
+                yield number, item
+            else:
+                self.skipped += 1

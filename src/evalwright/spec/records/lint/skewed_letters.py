@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from math import erfc, exp, pi, sqrt
 
 from evalwright.spec.records.lint.findings import Finding, Record
-from evalwright.text.options import options
+from evalwright.text.prompt import find_options
 from evalwright.vocabulary import LETTERS
 
 FEWEST_RECORDS = 20
@@ -39,7 +39,7 @@ class SkewedLetters:
         """Count one record."""
         if record.task.category != "mcq":
             return ()
-        offered = [option.letter for option in options(record.task.prompt)]
+        offered = [option.letter for option in find_options(record.task.prompt)]
         offered = [letter for letter in offered if letter in LETTERS]
         target = record.task.targets[0]
         if target in offered and len(offered) >= _FEWEST_LETTERS:

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 
 from evalwright.spec.records.lint.findings import Record, shown
-from evalwright.text.tokens import tokens
+from evalwright.text.similarity import tokens
 from evalwright.types import TaskSpec
 
 NAME = "unreachable_target"

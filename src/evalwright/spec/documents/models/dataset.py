@@ -1,0 +1,110 @@
+"""A dataset of a project.
+
+    key: trivia
+    display_name: Trivia
+    source:
+      type: local                  # folder, url, huggingface, inline, task_result, inspect_ai …
+      file_path: trivia.csv        # relative to this document
+
+    key: quiz-rows                 # or rows that a generator makes
+    display_name: Quiz
+    generator_specification: { dataset_generator_key: quiz, num_samples: 100 }
+
+What a source may say stands in its own module: `datasets/local.py` and its neighbours.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Self
+
+from pydantic import model_validator
+
+from evalwright.components import Component, Title, UserKey
+from evalwright.datasets.generated import GeneratedSource
+from evalwright.datasets.local import Local, TableFile
+from evalwright.datasets.reading import Reader
+from evalwright.datasets.rows import Rows
+from evalwright.datasets.source import AnySource, Surroundings
+from evalwright.spec.documents.models.generator import GeneratorSpecification
+from evalwright.spec.documents.yaml.problems import Fault
+
+
+class DatasetDocument(Component):
+    """Rows, and what they are called."""
+
+    key: UserKey
+    """What tasks and evaluations call it."""
+    display_name: Title
+    """What people call it."""
+    description: str | None = None
+    """What it holds, in a line."""
+    long_description: str | None = None
+    """The same at length, in Markdown."""
+    tags: tuple[str, ...] = ()
+    """Words to find it by."""
+    source: AnySource | None = None
+    """Where the rows come from."""
+    file_path: TableFile | None = None
+    """Deprecated: what a `local` source has now."""
+    generator_specification: GeneratorSpecification | None = None
+    """Which generator makes the rows, in the place of a source."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        given = {
+            "source": self.source,
+            "file_path": self.file_path,
+            "generator_specification": self.generator_specification,
+        }
+        named = [f"`{name}`" for name, one in given.items() if one is not None]
+        if len(named) > 1:
+            got = "both" if len(named) == 2 else "all of them"  # noqa: PLR2004 - both
+            raise ValueError(f"expected {' or '.join(named)}, got {got}")
+        if not named:
+            raise ValueError("expected a `source`, got none")
+        return self
+
+    @property
+    def origin(self) -> AnySource | GeneratedSource:
+        """Where the rows come from, however it was written."""
+        if self.source is not None:
+            return self.source
+        if self.generator_specification is not None:
+            maker = self.generator_specification.dataset_generator_key
+            return GeneratedSource(key=self.key, generator=maker)
+        return Local.model_validate({"type": "local", "file_path": self.file_path})
+
+    def warnings(self) -> list[Fault]:
+        """What is accepted, and should be written otherwise now."""
+        faults = [
+            Fault(
+                ("source", "filters", number, "expression"),
+                "suspicious_expression",
+                said,
+                level="warning",
+            )
+            for number, one in enumerate(self.source.filters if self.source else ())
+            for said in one.warnings()
+        ]
+        if self.file_path is not None:
+            now = f"source: {{type: local, file_path: {self.file_path.written}}}"
+            detail = "`file_path` has become a `source`"
+            faults.append(Fault(("file_path",), "deprecated", detail, f"write {now}", "warning"))
+        return faults
+
+
+def open_dataset(
+    document: DatasetDocument,
+    *,
+    cache_dir: Path,
+    task_results: Mapping[str, Reader] | Callable[[str], Reader] | None = None,
+    generated: Mapping[str, Path] = MappingProxyType({}),
+) -> Rows:
+    """The rows of a dataset, ready to be read. What is wrong is raised when they are.
+
+    `cache_dir` is the project's `.evalwright`; `task_results` has the results of other tasks, by
+    their keys; `generated` the files of rows that generators have made, by datasets.
+    """
+    around = Surroundings(cache_dir=cache_dir, task_results=task_results, generated=generated)
+    return document.origin.rows(around)

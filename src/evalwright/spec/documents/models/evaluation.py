@@ -1,0 +1,227 @@
+"""An evaluation: which tasks are run, with which values, on which models and datasets.
+
+    key: release-check
+    display_name: "Release check"
+    config_spec:
+      - { type: model, key: model, display_name: "Model under test" }
+    task_specifications:
+      - task_key: capital-cities
+        model_key: "<< config.model >>"
+        task_config: { style: "short" }
+        num_samples: 200
+
+The older form has no `config_spec`, names its models and datasets outright, and says itself how
+many samples to take. Both forms may be mixed.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from evalwright.components import Component, Title, UserKey
+from evalwright.spec.documents.models.parameters import AnyParameter
+from evalwright.spec.documents.models.trials import RepeatabilityConfig, TrialsNumber
+from evalwright.spec.documents.yaml.problems import Fault, FieldPath
+
+Subsampling = Literal["head", "random"]
+CachePolicy = Literal["reuse", "update", "no-cache"]
+SampleCount = Annotated[int, Field(ge=1, strict=True)]
+AnyOrNames = Literal["any"] | list[str]
+
+DEBUG_SAMPLES = 10
+"""How many samples `mode: debug` takes."""
+
+
+class TaskSpecification(Component):
+    """One task of an evaluation, with its values."""
+
+    type: Literal["standard"] = "standard"
+    """The kind of specification."""
+
+    key: UserKey | None = None
+    """The name of its results. Without it: the task's key, with a number where it repeats."""
+
+    task_key: UserKey
+    """The task."""
+
+    display_name: str | None = None
+    """The name that is shown; without it, the task's."""
+
+    task_config: dict[str, Any] = Field(default_factory=dict)
+    """The values of the task's parameters, by their keys."""
+
+    model_key: Title | None = None
+    """The model that is evaluated: a key of the project, or `provider/model`."""
+
+    dataset_key: Title | None = None
+    """The dataset that is evaluated, by a task that does not name one itself."""
+
+    num_samples: SampleCount | None = None
+    """How many samples to take; without it, as many as the evaluation or the run says, or all."""
+
+    subsampling: Subsampling | None = None
+    """Which ones: the first, or some drawn with a fixed seed."""
+
+    trials: TrialsNumber | None = None
+    """How often each sample is tried, in the place of what the task or the run says."""
+
+    repeatability: RepeatabilityConfig | None = None
+    """Run the specification several times, and see how far the runs agree."""
+
+    task_result_log_path: Title | None = None
+    """A result log, relative to this document. Nothing is run then: the result is taken from it,
+    all of it, and neither the task nor a model need be in the project."""
+
+
+class RepeatedInput(Component):
+    """What a repeatability runs."""
+
+    evaluation_key: UserKey
+    """An evaluation of the project; it may be the one that this stands in."""
+
+    task_specification_key: UserKey | None = None
+    """One task specification of it; without it, all."""
+
+
+class RepeatabilitySpecification(Component):
+    """Task specifications of an evaluation, each run several times."""
+
+    type: Literal["repeatability"]
+    """The kind of specification."""
+
+    key: UserKey
+    """The name of its results; of several inputs, what the name of each begins with."""
+
+    display_name: str | None = None
+    """The name that is shown; without it, the task's."""
+
+    repeatability_config: RepeatabilityConfig | None = None
+    """How many runs."""
+
+    config: RepeatabilityConfig | None = None
+    """The same, as evaluations of a run write it."""
+
+    num_samples: SampleCount | None = None
+    """How many samples to take; without it, as many as the specification that is run."""
+
+    subsampling: Subsampling | None = None
+    """Which ones: the first, or some drawn with a fixed seed."""
+
+    inputs: list[RepeatedInput] = Field(min_length=1)
+    """What is run."""
+
+    @property
+    def num_runs(self) -> int:
+        """How many runs there are."""
+        told = self.repeatability_config or self.config
+        return told.num_runs if told else 1
+
+
+AnySpecification = Annotated[
+    TaskSpecification | RepeatabilitySpecification, Field(discriminator="type")
+]
+
+
+class EvaluationDocument(Component):
+    """Tasks to run together."""
+
+    key: UserKey
+    """The name of the evaluation."""
+
+    display_name: Title
+    """The name that is shown."""
+
+    description: str = ""
+    """What it is for, in a sentence."""
+
+    long_description: str | None = None
+    """The same at length, in Markdown."""
+
+    config_spec: list[AnyParameter] = Field(default_factory=list)
+    """Its parameters; `<< config.NAME >>` in a specification stands for the value of one."""
+
+    task_specifications: list[AnySpecification]
+    """What is run."""
+
+    num_samples: SampleCount | None = None
+    """How many samples of each task to take, where its specification does not say."""
+
+    subsampling: Subsampling | None = None
+    """Which ones, where the specification does not say."""
+
+    cache_policy: CachePolicy | None = None
+    """`reuse` what the store has (so it is without this), `update` it, or use `no-cache`."""
+
+    mode: Literal["debug", "full"] | None = None
+    """Deprecated: `debug` takes 10 samples."""
+
+    tags: list[str] = Field(default_factory=list)
+    """Words to find it by."""
+
+    use_cases: AnyOrNames | None = None
+    """For whom it is meant; not used here."""
+
+    domains: AnyOrNames | None = None
+    """Which field it is about; not used here."""
+
+    providers: AnyOrNames | None = None
+    """Whose models it is meant for; not used here."""
+
+
+class RunConfig(Component):
+    """How a run goes about an evaluation."""
+
+    num_samples: SampleCount | None = None
+    """How many samples of each task to take, where its specification does not say."""
+
+    subsampling: Subsampling | None = None
+    """Which ones, where the specification does not say."""
+
+    cache_policy: CachePolicy | None = None
+    """`reuse` what the store has (so it is without this), `update` it, or use `no-cache`."""
+
+    trials_config: TrialsNumber | None = None
+    """How often each sample is tried, where its specification does not say: of every task that
+    asks a model."""
+
+
+def complete_evaluation(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
+    """The data with what goes without saying, and what must hold between its fields."""
+    faults: list[Fault] = []
+    if "config_spec" in data and "description" not in data:
+        detail = "`description` is missing; it is taken as empty"
+        faults.append(Fault(("description",), "missing_description", detail, level="warning"))
+    specifications = data.get("task_specifications")
+    if not isinstance(specifications, list):
+        return data, faults
+    kept = list(specifications)
+    taken: dict[str, int] = {}
+    for number, one in enumerate(specifications):
+        if isinstance(one, dict):
+            path: FieldPath = ("task_specifications", number)
+            faults += _taken(one, path, taken)
+            kept[number] = {"type": "standard", **one}
+            if one.get("type") == "repeatability":
+                faults += _runs_told(one, path)
+    return {**data, "task_specifications": kept}, faults
+
+
+def _runs_told(one: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
+    """A repeatability says once how many runs there are."""
+    named = [name for name in ("repeatability_config", "config") if one.get(name) is not None]
+    if not named:
+        detail = "`repeatability_config` is missing"
+        hint = "such as `repeatability_config: { num_runs: 5 }`"
+        yield Fault((*path, "repeatability_config"), "missing_key", detail, hint)
+    elif len(named) > 1:
+        detail = "expected one of `repeatability_config` and `config`, got both"
+        yield Fault((*path, "config"), "conflict", detail, at_key=True)
+
+
+def _taken(one: dict[str, Any], path: FieldPath, taken: dict[str, int]) -> Iterator[Fault]:
+    """A key that another specification has."""
+    key, number = one.get("key"), path[-1]
+    if isinstance(key, str) and isinstance(number, int) and taken.setdefault(key, number) != number:
+        detail = f"the key `{key}` is taken by specification {taken[key] + 1} of this list"
+        yield Fault((*path, "key"), "duplicate_key", detail)

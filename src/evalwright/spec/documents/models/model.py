@@ -1,0 +1,375 @@
+"""A model of a project, and the adapter that puts its endpoint's words into ours.
+
+    key: support-bot
+    display_name: Support bot
+    task: chat_completion
+    rate_limit: 600                      # requests a minute
+    max_concurrent_requests: 8
+    config:
+      connection_type: custom_connection # also when it is left out
+      url: https://bot.example.com/v1/chat/completions
+      api_key: << secrets.BOT_KEY >>
+      adapter: { key: latticeflow$openai_chat_completion }
+
+Secrets are resolved before these classes see a document. What may hold one is a `Secret` here: it
+prints as `[redacted]`, in a repr and in a dump.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import (
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    StringConstraints,
+    Tag,
+    WithJsonSchema,
+    field_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from evalwright.components import Component, ReferencedKey, Snippet, provider_key
+from evalwright.nearest import nearest
+from evalwright.registry import BUILT_IN, find_failure, names
+from evalwright.secrets import MASK, Secret
+from evalwright.templates import Template
+from evalwright.types import MLTask
+
+IDENTITY = "latticeflow$identity"
+BUILT_IN_ADAPTERS = (
+    IDENTITY,
+    "latticeflow$openai_chat_completion",
+    "latticeflow$openai_responses",
+)
+OLD_IDENTITIES = (
+    "latticeflow$identity_chat_completion",
+    "latticeflow$identity_embeddings",
+    "latticeflow$identity_custom",
+)
+"""What `latticeflow$identity` was called before it served every task."""
+CONNECTION_TYPES = ("custom_connection", "custom_inference", "provider_connection", "placeholder")
+ELSEWHERE = ("aws_bedrock", "azure_foundry", "dify", "langsmith")
+"""Platforms with an interface of their own: asked by a snippet, or not at all."""
+
+_OPEN = re.compile(r"\$\w+|\$\{\w+\}|<<.*>>")
+_NOT_IN_HEADERS = re.compile(r"[^\t -~]")
+
+HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$")]
+
+
+class Note(NamedTuple):
+    """What is accepted, and should be written otherwise now."""
+
+    field: str
+    """A dotted path from the top of the document."""
+    detail: str
+    hint: str
+
+
+def _secret(value: Any) -> Secret:
+    if isinstance(value, Secret):
+        return value
+    if not isinstance(value, str):
+        raise ValueError(f"expected text, got `{type(value).__name__}`")  # noqa: TRY004 - pydantic collects ValueErrors
+    return Secret(str(value))
+
+
+def _header(value: Any) -> Secret:
+    sent = _secret(value)
+    if _NOT_IN_HEADERS.search(sent.reveal().strip()):
+        raise ValueError("expected what a header can carry, got a character that it cannot")
+    return sent
+
+
+Hidden = Annotated[
+    Secret,
+    PlainValidator(_secret),
+    PlainSerializer(lambda _: MASK, return_type=str),
+    WithJsonSchema({"type": "string"}),
+]
+"""A text that never prints."""
+Header = Annotated[
+    Secret,
+    PlainValidator(_header),
+    PlainSerializer(lambda _: MASK, return_type=str),
+    WithJsonSchema({"type": "string"}),
+]
+"""The same, for the value of a header."""
+
+
+class AdapterReference(Component):
+    """Which adapter stands between the solver and the endpoint."""
+
+    key: ReferencedKey = IDENTITY
+    """An adapter of the project, or a built-in one."""
+
+
+class ValidationContext(Component):
+    """Whom to trust."""
+
+    trusted_ca: Hidden | None = None
+    """Certificates of the authorities to trust, and no others: PEM, in base64."""
+    trust_chain_verification: Literal["verify_trust_chain", "accept_untrusted"] = (
+        "verify_trust_chain"
+    )
+    """`accept_untrusted` takes any certificate: the server may be anybody."""
+
+    @field_validator("trusted_ca")
+    @classmethod
+    def _is_pem(cls, value: Secret | None) -> Secret | None:
+        if value is None or _is_open(value.reveal()):
+            return value
+        try:
+            pem = base64.b64decode("".join(value.reveal().split()), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise ValueError("expected a PEM certificate in base64, got no base64") from error
+        if b"-----BEGIN CERTIFICATE-----" not in pem:
+            raise ValueError("expected a PEM certificate in base64, got something else in base64")
+        return value
+
+
+class TlsContext(Component):
+    """How the endpoint's certificate is checked."""
+
+    validation_context: ValidationContext = ValidationContext()
+    """Whom to trust."""
+
+
+class CustomConnection(Component):
+    """An endpoint that takes a JSON body by POST."""
+
+    connection_type: Literal["custom_connection"] = "custom_connection"
+    url: str
+    """The whole address; nothing is appended to it."""
+    api_key: Header | None = None
+    """Sent as `Authorization: Bearer …`."""
+    model_key: str | None = None
+    """The name of the model at the endpoint: the body's `model`."""
+    adapter: AdapterReference = AdapterReference()
+    """What makes the body, and reads the reply."""
+    custom_headers: dict[HeaderName, Header] = Field(default_factory=dict)
+    """More headers."""
+    tls_context: TlsContext | None = None
+    """How the endpoint's certificate is checked, if not as everywhere."""
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        if _is_open(value):
+            return value
+        try:
+            parts = urlsplit(value)
+            fine = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        except ValueError:
+            fine = False
+        if not fine:
+            raise ValueError("expected an address that begins with http:// or https://")
+        if "@" in urlsplit(value).netloc:
+            raise ValueError("expected an address without user and password: see `api_key`")
+        return value
+
+
+class CustomInference(Component):
+    """A model that the author's own Python asks."""
+
+    connection_type: Literal["custom_inference"]
+    run_inference_snippet: Snippet
+    """`run_inference(body: str, environment: dict[, sample: dict | None]) -> str`."""
+    environment: dict[str, Hidden] = Field(default_factory=dict)
+    """What the snippet gets as `environment`: keys, addresses."""
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    """Seconds that a call may take."""
+    adapter: AdapterReference = AdapterReference()
+    """What makes the body, and reads what the snippet returns."""
+
+
+class ProviderConnection(Component):
+    """A model of a provider that is known here."""
+
+    connection_type: Literal["provider_connection"]
+    provider_id: str
+    """`openai`, `anthropic`, `gemini`, `together`, `fireworks`, `sambanova`, `novita`…"""
+    model_key: Annotated[str, StringConstraints(min_length=1)]
+    """The name of the model at the provider."""
+
+    @field_validator("provider_id")
+    @classmethod
+    def _is_known(cls, value: str) -> str:
+        return _known_provider(value)
+
+    @property
+    def model(self) -> str:
+        """`provider/model`."""
+        return f"{self.provider_id}/{self.model_key}"
+
+
+class Placeholder(Component):
+    """No model: an empty answer, and no call."""
+
+    connection_type: Literal["placeholder"]
+
+
+def _connection_type(value: Any) -> str:
+    found = (
+        value.get("connection_type", "custom_connection")
+        if isinstance(value, dict)
+        else getattr(value, "connection_type", "custom_connection")
+    )
+    return str(found)
+
+
+Connection = Annotated[
+    Annotated[CustomConnection, Tag("custom_connection")]
+    | Annotated[CustomInference, Tag("custom_inference")]
+    | Annotated[ProviderConnection, Tag("provider_connection")]
+    | Annotated[Placeholder, Tag("placeholder")],
+    Discriminator(_connection_type),
+]
+
+
+class ModelDocument(Component):
+    """A model that tasks can name by its key."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)  # pydantic would quote the key
+
+    key: ReferencedKey
+    """What tasks and evaluations call it."""
+    display_name: str = ""
+    """What people call it."""
+    description: str = ""
+    """What it is."""
+    rate_limit: Annotated[int, Field(ge=1)] | None = None
+    """The most requests a minute."""
+    max_concurrent_requests: Annotated[int, Field(ge=1)] | None = None
+    """The most requests at once."""
+    task: MLTask = "chat_completion"
+    """What it is asked for."""
+    secrets: dict[str, Hidden] = Field(default_factory=dict)
+    """What `<< secrets.NAME >>` stands for in this document."""
+    config: Connection
+    """How it is asked."""
+
+    @field_validator("config", mode="before")
+    @classmethod
+    def _can_be_asked(cls, value: Any) -> Any:
+        kind = _connection_type(value)
+        if kind in ELSEWHERE:
+            raise ValueError(
+                f"connection_type `{kind}` is not supported here: "
+                "use `custom_inference`, with a snippet that asks it"
+            )
+        if kind not in CONNECTION_TYPES:
+            raise PydanticCustomError(
+                "unknown_connection",
+                "connection_type `{tag}` is not known",
+                {"tag": kind, "known": CONNECTION_TYPES},
+            )
+        return value
+
+    @property
+    def adapter_key(self) -> str | None:
+        """The adapter it goes through, by its present name; None where there is none."""
+        adapter = getattr(self.config, "adapter", None)
+        if not isinstance(adapter, AdapterReference):
+            return None
+        return IDENTITY if adapter.key in OLD_IDENTITIES else str(adapter.key)
+
+    def notes(self) -> Iterator[Note]:
+        """What should be written otherwise now."""
+        adapter = getattr(self.config, "adapter", None)
+        if isinstance(adapter, AdapterReference) and adapter.key in OLD_IDENTITIES:
+            yield Note(
+                "config.adapter.key",
+                f"`{adapter.key}` is the old name of `{IDENTITY}`",
+                f"write `{IDENTITY}`",
+            )
+
+
+class ProviderModel(Component):
+    """An entry of `models:` that names a provider's model: `$provider: openai/gpt-4o`."""
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
+    model: Annotated[str, Field(alias="$provider")]
+    """`provider/model`."""
+
+    @field_validator("model")
+    @classmethod
+    def _is_provider_and_model(cls, value: str) -> str:
+        provider, slash, name = value.partition("/")
+        if not (provider and slash and name):
+            raise ValueError(f"expected `provider/model`, got `{value}`")
+        _known_provider(provider)
+        return str(value)
+
+    @property
+    def key(self) -> str:
+        """What tasks and evaluations call it."""
+        return provider_key(self.model)
+
+
+class Process(Component):
+    """One way through an adapter."""
+
+    language: Literal["jinja"] = "jinja"
+    """The language of the source."""
+    source_code: Template
+    """A template that renders to JSON."""
+
+
+class AdapterDocument(Component):
+    """What stands between a solver and an endpoint with words of its own.
+
+    A way that is not given changes nothing.
+    """
+
+    key: ReferencedKey
+    """What models call it."""
+    display_name: str = ""
+    """What people call it."""
+    description: str = ""
+    """What it is."""
+    long_description: str = ""
+    """The same, at length."""
+    provider: Literal["user", "latticeflow"] = "user"
+    """Who wrote it."""
+    process_input: Process | None = None
+    """Makes the body from `input`, `model_info` and `kwargs`."""
+    process_output: Process | None = None
+    """Makes the output from `body`, `status_code` and `model_info`."""
+    task: MLTask | None = None
+    """No longer needed: an adapter serves whatever model names it."""
+
+    def notes(self) -> Iterator[Note]:
+        """What should be written otherwise now."""
+        if self.task is not None:
+            yield Note("task", "the `task` of an adapter has no meaning any more", "leave it out")
+
+
+def _is_open(value: str) -> bool:
+    """Whether it begins with a variable or a secret that is not known here: a warning says so."""
+    return bool(_OPEN.match(value.strip()))
+
+
+def _known_provider(name: str) -> str:
+    if name in BUILT_IN["models"]:  # plugins are not looked for
+        return str(name)
+    if failure := find_failure("models", name):
+        raise PydanticCustomError(
+            "broken_plugin",
+            "{failure}",
+            {"failure": str(failure), "hint": failure.plugin.advice},
+        )
+    known = names("models")
+    if name not in known:
+        suggestion = nearest(name, known)
+        told = f"did you mean `{suggestion}`?" if suggestion else f"there are {', '.join(known)}"
+        raise ValueError(f"`{name}` is not a provider; {told}")
+    return str(name)

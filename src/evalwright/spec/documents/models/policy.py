@@ -1,0 +1,173 @@
+"""A policy: what the figures of a run must be, rule by rule.
+
+    key: release
+    display_name: "Release"
+    rules:
+      - key: accurate
+        definition: { type: threshold, metric: is_correct_mean, operator: ">=", threshold: 0.8 }
+        scope: { task_specification_keys: [capitals] }
+      - key: measured
+        definition: { type: exists, metric: bleu_score_mean }
+
+A rule without a scope is about the run that is judged. A policy is no part of what is run: another
+threshold asks no model again.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+from evalwright.components import Component, Title, UserKey
+from evalwright.spec.documents.yaml.problems import Fault, FieldPath, quote_names
+
+ALL_LATEST = "all_latest"
+OPERATORS = (">", ">=", "=", "<", "<=")
+_MEANT = {
+    "==": "=",
+    "=>": ">=",
+    "=<": "<=",
+    "≥": ">=",
+    "≤": "<=",
+    "gt": ">",
+    "gte": ">=",
+    "ge": ">=",
+    "eq": "=",
+    "lt": "<",
+    "lte": "<=",
+    "le": "<=",
+}
+"""How others write them."""
+Keys = Annotated[list[Title], Field(min_length=1)]
+
+
+def _operator(value: Any) -> Any:
+    if value in OPERATORS:
+        return value
+    expected = f"expected one of {quote_names(OPERATORS)}"
+    if not isinstance(value, str):
+        raise ValueError(f"{expected}, in quotes")  # noqa: TRY004 - a mistake of the author
+    if not value.strip():
+        raise ValueError(f'{expected}; `>` alone begins a text in YAML: put it in quotes, ">"')
+    meant = _MEANT.get(value.strip().lower())
+    raise ValueError(f"{expected}, got `{value}`" + (f"; did you mean `{meant}`?" if meant else ""))
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError(f"expected a number, got `{str(value).lower()}`")  # noqa: TRY004 - as above
+    return value
+
+
+Operator = Annotated[Literal[">", ">=", "=", "<", "<="], BeforeValidator(_operator)]
+Threshold = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
+
+
+class ExistsDefinition(Component):
+    """The metric was measured: there is at least one figure of it, with a value."""
+
+    type: Literal["exists"]
+    """The kind of rule."""
+
+    metric: Title
+    """The name of a figure, as reports show it or as its metric calls it. Where no figure has the
+    name: the key that the author of the task has given a metric."""
+
+
+class ThresholdDefinition(Component):
+    """The metric was measured, and all its figures are on the right side of a number."""
+
+    type: Literal["threshold"]
+    """The kind of rule."""
+
+    metric: Title
+    """The name of a figure, as reports show it or as its metric calls it. Where no figure has the
+    name: the key that the author of the task has given a metric."""
+
+    operator: Operator
+    """What a figure must be to the threshold. In quotes: a bare `>` begins a text in YAML."""
+
+    threshold: Threshold
+    """The number. Figures that are nearer to it than 1e-9 are equal to it."""
+
+
+RuleDefinition = Annotated[ExistsDefinition | ThresholdDefinition, Field(discriminator="type")]
+
+
+class Scope(Component):
+    """Which figures a rule is about: those that every list has. Without a list, any.
+
+    Figures of checks (`purpose: qa`) are meant only where `scorer_keys` names their scorer.
+    """
+
+    evaluation_keys: Keys | None = None
+    """Evaluations: of each, its newest finished run. Without it: the run that is judged."""
+
+    task_specification_keys: Keys | None = None
+    """Task specifications; of task records, the names of the files without their endings."""
+
+    scorer_keys: Keys | None = None
+    """Scorers."""
+
+    metric_keys: Keys | None = None
+    """Metrics, by their keys."""
+
+
+def _which_scope(value: Any) -> str:
+    return "keys" if isinstance(value, dict | Scope) else ALL_LATEST
+
+
+AnyScope = Annotated[
+    Annotated[Literal["all_latest"], Tag(ALL_LATEST)] | Annotated[Scope, Tag("keys")],
+    Discriminator(_which_scope),
+]
+
+
+class PolicyRule(Component):
+    """One thing that must hold."""
+
+    key: UserKey
+    """The name of the rule, one of its kind in the policy."""
+
+    display_name: str | None = None
+    """The name that is shown; without it, the key."""
+
+    description: str | None = None
+    """What it is for, in a sentence."""
+
+    methodology: str | None = None
+    """How the threshold was found; not used here."""
+
+    definition: RuleDefinition
+    """What must hold."""
+
+    scope: AnyScope | None = None
+    """Which figures it is about: `all_latest`, or keys. Without it, all of the run."""
+
+
+class PolicyDocument(Component):
+    """Rules that hold or fail together."""
+
+    key: UserKey
+    """The name of the policy."""
+
+    display_name: str | None = None
+    """The name that is shown; without it, the key."""
+
+    description: str | None = None
+    """What it is for, in a sentence."""
+
+    rules: Annotated[list[PolicyRule], Field(min_length=1)]
+    """What must hold."""
+
+
+def check_policy_rules(data: Any) -> Iterator[Fault]:
+    """What must hold between the rules of a policy: each has a key of its own."""
+    rules = data.get("rules") if isinstance(data, dict) else None
+    taken: dict[str, int] = {}
+    for number, one in enumerate(rules if isinstance(rules, list) else []):
+        key = one.get("key") if isinstance(one, dict) else None
+        if isinstance(key, str) and taken.setdefault(key, number) != number:
+            path: FieldPath = ("rules", number, "key")
+            detail = f"the key `{key}` is taken by rule {taken[key] + 1} of this list"
+            yield Fault(path, "duplicate_key", detail, "give one of them another key")

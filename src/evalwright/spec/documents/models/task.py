@@ -1,0 +1,130 @@
+"""A task: what is asked, of whom, and how the answers are judged.
+
+    key: capital-cities
+    display_name: "Capital cities"
+    description: "Does the model know the capitals of the world?"
+    definition:
+      dataset: { key: capitals }
+      solver:
+        type: single_turn_solver
+        input_builder:
+          type: chat_completion
+          input_messages:
+            - { role: user, content: "What is the capital of {{ sample.country }}?" }
+      scorers:
+        - { type: string_equals, ground_truth: "{{ sample.capital }}" }
+
+A task with a solver evaluates a model, one without evaluates a dataset, and a `system_task`
+evaluates whatever its snippet looks at. These classes are the shape; what holds between their
+fields is in `checks.task_rules`, so that it is reported even when the shape is wrong.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from evalwright.components import Component, Snippet, Title, UserKey
+from evalwright.rules.action import ActionRule
+from evalwright.scorers.base import AnyScorer
+from evalwright.solvers.base import AnySolver
+from evalwright.spec.documents.models.parameters import AnyParameter
+from evalwright.spec.documents.models.trials import TrialsDefinition
+from evalwright.types import MLTask
+
+Evaluated = Literal["model", "dataset", "system"]
+"""What a task is about."""
+
+
+class DatasetTemplate(Component):
+    """Where the samples of a task come from."""
+
+    key: Title | None = None
+    """The dataset, by its key; with `source: task_result`, the task specification."""
+
+    keys: list[Title] | None = Field(default=None, min_length=1)
+    """Several datasets, side by side: row by row, a sample is a mapping from the name of the
+    parameter to that dataset's row."""
+
+    source: Literal["dataset", "task_result"] = "dataset"
+    """`task_result`: the rows are what another task specification produced."""
+
+    fast_subset_size: int | str | None = None
+    """Deprecated, and without effect."""
+
+
+class BenchmarkTask(Component):
+    """Samples, a solver that answers them, scorers that judge the answers."""
+
+    type: Literal["benchmark_task"] = "benchmark_task"
+    """The kind of task. `declarative_task` is its old name."""
+
+    evaluated_entity_type: Literal["model", "dataset"] = "model"
+    """What is evaluated. Without it: a model if there is a solver, else a dataset."""
+
+    dataset: DatasetTemplate | None = None
+    """Where the samples come from. A task that evaluates a dataset may leave it open: then the
+    task specification names the dataset, as `dataset_key`."""
+
+    solver: AnySolver | None = None
+    """What answers a sample. Needed to evaluate a model; a dataset has none."""
+
+    scorers: list[AnyScorer] = Field(default_factory=list)
+    """What judges the answers, or the rows."""
+
+    trials: TrialsDefinition | None = None
+    """How often each sample is tried, and how its trials become one score. Without it, once."""
+
+    actions: list[ActionRule] | None = None
+    """Which samples are left out of the metrics."""
+
+
+class SystemTask(Component):
+    """A check of something that has no samples."""
+
+    type: Literal["system_task"]
+    """The kind of task."""
+
+    compute_evidence_snippet: Snippet
+    """Python that defines `compute_evidence()`, which returns
+    `{"metrics": {name: {"value": number, "reason": text}}}`."""
+
+
+TaskDefinition = Annotated[BenchmarkTask | SystemTask, Field(discriminator="type")]
+
+
+class TaskDocument(Component):
+    """A task, with its parameters' values already in it."""
+
+    key: UserKey
+    """The name that evaluations use."""
+
+    display_name: Title
+    """The name that is shown."""
+
+    description: str
+    """What the task is for, in a sentence."""
+
+    long_description: str | None = None
+    """The same at length, in Markdown; mostly `!include README.md`."""
+
+    tasks: list[MLTask] = Field(default_factory=list)
+    """What a model must be able to do for it. Empty: anything."""
+
+    evaluated_entity_type: Literal["model", "dataset"] | None = None
+    """Deprecated: it belongs into the definition."""
+
+    config_spec: list[AnyParameter] = Field(default_factory=list)
+    """The parameters; `<< config.NAME >>` anywhere below stands for the value of one."""
+
+    definition: TaskDefinition
+    """How the task runs."""
+
+    tags: list[str] = Field(default_factory=list)
+    """Words to find it by."""
+
+    @property
+    def evaluates(self) -> Evaluated:
+        """What the task is about."""
+        if isinstance(self.definition, SystemTask):
+            return "system"
+        return self.definition.evaluated_entity_type

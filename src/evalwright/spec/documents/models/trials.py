@@ -1,0 +1,105 @@
+"""How often a sample is tried, and how its trials become one score.
+
+    trials:
+      num_trials: 5
+      score_aggregators:
+        - score_name: is_correct
+          aggregator: { function: pass^k, k: 3 }      # is_correct.pass^3, and pass^3
+        - score_name: is_correct
+          aggregator: { function: min, score_name: always_right }
+
+Numbers and truth values are averaged under their own name, and as `is_correct.mean`.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from evalwright.components import Component, Title
+from evalwright.vocabulary import MAX_SAMPLES
+
+Function = Literal["mean", "min", "max", "pass@k", "pass^k"]
+TrialCount = Annotated[int, Field(ge=2, le=MAX_SAMPLES, strict=True)]
+PASS_FUNCTIONS = ("pass@k", "pass^k")
+
+
+class Aggregator(Component):
+    """Scores of several trials to one."""
+
+    function: Function
+    """`mean`, `min`, `max`; `pass@k`: the chance that one of k trials passes, 1 - (1 - p)^k;
+    `pass^k`: that all do, p^k. p is the share of trials that pass: the score must be true or false,
+    or 1 or 0."""
+
+    k: int | None = Field(default=None, ge=1, strict=True)
+    """Of `pass@k` and `pass^k`, which need it; no other function has it."""
+
+    score_name: Title | None = None
+    """What the result is called. Without it: the score and the function, `is_correct.min`; with k,
+    `is_correct.pass@3`, and `pass@3` where no other score has that."""
+
+    @property
+    def short(self) -> str:
+        """The function with its k."""
+        return f"{self.function[:-1]}{self.k}" if self.k is not None else self.function
+
+
+class ScoreAggregator(Component):
+    """What is done with one score."""
+
+    score_name: Title
+    """The score, by the name that a scorer gives it; of every scorer that has such a one."""
+
+    aggregator: Aggregator
+    """How its trials become one."""
+
+
+class TrialsDefinition(Component):
+    """Several trials of each sample: solved and scored anew each time."""
+
+    num_trials: TrialCount
+    """How many. A task specification or a run may say another number."""
+
+    score_aggregators: list[ScoreAggregator] = Field(default_factory=list)
+    """What becomes of the scores, beside their means."""
+
+    def named(self) -> list[tuple[ScoreAggregator, tuple[str, ...]]]:
+        """Each aggregator with the names of its result."""
+        short = Counter(one.aggregator.short for one in self.score_aggregators)
+        return [(one, _names(one, short)) for one in self.score_aggregators]
+
+
+class TrialsNumber(Component):
+    """Another number of trials than the task says."""
+
+    num_trials: TrialCount
+    """How many times each sample is tried."""
+
+
+class RepeatabilityConfig(Component):
+    """The same task, run several times."""
+
+    num_runs: TrialCount
+    """How many times. Nothing of an earlier run is used for it."""
+
+
+def _names(one: ScoreAggregator, short: Counter[str]) -> tuple[str, ...]:
+    aggregator = one.aggregator
+    if aggregator.score_name is not None:
+        return (aggregator.score_name,)
+    long = f"{one.score_name}.{aggregator.short}"
+    alone = aggregator.function in PASS_FUNCTIONS and short[aggregator.short] == 1
+    return (long, aggregator.short) if alone else (long,)
+
+
+def score_names_over_trials(
+    trials: TrialsDefinition | None, gives: Sequence[str], texts: Sequence[str] = ()
+) -> list[str]:
+    """The names under which metrics find the scores that a scorer gives; `texts` have no mean."""
+    if trials is None:
+        return list(gives)
+    made = [name for one, names in trials.named() if one.score_name in gives for name in names]
+    means = [f"{name}.mean" for name in gives if name not in texts]
+    return list(dict.fromkeys([*gives, *made, *means]))

@@ -1,0 +1,166 @@
+"""The layout of a project: which files it has, and what kind of document each is.
+
+    project/
+    ├── run.yaml          what to run; may also contain entities
+    ├── tasks/            and below: one task per file
+    ├── datasets/
+    ├── dataset_generators/
+    ├── models/
+    ├── model_adapters/   or adapters/
+    └── evaluations/
+
+A file in one of these folders belongs to the project around it, any other file to the project of
+the folder that it lies in. The keys of a document decide its kind, otherwise its folder does:
+
+    run          datasets, dataset_generators, models, model_adapters or evaluation; or `tasks`
+                 without key, display_name and definition
+    generator    definition, with synthesizers or a data_source in it
+    task         definition
+    evaluation   task_specifications
+    dataset      source, file_path or generator_specification
+    adapter      process_input or process_output
+    policy       rules; or nothing but `policies`; or a list of mappings that have rules
+    model        config, beside a key; or $provider
+
+An assessment plan (evaluation_specifications) has no kind, in whatever folder it is.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+DocumentKind = Literal[
+    "task", "dataset", "generator", "model", "adapter", "evaluation", "policy", "run"
+]
+"""The kinds of documents."""
+
+FOLDERS: Mapping[str, DocumentKind] = {
+    "tasks": "task",
+    "datasets": "dataset",
+    "dataset_generators": "generator",
+    "models": "model",
+    "model_adapters": "adapter",
+    "adapters": "adapter",
+    "evaluations": "evaluation",
+}
+"""The folders of a project, and what their files are."""
+
+RUN_FILES = ("run.yaml", "run.yml")
+"""What the run file of a folder is called."""
+
+YAML_ENDINGS = (".yaml", ".yml")
+
+_RUN = {"datasets", "dataset_generators", "models", "model_adapters", "evaluation"}
+_RUN_ALONE = {"run_config", "policies"}
+_TASK = {"key", "display_name", "definition"}
+_SIGNS: tuple[tuple[DocumentKind, set[str]], ...] = (
+    ("task", {"definition"}),
+    ("evaluation", {"task_specifications"}),
+    ("dataset", {"source", "file_path", "generator_specification"}),
+    ("adapter", {"process_input", "process_output"}),
+    ("model", {"$provider", "connection_type", "rate_limit", "max_concurrent_requests"}),
+)
+PLAN_KEY = "evaluation_specifications"
+"""What an assessment plan has: it is known, and not run."""
+
+KIND_KEYS = (
+    *("definition", "task_specifications", "source", "process_input", "process_output", "config"),
+    *("rules", "policies", PLAN_KEY, *sorted(_RUN)),
+)
+"""The keys that say of a document what it is."""
+
+
+def detect_kind(data: Any, folder: str = "") -> DocumentKind | None:
+    """The kind of a document; `folder` is the name of the project's folder that it is in."""
+    if not isinstance(data, dict):
+        return "policy" if isinstance(data, list) and any(map(_has_rules, data)) else None
+    keys = {str(key) for key in data}
+    if keys & _RUN or ("tasks" in keys and not keys & _TASK):
+        return "run"
+    for kind, signs in _SIGNS:
+        if keys & signs:
+            return "generator" if kind == "task" and _makes(data, folder) else kind
+    if folder in FOLDERS or PLAN_KEY in keys:
+        return None if PLAN_KEY in keys else FOLDERS[folder]
+    if "rules" in keys or keys == {"policies"}:
+        return "policy"
+    if "config" in keys and "key" in keys:
+        return "model"
+    if keys & _RUN_ALONE or (keys and keys <= {"config", "secrets"}):
+        return "run"
+    return "task" if {"config_spec", "evaluated_entity_type"} & keys else None
+
+
+def _makes(data: dict[Any, Any], folder: str) -> bool:
+    """Whether a definition is one of a generator."""
+    definition = data["definition"]
+    makes = isinstance(definition, dict) and {"synthesizers", "data_source"} & definition.keys()
+    return bool(makes) or FOLDERS.get(folder) == "generator"
+
+
+def _has_rules(one: Any) -> bool:
+    return isinstance(one, dict) and bool({"rules", "policies"} & one.keys())
+
+
+class ProjectFile(NamedTuple):
+    """A file of a project."""
+
+    path: Path
+    folder: str
+    """The project's folder that it is in: `tasks`, … or `""`."""
+
+
+def find_file_root(file: Path) -> Path:
+    """The folder of the project that a file belongs to."""
+    for parent in file.parents:
+        if parent.name in FOLDERS:
+            return parent.parent
+    return file.parent
+
+
+def find_folder(file: Path, root: Path) -> str:
+    """The project's folder that a file is in; `""` for none."""
+    parts = file.relative_to(root).parts if file.is_relative_to(root) else ()
+    return parts[0] if len(parts) > 1 and parts[0] in FOLDERS else ""
+
+
+def list_project_files(root: Path) -> list[ProjectFile]:
+    """Every document of a project, the run file last; in an order that does not change."""
+    found = [
+        ProjectFile(path, folder) for folder in FOLDERS for path in list_yaml_files(root / folder)
+    ]
+    found += [ProjectFile(root / name, "") for name in RUN_FILES if (root / name).is_file()]
+    return found
+
+
+def list_named_files(path: Path, root: Path) -> list[ProjectFile]:
+    """Every document that a path stands for."""
+    if path.is_file() or not path.is_dir():
+        return [ProjectFile(path, find_folder(path.absolute(), root.absolute()))]
+    if path.absolute() != root.absolute():  # a folder of a project
+        folder = find_folder(path.absolute() / "any", root.absolute())
+        return [ProjectFile(one, folder) for one in list_yaml_files(path)]
+    return list_project_files(root) or [
+        ProjectFile(one, "") for one in list_yaml_files(path) if one.parent == path
+    ]
+
+
+def find_project_root(path: Path) -> Path:
+    """The folder of the project that a file or a folder belongs to."""
+    if not path.is_dir():
+        root = find_file_root(path.absolute())
+        return path.parent if root == path.absolute().parent else root
+    own = any((path / name).exists() for name in (*FOLDERS, *RUN_FILES))
+    root = find_file_root(path.absolute() / "any")
+    return path if own or root == path.absolute() else root
+
+
+def list_yaml_files(folder: Path) -> list[Path]:
+    """The documents in a folder and in those below it, in the order of their paths."""
+    found: list[Path] = []
+    for place, folders, files in os.walk(folder):
+        folders[:] = [one for one in folders if not one.startswith((".", "__"))]
+        names = [one for one in files if one.endswith(YAML_ENDINGS) and not one.startswith(".")]
+        found += [Path(place) / one for one in names]
+    return sorted(found)

@@ -1,0 +1,137 @@
+"""Environment variables in documents, and the `.env` files that add to the environment.
+
+    api_key: $OPENAI_API_KEY       expanded: the whole text begins with `$` and has no spaces
+    url: ${BASE}/v1                expanded too
+    note: costs $FIVE              left unchanged
+
+When a variable is set more than once, a file named with `--env FILE` wins over the environment of
+the process, which wins over the `.env` of the current folder.
+
+Messages never contain values: they are often keys.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Self
+
+from evalwright.components import Authored
+from evalwright.lines import shown
+from evalwright.spec.documents.yaml.text_files import Mistake, read_text
+from evalwright.types import Issue
+
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", re.ASCII)
+_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(.*?)\s*", re.ASCII)
+_QUOTED = re.compile(r"""(?:'([^']*)'|"((?:[^"\\]|\\.)*)")\s*(?:\#.*)?""")
+_COMMENT = re.compile(r"(?:^|\s)#.*$")
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+class ExpandedText(Authored):
+    """A text that came out of the environment. Messages say `variable`, never the text."""
+
+    __slots__ = ("names", "variable")
+
+    names: tuple[str, ...]
+    """Of the variables in it."""
+    variable: str
+    """As it was written, with its `$`."""
+
+    @classmethod
+    def of(cls, written: Authored, text: str, names: tuple[str, ...]) -> Self:
+        """The text that stands for what was written, at the same place."""
+        made = cls(text, file=written.file, line=written.line)
+        made.names = names
+        made.variable = str(written)
+        return made
+
+
+def expand_variables(
+    written: Authored, environment: Mapping[str, str]
+) -> tuple[Authored, list[str]]:
+    """The text with its variables filled in, and the names of those that are not set.
+
+    If one is not set, all is left as it was written.
+    """
+    if not written.startswith("$") or any(map(str.isspace, written)):
+        return written, []
+    names = [braced or bare for braced, bare in _VARIABLE.findall(written)]
+    if unset := [name for name in dict.fromkeys(names) if name not in environment]:
+        return written, unset
+    if not names:
+        return written, []
+    text = _VARIABLE.sub(lambda found: environment[found[1] or found[2]], written)
+    return ExpandedText.of(written, text, tuple(names)), []
+
+
+def read_env_file(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[Issue]]:
+    r"""The variables of a `.env` file, and a warning for every line that sets none.
+
+    `KEY=value`, `export KEY=value`, `KEY='as it is'`, `KEY="with \n escapes"`; `#` begins a comment
+    at the start of a line or after a space. A value in quotes may not go over the end of its line.
+    """
+    read = read_text(os.fspath(path))
+    if isinstance(read, Mistake):
+        file = shown(os.fspath(path))
+        problem = Issue(
+            file=file, line=read.line, rule=read.rule, detail=read.detail, hint=read.hint
+        )
+        return {}, [problem]
+    found: dict[str, str] = {}
+    problems: list[Issue] = []
+    for number, line in enumerate(read.text.split("\n"), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        match = _LINE.fullmatch(line)
+        value = None if match is None else _value(match[2])
+        if match is None or value is None:
+            problems.append(
+                Issue(
+                    file=shown(read.shown),
+                    line=number,
+                    rule="bad_env_line",
+                    detail="expected `NAME=value`; the line is left out",  # it may hold a key
+                    hint="close the quotes" if match else "",
+                    level="warning",
+                )
+            )
+        else:
+            found[match[1]] = value
+    return found, problems
+
+
+def load_environment(
+    env_files: Iterable[str | os.PathLike[str]] = (),
+    base: Mapping[str, str] | None = None,
+    *,
+    folder: str | os.PathLike[str] = ".",
+) -> tuple[dict[str, str], list[Issue]]:
+    """The environment that documents are read with, and what is wrong with the files it is from.
+
+    The `.env` of the folder if there is one; over it `base` (by default the environment of the
+    process); over both the files, the last winning. A file that cannot be read is an error.
+    """
+    found: dict[str, str] = {}
+    problems: list[Issue] = []
+    own = Path(folder) / ".env"
+    if own.is_file():
+        found, problems = read_env_file(own)
+    found |= os.environ if base is None else base
+    for file in env_files:
+        more, wrong = read_env_file(file)
+        found |= more
+        problems += wrong
+    return found, problems
+
+
+def _value(written: str) -> str | None:
+    """The value of a line; None if its quotes are not closed."""
+    if written[:1] in {"'", '"'}:
+        if (quoted := _QUOTED.fullmatch(written)) is None:
+            return None
+        if quoted[1] is not None:
+            return quoted[1]
+        return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), quoted[2])
+    return _COMMENT.sub("", written).rstrip()

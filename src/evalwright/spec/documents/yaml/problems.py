@@ -1,0 +1,154 @@
+"""Problems in documents, and the places where values were written.
+
+    Fault    what is wrong, at a path of the data: rules yield these
+    Issue    the same with file, line and column: what is reported (see `types`)
+    Marks    the place of every value and key of a document
+
+Nothing here raises for what an author wrote: all problems of a document are reported at once.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
+
+from evalwright.nearest import nearest
+from evalwright.types import Issue
+
+FieldPath = tuple[str | int, ...]
+"""The way to a value of a document: keys of mappings and numbers of list items."""
+_LONGEST = 300
+
+
+def format_path(path: Iterable[str | int]) -> str:
+    """A path as people write it: `definition.scorers[0].ground_truth`."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else str(step)
+    return to_one_line(text)
+
+
+def to_one_line(text: str) -> str:
+    """A text that holds an author's words, fit for a message: no line ends, no endless length."""
+    if len(text) > _LONGEST:
+        text = text[: _LONGEST - 1] + "…"
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
+
+
+class Fault(NamedTuple):
+    """One thing that is wrong, at a path of the data."""
+
+    path: FieldPath
+    rule: str
+    detail: str
+    """One line: what was expected, and what came."""
+    hint: str = ""
+    level: Literal["error", "warning"] = "error"
+    at_key: bool = False
+    """It is about the key, not about what stands behind it."""
+    line: int = 0
+    """Of the file that the value's text stands in, where the fault knows better; else 0."""
+
+
+def locate_fault(fault: Fault, place: "Place", field: str = "") -> Issue:
+    """Make an issue of a fault; `field` is the dotted path, where it is not that of the fault."""
+    file, line, column = place
+    return Issue(
+        file=file,
+        line=line,
+        column=column,
+        rule=fault.rule,
+        field=field or format_path(fault.path) or None,
+        detail=fault.detail,
+        hint=fault.hint,
+        level=fault.level,
+    )
+
+
+def did_you_mean(word: str, known: list[str] | tuple[str, ...]) -> str:
+    """The hint for a misspelt name; empty when none is close."""
+    suggestion = nearest(word, known)
+    return f"did you mean `{suggestion}`?" if suggestion else ""
+
+
+def quote_names(names: list[str] | tuple[str, ...]) -> str:
+    """Names as a message lists them."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def type_name(value: Any) -> str:
+    """What a value is, in the words of the messages."""
+    if value is None:
+        return "null"
+    for kind in (bool, int, float, str, list, dict):
+        if isinstance(value, kind):
+            return kind.__name__
+    return type(value).__name__
+
+
+class Place(NamedTuple):
+    """A character of a file. Lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int | None = None
+
+
+class Mark:
+    """The places of one value: of itself, of its key, and of what is in it."""
+
+    __slots__ = ("children", "key", "value")
+
+    def __init__(
+        self,
+        value: Place,
+        key: Place | None = None,
+        children: "dict[str | int, Mark] | None" = None,
+    ) -> None:
+        self.value = value
+        self.key = key
+        self.children = {} if children is None else children
+
+    def under(self, key: Place | None, *, value: Place | None = None) -> "Mark":
+        """The same value, as it is reached by another key or from another place."""
+        return Mark(self.value if value is None else value, key, self.children)
+
+
+class Marks:
+    """Answers where the value, or the key, at a path of the data was written."""
+
+    __slots__ = ("_root",)
+
+    def __init__(self, root: Mark) -> None:
+        self._root = root
+
+    def place(self, path: FieldPath = ()) -> Place:
+        """Where the value stands; of what is not there, the nearest that it would be in."""
+        return self._reached(path)[0].value
+
+    def key_place(self, path: FieldPath) -> Place:
+        """Where the key of the value stands; of a list's item, the item itself."""
+        mark, whole = self._reached(path)
+        return mark.key if whole and mark.key is not None else mark.value
+
+    def below(self, path: FieldPath) -> "Marks":
+        """The marks of one part of the document, for paths that begin there."""
+        return Marks(self._reached(path)[0])
+
+    def has(self, path: FieldPath) -> bool:
+        """Whether there was a value at exactly this path."""
+        return self._reached(path)[1]
+
+    def _reached(self, path: FieldPath) -> tuple[Mark, bool]:
+        mark = self._root
+        for step in path:
+            child = mark.children.get(step)
+            if child is None:
+                return mark, False
+            mark = child
+        return mark, True

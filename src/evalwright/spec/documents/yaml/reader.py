@@ -1,0 +1,133 @@
+"""Read a YAML file into plain values, with the place of each and every mistake.
+
+    document = read_document("task.yaml", environment=os.environ)
+    document.data                  dicts, lists, scalars; every text is an `Authored`
+    document.marks.place(path)     file, line and column of the value at a path
+    document.problems              all problems; empty if the file is valid
+
+Supports:   the core schema of YAML 1.2, `!include`, `$ref`, `$VARIABLE`, anchors and merge keys;
+            limits on size, nesting and repetition; duplicate keys are mistakes.
+Does not:   raise for anything that a file may contain, or run anything: a tag that names a Python
+            object is a mistake like any other.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from msgspec import Struct
+
+from evalwright.components import Authored
+from evalwright.lines import shown as printable
+from evalwright.spec.documents.yaml.compose import (
+    MAX_PROBLEMS,
+    ComposedFiles,
+    ComposedValue,
+    ReadingState,
+    StopReading,
+    UnreadableFile,
+)
+from evalwright.spec.documents.yaml.problems import (
+    Fault,
+    FieldPath,
+    Mark,
+    Marks,
+    Place,
+    format_path,
+    locate_fault,
+)
+from evalwright.spec.documents.yaml.text_files import display_path
+from evalwright.types import Issue
+
+TODO_MARKER = "((TODO))"
+"""What a scaffold leaves where its author has to decide."""
+
+
+class YamlDocument(Struct, frozen=True):
+    """One file and those that it refers to."""
+
+    file: str
+    """As messages name it."""
+    data: Any
+    """Plain values; None if the file could not be read at all."""
+    marks: Marks
+    problems: list[Issue]
+    files: list[str]
+    """All that were read, this one first."""
+    unread: frozenset[FieldPath] = frozenset()
+    """The paths whose values are missing because of a problem that is reported already: what is
+    wrong at or below one of them is no news."""
+    variables: frozenset[str] = frozenset()
+    """The variables of the environment that were filled in."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no errors (there may be warnings)."""
+        return all(problem.level != "error" for problem in self.problems)
+
+
+def read_document(
+    path: str | os.PathLike[str],
+    *,
+    environment: Mapping[str, str],
+    composed: ComposedFiles | None = None,
+) -> YamlDocument:
+    """The values of a YAML file; whatever is wrong with it is in `problems`.
+
+    `composed` keeps the valid files of a project, so that documents that share one read it once.
+    """
+    file = os.fspath(path)
+    name = printable(display_path(file))
+    reading = ReadingState(environment, composed)
+    marks = Marks(Mark(Place(name, 1)))
+    data: Any = None
+    built: ComposedValue | None = None
+    try:
+        built = reading.read(file, ())
+    except UnreadableFile as error:
+        reading.report(Place(name, error.mistake.line), error.mistake, ())
+    except StopReading as halt:
+        reading.problems.append(halt.problem)
+    if built is None:
+        reading.unread.append(())
+    else:
+        data, marks = built.data, Marks(built.mark)
+        reading.problems.extend(islice(_to_do(data, marks, ()), MAX_PROBLEMS))
+    return YamlDocument(
+        file=name,
+        data=data,
+        marks=marks,
+        problems=reading.problems,
+        files=reading.current.files or [name],
+        unread=frozenset(reading.unread),
+        variables=frozenset(reading.current.variables),
+    )
+
+
+def _to_do(value: Any, marks: Marks, path: FieldPath) -> Iterator[Issue]:
+    if isinstance(value, str):
+        if TODO_MARKER in value:
+            yield _left(_place(value, marks.place(path)), path)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            below = (*path, key)
+            if isinstance(key, str) and TODO_MARKER in key:
+                yield _left(marks.key_place(below), below)
+            yield from _to_do(one, marks, below)
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from _to_do(one, marks, (*path, number))
+
+
+def _place(text: str, mark: Place) -> Place:
+    """The line of the marker: in a long text it is not where the text begins."""
+    if not isinstance(text, Authored) or not text.line:
+        return mark
+    line = text.line + text.count("\n", 0, text.index(TODO_MARKER))
+    return mark if (text.file, line) == mark[:2] else Place(printable(text.file), line)
+
+
+def _left(place: Place, path: FieldPath) -> Issue:
+    detail = f"`{format_path(path)}` still says `{TODO_MARKER}`"
+    return locate_fault(Fault(path, "todo", detail, "decide what belongs there"), place)

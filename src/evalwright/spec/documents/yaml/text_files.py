@@ -1,0 +1,157 @@
+"""Read the text of a file, and the files that a document includes.
+
+    long_description: !include README.md       the text, without white space at its ends
+    definition:
+      $ref: definitions/qa.yaml                the values
+
+A file is UTF-8, with or without a byte order mark, and at most 10 MB. Every line ends in a plain
+newline, so lines count as in an editor.
+
+Paths are relative to the file that they are written in. Keys beside `$ref` are merged with those
+of the file, one level deep; for a key in both, the file's value is used. A `$ref` may be an item of
+a list; it stays one item, also if the file is a list.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from evalwright.components import Authored
+
+MAX_BYTES = 10_000_000
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_ENDS = re.compile(r"\r\n?")
+INCLUDE_TAG = "!include"
+REF_KEY = "$ref"
+MAX_REFS = 20
+"""How many files may refer to each other in a row."""
+
+
+class TextFile(NamedTuple):
+    """What a file says."""
+
+    text: str
+    path: str
+    """To open it, and to find its neighbours."""
+    shown: str
+    """To name it: from the current folder if it is below, else as it was given."""
+
+
+class Mistake(Struct, frozen=True):
+    """Why a text, or a value in it, cannot be read."""
+
+    rule: str
+    detail: str
+    hint: str = ""
+    line: int = 1
+    column: int | None = None
+
+
+def read_text(path: str) -> TextFile | Mistake:
+    """The text of a file; any kind of failure is the second."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a path may have a NUL byte
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        return Mistake("unreadable", _why(error))
+    except ValueError as error:  # a NUL byte in the path
+        return Mistake("unreadable", str(error))
+    if len(data) > MAX_BYTES:
+        return Mistake(
+            "too_large",
+            f"expected at most {MAX_BYTES // 1_000_000} MB, the file is larger",
+            "put data into a dataset file, not into a document",
+        )
+    return _decoded(data, path)
+
+
+def display_path(path: str) -> str:
+    """A path as messages name it."""
+    tidy = os.path.normpath(path)
+    if "\0" in path or os.path.realpath(tidy) != os.path.realpath(path):
+        return path  # `link/..` is not where it seems
+    if Path(tidy).is_absolute():
+        try:
+            tidy = str(Path(tidy).relative_to(Path.cwd()))
+        except (ValueError, OSError):  # it is elsewhere; or there is no current folder any more
+            return tidy
+    return tidy
+
+
+def path_beside(file: str, written: str) -> str:
+    """The path that is written in a file, relative to that file."""
+    return os.path.join(os.path.dirname(file), written)  # noqa: PTH118, PTH120 - `..` must stay
+
+
+def _decoded(data: bytes, path: str) -> TextFile | Mistake:
+    if data.startswith(_UTF_16):
+        return Mistake("not_text", "expected UTF-8, the file is UTF-16", "save it as UTF-8")
+    if b"\0" in data:
+        return Mistake("not_text", "expected text, the file is binary", line=_line(data, b"\0"))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        byte = data[error.start]
+        return Mistake(
+            "not_text",
+            f"expected UTF-8, the byte 0x{byte:02x} is not",
+            "save it as UTF-8",
+            data.count(b"\n", 0, error.start) + 1,
+        )
+    if "\r" in text:
+        text = _ENDS.sub("\n", text)
+    return TextFile(text, path, display_path(path))
+
+
+def _line(data: bytes, what: bytes) -> int:
+    return data.count(b"\n", 0, data.index(what)) + 1
+
+
+def _why(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, IsADirectoryError):
+        return "expected a file, it is a directory"
+    if isinstance(error, PermissionError):
+        return "the file may not be read: permission denied"
+    return f"the file cannot be read: {error.strerror or error}"
+
+
+def read_include(written: str, file: str) -> Authored | Mistake:
+    """The text of a file, placed at its first line that says something."""
+    if not written.strip():
+        return Mistake("bad_include", "expected the path of a file after `!include`")
+    read = read_text(path_beside(file, written.strip()))
+    if isinstance(read, Mistake):
+        return Mistake("bad_include", _of(written, read), read.hint)
+    text = read.text.strip()
+    before = read.text[: len(read.text) - len(read.text.lstrip())]
+    return Authored(text, file=read.shown, line=before.count("\n") + 1)
+
+
+def check_ref(written: object) -> Mistake | None:
+    """Why this is nothing to refer to, if it is so before any file is opened."""
+    if not isinstance(written, str) or not written.strip() or "\0" in written:
+        return Mistake("bad_ref", f"expected the path of a YAML file, got `{written!r}`")
+    if "://" in written:
+        return Mistake("bad_ref", "expected the path of a file, got a URL", "keep a copy beside it")
+    if "#" in written:
+        return Mistake(
+            "bad_ref",
+            f"expected the path of a whole file, got the fragment `{written}`",
+            "put the part into a file of its own",
+        )
+    return None
+
+
+def explain_unreadable_ref(written: str, read: Mistake) -> Mistake:
+    """The same reason, as it is said where the reference stands."""
+    return Mistake("bad_ref", _of(written, read), read.hint)
+
+
+def _of(written: str, read: Mistake) -> str:
+    at = f":{read.line}" if read.line > 1 else ""
+    return f"`{written}{at}`: {read.detail}"

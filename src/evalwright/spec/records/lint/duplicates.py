@@ -1,0 +1,240 @@
+"""Rules about records that ask the same, or nearly the same.
+
+`duplicate_prompt`: a record asks word for word what an earlier one asks.
+
+Why:    the question counts twice in every mean, and the interval around the mean takes two copies
+        for two observations. If the targets differ as well, one of the two is wrong.
+Wrong:  when a question stands twice on purpose, to be scored by two metrics; for questions about
+        capitals.
+
+The same is the text that a model gets, examples included, case and whitespace aside.
+
+`near_duplicate`: a record asks nearly what another asks, and the same answer is right.
+
+Why:    the question counts nearly twice, and a model that has seen one has seen the other.
+Wrong:  for questions made alike on purpose whose answers happen to agree (one passage, two short
+        questions, both `yes`), and for questions about punctuation.
+
+Nearly: the same words but for punctuation; or at most one word in twenty differs, four at most,
+and some target is right for both. Numbers and symbols must be equal: `17 + 24` is not nearly
+`17 + 25`. Where targets differ, the small difference is what the question is about, and nothing
+is said.
+
+Prompts are compared with those of their kind (category, examples, numbers, symbols), in the whole
+text, and also in that part of it which is not a template's. A template's are any three words in a
+row that more than five prompts have. So 5,000 reviews under one long instruction are compared by
+the reviews.
+
+The rare threes also say which prompts need comparing at all. A three that five prompts have makes
+ten pairs, so the work grows with the number of words, not with its square.
+
+Does not:   find more than five prompts that are all nearly the same: those look like a template.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from evalwright.spec.records.lint.corpus import Corpus, blocks, codes
+from evalwright.spec.records.lint.findings import Finding, Places, Record, counts_twice
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_FEWEST_PROMPTS = 2
+ONE_IN = 20
+MOST_CHANGED = 4
+MOST_OF_ONE_TEXT = 5
+_SHARED_AT_LEAST = 0.7
+"""Of the rare threes of either prompt. A changed word breaks three, and 20 words have 18."""
+_PROMPT_BITS = 24
+"""To number the prompts whose words are kept: there are fewer than 2^24, for each has a word."""
+_HALF, _LOW = 32, 0xFFFFFFFF
+
+
+class DuplicatePrompt:
+    """What is kept is the corpus's: a number of 64 bits a text."""
+
+    name = "duplicate_prompt"
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    def look(self, record: Record) -> Iterable[Finding]:
+        """Name the first record with the same text."""
+        first, end = record.seen.same_text, counts_twice(record)
+        if first is None:
+            first, end = record.seen.elsewhere, "in another category; remove one"
+        if first is not None:
+            detail = f"the same prompt as {self._places.named(first)}, {end}"
+            yield Finding(record.number, self.name, "prompt", detail)
+
+    def end(self) -> Iterable[Finding]:
+        """Nothing: duplicates were named as they came."""
+        return ()
+
+
+class NearDuplicate:
+    """What is kept is the corpus's: four bytes a word."""
+
+    name = "near_duplicate"
+
+    def __init__(self, places: Places, corpus: Corpus) -> None:
+        self._places = places
+        self._corpus = corpus
+
+    def look(self, record: Record) -> Iterable[Finding]:
+        """Name the first record with the same words, where it is not a plain duplicate."""
+        first = record.seen.same_words
+        if first is None or record.seen.same_text is not None:
+            return
+        detail = f"the same words as {self._places.named(first)}, {counts_twice(record)}"
+        yield Finding(record.number, self.name, "prompt", detail)
+
+    def end(self) -> Iterable[Finding]:
+        """Name, of each group of prompts that are nearly the same, all but the first."""
+        if len(self._corpus) < _FEWEST_PROMPTS:
+            return
+        beside: dict[int, set[int]] = {}
+        for one, other in Similar(self._corpus).pairs():
+            beside.setdefault(one, set()).add(other)
+            beside.setdefault(other, set()).add(one)
+        for prompt in _all_but_the_first(beside):
+            nearest = self._places.named(self._corpus.first(min(beside[prompt])))
+            detail = (
+                f"nearly the same words as {nearest}, the same numbers and a target in common: "
+                "the question counts twice; remove one, or make them differ"
+            )
+            yield Finding(self._corpus.first(prompt), self.name, "prompt", detail)
+
+
+def _all_but_the_first(beside: dict[int, set[int]]) -> Iterable[int]:
+    """Yield the members of each connected group but its smallest."""
+    seen: set[int] = set()
+    for start in sorted(beside):
+        if start in seen:
+            continue
+        seen.add(start)
+        waiting = [start]
+        while waiting:
+            for neighbour in beside[waiting.pop()] - seen:
+                seen.add(neighbour)
+                waiting.append(neighbour)
+                yield neighbour
+
+
+class Similar:
+    """The comparison of all prompts of a corpus. It needs numpy, which takes 0.1 s to import."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        import numpy as np
+
+        self._corpus = corpus
+        self._words = np.frombuffer(corpus.words, np.uint32)
+        self._starts = np.frombuffer(corpus.starts, np.uint64).astype(np.int64)
+        self._kinds = np.frombuffer(corpus.kinds, np.uint64)
+        self._templates = np.empty(0, np.uint64)
+        self._own_words = lru_cache(maxsize=1024)(self._without_templates)
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Yield the prompts that are nearly the same and share a target, two by two, in order."""
+        for one, other in self._candidates():
+            if self._corpus.share_a_target(one, other) and self._near(one, other):
+                yield one, other
+
+    def _candidates(self) -> Iterator[tuple[int, int]]:
+        """Yield the pairs of one kind that share most of their rare threes."""
+        import numpy as np
+
+        threes = self._threes()
+        prompts = (threes & np.uint64((1 << _PROMPT_BITS) - 1)).astype(np.uint32)
+        threes >>= np.uint64(_PROMPT_BITS)
+        begins = np.flatnonzero(_is_new(threes))
+        sizes = np.diff(begins, append=len(threes))
+        self._templates = threes[begins[sizes > MOST_OF_ONE_TEXT]]
+        rare = np.repeat(sizes <= MOST_OF_ONE_TEXT, sizes)
+        has = np.bincount(prompts[rare], minlength=len(self._kinds))
+        found = []
+        for size in range(2, MOST_OF_ONE_TEXT + 1):
+            at = begins[sizes == size]
+            for one, other in combinations(range(size), 2):
+                first, second = prompts[at + one], prompts[at + other]  # sorted, so first < second
+                alike = self._kinds[first] == self._kinds[second]
+                found.append(first[alike].astype(np.int64) << _HALF | second[alike])
+        pairs, shared = np.unique(np.concatenate(found), return_counts=True)
+        first, second = pairs >> _HALF, pairs & _LOW
+        enough = shared >= _SHARED_AT_LEAST * np.maximum(has[first], has[second])
+        yield from zip(first[enough].tolist(), second[enough].tolist(), strict=True)
+
+    def _threes(self) -> "NDArray[np.uint64]":
+        """Return every three words in a row and the prompt they stand in, sorted, each once.
+
+        The upper 40 bits are the words', the lower 24 the prompt's. Prompts that are too short to
+        be nearly the same as another are left out.
+        """
+        import numpy as np
+
+        sizes = np.diff(self._starts)
+        pieces = [np.empty(0, np.uint64)]
+        for begin, end in blocks(self._starts):
+            inside = slice(*np.searchsorted(self._starts, (begin, end)))
+            prompts = np.repeat(np.arange(len(sizes), dtype=np.uint64)[inside], sizes[inside])
+            long_enough = np.repeat(sizes[inside] >= ONE_IN, sizes[inside])[2:]
+            at = np.flatnonzero(long_enough & (prompts[:-2] == prompts[2:]))
+            threes = _threes_of(self._words[begin:end])[at]
+            pieces.append(threes << np.uint64(_PROMPT_BITS) | prompts[at])
+        packed = np.concatenate(pieces)
+        packed.sort()
+        return packed[_is_new(packed)]
+
+    def _near(self, one: int, other: int) -> bool:
+        return _differ_little(self._all_words(one), self._all_words(other)) and _differ_little(
+            self._own_words(one), self._own_words(other)
+        )
+
+    def _all_words(self, prompt: int) -> list[int]:
+        words: list[int] = self._slice(prompt).tolist()
+        return words
+
+    def _without_templates(self, prompt: int) -> list[int]:
+        """Return the words that stand in some rare three."""
+        import numpy as np
+
+        words = self._slice(prompt)
+        threes = _threes_of(words)
+        if not len(self._templates):
+            return self._all_words(prompt)
+        places = np.searchsorted(self._templates, threes).clip(max=len(self._templates) - 1)
+        rare = self._templates[places] != threes
+        own = np.zeros(len(words), bool)
+        for shift in range(3):
+            own[shift : shift + len(rare)] |= rare
+        kept: list[int] = words[own].tolist()
+        return kept
+
+    def _slice(self, prompt: int) -> "NDArray[np.uint32]":
+        return self._words[self._starts[prompt] : self._starts[prompt + 1]]
+
+
+def _is_new(values: "NDArray[np.uint64]") -> "NDArray[np.bool_]":
+    """Whether each of some sorted values differs from the one before."""
+    import numpy as np
+
+    new = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return new
+
+
+def _threes_of(words: "NDArray[np.uint32]") -> "NDArray[np.uint64]":
+    import numpy as np
+
+    return codes([words[:-2], words[1:-1], words[2:]]) >> np.uint64(_PROMPT_BITS)
+
+
+def _differ_little(one: list[int], other: list[int]) -> bool:
+    from rapidfuzz.distance.LCSseq import distance
+
+    most = min(MOST_CHANGED, max(len(one), len(other)) // ONE_IN)
+    return distance(one, other, score_cutoff=most) <= most
