@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from evalwright.clients.scripted import SCRIPTS, Scripted
 from evalwright.ports import Case, Snippets
-from evalwright.scorers.any import AnyScorer
+from evalwright.scorers.base import AnyScorer
 from evalwright.types import Sample, Score, Trace
 
 SCORERS: TypeAdapter[Any] = TypeAdapter(AnyScorer)

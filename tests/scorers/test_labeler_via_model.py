@@ -4,8 +4,8 @@ import pytest
 from tests.scorers.cases import SCORERS
 from tests.scorers.judging.judges import LABELER, Judge, judged
 
-from evalwright.api.crews import measured_by
-from evalwright.scorers.judging.replies import NoVerdict
+from evalwright.plan.project import scorer_metrics
+from evalwright.scorers.judging.verdicts import NoVerdict
 
 KINDS = {**LABELER, "valid_labels": ["sports", "politics"]}
 
@@ -37,6 +37,8 @@ def test_the_schema_lists_the_valid_labels_where_there_are_any() -> None:
 
 
 def test_the_default_metric_is_the_share_of_each_label() -> None:
-    metrics: list[Any] = [one for _, one in measured_by(SCORERS.validate_python(LABELER)).metrics]
+    metrics: list[Any] = [
+        one for _, one in scorer_metrics(SCORERS.validate_python(LABELER)).metrics
+    ]
 
     assert [(one.type, one.field) for one in metrics] == [("frequency", "label")]

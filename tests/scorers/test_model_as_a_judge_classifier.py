@@ -4,8 +4,8 @@ import pytest
 from tests.scorers.cases import SCORERS
 from tests.scorers.judging.judges import CLASSIFIER, Judge, judged
 
-from evalwright.api.crews import measured_by
-from evalwright.scorers.judging.replies import NoVerdict
+from evalwright.plan.project import scorer_metrics
+from evalwright.scorers.judging.verdicts import NoVerdict
 
 SEVERAL = {
     **CLASSIFIER,
@@ -50,7 +50,7 @@ def test_the_schema_allows_the_labels_of_both_lists_and_no_others() -> None:
 
 def test_the_default_metric_is_the_share_of_the_right_ones() -> None:
     metrics: list[Any] = [
-        one for _, one in measured_by(SCORERS.validate_python(CLASSIFIER)).metrics
+        one for _, one in scorer_metrics(SCORERS.validate_python(CLASSIFIER)).metrics
     ]
 
-    assert [one.figure for one in metrics] == ["is_correct_mean"]
+    assert [one.value_name for one in metrics] == ["is_correct_mean"]

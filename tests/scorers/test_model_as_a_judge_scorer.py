@@ -5,8 +5,8 @@ from pydantic import ValidationError
 from tests.scorers.cases import SCORERS
 from tests.scorers.judging.judges import SCORER, Judge, judged
 
-from evalwright.api.crews import measured_by
-from evalwright.scorers.judging.replies import NoVerdict
+from evalwright.plan.project import scorer_metrics
+from evalwright.scorers.judging.verdicts import NoVerdict
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,6 @@ def test_a_scale_without_a_width_is_refused(lowest: Any, highest: Any) -> None:
 
 
 def test_the_default_metric_is_the_mean() -> None:
-    metrics: list[Any] = [one for _, one in measured_by(SCORERS.validate_python(SCORER)).metrics]
+    metrics: list[Any] = [one for _, one in scorer_metrics(SCORERS.validate_python(SCORER)).metrics]
 
-    assert [one.figure for one in metrics] == ["score_mean"]
+    assert [one.value_name for one in metrics] == ["score_mean"]

@@ -11,8 +11,8 @@ from tests.scorers.cases import SCORERS, case, chat
 from tests.scorers.rag.by_rule import Asked, ByRule, answer
 from tests.scorers.rag.test_formulas import EXPECTED
 
-from evalwright.api.crews import measured_by
 from evalwright.metrics.scores import Scores
+from evalwright.plan.project import scorer_metrics
 from evalwright.ports import Case
 from evalwright.scorers.rag.formulas import SCORES, ScoreName
 from evalwright.scorers.rag_checker import RagChecker
@@ -369,7 +369,7 @@ def test_labels_of_a_column_are_taken() -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["REQUIRED"], "must be a list of 2 labels, one a claim, got 1 of them"),
+        (["REQUIRED"], "must be a list of 2 labels, one per claim, got 1 of them"),
         ("REQUIRED", "must hold JSON"),
         (["REQUIRED", "MAYBE"], "label 2 of column `labels` must be `REQUIRED` or `OPTIONAL`, got"),
     ],
@@ -411,8 +411,8 @@ def test_what_it_gives_is_what_it_has_metrics_for(mode: str) -> None:
 
     assert (*found.values,) == scorer.gives
     assert scorer.default_metrics == tuple(("mean", one) for one in scorer.gives)
-    metrics: list[Any] = [one for _, one in measured_by(scorer).metrics]
-    assert [one.figure for one in metrics] == [f"{one}_mean" for one in scorer.gives]
+    metrics: list[Any] = [one for _, one in scorer_metrics(scorer).metrics]
+    assert [one.value_name for one in metrics] == [f"{one}_mean" for one in scorer.gives]
 
 
 def test_without_a_list_all_eleven_are_scored() -> None:
@@ -426,7 +426,7 @@ def test_a_score_that_is_not_defined_is_null_and_the_mean_leaves_it_out_and_coun
     several = Scores({"precision"})
     for one in found:
         several.add(one.values, one.metadata)
-    ((_, metric),) = measured_by(scorer).metrics
+    ((_, metric),) = scorer_metrics(scorer).metrics
 
     (figure,) = asyncio.run(metric.measure(several, seed=0, snippets=None))
 
@@ -596,7 +596,7 @@ def test_a_reply_that_does_not_fit_is_a_failure_with_the_judges_words() -> None:
             return json.dumps(answer(asked))
         return '{"verdicts": [{"claim": 1, "verdict": "entailed"}]}'
 
-    with pytest.raises(ValueError, match=r"expected 5 verdicts, one a claim, got 1; .*entailed"):
+    with pytest.raises(ValueError, match=r"expected 5 verdicts, one per claim, got 1; .*entailed"):
         score("precision", judge=ByRule(reply))
 
 

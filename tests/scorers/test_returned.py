@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from evalwright.scorers.returned import score_of
+from evalwright.scorers.base import parse_score
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ from evalwright.scorers.returned import score_of
 def test_both_forms_are_read(
     returned: Any, values: dict[str, Any], metadata: dict[str, Any]
 ) -> None:
-    found = score_of(returned)
+    found = parse_score(returned)
 
     assert found.values == values
     assert found.metadata == metadata
@@ -65,7 +65,7 @@ def test_both_forms_are_read(
 )
 def test_what_is_no_score_is_an_error_that_says_what_came(returned: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        score_of(returned)
+        parse_score(returned)
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_what_is_no_score_is_an_error_that_says_what_came(returned: Any, message
     ],
 )
 def test_is_correct_says_whether_it_is(values: dict[str, Any], *, correct: bool | None) -> None:
-    assert score_of(values).correct is correct
+    assert parse_score(values).correct is correct

@@ -9,7 +9,17 @@ from evalwright.clients.scripted import Answer, Scripted
 from evalwright.errors import ModelError
 from evalwright.ports import Case, Model
 from evalwright.scorers.self_report import SelfReport, confidence_in
-from evalwright.types import Completion, Request, Sample, Score, TaskSpec, Trace
+from evalwright.types import (
+    SELF_REPORT,
+    Completion,
+    Request,
+    Sample,
+    Score,
+    TaskSpec,
+    Trace,
+    find_self_report,
+    without_self_report,
+)
 
 TASK = TaskSpec(
     task_id="a",
@@ -79,7 +89,7 @@ def test_any_other_is_asked_for_a_number() -> None:
 
     score = asked(model)
 
-    assert score == Score(values={"confidence": 0.85})
+    assert score == Score(values={"confidence": 0.85}, metadata={SELF_REPORT: True})
     (call,) = model.calls
     assert (call.given, call.takes_all) == ((), True)
     assert call.messages[0].content.endswith(
@@ -89,7 +99,9 @@ def test_any_other_is_asked_for_a_number() -> None:
 
 def test_who_says_no_number_has_no_confidence_and_that_is_no_failure() -> None:
     assert asked(saying("I am sure")) == Score(
-        values={"confidence": None}, reason="no one number from 0 to 100 in 'I am sure'"
+        values={"confidence": None},
+        reason="no one number from 0 to 100 in 'I am sure'",
+        metadata={SELF_REPORT: True},
     )
 
 
@@ -165,7 +177,14 @@ def test_a_question_that_could_not_be_asked_is_an_error() -> None:
 
 
 def test_what_was_said_of_an_answer_holds_whatever_becomes_of_its_targets() -> None:
-    score = Score(values={"confidence": None})
+    stored = Score(values={"confidence": None})
 
     assert SelfReport().reads(Sample("a", TASK)) == ""
-    assert SelfReport().revised(score) is score
+    assert SelfReport().revised(stored).values == stored.values
+
+
+def test_a_score_of_an_earlier_version_is_marked_when_it_is_reused() -> None:
+    revised = SelfReport().revised(Score(values={"confidence": 0.5}))
+
+    assert find_self_report({"exact": Score(values={"score": 1}), "confidence": revised}) is revised
+    assert without_self_report({"confidence": revised}) == {}

@@ -103,7 +103,7 @@ def test_less_than_the_same_gives_its_reason() -> None:
 
 
 def test_a_model_that_is_not_there_is_an_error_that_names_those_that_are() -> None:
-    with pytest.raises(ValueError, match="names `other`; the models here: `embedder`"):
+    with pytest.raises(ValueError, match="`other` is none of the models here: `embedder`"):
         score(Embedding(), model_key="other")
 
 

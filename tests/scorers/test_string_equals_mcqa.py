@@ -1,10 +1,14 @@
+import asyncio
+import math
 from typing import Any, Literal
 
 import pytest
+from msgspec import structs
 from pydantic import ValidationError
-from tests.scorers.cases import SCORERS, chat, score
+from tests.scorers.cases import SCORERS, case, chat, score
 
 from evalwright.scorers.string_equals_mcqa import StringEqualsMcqa, validity
+from evalwright.types import Sample
 
 NOW = {
     "type": "string_equals_mcqa",
@@ -180,3 +184,45 @@ def test_the_schema_knows_both_spellings() -> None:
     assert schema.is_valid(OLD)
     assert not schema.is_valid(mixed)
     assert not schema.is_valid({"type": "string_equals_mcqa"})
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "labels"),
+    [
+        pytest.param(CITIES, "B", ("A", "B", "C"), id="one letter per choice"),
+        pytest.param(["A", "B"], "B", ("A", "B"), id="choices that are letters"),
+        pytest.param(["1", "2", "3"], "3", ("1", "2", "3"), id="choices that are digits"),
+        pytest.param(["x", "x", "y"], "y", ("x", "y"), id="each once"),
+    ],
+)
+def test_a_model_can_choose_from_the_labels(
+    options: list[str], answer: str, labels: tuple[str, ...]
+) -> None:
+    scorer = SCORERS.validate_python(NOW)
+
+    assert scorer.offered_labels(Sample("a", {"options": options, "answer": answer})) == labels
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param(CITIES, "the choices offer A, B, C: no choice can be right", id="others"),
+        pytest.param([], "there are no choices: no choice can be right", id="none"),
+    ],
+)
+def test_labels_without_the_right_one_are_refused(options: list[str], message: str) -> None:
+    scorer = SCORERS.validate_python(NOW)
+
+    with pytest.raises(ValueError, match=message):
+        scorer.offered_labels(Sample("a", {"options": options, "answer": "D"}))
+
+
+def test_a_choice_by_likelihood_has_the_probability_of_each_option() -> None:
+    weighed = {"A": math.log(0.2), "B": math.log(0.6)}
+    made = case({"answer": "B", "options": CITIES}, chat("B"))
+    chosen = structs.replace(made, answer=structs.replace(made.trace, options=weighed))
+
+    found = asyncio.run(SCORERS.validate_python(NOW).score(chosen))
+
+    assert found.correct
+    assert found.metadata["options"] == pytest.approx({"A": 0.25, "B": 0.75})

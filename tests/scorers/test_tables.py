@@ -10,8 +10,8 @@ import pytest
 from tests.scorers.cases import SCORERS, called, case, chat, said
 from tests.scorers.judging.judges import CLASSIFIER, LABELER, SCORER, Judge
 
-from evalwright.api.crews import measured_by
 from evalwright.components import snippets_in
+from evalwright.plan.project import scorer_metrics
 from evalwright.scorers.python_all_samples import PythonAllSamples
 from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import sources_of
@@ -131,8 +131,8 @@ def test_a_scorer_has_the_scores_metadata_and_default_metrics_of_its_row(
 
     assert found.values == values
     assert set(found.metadata) == metadata
-    metrics: list[Any] = [one for _, one in measured_by(SCORERS.validate_python(fields)).metrics]
-    assert [one.figure for one in metrics] == figures
+    metrics: list[Any] = [one for _, one in scorer_metrics(SCORERS.validate_python(fields)).metrics]
+    assert [one.value_name for one in metrics] == figures
 
 
 def test_a_labeler_has_the_score_metadata_and_default_metric_of_its_row() -> None:
@@ -141,7 +141,7 @@ def test_a_labeler_has_the_score_metadata_and_default_metric_of_its_row() -> Non
 
     assert found.values == {"label": "A"}
     assert set(found.metadata) == {"label", *JUDGED}
-    (one,) = measured_by(SCORERS.validate_python(fields)).metrics
+    (one,) = scorer_metrics(SCORERS.validate_python(fields)).metrics
     assert one[0] == "frequency"
 
 
@@ -150,10 +150,10 @@ def test_for_checks_there_are_no_default_metrics_but_those_that_are_listed(kind:
     fields = {"type": kind, "ground_truth": "a", "purpose": "qa"}
     listed = {**fields, "metrics": [{"type": "max", "field": "n"}]}
 
-    assert measured_by(SCORERS.validate_python(fields)).metrics == ()
-    (one,) = measured_by(SCORERS.validate_python(listed)).metrics
+    assert scorer_metrics(SCORERS.validate_python(fields)).metrics == ()
+    (one,) = scorer_metrics(SCORERS.validate_python(listed)).metrics
     assert one[0] == "max"
-    assert measured_by(SCORERS.validate_python(listed)).purpose == "qa"
+    assert scorer_metrics(SCORERS.validate_python(listed)).purpose == "qa"
 
 
 @pytest.mark.parametrize("word", ["def", "async def"])

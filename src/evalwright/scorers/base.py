@@ -12,14 +12,18 @@
 Without `metrics` a scorer has its `default_metrics`; with `metrics: []` it has none.
 """
 
+from ast import literal_eval
 from functools import cached_property
-from json import dumps
-from typing import Any, ClassVar, Literal
+from json import dumps, loads
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import json
 
-from evalwright.components import FOR_KEYS, Component, UserKey
-from evalwright.metrics.any import AnyMetric
+from evalwright.components import FOR_KEYS, Component, ComponentUnion, UserKey
+from evalwright.metrics.base import AnyMetric
+from evalwright.objects import ChatCompletion, SolverTrace, variables
+from evalwright.ports import Case, Model
+from evalwright.templates import Template
 from evalwright.types import Sample, Score
 
 _NOT_IN_THE_SCORE = {"key", "purpose", "display_name", "metrics"}
@@ -27,7 +31,10 @@ _LONGEST_SHOWN = 80
 
 
 class ScorerSpec(Component):
-    """A scorer, as a document writes it."""
+    """A scorer, as a document writes it.
+
+    One that judges samples one by one has a method `score`: see `ports.Scorer`.
+    """
 
     type: str
     """The kind of scorer."""
@@ -49,6 +56,9 @@ class ScorerSpec(Component):
     """Those of them that are texts: of these, several trials leave nothing."""
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Type and field of each metric that a scorer without `metrics` has."""
+
+    needs_sandbox: ClassVar[bool] = False
+    """Whether it runs code that a model wrote."""
 
     @property
     def name(self) -> str:
@@ -85,13 +95,124 @@ class ScorerSpec(Component):
         return score
 
 
+AnyScorer = Annotated[ScorerSpec, ComponentUnion("scorers")]
+"""One scorer of a task."""
+
+
+class ComparisonScorer(ScorerSpec):
+    """A scorer that compares two texts: a value and its ground truth."""
+
+    ground_truth: Template
+    """What the value is compared with. May refer to `sample`."""
+    value: Template | None = None
+    """What is compared. May refer to `sample` and to what the solver made (`solver_output`).
+    Without it, the text of the last assistant message; a task without a solver must give it."""
+
+    def render_pair(self, case: Case) -> tuple[str, str]:
+        """Return the rendered value (without one, the answer) and the rendered ground truth."""
+        value = self.value
+        actual = answer_text(case) if value is None else value.render(**template_variables(case))
+        return actual, self.ground_truth.render(sample=case.sample.data)
+
+
+def template_variables(case: Case) -> dict[str, Any]:
+    """Return what the template of a value may refer to; without a solver, `sample` alone."""
+    return variables(case.sample.data, None if case.answer is None else case.answer.conversation)
+
+
+def answer_text(case: Case) -> str:
+    """Return the text of the last assistant message, empty where it only called functions.
+
+    ValueError where there is none: no solver, or a model that does not chat.
+    """
+    if case.answer is None:
+        raise ValueError(
+            "a task without a solver has no answer to compare: "
+            "say in `value` what is compared, such as `{{ sample.answer }}`"
+        )
+    solved = SolverTrace.from_json(case.answer.conversation)
+    if isinstance(solved.output, ChatCompletion | None):
+        text = solved.trace.get_last_assistant_text()
+        if text is not None:
+            return text
+    if isinstance(solved.output, ChatCompletion):
+        return str(solved.output)  # it only called functions
+    raise ValueError(
+        "there is no assistant message to compare: "
+        "say in `value` what is compared, such as `{{ solver_output.output.label }}`"
+    )
+
+
+def read_list(text: str, *, field: str) -> list[Any]:
+    """Parse a rendered list: JSON, or Python's own spelling, which is how Jinja prints one.
+
+    ValueError says what `field` rendered to instead.
+    """
+    for read in (loads, literal_eval):
+        try:
+            value = read(text.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last two: too deep
+            continue
+        if isinstance(value, list | tuple):
+            return list(value)
+    raise ValueError(f"`{field}` must render to a JSON or Python list, got {short(text)}")
+
+
+def parse_score(returned: Any, *, where: str = "compute_scores") -> Score:
+    """Return the score that an author's function gave for one sample, or ValueError.
+
+        {"accuracy": 0.95, "is_correct": True}                              scores only
+        {"scores": {"accuracy": 0.95}, "metadata": {"tokens": 123}}         scores with metadata
+
+    It is the second form if, and only if, `scores` is a dict and nothing but `metadata` is beside
+    it: `{"scores": 3}` is one score that is called `scores`. It counts as right or wrong where one
+    of the values is called `is_correct` and is a bool.
+    """
+    values = _check_names(returned, expected=f"{where} must return a dict of scores")
+    metadata = None
+    if values.keys() <= {"scores", "metadata"} and isinstance(values.get("scores"), dict):
+        metadata = values.get("metadata")
+        values = _check_names(values["scores"], expected=f"`scores` of {where} must be a dict")
+        if metadata is not None:
+            _check_names(metadata, expected=f"`metadata` of {where} must be a dict")
+    correct = values.get("is_correct")
+    return Score(
+        values=values,
+        correct=correct if isinstance(correct, bool) else None,
+        metadata=metadata or {},
+    )
+
+
+def _check_names(value: Any, *, expected: str) -> dict[str, Any]:
+    if value is None:
+        raise ValueError(f"{expected}, got `None`: is a `return` missing?")
+    if not isinstance(value, dict):
+        raise ValueError(f"{expected}, got `{type(value).__name__}`: {short(value)}")  # noqa: TRY004 - what an author's function gave is a value
+    for name in value:
+        if not isinstance(name, str):
+            raise ValueError(f"{expected} with names that are strings, got {name!r}")  # noqa: TRY004 - the same
+    return value
+
+
+def find_model(case: Case, model_key: str) -> Model:
+    """Return the model of that name; ValueError lists the models there are."""
+    try:
+        return case.models[model_key]
+    except KeyError:
+        known = ", ".join(f"`{key}`" for key in sorted(case.models)) or "none"
+        raise ValueError(f"`{model_key}` is none of the models here: {known}") from None
+
+
+def cut(text: str, most: int = _LONGEST_SHOWN) -> str:
+    """Return a text, or the beginning of a long one."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def short(value: Any) -> str:
-    """What it looks like, of a long text the beginning."""
-    if not isinstance(value, str):
-        value = str(value)
-    return repr(value if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]}…")
+    """Quote a value, or the beginning of a long one."""
+    return repr(cut(str(value)))
 
 
-def apart(actual: Any, expected: Any) -> str:
-    """The reason of a score below full marks."""
+def explain_difference(actual: Any, expected: Any) -> str:
+    """Return the reason of a score below full marks."""
     return f"{short(actual)} against {short(expected)}"

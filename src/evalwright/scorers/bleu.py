@@ -16,16 +16,14 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from evalwright.ports import Case
-from evalwright.scorers.answers import compared
-from evalwright.scorers.base import ScorerSpec, apart
-from evalwright.templates import Template
+from evalwright.scorers.base import ComparisonScorer, explain_difference
 from evalwright.types import Score
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
 
 
-class Bleu(ScorerSpec):
+class Bleu(ComparisonScorer):
     """Scores `bleu_score`: the sentence BLEU of the value against the ground truth, in [0, 1]."""
 
     gives: ClassVar[tuple[str, ...] | None] = ("bleu_score",)
@@ -33,19 +31,14 @@ class Bleu(ScorerSpec):
 
     type: Literal["bleu"]
     """The kind of scorer."""
-    ground_truth: Template
-    """The text to come near. May refer to `sample`."""
-    value: Template | None = None
-    """What is compared. May refer to `sample` and to what the solver made (`solver_output`).
-    Without it, the text of the last assistant message; a task without a solver must give it."""
 
     async def score(self, case: Case) -> Score:
         """Count common n-grams."""
-        actual, expected = compared(case, value=self.value, ground_truth=self.ground_truth)
+        actual, expected = self.render_pair(case)
         score = bleu(actual, expected)
         return Score(
             values={"bleu_score": score},
-            reason="" if score == 1 else apart(actual, expected),
+            reason="" if score == 1 else explain_difference(actual, expected),
         )
 
 

@@ -23,8 +23,7 @@ from msgspec import Struct
 
 from evalwright.objects import SolverTrace
 from evalwright.ports import Case
-from evalwright.scorers.base import ScorerSpec, short
-from evalwright.scorers.lists import read_list
+from evalwright.scorers.base import ScorerSpec, read_list, short
 from evalwright.templates import Template
 from evalwright.types import Score
 

@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from evalwright.components import Title
-from evalwright.scorers.judging.asking import Schema
-from evalwright.scorers.judging.base import CONFIDENCE, REASONING, JudgeSpec
-from evalwright.scorers.judging.labels import AnyLabel, Labels
+from evalwright.scorers.judging.ask import ReplySchema
+from evalwright.scorers.judging.judge_spec import CONFIDENCE, REASONING, JudgeSpec
+from evalwright.scorers.judging.readers import FreeLabelReader, LabelReader
 from evalwright.templates import Template
 from evalwright.types import Score
 
@@ -47,20 +47,22 @@ class LabelerViaModel(JudgeSpec):
     period alone. An empty list allows any text of one line and at most 8 words."""
 
     @property
-    def reply_schema(self) -> Schema:
+    def reply_schema(self) -> ReplySchema:
         """Reasoning first, so that the label follows from it."""
         label: dict[str, Any] = {"type": "string"}
         if self.valid_labels:
             label["enum"] = [*self.valid_labels]
-        return Schema("label", {"reasoning": REASONING, "label": label, "confidence": CONFIDENCE})
+        return ReplySchema(
+            "label", {"reasoning": REASONING, "label": label, "confidence": CONFIDENCE}
+        )
 
     @cached_property
-    def reader(self) -> Labels | AnyLabel:
-        """One of the labels, or any."""
+    def reader(self) -> LabelReader | FreeLabelReader:
+        """Read one of the labels, or any short text."""
         if self.valid_labels:
-            return Labels(self.valid_labels, keys=KEYS)
-        return AnyLabel(keys=KEYS)
+            return LabelReader(self.valid_labels, keys=KEYS)
+        return FreeLabelReader(keys=KEYS)
 
-    def scored(self, verdict: str) -> Score:
-        """The label itself."""
+    def make_score(self, verdict: str) -> Score:
+        """Return the label itself."""
         return Score(values={"label": verdict}, metadata={"label": verdict})

@@ -11,9 +11,9 @@
         incorrect_labels: [incorrect]
         use_structured_outputs: true
 
-The verdict is one of the labels, in any case: alone, announced (`Verdict: correct`), or as
-`prediction` of a JSON object. Anything else is a failure of the sample, with the judge's words in
-it: how replies are read is told in `evalwright.scorers.judging.replies`.
+The verdict is one of the labels, in any case: the whole reply, its last line, a line
+`Verdict: correct`, or `prediction` of a JSON object. Anything else is a failure of the sample that
+quotes the judge; `evalwright.scorers.judging.verdicts` has the rules.
 """
 
 from functools import cached_property
@@ -22,15 +22,15 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from evalwright.components import Title
-from evalwright.scorers.judging.asking import Schema
-from evalwright.scorers.judging.base import CONFIDENCE, REASONING, JudgeSpec
-from evalwright.scorers.judging.labels import Labels
+from evalwright.scorers.judging.ask import ReplySchema
+from evalwright.scorers.judging.judge_spec import CONFIDENCE, REASONING, JudgeSpec
+from evalwright.scorers.judging.readers import LabelReader
 from evalwright.templates import Template
 from evalwright.types import Score
 
 SYSTEM_PROMPT = "You are a helpful assistant and will be used to judge the output of another model."
 KEYS = ("prediction", "label", "verdict", "classification")
-ALSO = ("result", "answer", "judgment", "judgement", "evaluation")
+FALLBACK_KEYS = ("result", "answer", "judgment", "judgement", "evaluation")
 """Keys that count where a label stands under them."""
 
 LabelList = Annotated[list[Title], Field(min_length=1)]
@@ -59,21 +59,21 @@ class ModelAsAJudgeClassifier(JudgeSpec):
         return (*self.correct_labels, *self.incorrect_labels)
 
     @property
-    def reply_schema(self) -> Schema:
+    def reply_schema(self) -> ReplySchema:
         """Reasoning first, so that the verdict follows from it."""
         prediction = {"type": "string", "enum": [*self.labels]}
-        return Schema(
+        return ReplySchema(
             "verdict",
             {"reasoning": REASONING, "prediction": prediction, "confidence": CONFIDENCE},
         )
 
     @cached_property
-    def reader(self) -> Labels:
-        """One of the labels."""
-        return Labels(self.labels, keys=KEYS, also=ALSO, right=self.correct_labels)
+    def reader(self) -> LabelReader:
+        """Read one of the labels."""
+        return LabelReader(self.labels, keys=KEYS, fallback_keys=FALLBACK_KEYS)
 
-    def scored(self, verdict: str) -> Score:
-        """Right or wrong, by the list that the label is in."""
+    def make_score(self, verdict: str) -> Score:
+        """Score right or wrong, by the list that the label is in."""
         right = verdict in self.correct_labels
         return Score(
             values={"is_correct": right},

@@ -19,9 +19,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from evalwright.scorers.judging.asking import Schema
-from evalwright.scorers.judging.base import CONFIDENCE, REASONING, JudgeSpec
-from evalwright.scorers.judging.numbers import Numbers
+from evalwright.scorers.judging.ask import ReplySchema
+from evalwright.scorers.judging.judge_spec import CONFIDENCE, REASONING, JudgeSpec
+from evalwright.scorers.judging.readers import NumberReader
 from evalwright.templates import Template
 from evalwright.types import Score
 
@@ -57,22 +57,24 @@ class ModelAsAJudgeScorer(JudgeSpec):
         return highest
 
     @property
-    def reply_schema(self) -> Schema:
+    def reply_schema(self) -> ReplySchema:
         """Reasoning first, so that the number follows from it."""
         score: dict[str, Any] = {
             "type": "number",
             "minimum": self.score_min,
             "maximum": self.score_max,
         }
-        return Schema("score", {"reasoning": REASONING, "score": score, "confidence": CONFIDENCE})
+        return ReplySchema(
+            "score", {"reasoning": REASONING, "score": score, "confidence": CONFIDENCE}
+        )
 
     @cached_property
-    def reader(self) -> Numbers:
-        """A number of the scale."""
-        return Numbers(self.score_min, self.score_max)
+    def reader(self) -> NumberReader:
+        """Read a number on the scale."""
+        return NumberReader(self.score_min, self.score_max)
 
-    def scored(self, verdict: float) -> Score:
-        """Where the number stands on the scale."""
+    def make_score(self, verdict: float) -> Score:
+        """Scale the number to [0, 1]."""
         score = (verdict - self.score_min) / (self.score_max - self.score_min)
         full = verdict == self.score_max
         return Score(

@@ -19,8 +19,7 @@ from typing import Literal
 
 from evalwright.components import Snippet
 from evalwright.ports import Case
-from evalwright.scorers.base import ScorerSpec
-from evalwright.scorers.returned import score_of
+from evalwright.scorers.base import ScorerSpec, parse_score
 from evalwright.types import Score
 
 
@@ -46,4 +45,4 @@ class Python(ScorerSpec):
         function = snippet.function("compute_scores")
         returned = await case.snippets.call(function, arguments, objects=objects)
         with snippet.blamed("compute_scores"):
-            return score_of(returned)
+            return parse_score(returned)

@@ -17,8 +17,7 @@ from typing import Any, Literal
 
 from evalwright.components import Snippet
 from evalwright.ports import Snippets
-from evalwright.scorers.base import ScorerSpec, short
-from evalwright.scorers.returned import score_of
+from evalwright.scorers.base import ScorerSpec, parse_score, short
 from evalwright.types import Score
 
 Rows = Sequence[dict[str, Any]]
@@ -74,6 +73,6 @@ def _scores(returned: Any, *, expected: int) -> list[Score]:
             f"there are {expected} samples, and it returned {len(returned)}"
         )
     return [
-        score_of(entry, where=f"compute_scores, entry {index},")
+        parse_score(entry, where=f"compute_scores, entry {index},")
         for index, entry in enumerate(returned)
     ]

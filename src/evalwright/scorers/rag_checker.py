@@ -10,29 +10,50 @@
 The judge takes target and response apart into claims, and checks the claims against each other's
 text and against every chunk that the model returned as `references`. Scores are shares of claims
 or of chunks, by the formulas of `rag.formulas`; one that is not defined is null, which a mean
-leaves out and counts. Only what the wanted scores are made of is asked.
+leaves out and counts. Only what the wanted scores need is asked.
 
 Claims and verdicts are kept, so that other scores of the same answers cost nothing.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 from json import dumps
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+from msgspec import structs
 from pydantic import Field, model_validator
 
 from evalwright.components import FOR_KEYS, ColumnName, ModelKey
+from evalwright.objects import ChatCompletion
 from evalwright.ports import Case
 from evalwright.scorers.base import ScorerSpec
-from evalwright.scorers.rag.formulas import SCORES, ScoreName
+from evalwright.scorers.rag import formulas
+from evalwright.scorers.rag.evidence import (
+    DEFAULT_TARGET,
+    Claim,
+    EvidenceNeeds,
+    Label,
+    RagEvidence,
+    Side,
+    explain_score,
+    parse_claims,
+    parse_labels,
+    read_chunks,
+    read_completion,
+    read_list_column,
+    read_target,
+    read_text_column,
+)
+from evalwright.scorers.rag.formulas import NEEDS, SCORES, Check, ScoreName
+from evalwright.scorers.rag.judge import RagJudge, RagMaterial, gather_evidence
 from evalwright.types import Sample, Score
 
 Mode = Literal["all_claims", "required_only", "required_and_optional"]
 
-DEFAULT_TARGET = "target"
-"""The column that is the target where none is named, if the sample has it."""
 REQUIRED = "required_"
 """How the names of scores begin that are of required claims alone."""
+_OF_TARGET: frozenset[Check] = frozenset({"in_target", "in_response", "target_in_chunks"})
+_IN_CHUNKS: frozenset[Check] = frozenset({"target_in_chunks", "response_in_chunks"})
 _NOT_ASKED = {"key", "purpose", "display_name", "metrics", "scores_to_compute", "mode"}
 
 
@@ -81,7 +102,7 @@ class RagChecker(ScorerSpec):
 
     @property
     def scores(self) -> tuple[ScoreName, ...]:
-        """Those that are wanted, each once."""
+        """The wanted scores, each once."""
         return tuple(dict.fromkeys(self.scores_to_compute or SCORES))
 
     @property
@@ -103,21 +124,19 @@ class RagChecker(ScorerSpec):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Its columns that the wanted scores are made of."""
-        from evalwright.scorers.rag.evidence import Wanted
-
-        wanted = Wanted.by(self.scores, labels=self.mode != "all_claims")
+        """Its columns that the wanted scores need."""
+        needs = self._evidence_needs
         claims = {"target": self.target_claims_column, "response": self.response_claims_column}
         labels = {"target": self.target_labels_column, "response": self.response_labels_column}
-        found = [claims[side] for side in wanted.sides]
-        if wanted.labels:
-            found += [labels[side] for side in wanted.sides]
+        found = [claims[side] for side in needs.sides]
+        if needs.labels:
+            found += [labels[side] for side in needs.sides]
         if not all(found):
             found.append(self.query_column)
-        extracted = "target" in wanted.sides and not self.target_claims_column
-        if extracted or "in_target" in wanted.checks:
+        extracted = "target" in needs.sides and not self.target_claims_column
+        if extracted or "in_target" in needs.checks:
             found.append(self.target_column or (DEFAULT_TARGET if not claims["target"] else None))
-        return tuple(one for one in dict.fromkeys(found) if one)
+        return tuple(column for column in dict.fromkeys(found) if column)
 
     @cached_property
     def settings(self) -> str:
@@ -136,13 +155,127 @@ class RagChecker(ScorerSpec):
         return f"{self.settings}{dumps(cells, sort_keys=True, default=str)}"
 
     def revised(self, score: Score) -> Score | None:
-        """The wanted scores of what was found then; None if it lacks what one of them needs."""
-        from evalwright.scorers.rag.scoring import revised
-
-        return revised(self, score)
+        """Compute the scores from stored evidence; None if it lacks something."""
+        evidence, needs = RagEvidence.from_metadata(score.metadata), self._evidence_needs
+        if not evidence.covers(needs):
+            return None
+        return structs.replace(
+            score,
+            values=self._compute_values(evidence),
+            reason=explain_score(evidence, needs),
+            metadata={**score.metadata, "formulas": formulas.VERSION},
+        )
 
     async def score(self, case: Case) -> Score:
-        """Ask for what is wanted; raise where something of it cannot be had."""
-        from evalwright.scorers.rag.scoring import score
+        """Ask the judge for what the scores need; raise if the sample lacks something."""
+        needs = self._evidence_needs
+        material = _MaterialReader(self, needs).read(case)
+        judge = RagJudge(case, self.judge_model_key)
+        before = case.known.metadata if case.known else {}
+        evidence = await gather_evidence(judge, material, needs, RagEvidence.from_metadata(before))
+        metadata: dict[str, Any] = {
+            "judge": self.judge_model_key,
+            "structured": judge.structured and before.get("structured", True),
+        }
+        if note := judge.note or before.get("note"):
+            metadata["note"] = note
+        return Score(
+            values=self._compute_values(evidence),
+            reason=explain_score(evidence, needs),
+            metadata={**evidence.to_metadata(), **metadata, "formulas": formulas.VERSION},
+        )
 
-        return await score(self, case)
+    @property
+    def _evidence_needs(self) -> EvidenceNeeds:
+        return EvidenceNeeds.for_scores(self.scores, labels=self.mode != "all_claims")
+
+    def _compute_values(self, evidence: RagEvidence) -> dict[str, float | None]:
+        values: dict[str, float | None] = {}
+        if self.mode != "required_only":
+            checks = evidence.checks()
+            values |= {one: formulas.compute_score(one, checks) for one in self.scores}
+        if self.mode != "all_claims":
+            checks = evidence.required_checks()
+            values |= {
+                f"{REQUIRED}{one}": formulas.compute_score(one, checks) for one in self.scores
+            }
+        return values
+
+
+class _MaterialReader:
+    """Reads what a checker needs from the sample and the answer."""
+
+    def __init__(self, checker: RagChecker, needs: EvidenceNeeds) -> None:
+        self._checker, self._evidence_needs = checker, needs
+
+    def read(self, case: Case) -> RagMaterial:
+        """Read everything before the judge is asked."""
+        completion, row = read_completion(case), case.sample.data
+        checker, needs = self._checker, self._evidence_needs
+        claims = {side: self._claims(row, side) for side in needs.sides if self._has(side)}
+        labels = {
+            side: self._labels(row, side, len(claims[side]))
+            for side in needs.sides
+            if needs.labels and self._has(side, "labels")
+        }
+        labelled = needs.labels and len(labels) < len(needs.sides)
+        asks = labelled or len(claims) < len(needs.sides)
+        return RagMaterial(
+            query=read_text_column(row, checker.query_column, may_be_empty=not labelled)
+            if asks
+            else "",
+            target=self._target(row, claims.get("target")),
+            response=str(completion),
+            chunks=self._chunks(completion),
+            claims=claims,
+            labels=labels,
+            claim_extraction_instructions=checker.claim_extraction_instructions,
+            claim_labeling_instructions=checker.claim_labeling_instructions,
+        )
+
+    def _has(self, side: Side, what: str = "claims") -> bool:
+        return getattr(self._checker, f"{side}_{what}_column") is not None
+
+    def _claims(self, row: Mapping[str, Any], side: Side) -> tuple[Claim, ...]:
+        column: str = getattr(self._checker, f"{side}_claims_column")
+        return tuple(parse_claims(read_list_column(row, column), f"column `{column}`"))
+
+    def _labels(self, row: Mapping[str, Any], side: Side, count: int) -> tuple[Label, ...]:
+        column: str = getattr(self._checker, f"{side}_labels_column")
+        return tuple(parse_labels(read_list_column(row, column), count, f"column `{column}`"))
+
+    def _target(self, row: Mapping[str, Any], claims: tuple[Claim, ...] | None) -> str:
+        """Return its text, or its claims, one per line; empty if no score needs it."""
+        extracted = "target" in self._evidence_needs.sides and claims is None
+        if not extracted and "in_target" not in self._evidence_needs.checks:
+            return ""
+        if text := read_target(row, self._checker.target_column):
+            return text
+        if claims is None and self._has("target"):
+            claims = self._claims(row, "target")
+        if claims:
+            return "\n".join(map(str, claims))
+        needing = [one for one in self._checker.scores if NEEDS[one] & _OF_TARGET]
+        raise ValueError(
+            "the sample has no target: name its column in `target_column`, or that of its claims "
+            f"in `target_claims_column`; {_name_scores(needing)} one"
+        )
+
+    def _chunks(self, completion: ChatCompletion) -> list[str]:
+        """Return the retrieved texts; none if no score needs them."""
+        needing = [one for one in self._checker.scores if NEEDS[one] & _IN_CHUNKS]
+        if not needing:
+            return []
+        found = read_chunks(completion)
+        if found is None:
+            raise ValueError(
+                "the output of the model has no `references`, the texts that were retrieved: its "
+                'first choice must have them, a list of `{"content": "…"}`; '
+                f"{_name_scores(needing)} them"
+            )
+        return found
+
+
+def _name_scores(scores: list[ScoreName]) -> str:
+    listed = ", ".join(f"`{one}`" for one in scores)
+    return f"{listed} need{'s'[: len(scores) == 1]}"

@@ -18,12 +18,17 @@ Does not:   see the targets, or what post-processing made of the answer.
 
 import re
 
-from evalwright.ports import Case, weighs
-from evalwright.scorers.judging.replies import NoVerdict, spoken
-from evalwright.stats.likelihood import shares, weighed
-from evalwright.types import Message, Request, Sample, Score
+from msgspec import structs
 
+from evalwright.ports import Case, weighs
+from evalwright.scorers.judging.verdicts import NoVerdict, final_text
+from evalwright.stats.likelihood import shares, weighed
+from evalwright.types import SELF_REPORT, Message, Request, Sample, Score
+
+KEY = "$confidence"
+"""What a task document's scores call it: no scorer of an author can have this key."""
 VALUE = "confidence"
+_MARK = {SELF_REPORT: True}
 _SHOWN = "Question:\n{question}\n\nProposed answer:\n{answer}\n\n"
 _IS_IT = _SHOWN + "Is the proposed answer right? Answer True or False."
 _HOW_SURE = _SHOWN + (
@@ -51,8 +56,8 @@ class SelfReport:
         return ""
 
     def revised(self, score: Score) -> Score:
-        """As it was stored."""
-        return score
+        """The stored score; earlier versions did not mark it as a self-report."""
+        return structs.replace(score, metadata=_MARK)
 
     async def score(self, case: Case) -> Score:
         """One question about one answer; raise when it could not be asked."""
@@ -62,7 +67,7 @@ class SelfReport:
 async def _weighed(case: Case) -> Score:
     completion = await case.model.complete(_question(case, _IS_IT, given=_VERDICTS))
     parts = shares(weighed(_VERDICTS, completion.given))
-    return Score(values={VALUE: parts["True"]})
+    return Score(values={VALUE: parts["True"]}, metadata=_MARK)
 
 
 async def _told(case: Case) -> Score:
@@ -70,7 +75,7 @@ async def _told(case: Case) -> Score:
     confidence = confidence_in(reply)
     said = reply if len(reply) <= _MOST_QUOTED else f"{reply[:_MOST_QUOTED]}…"
     reason = "" if confidence is not None else f"no one number from 0 to 100 in {said!r}"
-    return Score(values={VALUE: confidence}, reason=reason)
+    return Score(values={VALUE: confidence}, reason=reason, metadata=_MARK)
 
 
 def _question(case: Case, words: str, *, given: tuple[str, ...] = ()) -> Request:
@@ -88,7 +93,7 @@ def _question(case: Case, words: str, *, given: tuple[str, ...] = ()) -> Request
 def confidence_in(reply: str) -> float | None:
     """The one percentage of a reply as a share; None where there is none, or there are several."""
     try:
-        found = [*_NUMBER.finditer(spoken(reply))]
+        found = [*_NUMBER.finditer(final_text(reply))]
     except NoVerdict:  # nothing was said
         return None
     values = {_share(one) for one in found}

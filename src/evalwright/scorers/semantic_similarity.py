@@ -18,16 +18,14 @@ from typing import Any, ClassVar, Literal
 
 from evalwright.components import ModelKey
 from evalwright.errors import ModelError
-from evalwright.ports import Case, Model
-from evalwright.scorers.answers import compared
-from evalwright.scorers.base import ScorerSpec, apart, short
-from evalwright.templates import Template
+from evalwright.ports import Case
+from evalwright.scorers.base import ComparisonScorer, explain_difference, find_model, short
 from evalwright.types import Completion, Request, Score
 
 _NAME_ONE = "name an embedding model: `model_key: local/wordllama`"
 
 
-class SemanticSimilarity(ScorerSpec):
+class SemanticSimilarity(ComparisonScorer):
     """Scores `similarity`: the cosine of the two embedded texts, in [-1, 1]."""
 
     gives: ClassVar[tuple[str, ...] | None] = ("similarity",)
@@ -35,11 +33,6 @@ class SemanticSimilarity(ScorerSpec):
 
     type: Literal["semantic_similarity"]
     """The kind of scorer."""
-    ground_truth: Template
-    """The text to come near. May refer to `sample`."""
-    value: Template | None = None
-    """What is compared. May refer to `sample` and to what the solver made (`solver_output`).
-    Without it, the text of the last assistant message; a task without a solver must give it."""
     model_key: ModelKey | None = None
     """The model that embeds: a key of the project, or `local/wordllama`, which needs no key and no
     server. Without it, the model that is evaluated."""
@@ -56,42 +49,33 @@ class SemanticSimilarity(ScorerSpec):
 
     async def score(self, case: Case) -> Score:
         """Embed both, and compare."""
-        actual, expected = compared(case, value=self.value, ground_truth=self.ground_truth)
+        actual, expected = self.render_pair(case)
         request = Request(
             sample=case.sample,
             trial=case.trial,
             task="embeddings",
             input={"input": [actual, expected]},
         )
-        completion = await self._completed(case, request)
+        completion = await self._complete(case, request)
         similarity = cosine(*_two(completion.output))
         return Score(
             values={"similarity": similarity},
-            reason="" if similarity == 1 else apart(actual, expected),
+            reason="" if similarity == 1 else explain_difference(actual, expected),
             metadata={"answer_gt": expected, "answer_pred": actual},
         )
 
-    async def _completed(self, case: Case, request: Request) -> Completion:
+    async def _complete(self, case: Case, request: Request) -> Completion:
+        key = self.model_key
+        model = case.model if key is None else find_model(case, key)
         try:
-            return await self._model(case).complete(request)
+            return await model.complete(request)
         except ModelError as error:
             if not _cannot_embed(error):
                 raise
-            who = "the evaluated model" if self.model_key is None else f"`{self.model_key}`"
-            made = ModelError(error.kind, f"{who} does not embed: {error}", hint=_NAME_ONE)
-            made.attempts = error.attempts
-            raise made from error
-
-    def _model(self, case: Case) -> Model:
-        if self.model_key is None:
-            return case.model
-        try:
-            return case.models[self.model_key]
-        except KeyError:
-            known = ", ".join(f"`{key}`" for key in sorted(case.models)) or "none"
-            raise ValueError(
-                f"`model_key` names `{self.model_key}`; the models here: {known}"
-            ) from None
+            who = "the evaluated model" if key is None else f"`{key}`"
+            named = ModelError(error.kind, f"{who} does not embed: {error}", hint=_NAME_ONE)
+            named.attempts = error.attempts
+            raise named from error
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:

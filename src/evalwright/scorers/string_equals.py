@@ -11,13 +11,11 @@ Every character counts: case, spaces and line ends too. To forgive them, say so 
 from typing import ClassVar, Literal
 
 from evalwright.ports import Case
-from evalwright.scorers.answers import compared
-from evalwright.scorers.base import ScorerSpec, apart
-from evalwright.templates import Template
+from evalwright.scorers.base import ComparisonScorer, explain_difference
 from evalwright.types import Score
 
 
-class StringEquals(ScorerSpec):
+class StringEquals(ComparisonScorer):
     """Scores `is_correct`: whether the rendered value equals the rendered ground truth."""
 
     gives: ClassVar[tuple[str, ...] | None] = ("is_correct",)
@@ -25,19 +23,14 @@ class StringEquals(ScorerSpec):
 
     type: Literal["string_equals"]
     """The kind of scorer."""
-    ground_truth: Template
-    """What the value is compared with. May refer to `sample`."""
-    value: Template | None = None
-    """What is compared. May refer to `sample` and to what the solver made (`solver_output`).
-    Without it, the text of the last assistant message; a task without a solver must give it."""
 
     async def score(self, case: Case) -> Score:
         """Compare the two texts."""
-        actual, expected = compared(case, value=self.value, ground_truth=self.ground_truth)
+        actual, expected = self.render_pair(case)
         equal = actual == expected
         return Score(
             values={"is_correct": equal},
             correct=equal,
-            reason="" if equal else apart(actual, expected),
+            reason="" if equal else explain_difference(actual, expected),
             metadata={"answer_gt": expected, "answer_pred": actual},
         )

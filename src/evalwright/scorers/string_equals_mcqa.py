@@ -16,9 +16,13 @@ for the letter alone. An empty answer predicts the empty string.
     invalid    when it is any other character
     unknown    when there is nothing to tell by: an empty answer, or no choices
 
+With `--mcq loglikelihood` the model weighs these labels in place of writing an answer; the metadata
+then has the probability of each, as `options`.
+
 The older spelling, `ground_truth_choice_field: answer` and `choices_field: options`, names columns.
 """
 
+from collections.abc import Sequence
 from json import dumps
 from string import ascii_uppercase
 from typing import Any, ClassVar, Literal
@@ -26,11 +30,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import ConfigDict, model_validator
 
 from evalwright.ports import Case
-from evalwright.scorers.answers import answer_text
-from evalwright.scorers.base import ScorerSpec, short
-from evalwright.scorers.lists import read_list
+from evalwright.scorers.base import ScorerSpec, answer_text, read_list, short
+from evalwright.stats.likelihood import shares
 from evalwright.templates import Template
-from evalwright.types import Score
+from evalwright.types import Sample, Score
 
 Validity = Literal["valid", "invalid", "unknown"]
 _OLD = {"ground_truth_choice_field": "ground_truth_choice", "choices_field": "choices"}
@@ -80,11 +83,28 @@ class StringEqualsMcqa(ScorerSpec):
             made[new] = f"{{{{ sample[{dumps(str(column), ensure_ascii=False)}] }}}}"
         return made
 
+    def offered_labels(self, sample: Sample) -> tuple[str, ...]:
+        """The labels that a model can choose from; ValueError where no choice could be right."""
+        expected, choices = self._read(sample)
+        labels = tuple(dict.fromkeys(choice_labels(choices)))
+        if expected not in labels:
+            offered = f"the choices offer {', '.join(labels)}" if labels else "there are no choices"
+            raise ValueError(
+                f"the right choice is {short(expected)}, but {offered}: no choice can be right; "
+                "mend `ground_truth_choice` or `choices`"
+            )
+        return labels
+
+    def _read(self, sample: Sample) -> tuple[str, list[Any]]:
+        """The right choice, and all of them."""
+        expected = self.ground_truth_choice.render(sample=sample.data)
+        return expected, read_list(self.choices.render(sample=sample.data), field="choices")
+
     async def score(self, case: Case) -> Score:
         """Compare the first character."""
         answer = answer_text(case)
-        expected = self.ground_truth_choice.render(sample=case.sample.data)
-        choices = read_list(self.choices.render(sample=case.sample.data), field="choices")
+        expected, choices = self._read(case.sample)
+        weighed = case.trace.options
         predicted = answer[:1]
         equal = predicted == expected
         return Score(
@@ -96,6 +116,7 @@ class StringEqualsMcqa(ScorerSpec):
                 "ground_truth_correct_choice": expected,
                 "predicted_choice": predicted,
                 "completion_validity": validity(predicted, expected, choices),
+                **({"options": shares(weighed)} if weighed else {}),
             },
         )
 
@@ -104,9 +125,13 @@ def validity(predicted: str, expected: str, choices: list[Any]) -> Validity:
     """Whether the predicted choice is one that could be chosen."""
     if not predicted or not choices:
         return "unknown"
-    written = [str(choice) for choice in choices]
-    labels = written if all(len(one) == 1 for one in written) else ascii_uppercase[: len(written)]
-    return "valid" if predicted == expected or predicted in labels else "invalid"
+    return "valid" if predicted in {expected, *choice_labels(choices)} else "invalid"
+
+
+def choice_labels(choices: list[Any]) -> Sequence[str]:
+    """The choices where each is one character long, else one capital letter per choice."""
+    texts = [str(choice) for choice in choices]
+    return texts if all(len(text) == 1 for text in texts) else ascii_uppercase[: len(texts)]
 
 
 def _reason(answer: str, expected: str) -> str:

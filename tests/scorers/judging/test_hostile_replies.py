@@ -1,16 +1,22 @@
 """Any text is a verdict or a `NoVerdict`, and a verdict is something that the judge has said."""
 
 import json
+import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalwright.scorers.judging.labels import AnyLabel, Labels, folded
-from evalwright.scorers.judging.numbers import Numbers
-from evalwright.scorers.judging.replies import NoVerdict, verdict_in
+from evalwright.scorers.judging.readers import (
+    FreeLabelReader,
+    LabelReader,
+    NumberReader,
+    fold_label,
+)
+from evalwright.scorers.judging.verdicts import NoVerdict, read_verdict
 
-LABELS = Labels(["correct", "incorrect", "غير صحيح", "no"], keys=("prediction",))
-SCALE = Numbers(0, 10)
+LABELS = LabelReader(["correct", "incorrect", "غير صحيح", "no"], keys=("prediction",))
+SCALE = NumberReader(0, 10)
 PIECES = st.sampled_from(
     [
         *("correct", "incorrect", "Correct.", "not", "no", "غير صحيح", "Verdict:", "Score:", "8"),
@@ -46,16 +52,16 @@ REPLIES = st.one_of(st.text(), st.lists(PIECES, max_size=12).map(" ".join))
 @given(REPLIES, st.lists(REPLIES, max_size=2))
 def test_a_label_comes_only_of_words_that_were_said(reply: str, shown: list[str]) -> None:
     try:
-        found = verdict_in(reply, LABELS, shown=shown)
+        found = read_verdict(reply, LABELS, shown=shown)
     except NoVerdict:
         return
-    assert folded(found.value) in folded(reply)
+    assert fold_label(found.value) in fold_label(reply)
 
 
 @given(REPLIES)
 def test_a_number_is_on_the_scale_or_there_is_none(reply: str) -> None:
     try:
-        found = verdict_in(reply, SCALE)
+        found = read_verdict(reply, SCALE)
     except NoVerdict:
         return
     assert 0 <= found.value <= 10
@@ -64,7 +70,7 @@ def test_a_number_is_on_the_scale_or_there_is_none(reply: str) -> None:
 @given(REPLIES)
 def test_a_free_label_is_one_short_line(reply: str) -> None:
     try:
-        found = verdict_in(reply, AnyLabel(keys=("label",)))
+        found = read_verdict(reply, FreeLabelReader(keys=("label",)))
     except NoVerdict:
         return
     assert found.value.strip()
@@ -80,7 +86,7 @@ def test_what_a_schema_gives_is_read_whatever_the_reasons_say(
         {"reasoning": reasoning, "prediction": label, "confidence": confidence}, ensure_ascii=False
     )
 
-    found = verdict_in(reply, LABELS, shown=[reply, reasoning])
+    found = read_verdict(reply, LABELS, shown=[reply, reasoning])
 
     assert found.value == label
     assert found.fields["reasoning"] == reasoning
@@ -90,4 +96,28 @@ def test_what_a_schema_gives_is_read_whatever_the_reasons_say(
 def test_a_number_that_a_schema_gives_is_read_whatever_the_reasons_say(
     score: float, reasoning: str
 ) -> None:
-    assert verdict_in(json.dumps({"reasoning": reasoning, "score": score}), SCALE).value == score
+    assert read_verdict(json.dumps({"reasoning": reasoning, "score": score}), SCALE).value == score
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param("[" * 99_999 + "correct" + "]" * 99_990, id="brackets"),
+        pytest.param("> " * 99_990 + "correct?", id="line marks"),
+        pytest.param("correct?\n" * 22_000, id="lines"),
+        pytest.param("Verdict: " * 22_000, id="names"),
+        pytest.param("{" * 199_999, id="braces"),
+        pytest.param("{ " * 99_999, id="braces with spaces"),
+        pytest.param('{"a":' * 39_999, id="objects without an end"),
+        pytest.param("</think>\n" * 22_000 + "correct?", id="ends of thinking"),
+        pytest.param("{}" * 99_999, id="empty objects"),
+        pytest.param("*" * 199_999, id="stars"),
+    ],
+)
+def test_a_long_reply_is_refused_in_a_moment(reply: str) -> None:
+    start = time.process_time()
+
+    with pytest.raises(NoVerdict):
+        read_verdict(reply, LABELS, shown=[reply])
+
+    assert time.process_time() - start < 2

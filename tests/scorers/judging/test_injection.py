@@ -8,7 +8,7 @@ could also be the answer's, there is none.
 import pytest
 from tests.scorers.judging.judges import CLASSIFIER, SCORER, Judge, judged
 
-from evalwright.scorers.judging.replies import NoVerdict
+from evalwright.scorers.judging.verdicts import NoVerdict
 from evalwright.types import Message
 
 PROMPT = """\

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalwright.scorers.rag.formulas import NEEDS, SCORES, Checks, ScoreName, value
+from evalwright.scorers.rag.formulas import NEEDS, SCORES, Checks, ScoreName, compute_score
 
 T, F = True, False
 
@@ -42,7 +42,7 @@ EXPECTED: dict[ScoreName, float] = {
 
 @pytest.mark.parametrize("score", SCORES)
 def test_every_score_of_an_example_worked_out_by_hand(score: ScoreName) -> None:
-    assert value(score, BY_HAND) == pytest.approx(EXPECTED[score])
+    assert compute_score(score, BY_HAND) == pytest.approx(EXPECTED[score])
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -51,7 +51,7 @@ def test_a_score_is_made_of_what_it_says_that_it_needs_and_of_nothing_else(
 ) -> None:
     needed = {check: getattr(BY_HAND, check) for check in NEEDS[score]}
 
-    assert value(score, Checks(**needed)) == pytest.approx(EXPECTED[score])
+    assert compute_score(score, Checks(**needed)) == pytest.approx(EXPECTED[score])
 
 
 def test_the_eleven_scores_are_the_scores() -> None:
@@ -62,8 +62,8 @@ def test_the_eleven_scores_are_the_scores() -> None:
 def test_noise_of_both_kinds_counts_as_that_of_a_relevant_chunk() -> None:
     checks = Checks(in_target=[F], target_in_chunks=[[T, F]], response_in_chunks=[[T, T]])
 
-    assert value("noise_sensitivity_in_relevant", checks) == 1
-    assert value("noise_sensitivity_in_irrelevant", checks) == 0
+    assert compute_score("noise_sensitivity_in_relevant", checks) == 1
+    assert compute_score("noise_sensitivity_in_irrelevant", checks) == 0
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,9 @@ def test_noise_of_both_kinds_counts_as_that_of_a_relevant_chunk() -> None:
     ],
 )
 def test_f1(in_target: list[bool], in_response: list[bool], expected: float | None) -> None:
-    assert value("f1_score", Checks(in_target=in_target, in_response=in_response)) == expected
+    assert (
+        compute_score("f1_score", Checks(in_target=in_target, in_response=in_response)) == expected
+    )
 
 
 NO_RESPONSE = {"recall", "claim_recall", "context_precision", "context_utilization"}
@@ -88,13 +90,13 @@ NO_TARGET = {"precision", "hallucination", "self_knowledge", "faithfulness"}
 def test_a_response_without_claims_leaves_all_that_is_said_of_them_undefined() -> None:
     checks = Checks(in_response=[F, F], target_in_chunks=[[T], [F]])
 
-    assert {name for name in SCORES if value(name, checks) is not None} == NO_RESPONSE
+    assert {name for name in SCORES if compute_score(name, checks) is not None} == NO_RESPONSE
 
 
 def test_a_target_without_claims_leaves_all_that_is_said_of_them_undefined() -> None:
     checks = Checks(in_target=[F, T], response_in_chunks=[[T], [F]])
 
-    assert {name for name in SCORES if value(name, checks) is not None} == NO_TARGET
+    assert {name for name in SCORES if compute_score(name, checks) is not None} == NO_TARGET
 
 
 def test_without_chunks_nothing_is_found_and_no_chunk_is_relevant_or_not() -> None:
@@ -105,7 +107,7 @@ def test_without_chunks_nothing_is_found_and_no_chunk_is_relevant_or_not() -> No
         response_in_chunks=[[], []],
     )
 
-    found = {name: value(name, checks) for name in SCORES}
+    found = {name: compute_score(name, checks) for name in SCORES}
 
     assert found["claim_recall"] == found["faithfulness"] == 0
     assert found["hallucination"] == found["self_knowledge"] == 1 / 2
@@ -115,11 +117,11 @@ def test_without_chunks_nothing_is_found_and_no_chunk_is_relevant_or_not() -> No
 def test_where_nothing_was_found_nothing_could_have_been_used() -> None:
     checks = Checks(in_response=[T], target_in_chunks=[[F, F]])
 
-    assert value("context_utilization", checks) is None
+    assert compute_score("context_utilization", checks) is None
 
 
 def test_marked_claims_are_a_case_of_their_own() -> None:
-    only = BY_HAND.only([T, F, T], [F, T, T, F, F])
+    only = BY_HAND.select([T, F, T], [F, T, T, F, F])
 
     assert only == Checks(
         in_target=[F, F],
@@ -127,7 +129,7 @@ def test_marked_claims_are_a_case_of_their_own() -> None:
         target_in_chunks=[[T, F, F], [F, F, F]],
         response_in_chunks=[[T, F, F], [F, F, T]],
     )
-    assert BY_HAND.only(None, None) == BY_HAND
+    assert BY_HAND.select(None, None) == BY_HAND
 
 
 class Size(NamedTuple):
@@ -163,7 +165,7 @@ ANY = sizes(0).flatmap(checks_of)
 
 
 def number(score: ScoreName, checks: Checks) -> float:
-    found = value(score, checks)
+    found = compute_score(score, checks)
     assert found is not None
     return found
 
@@ -193,16 +195,16 @@ def test_a_wrong_claim_is_noise_of_one_kind_or_made_up(checks: Checks) -> None:
 @given(ANY)
 def test_a_score_is_from_0_to_1_or_not_defined(checks: Checks) -> None:
     for name in SCORES:
-        found = value(name, checks)
+        found = compute_score(name, checks)
         assert found is None or 0 <= found <= 1
 
 
 @given(FULL)
 def test_with_claims_and_chunks_only_utilization_may_be_undefined(checks: Checks) -> None:
-    undefined = {name for name in SCORES if value(name, checks) is None}
+    undefined = {name for name in SCORES if compute_score(name, checks) is None}
 
     assert undefined <= {"context_utilization"}
-    assert bool(undefined) == (value("claim_recall", checks) == 0)
+    assert bool(undefined) == (compute_score("claim_recall", checks) == 0)
 
 
 @given(FULL)
@@ -225,7 +227,7 @@ def test_the_order_of_claims_and_chunks_does_not_count(checks: Checks) -> None:
     )
 
     for name in SCORES:
-        assert value(name, turned) == value(name, checks)
+        assert compute_score(name, turned) == compute_score(name, checks)
 
 
 def turn(matrix: Sequence[Sequence[bool]]) -> list[list[bool]]:
@@ -238,4 +240,4 @@ def test_to_mark_all_claims_is_to_mark_none(checks: Checks) -> None:
     response = [True] * len(checks.in_target)
 
     for name in SCORES:
-        assert value(name, checks.only(target, response)) == value(name, checks)
+        assert compute_score(name, checks.select(target, response)) == compute_score(name, checks)

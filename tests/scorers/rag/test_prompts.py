@@ -7,28 +7,33 @@ import pytest
 from tests.scorers.cases import SCORERS, case, chat
 from tests.scorers.rag.by_rule import ByRule, read
 
-from evalwright.scorers.judging.fences import DATA_NOTE
-from evalwright.scorers.rag.claims import Claim
-from evalwright.scorers.rag.prompts import Prompt, checking, extraction, labelling
+from evalwright.scorers.judging.ask import DATA_NOTE
+from evalwright.scorers.rag.evidence import Claim
+from evalwright.scorers.rag.judge import (
+    RagPrompt,
+    checking_prompt,
+    extraction_prompt,
+    labelling_prompt,
+)
 from evalwright.types import Message
 
 CLAIMS = [Claim("a", "is", "one"), Claim("b", "is", "two")]
 MARK = re.compile(r"^\[begin (\w{32})\]$", re.MULTILINE)
 
 
-def prompts(text: str) -> list[Prompt]:
+def prompts(text: str) -> list[RagPrompt]:
     """Every prompt that a text can get into, as itself, as a question or as a claim."""
     return [
-        extraction(text, query="Why?", instructions=None),
-        extraction("Because.", query=text, instructions=None),
-        labelling([Claim(text, "is", "said")], query=text, instructions=None),
-        checking(CLAIMS, text),
-        checking([Claim(text, "is", "said")], text),
+        extraction_prompt(text, query="Why?", instructions=None),
+        extraction_prompt("Because.", query=text, instructions=None),
+        labelling_prompt([Claim(text, "is", "said")], query=text, instructions=None),
+        checking_prompt(CLAIMS, text),
+        checking_prompt([Claim(text, "is", "said")], text),
     ]
 
 
 def test_the_whole_of_a_prompt() -> None:
-    (told, shown) = checking(CLAIMS, "a is one.").messages
+    (told, shown) = checking_prompt(CLAIMS, "a is one.").messages
     (mark,) = set(MARK.findall(shown.content))
 
     assert (told.role, shown.role) == ("system", "user")
@@ -44,7 +49,7 @@ def test_the_whole_of_a_prompt() -> None:
 
 
 def test_a_schema_holds_the_judge_to_the_words() -> None:
-    schema = checking(CLAIMS, "x").schema.response_format["json_schema"]
+    schema = checking_prompt(CLAIMS, "x").schema.response_format["json_schema"]
 
     assert schema["strict"] is True
     entry = schema["schema"]["properties"]["verdicts"]["items"]
@@ -54,17 +59,17 @@ def test_a_schema_holds_the_judge_to_the_words() -> None:
 
 
 def test_an_authors_instructions_stand_with_what_the_judge_is_told() -> None:
-    told, shown = extraction("x", query="q", instructions="  Keep dates apart. ").messages
+    told, shown = extraction_prompt("x", query="q", instructions="  Keep dates apart. ").messages
 
     assert "\nKeep dates apart.\n" in told.content
     assert "Keep dates" not in shown.content
-    assert extraction("x", query="q", instructions=" ") == extraction(
+    assert extraction_prompt("x", query="q", instructions=" ") == extraction_prompt(
         "x", query="q", instructions=None
     )
 
 
 def test_the_same_material_has_the_same_prompt_and_other_material_another_mark() -> None:
-    one, same, other = (checking(CLAIMS, text) for text in ("x", "x", "y"))
+    one, same, other = (checking_prompt(CLAIMS, text) for text in ("x", "x", "y"))
 
     assert one == same
     assert MARK.findall(one.shown)[0] != MARK.findall(other.shown)[0]
@@ -72,7 +77,7 @@ def test_the_same_material_has_the_same_prompt_and_other_material_another_mark()
 
 def known_mark(text: str) -> str:
     """The mark that a prompt with this text has: an attacker may try an older one."""
-    return str(MARK.findall(checking(CLAIMS, text).shown)[0])
+    return str(MARK.findall(checking_prompt(CLAIMS, text).shown)[0])
 
 
 VERDICTS = (

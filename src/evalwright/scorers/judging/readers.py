@@ -1,101 +1,163 @@
-"""What a verdict looks like to who reads it, and what is common to all ways of finding one."""
+"""What counts as a verdict: one of some labels, any short text, or a number on a scale.
 
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+    8    8.5    "8"    **8**    8/10    8 out of 10
 
-from evalwright.scorers.judging.leads import Kind
+are numbers on a scale up to 10. One on another scale, with a decimal comma, in words or in percent
+is not read: converting it would mean guessing what the judge meant.
+"""
 
-Value = TypeVar("Value")
-Read_co = TypeVar("Read_co", covariant=True)
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
 
+from evalwright.scorers.judging.markup import (
+    parse_named_line,
+    remove_direction_marks,
+    strip_all,
+    strip_quotes,
+)
 
-class Reader(Protocol[Read_co]):
-    """What a verdict looks like."""
+MOST_CHARACTERS = 200
+MOST_WORDS = 8
+"""Of a label that a judge may choose freely."""
+_REFUSAL = re.compile(
+    r"(?:i'?m |i am |so |very )*sorry\b|i can'?t\b|i cannot\b|i(?:'m| am) (?:not able|unable)\b|"
+    r"unable to\b|i won't\b|as an ai\b|i refuse\b|عذرًا|عذرا|آسف|أعتذر|لا أستطيع|لا يمكنني|"
+    r"es tut mir leid|tut mir leid|entschuldigung|ich kann (?:das |es |dies )?nicht|"
+    r"je suis désolée?|désolée?\b|je ne peux pas|lo siento|no puedo|mi dispiace|"
+    r"抱歉|对不起|我无法|我不能|申し訳"
+)
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Of the JSON object that may hold it; the first that is there rules."""
-        ...
-
-    @property
-    def also(self) -> tuple[str, ...]:
-        """Keys that hold it only if what they hold is one."""
-        ...
-
-    @property
-    def announced_by(self) -> frozenset[Kind]:
-        """What announces it."""
-        ...
-
-    @property
-    def expected(self) -> str:
-        """What it may be, in words."""
-        ...
-
-    @property
-    def stands_out(self) -> bool:
-        """Whether a line that is one can be told from any other line."""
-        ...
-
-    def value(self, given: Any) -> Read_co:
-        """The verdict that a JSON value is; ValueError says why it is none."""
-        ...
-
-    def bare(self, text: str) -> Read_co | None:
-        """The verdict that a text is, as a whole; None if it is none, ValueError if a bad one."""
-        ...
-
-    def alone(self, text: str) -> bool:
-        """Whether this verdict may be a sentence, or only a line."""
-        ...
-
-    def ends(self, verdict: Any) -> bool:
-        """Whether it is over where it ends: nothing that is added makes another verdict of it."""
-        ...
-
-    def another(self, prose: Sequence[str], verdict: Any, *, is_led: bool) -> str:
-        """Another verdict that the words beside a verdict name, or what denies it; else empty.
-
-        `is_led`: the verdict was announced, as in `Score: 8`.
-        """
-        ...
-
-    def denied(self, prose: Sequence[str], verdict: Any) -> str:
-        """What denies a verdict without a verdict of its own: `Wrong!`; else empty."""
-        ...
+_NUMBER = r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?"
+_ON_SCALE = re.compile(rf"({_NUMBER})(?:\s*(?:/|out of)\s*({_NUMBER}))?", re.IGNORECASE)
+_BOLD = re.compile(r"[*_`]")
 
 
-class Verdict(NamedTuple, Generic[Value]):
-    """What was found, and the object it was found in."""
-
-    value: Value
-    fields: dict[str, Any]
-    closed: bool
-    """Whether it is an object, whose end is known."""
-    alone: bool
-    """Whether there are no words beside it."""
+def fold_label(text: str) -> str:
+    """Normalize a label for comparison: composed, one apostrophe, single spaces, no case."""
+    plain = unicodedata.normalize("NFC", remove_direction_marks(text)).replace("\u2019", "'")
+    return " ".join(plain.split()).casefold()
 
 
-class Unclear(ValueError):
-    """Why there is no verdict, before the judge's words are added."""
+def fold_bare_label(label: str) -> str:
+    """Normalize a label and remove quotes, bold and final punctuation."""
+    return strip_quotes(fold_label(label))
 
 
-def only(verdicts: list[Value]) -> Value:
-    """The verdict that all of them are; `Unclear` if they are two."""
-    for other in verdicts[1:]:
-        if other != verdicts[0]:
-            raise Unclear(f"two verdicts, {spelt(verdicts[0])} and {spelt(other)}")
-    return verdicts[0]
+class LabelReader:
+    """Read one of these labels, in any case; return it in the author's spelling.
+
+    `fallback_keys` are keys of a JSON object that count if a label stands under them.
+    """
+
+    reads_bare_lines = True
+
+    def __init__(
+        self, labels: Sequence[str], *, keys: tuple[str, ...], fallback_keys: tuple[str, ...] = ()
+    ) -> None:
+        self.keys, self.fallback_keys = keys, fallback_keys
+        self._labels = {fold_label(label): label for label in labels}
+        self.expected = f"one of {', '.join(f'`{label}`' for label in labels)}"
+
+    def parse_text(self, text: str) -> str | None:
+        """Return the label that the text is."""
+        return self._labels.get(fold_label(text))
+
+    def parse_json(self, value: Any) -> str:
+        """Return the label that a JSON number or truth value is spelled like, or ValueError."""
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        spelling = str(value).lower() if isinstance(value, bool) else value
+        if isinstance(spelling, str | int) and (label := self.parse_text(str(spelling))):
+            return label
+        raise ValueError(f"`{value}` is not one of the labels")
+
+    def is_final(self, verdict: str) -> bool:
+        """Tell whether no other label begins with this one."""
+        own = fold_label(verdict)
+        return not any(label != own and label.startswith(own) for label in self._labels)
 
 
-def attempt(read: Callable[[Any], Value], given: Any) -> Value:
-    """What is read; `Unclear` says why it is none."""
-    try:
-        return read(given)
-    except ValueError as error:
-        raise Unclear(str(error)) from None
+class FreeLabelReader:
+    """Read any text of one line that is short enough and not a refusal."""
+
+    fallback_keys: tuple[str, ...] = ()
+    reads_bare_lines = False
+    """Every line of a longer reply could be a label, so only a named one is."""
+    expected = f"a label: one line of at most {MOST_WORDS} words"
+
+    def __init__(self, *, keys: tuple[str, ...]) -> None:
+        self.keys = keys
+
+    def parse_text(self, text: str) -> str | None:
+        """Return the text without what surrounds it; ValueError if it is too long or a refusal."""
+        text = remove_direction_marks(text).strip()
+        if "\n" in text:
+            return None
+        label = strip_all(parse_named_line(text) or text)
+        if not any(map(str.isalnum, label)) or label.startswith(("{", "[", "<")):
+            return None
+        if len(label) > MOST_CHARACTERS:
+            raise ValueError(f"a label has at most {MOST_CHARACTERS} characters")
+        if _REFUSAL.match(fold_label(label)):
+            raise ValueError("it refused")
+        if len(label.split()) > MOST_WORDS:
+            raise ValueError(f"a label has at most {MOST_WORDS} words")
+        return label
+
+    def parse_json(self, value: Any) -> str:
+        """Return a number or a truth value as JSON spells it, or ValueError."""
+        spelling = str(value).lower() if isinstance(value, bool) else value
+        if isinstance(spelling, str | int | float) and (label := self.parse_text(str(spelling))):
+            return label
+        raise ValueError(f"`{value}` is not a label: expected one line of text")
+
+    def is_final(self, verdict: str) -> bool:
+        """Never: any text may go on."""
+        del verdict
+        return False
 
 
-def spelt(value: Any) -> str:
-    """A verdict as messages have it."""
-    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+class NumberReader:
+    """Read a number from `lowest` to `highest`."""
+
+    keys = ("score", "rating")
+    fallback_keys: tuple[str, ...] = ()
+    reads_bare_lines = True
+
+    def __init__(self, lowest: float, highest: float) -> None:
+        self._lowest, self._highest = lowest, highest
+        self.expected = f"a number from {lowest:g} to {highest:g}"
+
+    def parse_text(self, text: str) -> float | None:
+        """Return the number that the text is; ValueError if it is not on the scale."""
+        match = _ON_SCALE.fullmatch(_BOLD.sub("", text).strip())
+        if match is None:
+            return None
+        if match[2] is not None and float(match[2]) != self._highest:
+            raise ValueError(f"`{match[0]}` is on a scale up to {match[2]}, not {self._highest:g}")
+        return self._check_scale(float(match[1]))
+
+    def parse_json(self, value: Any) -> float:
+        """Return a JSON number; ValueError if it is none, or not on the scale."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"`{value}` is not a number")  # noqa: TRY004 - a reply is a value
+        try:
+            return self._check_scale(float(value))
+        except OverflowError:
+            raise ValueError("the number is too large") from None
+
+    def is_final(self, verdict: float) -> bool:
+        """Never: 1 may be the beginning of 10."""
+        del verdict
+        return False
+
+    def _check_scale(self, number: float) -> float:
+        if not math.isfinite(number):
+            raise ValueError(f"`{number}` is not a finite number")
+        if not self._lowest <= number <= self._highest:
+            scale = f"[{self._lowest:g}, {self._highest:g}]"
+            raise ValueError(f"`{number:g}` is outside {scale}")
+        return number

@@ -1,93 +1,122 @@
-"""What the judge has found: the claims, the labels and the verdicts that scores are made of.
+"""Evidence of a `rag_checker`: claims, labels, entailments, and the texts they come from.
 
-It is kept in the metadata of a score, so that other scores of the same answer need no call.
+    {"subject": "The Rhine", "predicate": "flows into", "object": "the North Sea"}
+
+A claim is one fact that a text states. A dataset may bring its own claims in a column, as a list of
+such objects or the JSON of one, and labels, `REQUIRED` or `OPTIONAL`, one per claim in the same
+order. Everything is read before the judge is asked, so that an incomplete sample costs nothing.
+Evidence is stored in the metadata of a score, so that other scores of the same answer need no call.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from json import loads
+from math import isnan
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec import Struct
 
-from evalwright.scorers.rag.claims import Claim, Label
+from evalwright.objects import ChatCompletion, SolverTrace
+from evalwright.ports import Case
+from evalwright.scorers.base import short
 from evalwright.scorers.rag.formulas import NEEDS, Check, Checks, ScoreName
 
-Verdict = Literal["entailed", "neutral", "contradicted"]
+Label = Literal["REQUIRED", "OPTIONAL"]
+LABELS: tuple[Label, ...] = ("REQUIRED", "OPTIONAL")
+PARTS = ("subject", "predicate", "object")
+DEFAULT_TARGET = "target"
+"""The target's column where none is named, if the sample has it."""
+Entailment = Literal["entailed", "neutral", "contradicted"]
 Side = Literal["target", "response"]
 SIDES: tuple[Side, ...] = ("target", "response")
-OF: Mapping[Check, Side] = {
+CHECKED_SIDE: Mapping[Check, Side] = {
     "in_target": "response",
     "in_response": "target",
     "target_in_chunks": "target",
     "response_in_chunks": "response",
 }
 """Whose claims are checked."""
+_MOST_LISTED = 3
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """What has to be found out."""
+class Claim(Struct, frozen=True):
+    """One fact."""
+
+    subject: str
+    predicate: str
+    object: str
+
+    def __str__(self) -> str:
+        """A sentence on one line."""
+        return " ".join(f"{self.subject} {self.predicate} {self.object}".split())
+
+
+class EvidenceNeeds(Struct, frozen=True, kw_only=True):
+    """What scores are computed from."""
 
     checks: frozenset[Check]
     labels: bool = False
     """Whether it matters which claims are required."""
 
     @classmethod
-    def by(cls, scores: Iterable[ScoreName], *, labels: bool = False) -> "Wanted":
-        """All that these scores are made of, and no more."""
-        return cls(checks=frozenset[Check]().union(*(NEEDS[one] for one in scores)), labels=labels)
+    def for_scores(cls, scores: Iterable[ScoreName], *, labels: bool = False) -> "EvidenceNeeds":
+        """Return what these scores need, and no more."""
+        return cls(
+            checks=frozenset[Check]().union(*(NEEDS[score] for score in scores)), labels=labels
+        )
 
     @property
     def sides(self) -> tuple[Side, ...]:
         """Whose claims are needed."""
-        used = {OF[check] for check in self.checks}
+        used = {CHECKED_SIDE[check] for check in self.checks}
         return tuple(side for side in SIDES if side in used)
 
 
-class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was found; None where nobody asked for it."""
+class RagEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Claims, labels and entailments; None where they were not asked for."""
 
     target_claims: tuple[Claim, ...] | None = None
     response_claims: tuple[Claim, ...] | None = None
     target_labels: tuple[Label, ...] | None = None
     response_labels: tuple[Label, ...] | None = None
-    in_target: tuple[Verdict, ...] | None = None
-    """A claim of the response each, against the target."""
-    in_response: tuple[Verdict, ...] | None = None
-    """A claim of the target each, against the response."""
-    target_in_chunks: tuple[tuple[Verdict, ...], ...] | None = None
-    """A row a claim of the target, in it a verdict a chunk."""
-    response_in_chunks: tuple[tuple[Verdict, ...], ...] | None = None
+    in_target: tuple[Entailment, ...] | None = None
+    """Per claim of the response, against the target."""
+    in_response: tuple[Entailment, ...] | None = None
+    """Per claim of the target, against the response."""
+    target_in_chunks: tuple[tuple[Entailment, ...], ...] | None = None
+    """A row per claim of the target, with an entailment per chunk."""
+    response_in_chunks: tuple[tuple[Entailment, ...], ...] | None = None
     """The same for claims of the response."""
 
     @classmethod
-    def kept_in(cls, metadata: Mapping[str, Any]) -> "Evidence":
-        """What `kept` has made; of anything else, nothing."""
+    def from_metadata(cls, metadata: Mapping[str, Any]) -> "RagEvidence":
+        """Read what `to_metadata` wrote; anything else is no evidence."""
         try:
             found = msgspec.convert(metadata, cls)
         except msgspec.ValidationError:
-            return NOTHING
-        return found if found.fits() else NOTHING
+            return NO_EVIDENCE
+        return found if found.is_consistent() else NO_EVIDENCE
 
-    def kept(self) -> dict[str, Any]:
-        """As JSON."""
+    def to_metadata(self) -> dict[str, Any]:
+        """Return it as JSON values."""
         return msgspec.json.decode(msgspec.json.encode(self), type=dict[str, Any])
 
     def claims(self, side: Side) -> tuple[Claim, ...] | None:
-        """Of the target or of the response."""
+        """Return the claims of one side."""
         return self.target_claims if side == "target" else self.response_claims
 
     def labels(self, side: Side) -> tuple[Label, ...] | None:
-        """Of the same."""
+        """Return the labels of one side."""
         return self.target_labels if side == "target" else self.response_labels
 
     def verdicts(self, check: Check) -> Sequence[Any] | None:
-        """Of one check: a verdict a claim, or a row of them."""
-        found: Sequence[Any] | None = getattr(self, check)
-        return found
+        """Return the results of one check: an entailment per claim, or a row of them."""
+        verdicts: Sequence[Any] | None = getattr(self, check)
+        return verdicts
 
-    def fits(self) -> bool:
-        """Whether there is a verdict and a label for each claim, and for no others."""
-        found = [(OF[check], self.verdicts(check)) for check in OF]
+    def is_consistent(self) -> bool:
+        """Tell whether there is an entailment and a label per claim, and no more."""
+        found = [(CHECKED_SIDE[check], self.verdicts(check)) for check in CHECKED_SIDE]
         found += [(side, self.labels(side)) for side in SIDES]
         claims = {side: self.claims(side) for side in SIDES}
         return all(
@@ -95,14 +124,14 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
             for side, each in found
         )
 
-    def has(self, wanted: Wanted) -> bool:
-        """Whether all that is wanted is there."""
-        return all(self.verdicts(check) is not None for check in wanted.checks) and (
-            not wanted.labels or all(self.labels(side) is not None for side in wanted.sides)
+    def covers(self, needs: EvidenceNeeds) -> bool:
+        """Tell whether all that is needed is there."""
+        return all(self.verdicts(check) is not None for check in needs.checks) and (
+            not needs.labels or all(self.labels(side) is not None for side in needs.sides)
         )
 
     def checks(self) -> Checks:
-        """True where a claim is entailed; neutral and contradicted are both false."""
+        """Return true where a claim is entailed; neutral and contradicted are both false."""
         return Checks(
             in_target=_flags(self.in_target or ()),
             in_response=_flags(self.in_response or ()),
@@ -110,17 +139,170 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
             response_in_chunks=[_flags(row) for row in self.response_in_chunks or ()],
         )
 
-    def required(self) -> Checks:
-        """The same for required claims alone."""
-        return self.checks().only(*(_required(self.labels(side)) for side in SIDES))
+    def required_checks(self) -> Checks:
+        """Return the same for required claims alone."""
+        return self.checks().select(*(_required_flags(self.labels(side)) for side in SIDES))
 
 
-NOTHING = Evidence()
+NO_EVIDENCE = RagEvidence()
 
 
-def _flags(verdicts: Iterable[Verdict]) -> list[bool]:
-    return [one == "entailed" for one in verdicts]
+def explain_score(evidence: RagEvidence, needs: EvidenceNeeds) -> str:
+    """Name the claims that count against the scores, on one line; empty if there are none."""
+    checks = evidence.checks()
+    target, response = evidence.target_claims or (), evidence.response_claims or ()
+    reasons = [f"the {side} has no claims" for side in needs.sides if not evidence.claims(side)]
+    if "in_target" in needs.checks:
+        reasons.append(_list_claims("not in the target", _unsupported(response, checks.in_target)))
+    if "in_response" in needs.checks:
+        reasons.append(
+            _list_claims("not in the response", _unsupported(target, checks.in_response))
+        )
+    if "response_in_chunks" in needs.checks:
+        found = map(any, checks.response_in_chunks)
+        reasons.append(_list_claims("of the response, in no chunk", _unsupported(response, found)))
+    if "target_in_chunks" in needs.checks:
+        found = map(any, checks.target_in_chunks)
+        reasons.append(_list_claims("of the target, in no chunk", _unsupported(target, found)))
+    return "; ".join(filter(None, reasons))
 
 
-def _required(labels: Sequence[Label] | None) -> list[bool] | None:
-    return None if labels is None else [one == "REQUIRED" for one in labels]
+def _unsupported(claims: Sequence[Claim], found: Iterable[bool]) -> list[str]:
+    return [str(claim) for claim, there in zip(claims, found, strict=True) if not there]
+
+
+def _list_claims(what: str, claims: list[str]) -> str:
+    if not claims:
+        return ""
+    more = f" and {len(claims) - _MOST_LISTED} more" if len(claims) > _MOST_LISTED else ""
+    return f"{what}: {', '.join(map(short, claims[:_MOST_LISTED]))}{more}"
+
+
+def _flags(verdicts: Iterable[Entailment]) -> list[bool]:
+    return [entailment == "entailed" for entailment in verdicts]
+
+
+def _required_flags(labels: Sequence[Label] | None) -> list[bool] | None:
+    return None if labels is None else [label == "REQUIRED" for label in labels]
+
+
+def parse_claims(value: Any, where: str) -> list[Claim]:
+    """Return the claims in a list; ValueError says which is invalid, and where."""
+    if not isinstance(value, list):
+        raise ValueError(  # noqa: TRY004 - what a row or a judge gave is a value
+            f"{where} must be a list of claims, each with {_quoted(PARTS)}, got {short(value)}"
+        )
+    return [_parse_claim(item, f"claim {n} of {where}") for n, item in enumerate(value, start=1)]
+
+
+def parse_labels(value: Any, count: int, where: str) -> list[Label]:
+    """Return the labels in a list, one per claim; ValueError says what is wrong."""
+    if not isinstance(value, list) or len(value) != count:
+        got = f"{len(value)} of them" if isinstance(value, list) else short(value)
+        raise ValueError(f"{where} must be a list of {count} labels, one per claim, got {got}")
+    return [_parse_label(item, f"label {n} of {where}") for n, item in enumerate(value, start=1)]
+
+
+def _parse_label(value: Any, where: str) -> Label:
+    """Return a label; case does not matter."""
+    said = value.strip().upper() if isinstance(value, str) else value
+    if said not in LABELS:
+        raise ValueError(f"{where} must be {_quoted(LABELS, ' or ')}, got {short(value)}")
+    return cast("Label", said)
+
+
+def read_list_column(row: Mapping[str, Any], column: str) -> Any:
+    """Return the value of a column; a text is parsed as JSON, as in a CSV file."""
+    value = _read_cell(row, column)
+    if value is None:
+        raise ValueError(f"{_explain_missing(row, column)}; a list of none is `[]`")
+    if not isinstance(value, str):
+        return value
+    try:
+        return loads(value)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"column `{column}` must hold JSON, got {short(value)}: {error}") from None
+
+
+def read_target(row: Mapping[str, Any], column: str | None) -> str:
+    """Return the target; empty if no column is named and the sample has no `target`."""
+    if column is None and DEFAULT_TARGET not in row:
+        return ""
+    return read_text_column(row, column or DEFAULT_TARGET, may_be_empty=column is None)
+
+
+def read_text_column(row: Mapping[str, Any], column: str, *, may_be_empty: bool = False) -> str:
+    """Return the text of a column; ValueError if it is no text, or empty but needed."""
+    value = _read_cell(row, column)
+    if isinstance(value, int | float):
+        return str(value)
+    if value is None:
+        if may_be_empty:
+            return ""
+        raise ValueError(_explain_missing(row, column))
+    if not isinstance(value, str):
+        raise ValueError(  # noqa: TRY004 - what a row holds is a value
+            f"column `{column}` of the sample must be a text, got {short(value)}"
+        )
+    return value
+
+
+def read_completion(case: Case) -> ChatCompletion:
+    """Return the model's chat completion; ValueError if its output is something else."""
+    if case.answer is None:
+        raise ValueError("`rag_checker` needs the answer of a model, and the task has no solver")
+    found = SolverTrace.from_json(case.answer.conversation).output
+    if isinstance(found, ChatCompletion) and found.get("choices"):
+        return found
+    raise ValueError(
+        f"`rag_checker` needs a chat completion, the output of the model is {short(found)}"
+    )
+
+
+def read_chunks(completion: ChatCompletion) -> list[str] | None:
+    """Return the retrieved texts of the first choice; None if it has no `references`."""
+    choices: list[dict[str, Any]] = completion["choices"]
+    references = dict.get(choices[0], "references")
+    if references is None:
+        return None
+    if not isinstance(references, list):
+        raise ValueError(  # noqa: TRY004 - what a model gave is a value
+            f"`references` must be a list, the model returned {short(references)}"
+        )
+    return [_parse_chunk(one, number) for number, one in enumerate(references, start=1)]
+
+
+def _parse_chunk(reference: Any, number: int) -> str:
+    content = reference.get("content") if isinstance(reference, dict) else reference
+    if not isinstance(content, str):
+        raise ValueError(  # noqa: TRY004 - what a model gave is a value
+            f'reference {number} must be `{{"content": "…"}}`, the model returned '
+            f"{short(reference)}"
+        )
+    return content
+
+
+def _read_cell(row: Mapping[str, Any], column: str) -> Any:
+    """Return the value of a column; None if it is empty, as a missing value of a CSV file is."""
+    value = row.get(column)
+    if isinstance(value, str) and not value.strip():
+        return None
+    return None if isinstance(value, float) and isnan(value) else value
+
+
+def _explain_missing(row: Mapping[str, Any], column: str) -> str:
+    """Return the message for a column that must not be empty."""
+    there = _quoted(sorted(map(str, row))) or "none"
+    return f"column `{column}` is empty or missing in this sample, whose columns are {there}"
+
+
+def _parse_claim(value: Any, where: str) -> Claim:
+    parts = [value.get(part) for part in PARTS] if isinstance(value, dict) else [value]
+    texts = [one for one in parts if isinstance(one, str)]
+    if len(texts) != len(PARTS) or not any(map(str.strip, texts)):
+        raise ValueError(f"{where} must have the texts {_quoted(PARTS)}, got {short(value)}")
+    return Claim(*(one.encode("utf-8", "replace").decode() for one in texts))  # half a pair: `?`
+
+
+def _quoted(names: Sequence[str], between: str = ", ") -> str:
+    return between.join(f"`{name}`" for name in names)

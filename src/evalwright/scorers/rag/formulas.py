@@ -31,7 +31,7 @@ from typing import Literal, TypeVar, get_args
 
 from msgspec import Struct
 
-One = TypeVar("One")
+Item = TypeVar("Item")
 
 Check = Literal["in_target", "in_response", "target_in_chunks", "response_in_chunks"]
 """c, u, A and B."""
@@ -50,26 +50,7 @@ ScoreName = Literal[
 ]
 SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
 VERSION = 1
-"""Of the formulas alone. When it grows, values are made anew from what is kept, without a call."""
-
-NEEDS: Mapping[ScoreName, frozenset[Check]] = {
-    "precision": frozenset({"in_target"}),
-    "recall": frozenset({"in_response"}),
-    "f1_score": frozenset({"in_target", "in_response"}),
-    "claim_recall": frozenset({"target_in_chunks"}),
-    "context_precision": frozenset({"target_in_chunks"}),
-    "context_utilization": frozenset({"target_in_chunks", "in_response"}),
-    "noise_sensitivity_in_relevant": frozenset(
-        {"in_target", "target_in_chunks", "response_in_chunks"}
-    ),
-    "noise_sensitivity_in_irrelevant": frozenset(
-        {"in_target", "target_in_chunks", "response_in_chunks"}
-    ),
-    "hallucination": frozenset({"in_target", "response_in_chunks"}),
-    "self_knowledge": frozenset({"in_target", "response_in_chunks"}),
-    "faithfulness": frozenset({"response_in_chunks"}),
-}
-"""What each score is made of: nothing else is asked of the judge."""
+"""Of the formulas alone. When it grows, values are computed again from stored evidence."""
 
 Row = Sequence[bool]
 
@@ -78,61 +59,45 @@ class Checks(Struct, frozen=True, kw_only=True):
     """What was found entailed; what no score asked for is empty."""
 
     in_target: Row = ()
-    """c: one a claim of the response."""
+    """c: one per claim of the response."""
     in_response: Row = ()
-    """u: one a claim of the target."""
+    """u: one per claim of the target."""
     target_in_chunks: Sequence[Row] = ()
-    """A: a row a claim of the target, in it one a chunk."""
+    """A: a row per claim of the target, with one entry per chunk."""
     response_in_chunks: Sequence[Row] = ()
     """B: the same for claims of the response."""
 
-    def only(self, target: Row | None, response: Row | None) -> "Checks":
-        """The same for those claims that are marked; None marks them all."""
+    def select(self, target: Row | None, response: Row | None) -> "Checks":
+        """Return the checks of the marked claims; None marks them all."""
         return Checks(
-            in_target=_marked(self.in_target, response),
-            in_response=_marked(self.in_response, target),
-            target_in_chunks=_marked(self.target_in_chunks, target),
-            response_in_chunks=_marked(self.response_in_chunks, response),
+            in_target=_select(self.in_target, response),
+            in_response=_select(self.in_response, target),
+            target_in_chunks=_select(self.target_in_chunks, target),
+            response_in_chunks=_select(self.response_in_chunks, response),
         )
 
 
-def value(score: ScoreName, checks: Checks) -> float | None:
-    """One score, from 0 to 1; None where it is not defined."""
-    return _FORMULAS[score](checks)
+def compute_score(score: ScoreName, checks: Checks) -> float | None:
+    """Return a score from 0 to 1; None where it is not defined."""
+    return _FORMULAS[score][1](checks)
 
 
-def _marked(row: Sequence[One], marks: Row | None) -> Sequence[One]:
+def _select(row: Sequence[Item], marks: Row | None) -> Sequence[Item]:
     if marks is None or not row:
         return row
-    return [one for one, marked in zip(row, marks, strict=True) if marked]
+    return [item for item, marked in zip(row, marks, strict=True) if marked]
 
 
 def _share(row: Iterable[bool]) -> float | None:
-    found = list(row)
-    return sum(found) / len(found) if found else None
-
-
-def _precision(checks: Checks) -> float | None:
-    return _share(checks.in_target)
-
-
-def _recall(checks: Checks) -> float | None:
-    return _share(checks.in_response)
+    flags = list(row)
+    return sum(flags) / len(flags) if flags else None
 
 
 def _f1_score(checks: Checks) -> float | None:
-    precision, recall = _precision(checks), _recall(checks)
+    precision, recall = _share(checks.in_target), _share(checks.in_response)
     if precision is None or recall is None:
         return None
     return 2 * precision * recall / (precision + recall) if precision and recall else 0.0
-
-
-def _claim_recall(checks: Checks) -> float | None:
-    return _share(map(any, checks.target_in_chunks))
-
-
-def _context_precision(checks: Checks) -> float | None:
-    return _share(_relevant(checks))
 
 
 def _context_utilization(checks: Checks) -> float | None:
@@ -150,27 +115,19 @@ def _noise_in_irrelevant(checks: Checks) -> float | None:
     )
 
 
-def _hallucination(checks: Checks) -> float | None:
+def _unfaithful(checks: Checks, *, is_right: bool) -> float | None:
+    """Return the share of right, or of wrong, claims of the response that are in no chunk."""
     pairs = zip(checks.in_target, checks.response_in_chunks, strict=True)
-    return _share(not right and not any(chunks) for right, chunks in pairs)
-
-
-def _self_knowledge(checks: Checks) -> float | None:
-    pairs = zip(checks.in_target, checks.response_in_chunks, strict=True)
-    return _share(right and not any(chunks) for right, chunks in pairs)
-
-
-def _faithfulness(checks: Checks) -> float | None:
-    return _share(map(any, checks.response_in_chunks))
+    return _share(right == is_right and not any(chunks) for right, chunks in pairs)
 
 
 def _relevant(checks: Checks) -> list[bool]:
-    """One a chunk; none where there are no claims to be relevant to."""
+    """Return a flag per chunk; none where there are no claims to be relevant to."""
     return [any(column) for column in zip(*checks.target_in_chunks, strict=True)]
 
 
 def _noise(checks: Checks) -> list[tuple[bool, bool, bool]]:
-    """For each claim of the response: right, in a relevant chunk, in an irrelevant one."""
+    """Return per claim of the response: right, in a relevant chunk, in an irrelevant one."""
     if not checks.target_in_chunks:
         return []
     relevant = _relevant(checks)
@@ -184,16 +141,22 @@ def _noise(checks: Checks) -> list[tuple[bool, bool, bool]]:
     ]
 
 
-_FORMULAS: Mapping[ScoreName, Callable[[Checks], float | None]] = {
-    "precision": _precision,
-    "recall": _recall,
-    "f1_score": _f1_score,
-    "claim_recall": _claim_recall,
-    "context_precision": _context_precision,
-    "context_utilization": _context_utilization,
-    "noise_sensitivity_in_relevant": _noise_in_relevant,
-    "noise_sensitivity_in_irrelevant": _noise_in_irrelevant,
-    "hallucination": _hallucination,
-    "self_knowledge": _self_knowledge,
-    "faithfulness": _faithfulness,
+_NOISE: tuple[Check, ...] = ("in_target", "target_in_chunks", "response_in_chunks")
+_KNOWN: tuple[Check, ...] = ("in_target", "response_in_chunks")
+_FORMULAS: Mapping[ScoreName, tuple[tuple[Check, ...], Callable[[Checks], float | None]]] = {
+    "precision": (("in_target",), lambda checks: _share(checks.in_target)),
+    "recall": (("in_response",), lambda checks: _share(checks.in_response)),
+    "f1_score": (("in_target", "in_response"), _f1_score),
+    "claim_recall": (("target_in_chunks",), lambda c: _share(map(any, c.target_in_chunks))),
+    "context_precision": (("target_in_chunks",), lambda checks: _share(_relevant(checks))),
+    "context_utilization": (("target_in_chunks", "in_response"), _context_utilization),
+    "noise_sensitivity_in_relevant": (_NOISE, _noise_in_relevant),
+    "noise_sensitivity_in_irrelevant": (_NOISE, _noise_in_irrelevant),
+    "hallucination": (_KNOWN, lambda checks: _unfaithful(checks, is_right=False)),
+    "self_knowledge": (_KNOWN, lambda checks: _unfaithful(checks, is_right=True)),
+    "faithfulness": (("response_in_chunks",), lambda c: _share(map(any, c.response_in_chunks))),
 }
+NEEDS: Mapping[ScoreName, frozenset[Check]] = {
+    score: frozenset(needed) for score, (needed, _) in _FORMULAS.items()
+}
+"""What each score is computed from: nothing else is asked of the judge."""

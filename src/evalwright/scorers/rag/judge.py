@@ -1,32 +1,127 @@
-"""The judge of one sample: asked for claims, labels and verdicts, a call each.
+"""Ask the judge about one sample: for claims, labels and entailments, with few calls.
 
-What it says is read strictly. How it was asked (with a schema, or without because the server takes
-none) is remembered in `structured` and `note`.
+    claims of the target, claims of the response     together, unless a column brings them
+    labels, and each side's claims against one text  together, when the claims are there
+
+One call checks all claims of a side against one text: the target, the response, or one chunk. A
+chunk that came twice is asked about once. Whatever a model, a dataset or a retriever has written
+stands between marks that it cannot know. A change of any words of a prompt changes what is found:
+the `version` of `rag_checker` grows with it.
+
+    {"verdicts": [{"claim": 1, "verdict": "entailed"}, {"claim": 2, "verdict": "neutral"}]}
+
+Fences, thinking and prose around the JSON are ignored. A list without its object is accepted, and
+so are words without numbers if there are as many as claims. Two lists that differ, a missing entry,
+a number twice, an unknown word, or a list in prose that stands word for word in what the judge was
+shown is a `NoVerdict` that quotes the judge, never a guess.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import re
+from collections.abc import Coroutine, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar, get_args
 
+from msgspec import Struct, structs
+
+from evalwright.errors import Stopped
 from evalwright.ports import Case
-from evalwright.scorers.judging.asking import ask
-from evalwright.scorers.judging.replies import NoVerdict
-from evalwright.scorers.rag.claims import LABELS, Claim, Label
-from evalwright.scorers.rag.evidence import Verdict
-from evalwright.scorers.rag.prompts import Prompt, checking, extraction, labelling
-from evalwright.scorers.rag.replies import claims_in, words_in
+from evalwright.scorers.base import short
+from evalwright.scorers.judging.ask import (
+    DATA_NOTE,
+    MORE_TOKENS_HINT,
+    ReplySchema,
+    ask,
+    fence_text,
+    make_mark,
+    object_schema,
+)
+from evalwright.scorers.judging.verdicts import NoVerdict, final_text, find_json
+from evalwright.scorers.rag.evidence import (
+    CHECKED_SIDE,
+    LABELS,
+    NO_EVIDENCE,
+    PARTS,
+    Claim,
+    Entailment,
+    EvidenceNeeds,
+    Label,
+    RagEvidence,
+    Side,
+    parse_claims,
+)
+from evalwright.scorers.rag.formulas import Check
+from evalwright.types import Message
 
-_VERDICTS: Mapping[str, Verdict] = {
+Result = TypeVar("Result")
+Word = TypeVar("Word", bound=str)
+
+_MOST_VALUES = 2_000
+_DIGITS = re.compile(r"[0-9]{1,6}")
+_VERDICTS: Mapping[str, Entailment] = {
     "entailed": "entailed",
     "entailment": "entailed",
     "neutral": "neutral",
     "contradicted": "contradicted",
     "contradiction": "contradicted",
 }
-_NEUTRAL: Verdict = "neutral"
+_NEUTRAL: Entailment = "neutral"
 _LABELS: Mapping[str, Label] = {label.casefold(): label for label in LABELS}
-_MORE_TOKENS = "allow the judge more tokens: `max_tokens`, or what its API calls it"
+_EXTRACT = """\
+You take a text apart into claims. A claim is one fact that the text states: subject, predicate \
+and object, each a few words. It can be understood without the text: say the thing itself where it \
+says `it` or `they`. Keep names, numbers, dates and negations. Claim what the text says, \
+whether it is true or not, and add nothing. What is no statement of fact (a greeting, a question, \
+an offer to help) is no claim; a text that states nothing has none. The question is there only to \
+understand the text.
+"""
+_LABEL = """\
+You say which claims matter for a question. `REQUIRED`: an answer without this claim would be \
+incomplete or wrong. `OPTIONAL`: it is a detail, an example or a remark that the question does not \
+ask for.
+"""
+_CHECK = """\
+You check claims against one text, and against nothing else: what you know yourself does not count.
+- `entailed`: who reads the text knows that the claim is true. Other words for the same are fine.
+- `contradicted`: who reads the text knows that the claim is false.
+- `neutral`: the text leaves it open, or says only a part of it.
+"""
+_JSON = "Answer with JSON and nothing else, in this form:"
 
 
-class Judge:
+class _JsonValue(NamedTuple):
+    value: Any
+    written: str
+
+
+class RagPrompt(Struct, frozen=True):
+    """What the judge is told, and what its reply must look like."""
+
+    messages: tuple[Message, ...]
+    schema: ReplySchema
+
+    @property
+    def shown(self) -> str:
+        """The material in it, with its marks."""
+        return self.messages[-1].content
+
+
+class RagMaterial(Struct, frozen=True, kw_only=True):
+    """The texts and claims of a sample; what no score needs is empty."""
+
+    query: str = ""
+    target: str = ""
+    response: str = ""
+    chunks: Sequence[str] = ()
+    claims: Mapping[Side, tuple[Claim, ...]] = {}
+    """Claims from the dataset."""
+    labels: Mapping[Side, tuple[Label, ...]] = {}
+    """Labels from the dataset."""
+    claim_extraction_instructions: str | None = None
+    claim_labeling_instructions: str | None = None
+
+
+class RagJudge:
     """A model that is asked about one sample."""
 
     def __init__(self, case: Case, model_key: str) -> None:
@@ -37,36 +132,248 @@ class Judge:
         """What a reader must know of how it was asked."""
 
     async def claims(self, text: str, *, query: str, instructions: str | None) -> tuple[Claim, ...]:
-        """What a text states; a blank one states nothing, and nobody is asked."""
+        """Extract the claims of a text; a blank text has none, and the judge is not asked."""
         if not text.strip():
             return ()
-        prompt = extraction(text, query=query, instructions=instructions)
-        return claims_in(await self._reply(prompt), shown=prompt.shown)
+        prompt = extraction_prompt(text, query=query, instructions=instructions)
+        return read_claims(await self._ask(prompt), shown=prompt.shown)
 
     async def labels(
         self, claims: Sequence[Claim], *, query: str, instructions: str | None
     ) -> tuple[Label, ...]:
-        """Which claims an answer must have."""
+        """Label the claims that an answer must have."""
         if not claims:
             return ()
-        prompt = labelling(claims, query=query, instructions=instructions)
-        reply = await self._reply(prompt)
-        return words_in(reply, len(claims), key="label", words=_LABELS, shown=prompt.shown)
+        prompt = labelling_prompt(claims, query=query, instructions=instructions)
+        reply = await self._ask(prompt)
+        return read_words(reply, len(claims), key="label", words=_LABELS, shown=prompt.shown)
 
-    async def verdicts(self, claims: Sequence[Claim], text: str) -> tuple[Verdict, ...]:
-        """Which claims a text entails; a blank one entails none, and nobody is asked."""
+    async def verdicts(self, claims: Sequence[Claim], text: str) -> tuple[Entailment, ...]:
+        """Check which claims a text entails; the judge is not asked about a blank text."""
         if not claims or not text.strip():
             return tuple(_NEUTRAL for _ in claims)
-        prompt = checking(claims, text)
-        reply = await self._reply(prompt)
-        return words_in(reply, len(claims), key="verdict", words=_VERDICTS, shown=prompt.shown)
+        prompt = checking_prompt(claims, text)
+        reply = await self._ask(prompt)
+        return read_words(reply, len(claims), key="verdict", words=_VERDICTS, shown=prompt.shown)
 
-    async def _reply(self, prompt: Prompt) -> str:
-        answer = await ask(self._case, self._model_key, prompt.messages, schema=prompt.schema)
-        self.structured &= answer.structured
-        self.note = answer.note or self.note
-        if answer.refused:
-            raise NoVerdict("it refused", answer.text)
-        if answer.cut:
-            raise NoVerdict("its reply is cut short", answer.text, hint=_MORE_TOKENS)
-        return answer.text
+    async def _ask(self, prompt: RagPrompt) -> str:
+        reply = await ask(self._case, self._model_key, prompt.messages, schema=prompt.schema)
+        self.structured &= reply.structured
+        self.note = reply.note or self.note
+        if reply.refused:
+            raise NoVerdict("it refused", reply.text)
+        if reply.cut:
+            raise NoVerdict("its reply is cut short", reply.text, hint=MORE_TOKENS_HINT)
+        return reply.text
+
+
+async def gather_evidence(
+    judge: RagJudge, material: RagMaterial, needs: EvidenceNeeds, known: RagEvidence = NO_EVIDENCE
+) -> RagEvidence:
+    """Return what is needed; ask the judge only for what neither dataset nor store has."""
+    gatherer = _Gatherer(judge, material, known)
+    sides = needs.sides
+    claims = dict(zip(sides, await run_together(*map(gatherer.claims, sides)), strict=True))
+    labelled = sides if needs.labels else ()
+    checks = sorted(needs.checks)
+    names = [*(f"{side}_labels" for side in labelled), *checks]
+    calls: list[Coroutine[Any, Any, Any]] = [
+        *(gatherer.labels(side, claims[side]) for side in labelled),
+        *(gatherer.check(check, claims[CHECKED_SIDE[check]]) for check in checks),
+    ]
+    results: dict[str, Any] = {f"{side}_claims": claims[side] for side in sides}
+    results |= zip(names, await run_together(*calls), strict=True)
+    return structs.replace(known, **results)
+
+
+async def run_together(*coroutines: Coroutine[Any, Any, Result]) -> list[Result]:
+    """Return all results; the first that fails cancels the others.
+
+    The model's own limits decide how many calls run at once.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(coroutine) for coroutine in coroutines]
+    except ExceptionGroup as broken:
+        causes = broken.exceptions
+        raise next((cause for cause in causes if isinstance(cause, Stopped)), causes[0]) from None
+    return [task.result() for task in tasks]
+
+
+class _Gatherer:
+    def __init__(self, judge: RagJudge, material: RagMaterial, known: RagEvidence) -> None:
+        self._judge, self._material, self._known = judge, material, known
+
+    async def claims(self, side: Side) -> tuple[Claim, ...]:
+        material = self._material
+        if side in material.claims:
+            return material.claims[side]
+        if (known := self._known.claims(side)) is not None:
+            return known
+        text = material.target if side == "target" else material.response
+        return await self._judge.claims(
+            text, query=material.query, instructions=material.claim_extraction_instructions
+        )
+
+    async def labels(self, side: Side, claims: Sequence[Claim]) -> tuple[Label, ...]:
+        material = self._material
+        if side in material.labels:
+            return material.labels[side]
+        if (known := self._known.labels(side)) is not None:
+            return known
+        return await self._judge.labels(
+            claims, query=material.query, instructions=material.claim_labeling_instructions
+        )
+
+    async def check(self, check: Check, claims: Sequence[Claim]) -> Sequence[Any]:
+        """Return entailments for `in_target` and `in_response`, rows of them for chunks."""
+        if (known := self._known.verdicts(check)) is not None:
+            return known
+        if check == "in_target":
+            return await self._judge.verdicts(claims, self._material.target)
+        if check == "in_response":
+            return await self._judge.verdicts(claims, self._material.response)
+        chunks = self._material.chunks
+        distinct = list(dict.fromkeys(chunks))
+        columns = await run_together(*(self._judge.verdicts(claims, chunk) for chunk in distinct))
+        by_chunk: dict[str, tuple[Entailment, ...]] = dict(zip(distinct, columns, strict=True))
+        return tuple(
+            tuple(by_chunk[chunk][place] for chunk in chunks) for place in range(len(claims))
+        )
+
+
+def read_claims(reply: str, *, shown: str = "") -> tuple[Claim, ...]:
+    """Return the claims in a reply; an empty list is valid."""
+    entries = _find_list(reply, "claims", shown)
+    try:
+        return tuple(parse_claims(entries, "the list"))
+    except ValueError as error:
+        raise NoVerdict(str(error), reply) from None
+
+
+def read_words(
+    reply: str, count: int, *, key: str, words: Mapping[str, Word], shown: str = ""
+) -> tuple[Word, ...]:
+    """Return a word per claim from the list `{key}s`; `words` maps spellings to words."""
+    entries = _find_list(reply, f"{key}s", shown)
+    if len(entries) != count:
+        raise NoVerdict(f"expected {count} {key}s, one per claim, got {len(entries)}", reply)
+    by_number: dict[int, Word] = {}
+    for place, entry in enumerate(entries, start=1):
+        number, given = _parse_entry(entry, place, key)
+        word = words.get(given.strip().casefold()) if isinstance(given, str) else None
+        if word is None:
+            expected = ", ".join(f"`{name}`" for name in dict.fromkeys(words.values()))
+            raise NoVerdict(f"{key} {place} must be one of {expected}, got {short(entry)}", reply)
+        by_number[number] = word
+    if by_number.keys() != set(range(1, count + 1)):
+        raise NoVerdict(f"the {key}s must have the numbers 1 to {count}, each once", reply)
+    return tuple(by_number[number] for number in range(1, count + 1))
+
+
+def _parse_entry(entry: Any, place: int, key: str) -> tuple[int, Any]:
+    """Return the claim's number and its word; a bare word belongs to the claim at its place."""
+    if not isinstance(entry, dict):
+        return place, entry
+    number = entry.get("claim", place)
+    if isinstance(number, str) and _DIGITS.fullmatch(number.strip()):
+        number = int(number)
+    is_whole = isinstance(number, int) and not isinstance(number, bool)
+    return (number if is_whole else 0), entry.get(key)
+
+
+def _find_list(reply: str, name: str, shown: str) -> list[Any]:
+    """Return the one list of that name; a list that stands alone needs no name."""
+    text = final_text(reply)
+    found = islice(find_json(text, "{["), _MOST_VALUES + 1)
+    values = [_JsonValue(value, text[start:end]) for value, start, end in found]
+    if len(values) > _MOST_VALUES:
+        raise NoVerdict(f"its reply has more than {_MOST_VALUES:,} brackets and braces", reply)
+    named = [
+        _JsonValue(item.value[name], item.written)
+        for item in values
+        if isinstance(item.value, dict) and name in item.value
+    ]
+    lists = named or [item for item in values if isinstance(item.value, list)]
+    if not lists or not isinstance(lists[0].value, list):
+        raise NoVerdict(f"there is no list `{name}` in its reply", reply)
+    if any(item.value != lists[0].value for item in lists):
+        raise NoVerdict(f"there are two lists `{name}` in its reply", reply)
+    written = lists[0].written
+    if _has_words(text.replace(written, "")) and _remove_spaces(written) in _remove_spaces(shown):
+        raise NoVerdict(f"its list `{name}` may be a quotation of what it was shown", reply)
+    return lists[0].value
+
+
+def _has_words(text: str) -> bool:
+    """Tell whether there is prose; a fence and its language do not count."""
+    return any(map(str.isalnum, text.replace("```json", "")))
+
+
+def _remove_spaces(text: str) -> str:
+    return "".join(text.split())
+
+
+def extraction_prompt(text: str, *, query: str, instructions: str | None) -> RagPrompt:
+    """Ask for the claims of a text."""
+    form = '{"claims": [{"subject": "…", "predicate": "…", "object": "…"}]}'
+    claim = object_schema({part: {"type": "string"} for part in PARTS})
+    return _make_prompt(
+        (_EXTRACT, _format_instructions(instructions), DATA_NOTE, f"{_JSON} {form}"),
+        {"The question": query, "The text": text},
+        ReplySchema("claims", {"claims": {"type": "array", "items": claim}}),
+    )
+
+
+def labelling_prompt(claims: Sequence[Claim], *, query: str, instructions: str | None) -> RagPrompt:
+    """Ask which claims an answer must have."""
+    form = '{"labels": [{"claim": 1, "label": "REQUIRED"}, …]}'
+    return _make_prompt(
+        (
+            _LABEL,
+            _format_instructions(instructions),
+            DATA_NOTE,
+            f"{_JSON} {form}",
+            _describe_list(claims),
+        ),
+        {"The question": query, "The claims": _number_claims(claims)},
+        ReplySchema("labels", {"labels": _list_schema("label", LABELS)}),
+    )
+
+
+def checking_prompt(claims: Sequence[Claim], text: str) -> RagPrompt:
+    """Ask which claims a text entails."""
+    form = '{"verdicts": [{"claim": 1, "verdict": "entailed"}, …]}'
+    return _make_prompt(
+        (_CHECK, "", DATA_NOTE, f"{_JSON} {form}", _describe_list(claims)),
+        {"The text": text, "The claims": _number_claims(claims)},
+        ReplySchema("verdicts", {"verdicts": _list_schema("verdict", get_args(Entailment))}),
+    )
+
+
+def _number_claims(claims: Sequence[Claim]) -> str:
+    """Write one claim per line."""
+    return "\n".join(f"{number}. {claim}" for number, claim in enumerate(claims, start=1))
+
+
+def _make_prompt(told: Sequence[str], material: dict[str, str], schema: ReplySchema) -> RagPrompt:
+    mark = make_mark(*material.values())
+    shown = (f"{title}:\n{fence_text(text, mark)}" for title, text in material.items())
+    system = Message("system", "\n".join(filter(None, told)))
+    return RagPrompt((system, Message("user", "\n\n".join(shown))), schema)
+
+
+def _format_instructions(instructions: str | None) -> str:
+    return f"{instructions.strip()}\n" if instructions and instructions.strip() else ""
+
+
+def _describe_list(claims: Sequence[Claim]) -> str:
+    entries = "1 entry" if len(claims) == 1 else f"{len(claims)} entries"
+    return f"The list has {entries}: one a claim, in the order of the claims, with its number."
+
+
+def _list_schema(name: str, words: Sequence[str]) -> dict[str, Any]:
+    entry = object_schema(
+        {"claim": {"type": "integer"}, name: {"type": "string", "enum": [*words]}}
+    )
+    return {"type": "array", "items": entry}

@@ -7,7 +7,7 @@ from tests.scorers.cases import SCORERS, case, chat, said
 from tests.scorers.judging.judges import CLASSIFIER, LABELER, SCORER, Judge, judged
 
 from evalwright.errors import ModelError
-from evalwright.scorers.judging.replies import NoVerdict
+from evalwright.scorers.judging.verdicts import NoVerdict
 from evalwright.types import Message, Request
 
 EVERY = [pytest.param(fields, id=fields["type"]) for fields in (CLASSIFIER, SCORER, LABELER)]
@@ -218,3 +218,8 @@ def test_an_answer_of_another_trial_is_judged_by_another_call() -> None:
 
     asyncio.run(work())
     assert [request.trial for request in judge.requests] == [0, 1]
+
+
+@pytest.mark.parametrize("fields", EVERY)
+def test_verdicts_read_by_older_rules_are_not_reused(fields: dict[str, Any]) -> None:
+    assert SCORERS.validate_python(fields).version == 2

@@ -23,6 +23,7 @@ TABLE: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
         {"type": "function_call_coverage", "function_calls": "[]"},
         [("mean", "all_required_calls_made"), ("mean", "required_calls_coverage")],
     ),
+    ({"type": "code_exec", "targets": ["f() == 1"]}, [("mean", "score")]),
     ({"type": "semantic_similarity", "ground_truth": "a"}, [("mean", "similarity")]),
     (
         {

@@ -6,18 +6,20 @@ from tests.scorers.cases import case, chat
 from tests.scorers.judging.judges import Judge
 
 from evalwright.errors import ModelError
-from evalwright.scorers.judging.asking import Answer, Schema, ask
+from evalwright.scorers.judging.ask import JudgeReply, ReplySchema, ask
 from evalwright.types import Message, Request
 
-SCHEMA = Schema("verdict", {"reasoning": {"type": "string"}, "prediction": {"enum": ["a", "b"]}})
+SCHEMA = ReplySchema(
+    "verdict", {"reasoning": {"type": "string"}, "prediction": {"enum": ["a", "b"]}}
+)
 MESSAGES = (Message("user", "Which?"),)
 REFUSED = "HTTP 400: Invalid parameter: 'response_format' of type 'json_schema' is not supported"
 
 
-def asked(judge: Judge, schema: Schema | None = SCHEMA, *, times: int = 1) -> list[Answer]:
+def asked(judge: Judge, schema: ReplySchema | None = SCHEMA, *, times: int = 1) -> list[JudgeReply]:
     one = case({}, chat("hi"), models={"judge": judge}, trial=2)
 
-    async def work() -> list[Answer]:
+    async def work() -> list[JudgeReply]:
         return [await ask(one, "judge", MESSAGES, schema=schema) for _ in range(times)]
 
     return asyncio.run(work())
@@ -37,7 +39,7 @@ def test_the_request_is_the_samples_with_a_strict_schema_beside_the_messages() -
 
     (answer,) = asked(judge)
 
-    assert answer == Answer('{"prediction": "a"}', structured=True)
+    assert answer == JudgeReply('{"prediction": "a"}', structured=True)
     (request,) = judge.requests
     assert (request.messages, request.sample.id, request.trial) == (MESSAGES, "a", 2)
     assert request.takes_all
@@ -61,7 +63,7 @@ def test_the_request_is_the_samples_with_a_strict_schema_beside_the_messages() -
 def test_without_a_schema_nothing_is_asked_beside_the_messages() -> None:
     judge = Judge("a")
 
-    assert asked(judge, None) == [Answer("a", structured=False)]
+    assert asked(judge, None) == [JudgeReply("a", structured=False)]
     assert judge.requests[0].input is None
 
 
@@ -141,7 +143,7 @@ def test_a_long_refusal_is_cut() -> None:
 def test_a_cut_reply_and_a_refusal_are_known_as_such() -> None:
     declined = {"choices": [{"message": {"content": None, "refusal": "No."}}]}
 
-    assert asked(Judge("a", finish="length"), None) == [Answer("a", structured=False, cut=True)]
+    assert asked(Judge("a", finish="length"), None) == [JudgeReply("a", structured=False, cut=True)]
     assert asked(Judge("No.", output=declined), None)[0].refused
     called = {"choices": [{"message": {"content": "a", "refusal": None}}]}
     assert not asked(Judge("a", output=called), None)[0].refused

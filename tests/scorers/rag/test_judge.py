@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from evalwright.scorers.judging.replies import NoVerdict
-from evalwright.scorers.rag.claims import Claim
-from evalwright.scorers.rag.replies import claims_in, words_in
+from evalwright.scorers.judging.verdicts import NoVerdict
+from evalwright.scorers.rag.evidence import Claim
+from evalwright.scorers.rag.judge import read_claims, read_words
 
 WORDS = {"entailed": "entailed", "entailment": "entailed", "neutral": "neutral"}
 BOTH = '{"verdicts": [{"claim": 1, "verdict": "entailed"}, {"claim": 2, "verdict": "neutral"}]}'
@@ -12,7 +12,7 @@ ONE = '{"claims": [{"subject": "a", "predicate": "is", "object": "one"}]}'
 
 
 def verdicts(reply: str, count: int = 2, shown: str = "") -> tuple[str, ...]:
-    return words_in(reply, count, key="verdict", words=WORDS, shown=shown)
+    return read_words(reply, count, key="verdict", words=WORDS, shown=shown)
 
 
 @pytest.mark.parametrize(
@@ -104,10 +104,10 @@ def test_a_quotation_of_what_was_shown_is_no_verdict() -> None:
 
 
 def test_claims_are_read() -> None:
-    assert claims_in(ONE) == (Claim("a", "is", "one"),)
-    assert claims_in(f"Sure!\n```\n{ONE}\n```") == (Claim("a", "is", "one"),)
-    assert claims_in(json.dumps(json.loads(ONE)["claims"])) == (Claim("a", "is", "one"),)
-    assert claims_in('{"claims": []}') == ()
+    assert read_claims(ONE) == (Claim("a", "is", "one"),)
+    assert read_claims(f"Sure!\n```\n{ONE}\n```") == (Claim("a", "is", "one"),)
+    assert read_claims(json.dumps(json.loads(ONE)["claims"])) == (Claim("a", "is", "one"),)
+    assert read_claims('{"claims": []}') == ()
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_claims_are_read() -> None:
 )
 def test_what_is_no_list_of_claims_is_none(reply: str, why: str) -> None:
     with pytest.raises(NoVerdict, match=why):
-        claims_in(reply)
+        read_claims(reply)
 
 
 def test_a_claim_is_a_sentence_on_one_line() -> None:

@@ -1,0 +1,123 @@
+"""`code_exec`: run the answer as Python in the sandbox, and hold it against targets.
+
+    scorers:
+      - type: code_exec
+        targets: "{{ sample.tests }}"           # renders to a JSON or Python list of targets
+        timeout_s: 5
+
+    scorers:
+      - type: code_exec
+        targets:                                # or a list, one template per target
+          - "add(2, 3) == 5"
+          - "add({{ sample.a }}, {{ sample.b }}) == {{ sample.sum }}"
+
+A target is an expression that must be true, or statements that must not raise. The answer runs
+first; each target then sees the names that it defines. An answer that is no Python, raises, or
+takes too long passes no target: that is a score of 0. A target that is no Python is a fault of the
+task: its sample fails, and is no 0.
+
+This scorer is evalwright's own, and the same as `category: code_exec` of a record: same sandbox,
+same score, same metadata. `evalwright doctor` says how programs are isolated on this machine.
+"""
+
+import ast
+import re
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import structs
+from pydantic import AfterValidator, Discriminator, Field, Tag
+
+from evalwright.ports import Case
+from evalwright.scorers.base import ScorerSpec, answer_text, read_list, short, template_variables
+from evalwright.scorers.execution import score_program
+from evalwright.templates import Template
+from evalwright.text.post_process import post_process
+from evalwright.types import Program, Score
+from evalwright.vocabulary import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
+
+_JINJA = re.compile("{[{%#]")
+
+
+def _check_target(target: Template) -> Template:
+    """Refuse a target that is no Python; one with `{{ }}` is only known when it is rendered."""
+    if not _JINJA.search(target.source) and (problem := _find_syntax_error(target.source)):
+        raise ValueError(f"not Python: {problem}")
+    return target
+
+
+def _find_syntax_error(target: str) -> str:
+    """Why a target is no Python; empty if it is."""
+    try:
+        ast.parse(target.lstrip(" \t"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return str(getattr(error, "msg", error))
+    return ""
+
+
+def _check_list(targets: Template) -> Template:
+    """Refuse a text without `{{ }}` that is no list."""
+    if not _JINJA.search(targets.source):
+        _read_targets(targets.source)
+    return targets
+
+
+def _read_targets(text: str) -> list[str]:
+    targets = read_list(text, field="targets")
+    if not targets or not all(isinstance(target, str) for target in targets):
+        raise ValueError(f"`targets` must render to a list of texts, got {short(targets)}")
+    return targets
+
+
+_TargetList = Annotated[
+    list[Annotated[Template, AfterValidator(_check_target)]], Field(min_length=1), Tag("list")
+]
+_Targets = Annotated[
+    _TargetList | Annotated[Template, AfterValidator(_check_list), Tag("template")],
+    Discriminator(lambda value: "list" if isinstance(value, list) else "template"),
+]
+
+
+class CodeExec(ScorerSpec):
+    """Scores `score`, the share of targets that pass, and `is_correct`: whether all of them do."""
+
+    gives: ClassVar[tuple[str, ...] | None] = ("score", "is_correct")
+    default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "score"),)
+    needs_sandbox: ClassVar[bool] = True
+
+    type: Literal["code_exec"]
+    """The kind of scorer."""
+    targets: _Targets
+    """What must hold of the program: a list of Python expressions or statements, each a template,
+    or one template that renders to a JSON or Python list of them. May refer to `sample`."""
+    value: Template | None = None
+    """The program. May refer to `sample` and to what the solver made (`solver_output`). Without it,
+    the text of the last assistant message; a task without a solver must give it."""
+    post_process: Literal["extract_code_block", "none"] = "extract_code_block"
+    """What is taken of the value: the first block between triple backticks (the whole text where
+    there is none), or always the whole text."""
+    timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S)
+    """Seconds that the program with all its targets may take, at most 30."""
+
+    async def score(self, case: Case) -> Score:
+        """Run the program and its targets."""
+        text = (
+            answer_text(case)
+            if self.value is None
+            else self.value.render(**template_variables(case))
+        )
+        targets = self._render_targets(case.sample.data)
+        for number, target in enumerate(targets, start=1):
+            if problem := _find_syntax_error(target):  # the task's mistake, whatever the program is
+                raise ValueError(f"target {number} does not compile: {problem}")
+        program = Program(
+            source=post_process(text, self.post_process),
+            targets=tuple(targets),
+            timeout_s=self.timeout_s,
+        )
+        score = await score_program(case, program)
+        return structs.replace(score, values={**score.values, "is_correct": score.correct})
+
+    def _render_targets(self, row: Any) -> list[str]:
+        if isinstance(self.targets, Template):
+            return _read_targets(self.targets.render(sample=row))
+        return [target.render(sample=row) for target in self.targets]

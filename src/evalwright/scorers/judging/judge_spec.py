@@ -1,0 +1,160 @@
+"""What the three judge scorers share: the model, the prompts, and what is stored of a verdict.
+
+    scorers:
+      - type: model_as_a_judge_classifier
+        model_key: openai/gpt-4.1-mini
+        user_prompt: |
+          Ground truth: {{ sample.answer }}
+          Answer: <answer>{{ solver_output.output }}</answer>
+
+The author's prompts are sent as rendered; nothing is added to them. A reply without a verdict is a
+failure of the sample that quotes it, never a score.
+"""
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any, ClassVar
+
+from msgspec import structs
+
+from evalwright.components import Flag, ModelKey
+from evalwright.objects import SolverTrace
+from evalwright.ports import Case
+from evalwright.scorers.base import ScorerSpec, template_variables
+from evalwright.scorers.judging.ask import MORE_TOKENS_HINT, JudgeReply, ReplySchema, ask
+from evalwright.scorers.judging.verdicts import (
+    NoVerdict,
+    ParsedReply,
+    VerdictReader,
+    read_verdict,
+)
+from evalwright.templates import Template
+from evalwright.types import Message, Score
+
+REASONING: dict[str, Any] = {"type": "string"}
+CONFIDENCE: dict[str, Any] = {"type": ["number", "null"]}
+_REASONING_KEYS = ("reasoning", "reason", "explanation", "rationale")
+
+
+class JudgeSpec(ScorerSpec):
+    """A scorer that asks a model for its verdict."""
+
+    version: ClassVar[int] = 2
+
+    type: str
+    """The kind of scorer."""
+    model_key: ModelKey
+    """The model that judges: a key of the project, or `provider/model`."""
+    system_prompt: Template
+    """What the judge is told first. May refer to all that `user_prompt` may. An empty one is
+    not sent."""
+    user_prompt: Template
+    """What the judge is asked. May refer to `sample` and, in a task with a solver, to
+    `solver_output`, `model_output`, `model_outputs`, `messages`, `trace` and, in a chat,
+    `input_prompt` (which is the text of the last output). It is sent as it is rendered."""
+    use_structured_outputs: Flag = False
+    """Whether the judge is held to a JSON schema: its reasoning, then its verdict, then how sure it
+    is. A server that refuses the schema is asked without it, and the report says so."""
+
+    @property
+    def model_keys(self) -> tuple[str, ...]:
+        """The judge."""
+        return (self.model_key,)
+
+    @property
+    @abstractmethod
+    def reply_schema(self) -> ReplySchema:
+        """The schema of a structured reply."""
+
+    @cached_property
+    @abstractmethod
+    def reader(self) -> VerdictReader[Any]:
+        """What counts as a verdict."""
+
+    @abstractmethod
+    def make_score(self, verdict: Any) -> Score:
+        """Return the score of a verdict, with the metadata that only this scorer has."""
+
+    def prompts(self, case: Case) -> tuple[Message, ...]:
+        """Render the author's prompts."""
+        variables = template_variables(case)
+        system = self.system_prompt.render(**variables)
+        user = Message("user", self.user_prompt.render(**variables))
+        return (Message("system", system), user) if system else (user,)
+
+    async def score(self, case: Case) -> Score:
+        """Ask the judge; raise `NoVerdict` if its reply has no verdict."""
+        schema = self.reply_schema if self.use_structured_outputs else None
+        reply = await ask(case, self.model_key, self.prompts(case), schema=schema)
+        parsed = self._read(reply, _judged_texts(case))
+        score = self._add_metadata(parsed, reply.text)
+        metadata = {**score.metadata, "structured": reply.structured and parsed.is_json}
+        if reply.note:
+            metadata["note"] = reply.note
+        return structs.replace(score, metadata=metadata)
+
+    def score_reply(self, reply_text: str) -> Score:
+        """Return the score of a reply; raise `NoVerdict` if it has no verdict."""
+        return self._add_metadata(read_verdict(reply_text, self.reader), reply_text)
+
+    def _read(self, reply: JudgeReply, shown: tuple[str, ...]) -> ParsedReply[Any]:
+        if reply.refused:
+            raise NoVerdict("it refused", reply.text)
+        hint = MORE_TOKENS_HINT if reply.cut else ""
+        try:
+            parsed = read_verdict(reply.text, self.reader, shown=shown)
+        except NoVerdict as error:
+            error.hint = hint
+            raise
+        is_complete = parsed.is_json or self.reader.is_final(parsed.value)
+        if reply.cut and not (parsed.is_alone and is_complete):
+            raise NoVerdict("its reply is cut short", reply.text, hint=hint)
+        return parsed
+
+    def _add_metadata(self, parsed: ParsedReply[Any], reply_text: str) -> Score:
+        score = self.make_score(parsed.value)
+        reasoning = _find_reasoning(parsed.fields)
+        return structs.replace(
+            score,
+            reason=reasoning or score.reason,
+            metadata={
+                **score.metadata,
+                "reasoning": reasoning,
+                "confidence": _parse_confidence(parsed.fields.get("confidence")),
+                "raw_reply": reply_text,
+                "structured": False,
+                "judge": self.model_key,
+            },
+        )
+
+
+def _judged_texts(case: Case) -> tuple[str, ...]:
+    """Return the texts that the judge was given to judge: the answers, or without a solver the row.
+
+    With a solver the row is left out: its columns are the author's, and a label that the judge
+    shares with them is not a quotation.
+    """
+    if case.answer is not None:
+        messages = SolverTrace.from_json(case.answer.conversation).messages
+        return tuple(str(message.content) for message in messages if message.role == "assistant")
+    row = case.sample.data if isinstance(case.sample.data, dict) else {}
+    return tuple(value for value in row.values() if isinstance(value, str))
+
+
+def _find_reasoning(fields: dict[str, Any]) -> str | None:
+    for key in _REASONING_KEYS:
+        text = fields.get(key)
+        if isinstance(text, str) and text.strip():
+            return text
+    return None
+
+
+def _parse_confidence(value: Any) -> float | None:
+    """Return a number from 0 to 1, given as a number or a text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        confidence = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return confidence if 0 <= confidence <= 1 else None

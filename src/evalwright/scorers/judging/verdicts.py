@@ -1,0 +1,299 @@
+"""Read the verdict of a judge's reply: tolerant of form, never guessed from prose.
+
+A reply has a verdict if one of these is a label, or a number on the scale, once quotes, markdown,
+brackets and final punctuation are removed:
+
+    correct                          the whole reply
+    {"prediction": "correct", …}     a known key of a JSON object, in a fence or in text
+    … correct                        the last line that is not empty
+    Verdict: correct                 a line named verdict, score, label, answer or rating
+
+Anything else is `NoVerdict`, a failure that quotes the reply: a label inside a sentence, two
+verdicts that disagree (lines that are nothing but a label count here), and a JSON object or a named
+line that the judge copied from the answer it was shown.
+
+A model's `<think>` block is not part of its reply.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from evalwright.scorers.judging.markup import (
+    has_words,
+    parse_named_line,
+    remove_direction_marks,
+    remove_end_tokens,
+    remove_fences,
+    strip_all,
+    strip_levels,
+)
+
+Value = TypeVar("Value")
+Value_co = TypeVar("Value_co", covariant=True)
+
+_MOST_CHARACTERS = 200_000
+_MOST_QUOTED = 500
+_THINKING = re.compile(r"\s*<(think|thinking|thought|reasoning)>")
+_END_OF_THINKING = re.compile(r"\n\s*</think>|</think>\s*\n")
+_OBJECT_START = re.compile(r'\{(?=\s*["}])')
+_PLACEHOLDER = "{}"
+_DECODER = json.JSONDecoder()
+
+
+class NoVerdict(ValueError):
+    """A reply without a verdict; the message says why and quotes the reply."""
+
+    def __init__(self, why: str, reply: str, *, hint: str = "") -> None:
+        text = reply.strip()
+        if len(text) > _MOST_QUOTED:
+            text = f"{text[:_MOST_QUOTED]}…"
+        quoted = f"; it said: {text}" if text else ""
+        super().__init__(f"the judge gave no verdict: {why}{quoted}")
+        self.hint = hint
+
+
+class VerdictReader(Protocol[Value_co]):
+    """What counts as a verdict: labels, numbers, or any short text."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of a JSON object that hold a verdict; the first one present must hold one."""
+        ...
+
+    @property
+    def fallback_keys(self) -> tuple[str, ...]:
+        """Keys that are looked at if none of `keys` is there, and may hold something else."""
+        ...
+
+    @property
+    def expected(self) -> str:
+        """What a verdict may be, for messages."""
+        ...
+
+    @property
+    def reads_bare_lines(self) -> bool:
+        """Whether a line without a name can be told from prose."""
+        ...
+
+    def parse_text(self, text: str) -> Value_co | None:
+        """Return the verdict that the whole text is, or None; ValueError if it is not allowed."""
+        ...
+
+    def parse_json(self, value: Any) -> Value_co:
+        """Return the verdict that a JSON value is, or ValueError."""
+        ...
+
+    def is_final(self, verdict: Any) -> bool:
+        """Tell whether no text that might follow could make another verdict of it."""
+        ...
+
+
+class ParsedReply(NamedTuple, Generic[Value]):
+    """A verdict, and the JSON object that held it."""
+
+    value: Value
+    fields: dict[str, Any]
+    is_json: bool
+    is_alone: bool
+    """Whether the reply has nothing else in it."""
+
+
+class _JsonObject(NamedTuple):
+    start: int
+    end: int
+    fields: dict[str, Any]
+
+
+class _LineVerdict(NamedTuple, Generic[Value]):
+    line: str
+    value: Value
+    is_named: bool
+    is_last: bool
+
+
+def read_verdict(
+    reply: str, reader: VerdictReader[Value], *, shown: Sequence[str] = ()
+) -> ParsedReply[Value]:
+    """Return the one verdict of a reply, or raise `NoVerdict`.
+
+    `shown` is what the judge was given to judge.
+    """
+    text = final_text(reply, shown)
+    try:
+        whole = _parse(remove_fences(remove_direction_marks(text)).strip(), reader)
+        if whole is not None:
+            return ParsedReply(whole, {}, is_json=False, is_alone=True)
+        return _read_parts(text, reader, shown)
+    except ValueError as error:
+        raise NoVerdict(str(error), reply) from None
+
+
+def final_text(reply: str, shown: Sequence[str] = ()) -> str:
+    """Return the reply without thinking and end tokens; `NoVerdict` if nothing is left."""
+    text = remove_end_tokens(_remove_thinking(reply, shown)).strip()
+    if not remove_direction_marks(text).strip():
+        raise NoVerdict("its reply is empty", reply)
+    if len(text) > _MOST_CHARACTERS:
+        raise NoVerdict(f"its reply has more than {_MOST_CHARACTERS:,} characters", reply)
+    return text
+
+
+def _remove_thinking(reply: str, shown: Sequence[str]) -> str:
+    """Return what follows a model's thinking; some servers send only the end of it.
+
+    An answer may contain such an end, too: then the judge may be quoting it.
+    """
+    if start := _THINKING.match(reply):
+        _, end, text = reply.rpartition(f"</{start[1]}>")
+        if not end:
+            raise NoVerdict("it never stopped thinking", reply)
+        return text
+    ends = [match.end() for match in _END_OF_THINKING.finditer(reply)]
+    may_quote = any("</think>" in text for text in shown)
+    return reply[ends[-1] :] if ends and not may_quote else reply
+
+
+def _parse(text: str, reader: VerdictReader[Value]) -> Value | None:
+    for level in strip_levels(text):
+        if (value := reader.parse_text(level)) is not None:
+            return value
+    return None
+
+
+def _read_parts(
+    text: str, reader: VerdictReader[Value], shown: Sequence[str]
+) -> ParsedReply[Value]:
+    objects, has_broken_json = _find_objects(text)
+    judging = [(item, values) for item in objects if (values := _read_fields(item.fields, reader))]
+    outside = _replace_objects(text, [item for item, _ in judging])
+    found = [*_read_lines(remove_fences(remove_direction_marks(outside)), reader)]
+    if not judging and not any(line.is_named or line.is_last for line in found):
+        raise ValueError(_explain_absence(reader, objects, has_broken_json=has_broken_json))
+    verdicts = [*(value for _, values in judging for value in values)]
+    verdicts += [line.value for line in found]
+    for verdict in verdicts:
+        if verdict != verdicts[0]:
+            raise ValueError(f"two verdicts, {_spell(verdicts[0])} and {_spell(verdict)}")
+    is_alone = not has_words(outside) if judging else len(outside.strip().splitlines()) == 1
+    copied = [text[item.start : item.end] for item, _ in judging if not is_alone]
+    copied_lines = [line.line for line in found if line.is_named and not is_alone]
+    if _is_copied(copied, copied_lines, shown):
+        raise ValueError("its verdict may be a quotation of what it was shown")
+    fields = judging[-1][0].fields if judging else {}
+    return ParsedReply(verdicts[0], fields, is_json=bool(judging), is_alone=is_alone)
+
+
+def _explain_absence(
+    reader: VerdictReader[Any], objects: list[_JsonObject], *, has_broken_json: bool
+) -> str:
+    if has_broken_json:
+        return "its JSON is incomplete, invalid, or has a key twice"
+    return f"its JSON has no `{reader.keys[0]}`" if objects else f"expected {reader.expected}"
+
+
+def _find_objects(text: str) -> tuple[list[_JsonObject], bool]:
+    """Return all outermost JSON objects, up to a broken one, and whether there is a broken one.
+
+    What follows the start of a broken object may be inside it.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=_make_dict, strict=False)
+    objects: list[_JsonObject] = []
+    end = 0
+    while match := _OBJECT_START.search(text, end):
+        try:
+            fields, end = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            return objects, True
+        objects.append(_JsonObject(match.start(), end, fields))
+    return objects, False
+
+
+def find_json(
+    text: str, openings: str, decoder: json.JSONDecoder = _DECODER
+) -> Iterator[tuple[Any, int, int]]:
+    """Yield each outermost JSON object or list, with its start and end; None for a broken one."""
+    end = 0
+    while starts := [at for opening in openings if (at := text.find(opening, end)) >= 0]:
+        start = min(starts)
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            value, end = None, start + 1
+        yield value, start, end
+
+
+def _make_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs) and any(fields[name] != value for name, value in pairs):
+        raise ValueError("a key stands twice, with different values")
+    return fields
+
+
+def _read_fields(fields: dict[str, Any], reader: VerdictReader[Value]) -> list[Value]:
+    """Return the verdicts of an object; ValueError if its main key holds something else."""
+    given = _values_under(fields, reader.keys)
+    verdicts = [_parse_value(given[0], reader)] if given else []
+    for value in given[1:] if given else _values_under(fields, reader.fallback_keys):
+        with suppress(ValueError):
+            verdicts.append(_parse_value(value, reader))
+    return verdicts
+
+
+def _values_under(fields: dict[str, Any], keys: tuple[str, ...]) -> list[Any]:
+    """Return the values of these keys, in the order of `keys`; case does not matter."""
+    folded = [(name.strip().casefold(), value) for name, value in fields.items()]
+    return [value for key in keys for name, value in folded if name == key]
+
+
+def _parse_value(value: Any, reader: VerdictReader[Value]) -> Value:
+    verdict = _parse(value, reader) if isinstance(value, str) else None
+    return reader.parse_json(value) if verdict is None else verdict
+
+
+def _replace_objects(text: str, objects: list[_JsonObject]) -> str:
+    for item in reversed(objects):
+        text = f"{text[: item.start]}{_PLACEHOLDER}{text[item.end :]}"
+    return text
+
+
+def _read_lines(text: str, reader: VerdictReader[Value]) -> Iterator[_LineVerdict[Value]]:
+    """Yield the lines that are verdicts."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for number, line in enumerate(lines, start=1):
+        is_last = number == len(lines)
+        value = _read_bare_line(line, reader, is_last=is_last) if reader.reads_bare_lines else None
+        named = parse_named_line(line) if value is None else None
+        if named is not None and (is_last or not line.startswith(">")):
+            value = _parse(named, reader)
+        if value is not None:
+            yield _LineVerdict(line, value, is_named=named is not None, is_last=is_last)
+
+
+def _read_bare_line(line: str, reader: VerdictReader[Value], *, is_last: bool) -> Value | None:
+    """Return the verdict that a line is; one that is not allowed matters on the last line only."""
+    try:
+        return _parse(line, reader)
+    except ValueError:
+        if is_last:
+            raise
+        return None
+
+
+def _is_copied(objects: list[str], lines: list[str], shown: Sequence[str]) -> bool:
+    """Tell whether an object or a line stands word for word in what the judge was shown."""
+    squeezed = ["".join(text.split()) for text in shown]
+    if any("".join(item.split()) in text for item in objects for text in squeezed):
+        return True
+    shown_lines = {
+        strip_all(line.strip()).casefold()
+        for text in shown
+        for line in remove_direction_marks(text).splitlines()
+    }
+    return any(strip_all(line).casefold() in shown_lines for line in lines)
+
+
+def _spell(value: Any) -> str:
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
