@@ -1,10 +1,13 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from evalwright import registry
 from evalwright.clients.scripted import connect
-from evalwright.errors import UnknownName
+from evalwright.errors import BrokenPlugin, PluginWarning, UnknownName
+from evalwright.scorers.base import AnyScorer
 
 BUILT_IN = sorted(registry.BUILT_IN["models"])
 PLUGIN = """\
@@ -18,15 +21,47 @@ scripted = acme_models:connect
 """
 
 
+COMPONENTS = """\
+from typing import Literal
+from evalwright.plugins import AnyScorer, Score, ScorerSpec
+
+class Negated(ScorerSpec):
+    type: Literal["acme_negated"]
+    scorer: AnyScorer
+
+    async def score(self, case):
+        return Score(values={})
+
+class Unfinished(ScorerSpec):
+    type: Literal["acme_unfinished"]
+"""
+
+
+def install(folder: Path, name: str, entry_points: str, module: str) -> None:
+    """Write a distribution as pip leaves it."""
+    (folder / f"{name}.py").write_text(module)
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(entry_points)
+
+
 @pytest.fixture
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A distribution that adds the provider `acme`, and would like to be `scripted`."""
-    (tmp_path / "acme_models.py").write_text(PLUGIN)
-    info = tmp_path / "acme_models-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-models\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    install(tmp_path, "acme_models", ENTRY_POINTS, PLUGIN)
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_checked", set())
+
+
+@pytest.fixture
+def components(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A distribution with a scorer of scorers, and one that cannot score."""
+    points = "[evalwright.scorers]\nacme_negated = acme_scorers:Negated\n"
+    points += "acme_unfinished = acme_scorers:Unfinished\n"
+    install(tmp_path, "acme_scorers", points, COMPONENTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_checked", set())
 
 
 @pytest.mark.parametrize(
@@ -73,3 +108,46 @@ def test_a_plugin_can_be_what_was_meant() -> None:
         registry.load("models", "acmee")
 
     assert unknown.value.hint == "did you mean `acme`?"
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_built_in_name_that_is_claimed_costs_a_warning() -> None:
+    with pytest.warns(PluginWarning, match="`scripted` is built in, and cannot be replaced"):
+        assert set(registry.load_plugins("models")) == {"acme"}
+
+
+@pytest.mark.usefixtures("components")
+def test_components_are_those_that_documents_can_name() -> None:
+    with pytest.warns(PluginWarning) as warned:
+        names = [set(registry.load_components("scorers")) for _ in range(2)]
+
+    assert names[0] == {*registry.BUILT_IN["scorers"], "acme_negated"} - {"record", "self_report"}
+    (warning,) = warned
+    assert str(warning.message) == (
+        "plugin acme_scorers 1.0: cannot use `evalwright.scorers: acme_unfinished`: "
+        "`acme_scorers:Unfinished` must define the method `score`; "
+        "upgrade it, or run `pip uninstall acme_scorers`"
+    )
+
+
+@pytest.mark.usefixtures("components")
+@pytest.mark.filterwarnings("ignore::evalwright.errors.PluginWarning")
+def test_a_plugin_can_hold_any_component_of_its_kind() -> None:
+    scorers: TypeAdapter[Any] = TypeAdapter(AnyScorer)
+    inner = {"type": "acme_negated", "scorer": {"type": "bleu", "ground_truth": "a"}}
+
+    made = scorers.validate_python({"type": "acme_negated", "scorer": inner})
+    with pytest.raises(ValidationError) as caught:
+        scorers.validate_python({"type": "acme_unfinished"})
+
+    assert made.scorer.scorer.type == "bleu"
+    assert caught.value.errors()[0]["type"] == "broken_plugin"
+
+
+@pytest.mark.usefixtures("components")
+@pytest.mark.filterwarnings("ignore::evalwright.errors.PluginWarning")
+def test_a_plugin_that_cannot_be_used_is_not_loaded_by_its_name() -> None:
+    with pytest.raises(BrokenPlugin, match="must define the method `score`") as caught:
+        registry.load("scorers", "acme_unfinished")
+
+    assert caught.value.hint == "upgrade it, or run `pip uninstall acme_scorers`"

@@ -15,12 +15,13 @@ from inspect import cleandoc, getsource
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, Union
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     SerializationInfo,
@@ -30,7 +31,9 @@ from pydantic import (
     WithJsonSchema,
     WrapValidator,
 )
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from evalwright.registry import find_failure, load_components
 
 if TYPE_CHECKING:
     from pydantic.json_schema import JsonSchemaValue
@@ -97,7 +100,10 @@ OwnKey = Annotated[UserKey, WrapValidator(_placed)]
 class Component(BaseModel):
     """A part of a document: frozen, and no key but its own."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    # Schemas are built on first use, when plugins can import whatever they need.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True
+    )
 
 
 _SPELLINGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -124,6 +130,62 @@ Flag = Annotated[
     ),
 ]
 """A field that is on or off: `true`, `false`, and the older spellings of YAML, in any case."""
+
+
+class ComponentUnion:
+    """The classes that may stand in one place of a document, told apart by `type`.
+
+        AnyScorer = Annotated[ScorerSpec, ComponentUnion("scorers")]
+
+    They are the built-ins and plugins of the registry. The union is built with the first schema
+    that needs it, when every module is imported: a plugin may import any of ours.
+    """
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def annotation(self) -> Any:
+        """Return the union as pydantic takes it."""
+        classes = tuple(load_components(self.kind).values())
+        for component in classes:
+            _build_schema(component)
+        return Annotated[Union[classes], Field(discriminator="type")]  # noqa: UP007 - made at run time
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(
+            self._refuse_broken, handler.generate_schema(self.annotation())
+        )
+
+    def _refuse_broken(self, value: Any) -> Any:
+        name = value.get("type") if isinstance(value, dict) else None
+        if isinstance(name, str) and (failure := find_failure(self.kind, name)):
+            raise PydanticCustomError(
+                "broken_plugin",
+                "{failure}",
+                {"failure": str(failure), "hint": failure.plugin.advice},
+            )
+        return value
+
+
+_being_built: set[type[BaseModel]] = set()
+
+
+def _build_schema(component: type[BaseModel]) -> None:
+    """Build the schema of a class once, so that each union that has it does not build its own.
+
+    A class may hold components of its own kind: the union in it must not begin again.
+    """
+    if component.__pydantic_complete__ or component in _being_built:
+        return
+    _being_built.add(component)
+    try:
+        component.model_rebuild()
+    finally:
+        _being_built.discard(component)
 
 
 class Snippet:
@@ -265,7 +327,10 @@ def said_of(component: type[BaseModel]) -> dict[str, str]:
     for one in reversed(component.__mro__):
         if not issubclass(one, BaseModel) or one in {BaseModel, Component}:
             continue
-        (node,) = ast.parse(dedent(getsource(one))).body
+        try:
+            (node,) = ast.parse(dedent(getsource(one))).body
+        except (OSError, TypeError, SyntaxError):  # a plugin may come without its source
+            continue
         lines = node.body if isinstance(node, ast.ClassDef) else []
         for field, doc in pairwise(lines):
             if (

@@ -10,6 +10,7 @@
     │   └── BadLog             a result log that is damaged, or none at all: exit 1
     ├── ModelError             a call of a model that gave no usable answer; `kind` says why
     ├── SnippetFailed          an author's function that gave no usable value; `kind` says why
+    ├── BrokenPlugin           a name of an installed plugin that cannot be loaded: exit 4
     ├── StoreError             a store that cannot be used now: full, locked, damaged, too new
     ├── Stopped                a run that ends before its end, and can be gone on with: exit 3
     │   └── BudgetSpent        the cap on cost or tokens is reached
@@ -101,6 +102,14 @@ class SnippetFailed(EvalwrightError):
         super().__init__(message, hint=hint)
         self.kind = kind
         """The name of the exception, or `timeout`, `crashed`, `result`."""
+
+
+class BrokenPlugin(EvalwrightError):
+    """A name that an installed plugin provides, and the plugin cannot be used."""
+
+
+class PluginWarning(UserWarning):
+    """A plugin that cannot be used, whether or not anything needs it."""
 
 
 class StoreError(EvalwrightError):
