@@ -18,7 +18,7 @@ from tests.living import descendants, is_running, wait_until
 from evalwright.sandbox import verdict
 from evalwright.sandbox.jailed import Jailed
 from evalwright.sandbox.selftest import NoTier
-from evalwright.sandbox.worker import TIERS, Settings, Work, Worker
+from evalwright.sandbox.worker import TIERS, SandboxSettings, SandboxWorker, Work
 from evalwright.types import Execution, Program
 
 ADD = "def add(a, b):\n    return a + b\n"
@@ -240,7 +240,7 @@ def test_a_package_is_shown_when_asked_for(jailed: Jailed) -> None:
 def test_what_lies_in_tmp_can_be_shown(jailed: Jailed, tmp_path: Path) -> None:
     """A package, here; an interpreter, for those who have theirs there."""
     (tmp_path / "mine.py").write_text("def five(): return 5\n")
-    settings = Settings(tier=jailed.tier, packages={"mine": str(tmp_path / "mine.py")})  # type: ignore[arg-type]
+    settings = SandboxSettings(tier=jailed.tier, packages={"mine": str(tmp_path / "mine.py")})  # type: ignore[arg-type]
     work = Work(
         job={
             "nonce": "N",
@@ -255,13 +255,13 @@ def test_what_lies_in_tmp_can_be_shown(jailed: Jailed, tmp_path: Path) -> None:
         max_output_bytes=1000,
         max_report_bytes=10_000,
     )
-    worker = Worker(settings)
+    worker = SandboxWorker(settings)
 
     ended = worker.run(work, threading.Event())
 
     worker.close()
     program = Program(source="", targets=("1", "1"))
-    assert verdict.execution(program, ended, "N").outcome == "pass"
+    assert verdict.judge_report(program, ended, "N").outcome == "pass"
 
 
 def test_no_package_is_shown_otherwise(jailed: Jailed) -> None:

@@ -49,6 +49,6 @@ DONE = b'{"type": "done", "nonce": "N"}\n'
 def test_only_a_whole_report_counts(report: bytes, why: Why, outcome: str) -> None:
     ended = Ended(why=why, started=True, status=0, report=report, output=b"", duration_s=0.1)
 
-    execution = verdict.execution(Program(source="", targets=("1",)), ended, "N")
+    execution = verdict.judge_report(Program(source="", targets=("1",)), ended, "N")
 
     assert (execution.outcome, execution.targets) == (outcome, (outcome == "pass",))

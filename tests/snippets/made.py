@@ -7,7 +7,7 @@ from typing import Any, Self
 from evalwright.errors import SnippetFailed
 from evalwright.ports import Predict
 from evalwright.snippets.pool import SnippetPool
-from evalwright.snippets.settings import Settings
+from evalwright.snippets.process import SnippetSettings
 from evalwright.snippets.sources import Source
 
 TIMEOUT_S = 20.0
@@ -17,7 +17,7 @@ class Made:
     """A pool with one source, whose lines stand in a file from line 10 on, and its log."""
 
     def __init__(
-        self, text: str, settings: Settings | None = None, *, path: str = "tasks/x.yaml"
+        self, text: str, settings: SnippetSettings | None = None, *, path: str = "tasks/x.yaml"
     ) -> None:
         self.log: list[str] = []
         sources = {"one": Source(text, path, 10)}

@@ -14,9 +14,9 @@ from tests.snippets.made import Made, call, told
 
 from evalwright.errors import SnippetFailed
 from evalwright.objects import AUTHORS
-from evalwright.snippets import log as log_module
+from evalwright.snippets import process
 from evalwright.snippets.pool import SnippetPool
-from evalwright.snippets.settings import Settings
+from evalwright.snippets.process import SnippetSettings
 from evalwright.snippets.sources import Source
 
 DEFS = pytest.mark.parametrize("word", ["def", "async def"])
@@ -110,7 +110,7 @@ def test_whatever_is_raised_costs_its_call(word: str, body: str, name: str, mess
 
 def test_a_result_that_is_too_large_is_an_error() -> None:
     async def work() -> list[Any]:
-        async with Made("def f(n): return 'x' * n", Settings(max_result_bytes=1000)) as made:
+        async with Made("def f(n): return 'x' * n", SnippetSettings(max_result_bytes=1000)) as made:
             return await made.f([1000], [1])
 
     first, second = asyncio.run(work())
@@ -222,7 +222,7 @@ def test_a_source_that_takes_its_process_along_is_not_tried_again(
     text: str, kind: str, message: str
 ) -> None:
     async def work() -> tuple[list[Any], float]:
-        async with Made(text, Settings(load_s=0.5)) as made:
+        async with Made(text, SnippetSettings(load_s=0.5)) as made:
             first = await made.f([], [])
             begun = time.monotonic()
             return first + await made.f([], []), time.monotonic() - begun
@@ -247,7 +247,7 @@ def test_a_source_may_import_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "tasks" / "beside.py").write_text("VALUE = 7", encoding="utf-8")
 
     async def work() -> list[Any]:
-        settings = Settings(directory=tmp_path)
+        settings = SnippetSettings(directory=tmp_path)
         async with Made("import beside\ndef f(): return beside.VALUE", settings) as made:
             return await made.f([])
 
@@ -267,7 +267,7 @@ def test_the_real_package_comes_before_ours(tmp_path: Path) -> None:
     )
 
     async def work() -> list[Any]:
-        async with Made(text, Settings(directory=tmp_path), path="x.yaml") as made:
+        async with Made(text, SnippetSettings(directory=tmp_path), path="x.yaml") as made:
             return await made.f([])
 
     assert asyncio.run(work()) == [["theirs", "SolverTrace"]]
@@ -300,7 +300,7 @@ def test_another_interpreter_need_not_know_evalwright() -> None:
     )
 
     async def work() -> list[Any]:
-        async with Made(text, Settings(python=base)) as made:
+        async with Made(text, SnippetSettings(python=base)) as made:
             return await made.f([])
 
     ((unknown, name),) = asyncio.run(work())
@@ -332,7 +332,7 @@ def test_prints_go_to_the_log_with_the_authors_name(
 
 
 def test_a_flood_of_prints_is_cut() -> None:
-    most = log_module.MAX_LOG_BYTES
+    most = process.MAX_LOG_BYTES
 
     async def work() -> tuple[list[Any], list[str]]:
         async with Made("def f(n):\n    print('x' * n)\n    return n") as made:
@@ -409,7 +409,7 @@ def test_the_environment_has_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
 
     async def work() -> Any:
-        settings = Settings(environment={"MY_TABLE": "here"})
+        settings = SnippetSettings(environment={"MY_TABLE": "here"})
         async with Made("import os\ndef f(): return dict(os.environ)", settings) as made:
             return (await made.f([]))[0]
 
@@ -440,7 +440,7 @@ def test_limits_hold(tmp_path: Path) -> None:
         "    import signal\n    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "    with open('big', 'wb') as file: file.write(bytes(5000))"
     )
-    settings = Settings(
+    settings = SnippetSettings(
         address_space_bytes=1024**3, file_bytes=1000, open_files=20, directory=tmp_path
     )
 
@@ -515,15 +515,21 @@ def test_closing_ends_what_is_under_way(word: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        pytest.param(Settings(python="/nowhere/python"), "No such file", id="no interpreter"),
-        pytest.param(Settings(directory=Path("/nowhere")), "No such file", id="no directory"),
-        pytest.param(Settings(python="/bin/false"), "did not start", id="another program"),
         pytest.param(
-            Settings(environment={"PYTHONHOME": "/nowhere"}), "did not start", id="a broken Python"
+            SnippetSettings(python="/nowhere/python"), "No such file", id="no interpreter"
+        ),
+        pytest.param(
+            SnippetSettings(directory=Path("/nowhere")), "No such file", id="no directory"
+        ),
+        pytest.param(SnippetSettings(python="/bin/false"), "did not start", id="another program"),
+        pytest.param(
+            SnippetSettings(environment={"PYTHONHOME": "/nowhere"}),
+            "did not start",
+            id="a broken Python",
         ),
     ],
 )
-def test_a_process_that_does_not_start_is_an_error(settings: Settings, message: str) -> None:
+def test_a_process_that_does_not_start_is_an_error(settings: SnippetSettings, message: str) -> None:
     async def work() -> list[Any]:
         async with Made("def f(): return 1", settings) as made:
             return await made.f([])

@@ -14,7 +14,7 @@ from os import path
 def main(report: int, arguments: list[bytes]) -> None:
     """Judge `nonce, source, *targets`. Never returns."""
     sys.path.insert(0, path.dirname(main.__code__.co_filename))  # noqa: PTH120 - no pathlib here
-    in_process = import_module("inside.in_process")
+    judging = import_module("inside.judging")
     del sys.path[0]
     nonce, source, *targets = [text.decode("utf-8", "surrogatepass") for text in arguments]
-    in_process.judge(report, nonce, source, targets)
+    judging.judge_in_process(report, nonce, source, targets)

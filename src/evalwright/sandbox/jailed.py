@@ -20,7 +20,14 @@ from contextlib import suppress
 from evalwright.processes import Ended
 from evalwright.sandbox import packages as installed
 from evalwright.sandbox import selftest, verdict
-from evalwright.sandbox.worker import NoWorker, Settings, Tier, Work, Worker, WorkerDied
+from evalwright.sandbox.worker import (
+    NoWorker,
+    SandboxSettings,
+    SandboxWorker,
+    Tier,
+    Work,
+    WorkerDied,
+)
 from evalwright.types import Execution, Program
 from evalwright.vocabulary import MAX_OUTPUT_BYTES
 
@@ -65,13 +72,13 @@ class Jailed:
             job={"nonce": nonce, "source": program.source, "targets": program.targets},
             timeout_s=program.timeout_s,
             max_output_bytes=MAX_OUTPUT_BYTES,
-            max_report_bytes=verdict.report_bytes(program),
+            max_report_bytes=verdict.max_report_bytes(program),
         )
         stop = threading.Event()
         thread = self._threads.submit(self._pool.run, work, stop)
         ended = asyncio.wrap_future(thread)
         try:
-            return verdict.execution(program, await asyncio.shield(ended), nonce)
+            return verdict.judge_report(program, await asyncio.shield(ended), nonce)
         except WorkerDied as error:
             return Execution(
                 outcome="error",
@@ -98,12 +105,12 @@ class Jailed:
 class _Pool:
     """Workers that wait for work. They are started when first needed, and replaced when dead."""
 
-    def __init__(self, settings: Settings, first: Worker, count: int) -> None:
+    def __init__(self, settings: SandboxSettings, first: SandboxWorker, count: int) -> None:
         self._settings = settings
         self._lock = threading.Lock()
         self._all = {first}
         # The last one back is the next one out: its memory is warm.
-        self._idle: queue.LifoQueue[Worker | None] = queue.LifoQueue()
+        self._idle: queue.LifoQueue[SandboxWorker | None] = queue.LifoQueue()
         for worker in (*[None] * (count - 1), first):
             self._idle.put(worker)
 
@@ -127,16 +134,16 @@ class _Pool:
         finally:
             self._idle.put(worker)
 
-    def _start(self) -> Worker:
+    def _start(self) -> SandboxWorker:
         try:
-            worker = Worker(self._settings)
+            worker = SandboxWorker(self._settings)
         except NoWorker as error:
             raise ChildProcessError(f"no worker could be started: {error}") from None
         with self._lock:
             self._all.add(worker)
         return worker
 
-    def _bury(self, worker: Worker) -> None:
+    def _bury(self, worker: SandboxWorker) -> None:
         with self._lock:
             self._all.discard(worker)
         worker.close()

@@ -26,7 +26,7 @@ def locate(names: Sequence[str]) -> dict[str, str]:
         if name in sys.stdlib_module_names:
             continue
         try:
-            locations[name] = _location(name)
+            locations[name] = _locate(name)
         except UsageError as error:
             problems[str(error)] = error.hint
     if problems:
@@ -35,10 +35,10 @@ def locate(names: Sequence[str]) -> dict[str, str]:
     return locations
 
 
-def _location(name: str) -> str:
-    spec = _spec(name)
+def _locate(name: str) -> str:
+    spec = _find_spec(name)
     if spec is None:
-        raise _not_found(name)
+        raise _explain_missing(name)
     places = list(spec.submodule_search_locations or ())
     if not places and spec.has_location and spec.origin is not None:
         places = [spec.origin]
@@ -55,7 +55,7 @@ def _location(name: str) -> str:
     return str(Path(places[0]).absolute())
 
 
-def _spec(name: str) -> ModuleSpec | None:
+def _find_spec(name: str) -> ModuleSpec | None:
     if not name.isidentifier():  # a dot would import what stands before it
         return None
     try:
@@ -64,11 +64,11 @@ def _spec(name: str) -> ModuleSpec | None:
         return None
 
 
-def _not_found(name: str) -> UsageError:
+def _explain_missing(name: str) -> UsageError:
     package, dot, _ = name.partition(".")
-    if dot and _spec(package) is not None:
+    if dot and _find_spec(package) is not None:
         return UsageError(f"`{name}` is a part of a package", hint=f"name all of it: `{package}`")
-    imported = _imported(name)
+    imported = _import_names(name)
     if imported:
         listed = " or ".join(f"`{each}`" for each in imported)
         return UsageError(
@@ -81,15 +81,15 @@ def _not_found(name: str) -> UsageError:
     )
 
 
-def _imported(distribution: str) -> list[str]:
+def _import_names(distribution: str) -> list[str]:
     """The names that an installed distribution is imported by."""
-    plain = _plain(distribution)
+    plain = _normalize(distribution)
     return sorted(
         name
         for name, distributions in metadata.packages_distributions().items()
-        if name.isidentifier() and plain in map(_plain, distributions)
+        if name.isidentifier() and plain in map(_normalize, distributions)
     )
 
 
-def _plain(distribution: str) -> str:
+def _normalize(distribution: str) -> str:
     return re.sub(r"[-_.]+", "-", distribution).lower()

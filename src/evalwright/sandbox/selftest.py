@@ -18,7 +18,15 @@ from pathlib import Path
 from msgspec import Struct
 
 from evalwright.sandbox import verdict
-from evalwright.sandbox.worker import TIERS, NoWorker, Settings, Tier, Work, Worker, WorkerDied
+from evalwright.sandbox.worker import (
+    TIERS,
+    NoWorker,
+    SandboxSettings,
+    SandboxWorker,
+    Tier,
+    Work,
+    WorkerDied,
+)
 from evalwright.types import Program
 
 _TIMEOUT_S = 20.0
@@ -65,17 +73,17 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 def choose(
     tier: Tier | None, *, in_process: bool, packages: Mapping[str, str], python: str | None
-) -> tuple[Settings, Worker]:
+) -> tuple[SandboxSettings, SandboxWorker]:
     """The best tier that holds, or `tier` if it does, and a worker of it; else `NoTier`."""
     reasons = []
     for each in (tier,) if tier else TIERS:
-        settings = Settings(
+        settings = SandboxSettings(
             tier=each,
             in_process=in_process,
             packages=dict(packages),
             python=python or sys.executable,
         )
-        standing, worker = _try(settings)
+        standing, worker = _try_tier(settings)
         if worker is not None:
             return settings, worker
         reasons.append(f"{each}: {standing.why}")
@@ -86,39 +94,39 @@ def survey(*, python: str | None = None) -> list[Standing]:
     """Every tier, best first."""
     standings = []
     for tier in TIERS:
-        standing, worker = _try(Settings(tier=tier, python=python or sys.executable))
+        standing, worker = _try_tier(SandboxSettings(tier=tier, python=python or sys.executable))
         if worker is not None:
             worker.close()
         standings.append(standing)
     return standings
 
 
-def _try(settings: Settings) -> tuple[Standing, Worker | None]:
+def _try_tier(settings: SandboxSettings) -> tuple[Standing, SandboxWorker | None]:
     if sys.platform != "linux":
         return _unavailable(settings, f"needs Linux, and this is {sys.platform}"), None
     try:
-        worker = Worker(settings)
+        worker = SandboxWorker(settings)
     except NoWorker as error:
         return _unavailable(settings, str(error)), None
     try:
-        stopped = _canaries(worker)
-    except (WorkerDied, ChildProcessError, _Held) as error:
+        stopped = _run_canaries(worker)
+    except (WorkerDied, ChildProcessError, _SelfTestFailed) as error:
         worker.close()
         return _unavailable(settings, str(error)), None
     return Standing(tier=settings.tier, available=True, canaries=stopped), worker
 
 
-def _unavailable(settings: Settings, why: str) -> Standing:
+def _unavailable(settings: SandboxSettings, why: str) -> Standing:
     return Standing(tier=settings.tier, available=False, why=why)
 
 
-class _Held(Exception):
+class _SelfTestFailed(Exception):
     """Something got out, or nothing got done."""
 
 
-def _canaries(worker: Worker) -> dict[str, str]:
+def _run_canaries(worker: SandboxWorker) -> dict[str, str]:
     nonce = secrets.token_hex(16)
-    with _bait() as (path, port, heard):
+    with _set_bait() as (path, port, heard):
         constants = f"PATH, PORT, PARENT = {str(path)!r}, {port}, {os.getpid()}\n"
         program = Program(
             source=constants + _CANARY,
@@ -129,21 +137,21 @@ def _canaries(worker: Worker) -> dict[str, str]:
             job={"nonce": nonce, "source": program.source, "targets": program.targets},
             timeout_s=program.timeout_s,
             max_output_bytes=_MAX_OUTPUT_BYTES,
-            max_report_bytes=verdict.report_bytes(program),
+            max_report_bytes=verdict.max_report_bytes(program),
         )
-        execution = verdict.execution(program, worker.run(work, threading.Event()), nonce)
+        execution = verdict.judge_report(program, worker.run(work, threading.Event()), nonce)
         stopped = dict(line.split(": ") for line in execution.output.splitlines() if ": " in line)
         if execution.outcome != "pass":
             got_out = [name for name in _ATTEMPTS if name not in stopped]
             what = f"these were not stopped: {', '.join(got_out)}" if got_out else execution.detail
-            raise _Held(f"the self-test failed: {what or execution.outcome}")
+            raise _SelfTestFailed(f"the self-test failed: {what or execution.outcome}")
         if path.with_name(path.name + ".new").exists() or heard():
-            raise _Held("the self-test failed: a canary reached the host")
+            raise _SelfTestFailed("the self-test failed: a canary reached the host")
     return stopped
 
 
 @contextmanager
-def _bait() -> Iterator[tuple[Path, int, "_Heard"]]:
+def _set_bait() -> Iterator[tuple[Path, int, "_Heard"]]:
     """A file to read, a folder to write to, and a port to call."""
     with (
         tempfile.TemporaryDirectory(prefix="evalwright-") as folder,

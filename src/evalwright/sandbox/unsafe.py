@@ -62,11 +62,11 @@ class Unsafe:
                 ),
                 timeout_s=program.timeout_s,
                 max_output_bytes=MAX_OUTPUT_BYTES,
-                max_report_bytes=verdict.report_bytes(program),
+                max_report_bytes=verdict.max_report_bytes(program),
             ),
             self._threads,
         )
-        return verdict.execution(program, ended, nonce)
+        return verdict.judge_report(program, ended, nonce)
 
     async def close(self) -> None:
         """Wait for nobody: every child ends with its program."""

@@ -60,19 +60,21 @@ class _Report(Struct, frozen=True):
 _RECORD = msgspec.json.Decoder(_Ready | _Candidate | _Target | _Died | _Broken | _Done)
 
 
-def report_bytes(program: Program) -> int:
+def max_report_bytes(program: Program) -> int:
     """How long a report on it can get."""
     return RECORD_BYTES * (len(program.targets) + 3)
 
 
-def execution(program: Program, ended: Ended, nonce: str) -> Execution:
+def judge_report(program: Program, ended: Ended, nonce: str) -> Execution:
     """Judge. ChildProcessError: nothing was run. ValueError: a target does not compile."""
-    records = _records(ended.report)
+    records = _decode_records(ended.report)
     if not ended.started or (records and isinstance(records[0], _Broken)):
-        raise ChildProcessError(_cut(f"the evaluator did not start: {_reason(ended, records)}"))
+        raise ChildProcessError(
+            _cut(f"the evaluator did not start: {_find_reason(ended, records)}")
+        )
     total = len(program.targets)
-    report = _whole(records, nonce=nonce, total=total)
-    outcome, detail = _first_that_applies(program, ended, report, records)
+    report = _complete_report(records, nonce=nonce, total=total)
+    outcome, detail = _choose_outcome(program, ended, report, records)
     passed = [False] * total
     if report is not None and outcome in {"pass", "assertion_fail"}:
         passed = [target.outcome == "passed" for target in report.targets]
@@ -85,20 +87,20 @@ def execution(program: Program, ended: Ended, nonce: str) -> Execution:
     )
 
 
-def _records(lines: bytes) -> list[_Ready | _Candidate | _Target | _Died | _Broken | _Done]:
+def _decode_records(lines: bytes) -> list[_Ready | _Candidate | _Target | _Died | _Broken | _Done]:
     try:
         return _RECORD.decode_lines(lines)
     except (ValueError, RecursionError):
         return []
 
 
-def _reason(ended: Ended, records: Sequence[_Record]) -> str:
+def _find_reason(ended: Ended, records: Sequence[_Record]) -> str:
     if records and isinstance(records[0], _Broken):
         return records[0].detail
     return ended.output.decode("utf-8", "replace").strip().rpartition("\n")[2] or ended.why
 
 
-def _whole(records: Sequence[_Record], *, nonce: str, total: int) -> _Report | None:
+def _complete_report(records: Sequence[_Record], *, nonce: str, total: int) -> _Report | None:
     match records:
         case [_Ready(), _Candidate() as candidate, *rest, _Done(nonce=said)] if said == nonce:
             targets = [record for record in rest if isinstance(record, _Target)]
@@ -108,7 +110,7 @@ def _whole(records: Sequence[_Record], *, nonce: str, total: int) -> _Report | N
     return None
 
 
-def _first_that_applies(
+def _choose_outcome(
     program: Program, ended: Ended, report: _Report | None, records: Sequence[_Record]
 ) -> tuple[ExecutionOutcome, str]:
     """Go down the table of outcomes in the contract, row by row."""
@@ -118,10 +120,8 @@ def _first_that_applies(
         return "error", "output overflow"
     if report is None:
         died = records[-1].detail if records and isinstance(records[-1], _Died) else ""
-        return (
-            "error",
-            f"not all targets were judged: {died or f'the process {judging.ending(ended.status)}'}",
-        )
+        reason = died or f"the process {judging.describe_exit(ended.status)}"
+        return "error", f"not all targets were judged: {reason}"
     if report.candidate.outcome != "ran":
         return report.candidate.outcome, report.candidate.detail
     numbered = [

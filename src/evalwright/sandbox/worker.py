@@ -1,6 +1,6 @@
 """One worker: a zygote process, and the engine's end of its control socket.
 
-`Worker.run` blocks; it is called by one thread at a time. Whatever happens to a candidate, the
+`SandboxWorker.run` blocks; one thread calls it at a time. Whatever happens to a candidate, the
 worker is ready for the next one when `run` returns; if the worker itself breaks, `run` raises
 `WorkerDied` and the worker is of no further use.
 """
@@ -38,6 +38,8 @@ del sys.path[0]
 sys.argv[1:], control = [], int(sys.argv[2])
 zygote.main(control)
 """
+# -S: the standard library only. -s -P: nothing from home or the directory.
+_ARGUMENTS = ("-s", "-S", "-P", "-c", _BOOTSTRAP, str(_INSIDE))
 _PACKET_BYTES = 1 << 16
 # How long the kernel may take to clear away what was killed.
 _END_S = 10.0
@@ -56,7 +58,7 @@ class NoWorker(Exception):
     """No zygote can be had in this tier; the message says why."""
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class SandboxSettings(Struct, frozen=True, kw_only=True):
     """What all workers of a sandbox have in common."""
 
     tier: Tier
@@ -76,27 +78,17 @@ class Work(Struct, frozen=True, kw_only=True):
     max_report_bytes: int
 
 
-class Worker:
+class SandboxWorker:
     """A zygote."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: SandboxSettings) -> None:
         self._settings = settings
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # A file that has no name: nobody has to empty it.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `close`
         try:
             self._process = subprocess.Popen(
-                # -S: the standard library only. -s -P: nothing from home or the directory.
-                [
-                    settings.python,
-                    "-s",
-                    "-S",
-                    "-P",
-                    "-c",
-                    _BOOTSTRAP,
-                    _INSIDE,
-                    str(theirs.fileno()),
-                ],
+                [settings.python, *_ARGUMENTS, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._log,
@@ -128,7 +120,7 @@ class Worker:
             self._send({"tier": self._settings.tier, "packages": packages}, ())
             answer, _ = self.receive()
         except (OSError, WorkerDied):
-            raise NoWorker(self._last_words() or "the zygote did not start") from None
+            raise NoWorker(self._read_last_line() or "the zygote did not start") from None
         if "broken" in answer:
             raise NoWorker(answer["broken"])
         self.control.settimeout(_END_S)
@@ -142,7 +134,7 @@ class Worker:
                 self._send(order, (theirs.fileno(), output.writer))
                 theirs.close()
                 output.close_writer()
-                return _Watch(self, work, ours, output).until_ended(stop)
+                return _CandidateWatch(self, work, ours, output).until_ended(stop)
             except ChildProcessError:
                 raise
             except OSError as error:
@@ -164,20 +156,20 @@ class Worker:
         """Take the next packet, and what descriptors came with it."""
         packet, descriptors, _, _ = socket.recv_fds(self.control, _PACKET_BYTES, 1)
         if not packet:
-            raise WorkerDied(self._last_words() or "the zygote has gone")
+            raise WorkerDied(self._read_last_line() or "the zygote has gone")
         answer: dict[str, Any] = json.loads(packet)
         return answer, descriptors
 
-    def _last_words(self) -> str:
+    def _read_last_line(self) -> str:
         self._log.seek(0, os.SEEK_END)
         self._log.seek(max(0, self._log.tell() - 2000))
         return self._log.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
 
 
-class _Watch:
+class _CandidateWatch:
     """One candidate, from the order to its end."""
 
-    def __init__(self, worker: Worker, work: Work, job: socket.socket, output: Pipe) -> None:
+    def __init__(self, worker: SandboxWorker, work: Work, job: socket.socket, output: Pipe) -> None:
         self._worker, self._work, self._output = worker, work, output
         job.settimeout(0)
         self._job = job
@@ -194,9 +186,9 @@ class _Watch:
     def until_ended(self, stop: threading.Event) -> Ended:
         try:
             with selectors.DefaultSelector() as selector:
-                selector.register(self._worker.control, selectors.EVENT_READ, self._hear)
-                selector.register(self._output.reader, selectors.EVENT_READ, self._take_output)
-                selector.register(self._job, self._wanted(), self._talk)
+                selector.register(self._worker.control, selectors.EVENT_READ, self._read_answer)
+                selector.register(self._output.reader, selectors.EVENT_READ, self._read_output)
+                selector.register(self._job, self._send_job(), self._exchange)
                 while self._status is None:
                     left = max(0.0, self._deadline - time.monotonic())
                     for key, events in selector.select(min(_LOOK_S, left)):
@@ -220,7 +212,7 @@ class _Watch:
             duration_s=self._ended_at - self._ready_at if self._ready_at else 0.0,
         )
 
-    def _hear(self, _selector: selectors.BaseSelector, _events: int) -> None:
+    def _read_answer(self, _selector: selectors.BaseSelector, _events: int) -> None:
         answer, descriptors = self._worker.receive()
         if descriptors:
             self._first = descriptors[0]
@@ -228,9 +220,9 @@ class _Watch:
             raise ChildProcessError(f"no process for a candidate: {answer['broken']}")
         else:
             self._ended_at = self._ended_at or time.monotonic()
-            self._status = _as_subprocess_counts(answer["ended"])
+            self._status = _to_return_code(answer["ended"])
 
-    def _wanted(self) -> int:
+    def _send_job(self) -> int:
         """Send what can be sent now; most jobs are small. The events to wait for, then."""
         try:
             self._unsent = self._unsent[self._job.send(self._unsent) :]
@@ -240,9 +232,9 @@ class _Watch:
             self._unsent = self._unsent[:0]
         return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
 
-    def _talk(self, selector: selectors.BaseSelector, events: int) -> None:
+    def _exchange(self, selector: selectors.BaseSelector, events: int) -> None:
         if events & selectors.EVENT_WRITE:
-            selector.modify(self._job, self._wanted(), self._talk)
+            selector.modify(self._job, self._send_job(), self._exchange)
         if events & selectors.EVENT_READ and self._read_report() == b"":
             selector.unregister(self._job)
 
@@ -260,7 +252,7 @@ class _Watch:
         self._report += chunk[: self._work.max_report_bytes + 1 - len(self._report)]
         return chunk
 
-    def _take_output(self, selector: selectors.BaseSelector, _events: int) -> None:
+    def _read_output(self, selector: selectors.BaseSelector, _events: int) -> None:
         if self._output.read() == b"":
             selector.unregister(self._output.reader)
 
@@ -295,5 +287,5 @@ def _cpu_s(timeout_s: float) -> int:
     return (math.ceil(timeout_s) + 1) * _CORES
 
 
-def _as_subprocess_counts(status: int) -> int:
+def _to_return_code(status: int) -> int:
     return status if status < _KILLED else _KILLED - status

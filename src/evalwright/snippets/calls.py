@@ -1,9 +1,9 @@
-"""One call on its way: who waits for it, and where it stands in the author's file."""
+"""One call on its way: who waits for it, what it asks the model, and how it is sent."""
 
 import ast
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import lru_cache
 from math import isfinite
 from typing import Any, NamedTuple
@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from evalwright.errors import SnippetFailed
-from evalwright.snippets.asking import Asking
+from evalwright.errors import ModelError, Stopped
+from evalwright.ports import Predict
+from evalwright.snippets.inside.functions import KINDS
 from evalwright.snippets.sources import Source
 
 _LOOKED_INTO = frozenset({dict, float, list})
@@ -29,19 +30,76 @@ class Group(NamedTuple):
     """Whether they wait for something: of async functions, or with questions for the model."""
 
 
+OnAnswer = Callable[[int, Any, tuple[str, str] | None], None]
+"""The number of a question, the answer, or the kind and the message of the failure."""
+
 Answer = tuple[int, int, Any, tuple[str, str] | None]
 """The numbers of a call and of its question, what the model gave, or kind and message."""
 
 
-class Call:
+class Questions:
+    """The questions of one call. A failure is the engine's own exception, whoever caught it."""
+
+    def __init__(self, predict: Predict) -> None:
+        self._predict = predict
+        self._tasks: set[asyncio.Task[dict[str, Any]]] = set()
+        self._failures: dict[int, BaseException] = {}
+        self.stopped: Stopped | None = None
+        """Why the run ends: no author's business."""
+        self.asked = False
+        """Whether there was any question."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether a question has no answer yet."""
+        return bool(self._tasks)
+
+    def begin(self, ask: int, question: tuple[Any, dict[str, Any]], on_answer: OnAnswer) -> None:
+        """Have one answered, in the loop that runs."""
+        self.asked = True
+
+        async def predict() -> dict[str, Any]:
+            return await self._predict(*question)
+
+        def end(task: asyncio.Task[dict[str, Any]]) -> None:
+            self._tasks.discard(task)
+            if task.cancelled():
+                on_answer(ask, None, ("cancelled", "the call was cancelled"))
+                return
+            failure = task.exception()
+            if failure is None:
+                on_answer(ask, task.result(), None)
+                return
+            self._failures[ask] = failure
+            if isinstance(failure, Stopped):
+                self.stopped = failure
+            kind = failure.kind if isinstance(failure, ModelError) else type(failure).__name__
+            on_answer(ask, None, (kind, str(failure)))
+
+        task = asyncio.create_task(predict())
+        self._tasks.add(task)
+        task.add_done_callback(end)
+
+    def failure(self, ask: int | None) -> BaseException | None:
+        """What a question failed with."""
+        return None if ask is None else self._failures.get(ask)
+
+    def cancel(self) -> None:
+        """Wait for no answer any more."""
+        for task in list(self._tasks):
+            task.cancel()
+
+
+class SnippetCall:
     """One call, and the future that its caller awaits."""
 
-    __slots__ = ("alone", "arguments", "asking", "future", "group", "number", "returned")
+    __slots__ = ("alone", "arguments", "future", "group", "number", "questions", "returned")
 
     def __init__(
-        self, number: int, group: Group, arguments: Sequence[Any], asking: Asking | None
+        self, number: int, group: Group, arguments: Sequence[Any], questions: Questions | None
     ) -> None:
-        self.number, self.group, self.arguments, self.asking = number, group, arguments, asking
+        self.number, self.group = number, group
+        self.arguments, self.questions = arguments, questions
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.alone = False
         """Whether a process gets nothing else: one of its batch ended one, who knows which."""
@@ -61,98 +119,99 @@ class Call:
         self._end()
 
     def _end(self) -> None:
-        if self.asking is not None:
-            self.asking.cancel()
+        if self.questions is not None:
+            self.questions.cancel()
 
 
-def order(group: Group, source: int, calls: Sequence[Call]) -> tuple[bytes, list[Call]]:
+def encode_calls(
+    group: Group, source: int, calls: Sequence[SnippetCall]
+) -> tuple[bytes, list[SnippetCall]]:
     """The line that asks for calls, and those of them that can be asked for: the others fail."""
-    head = {
-        "key": group.key,
-        "name": group.name,
-        "objects": group.objects,
-        "timeout_s": group.timeout_s,
-        "source": source,
-    }
+    head = {**group._asdict(), "source": source}
     numbers = [call.number for call in calls]
     try:
         arguments = [call.arguments for call in calls]
         line = msgspec.json.encode({**head, "numbers": numbers, "calls": arguments})
     except (TypeError, ValueError, OverflowError, RecursionError):
-        return _carefully(head, calls)
-    if b"null" in line and any(not_in_json(call.arguments, group.objects) for call in calls):
-        return _carefully(head, calls)
+        return _encode_calls_carefully(head, calls)
+    if b"null" in line and any(has_non_finite(call.arguments, group.objects) for call in calls):
+        return _encode_calls_carefully(head, calls)
     return line + b"\n", list(calls)
 
 
-def not_in_json(arguments: Sequence[Any], objects: Sequence[str]) -> bool:
+def has_non_finite(arguments: Sequence[Any], objects: Sequence[str]) -> bool:
     """Whether there is NaN or an infinity in what is given as it is: a row, rows, tables of rows.
 
-    They would become null, and a cell that is not there was asked to be NaN. Only `careful` writes
-    them; it is slow.
+    They would become null, and a cell that is not there was asked to be NaN. Only the slow
+    `encode_carefully` writes them.
     """
     known = len(objects)
-    for place, one in enumerate(arguments):  # asked of every batch with a null: no generator
-        if (place >= known or not objects[place]) and _endless(one):
+    for place, argument in enumerate(arguments):  # asked of every batch with a null: no generator
+        if (place >= known or not objects[place]) and _is_non_finite(argument):
             return True
     return False
 
 
-def _endless(value: Any) -> bool:
+def _is_non_finite(value: Any) -> bool:
     if type(value) is dict:
-        for one in value.values():  # noqa: SIM110 - half the time
-            if type(one) in _LOOKED_INTO and _endless(one):
+        for item in value.values():  # noqa: SIM110 - half the time
+            if type(item) in _LOOKED_INTO and _is_non_finite(item):
                 return True
         return False
     if type(value) is list:
-        return bool(value) and type(value[0]) is dict and any(map(_endless, value))
+        return bool(value) and type(value[0]) is dict and any(map(_is_non_finite, value))
     return type(value) is float and not isfinite(value)
 
 
-def careful(arguments: Sequence[Any]) -> bytes:
+def encode_carefully(arguments: Sequence[Any]) -> bytes:
     """JSON, and what Python's reader takes beside it: NaN, the infinities, half a surrogate."""
     return json.dumps(list(arguments), default=msgspec.to_builtins).encode()
 
 
-def _carefully(head: dict[str, Any], calls: Sequence[Call]) -> tuple[bytes, list[Call]]:
+def _encode_calls_carefully(
+    head: dict[str, Any], calls: Sequence[SnippetCall]
+) -> tuple[bytes, list[SnippetCall]]:
     """One by one, with the slower encoder: it takes numbers of any size and half a surrogate."""
     good: dict[int, Raw] = {}
     for call in calls:
         try:
-            good[call.number] = Raw(careful(call.arguments))
+            good[call.number] = Raw(encode_carefully(call.arguments))
         except (TypeError, ValueError, RecursionError) as error:
             call.fail(TypeError(f"an argument of `{call.group.name}` is no JSON: {error}"))
     line = msgspec.json.encode({**head, "numbers": list(good), "calls": list(good.values())})
     return line + b"\n", [call for call in calls if call.number in good]
 
 
-def answered(answers: Sequence[Answer]) -> bytes:
+def encode_answers(answers: Sequence[Answer]) -> bytes:
     """The line that gives answers; one that is no JSON is a refusal."""
     try:
         return msgspec.json.encode({"answers": answers}) + b"\n"
     except (TypeError, ValueError, OverflowError, RecursionError):
-        good = b",".join(map(_answered_carefully, answers))
+        good = b",".join(map(_encode_answer_carefully, answers))
         return b'{"answers":[%b]}\n' % good
 
 
-def _answered_carefully(answer: Answer) -> bytes:
+def _encode_answer_carefully(answer: Answer) -> bytes:
     number, ask, *_ = answer
     try:
         return json.dumps(answer).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        return json.dumps(
-            [number, ask, None, ["TypeError", f"an answer is no JSON: {error}"]]
-        ).encode()
+        refusal = ["TypeError", f"an answer is no JSON: {error}"]
+        return json.dumps([number, ask, None, refusal]).encode()
 
 
-def failure(source: Source, group: Group, kind: str, told: str, hint: str = "") -> SnippetFailed:
-    """What a process could not tell itself, with the place of the function."""
-    line, _ = definition(source, group.name)
-    return SnippetFailed(kind, f"{source.path}:{line} in {group.name}: {told}", hint=hint)
+def split_name(function: str, sources: Container[str], objects: Sequence[str]) -> tuple[str, str]:
+    """Split `source:function`. KeyError or ValueError for what cannot be called."""
+    key, _, name = function.rpartition(":")
+    if key not in sources:
+        raise KeyError(f"there is no source `{key}`")
+    if not KINDS.issuperset(objects):
+        raise ValueError(f"expected objects of {sorted(KINDS)}, got {list(objects)}")
+    return key, name
 
 
 @lru_cache(maxsize=256)
-def definition(source: Source, name: str) -> tuple[int, bool]:
+def find_definition(source: Source, name: str) -> tuple[int, bool]:
     """The line of a function, and whether it is an `async def`; the first line where none is."""
     try:
         tree = ast.parse(source.text)

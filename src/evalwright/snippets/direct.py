@@ -1,6 +1,6 @@
-"""Call an author's functions here, in this process: no deadline, no wall. For tests.
+"""SnippetCall an author's functions here, in this process: no deadline, no wall. For tests.
 
-Functions are found, called and read as in a process of their own.
+Functions are called, called and read as in a process of their own.
 """
 
 import asyncio
@@ -17,14 +17,10 @@ from msgspec import structs
 
 from evalwright.errors import SnippetFailed
 from evalwright.ports import Predict
-from evalwright.snippets.asking import Asking
-from evalwright.snippets.calls import careful, not_in_json
-from evalwright.snippets.inside.failed import Failed, NoAnswer
-from evalwright.snippets.inside.functions import KINDS, Function, Sources
-from evalwright.snippets.inside.model import Model
-from evalwright.snippets.inside.names import Names
-from evalwright.snippets.inside.results import encoded
-from evalwright.snippets.settings import MAX_RESULT_BYTES
+from evalwright.snippets.calls import Questions, encode_carefully, has_non_finite, split_name
+from evalwright.snippets.inside.functions import Function, ImportAliases, Model, Sources
+from evalwright.snippets.inside.results import CallFailed, NoAnswer, encode_result
+from evalwright.snippets.process import MAX_RESULT_BYTES
 from evalwright.snippets.sources import Source
 
 _objects = partial(import_module, "evalwright.objects")
@@ -37,7 +33,7 @@ class DirectSnippets:
         plain = {key: structs.asdict(source) for key, source in sources.items()}
         self._sources = Sources(plain, _objects)
         self._keys = set(sources)
-        self._names = Names(_objects)
+        self._names = ImportAliases(_objects)
         self._names.install()
         self._closed = False
 
@@ -53,51 +49,47 @@ class DirectSnippets:
     ) -> Any:
         """What `source:function` returns, as JSON."""
         del timeout_s, waits
-        key, _, name = function.rpartition(":")
-        if key not in self._keys:
-            raise KeyError(f"there is no source `{key}`")
-        if not KINDS.issuperset(objects):
-            raise ValueError(f"expected objects of {sorted(KINDS)}, got {list(objects)}")
+        key, name = split_name(function, self._keys, objects)
         if self._closed:
             raise RuntimeError("the snippets are closed")
-        given = _copied(arguments, objects)
-        asking = Asking(predict) if predict else None
+        given = _copy_arguments(arguments, objects)
+        questions = Questions(predict) if predict else None
         try:
-            if asking:
-                model = Model(_ask(asking), _objects)
+            if questions:
+                model = Model(_make_ask(questions), _objects)
                 for place, kind in enumerate(objects):
                     if kind == "Model" and place < len(given):
                         given[place] = model
-            found = self._sources.function(key, name, objects)
-            value = await _value(found, given)
-            return msgspec.json.decode(encoded(value, found.place, MAX_RESULT_BYTES))
-        except Failed as failed:
-            original = asking.failure(failed.ask) if asking else None
+            called = self._sources.function(key, name, objects)
+            value = await _call_function(called, given)
+            return msgspec.json.decode(encode_result(value, called.place, MAX_RESULT_BYTES))
+        except CallFailed as failed:
+            original = questions.failure(failed.ask) if questions else None
             raise original or SnippetFailed(failed.kind, str(failed), hint=failed.hint) from None
         finally:
-            if asking:
-                asking.cancel()
-                if asking.stopped:
-                    raise asking.stopped
+            if questions:
+                questions.cancel()
+                if questions.stopped:
+                    raise questions.stopped
 
     async def close(self) -> None:
-        """Be found no more; a second time does nothing."""
+        """Be called no more; a second time does nothing."""
         if not self._closed:
             self._closed = True
             self._names.remove()
 
 
-def _copied(arguments: Sequence[Any], objects: Sequence[str]) -> list[Any]:
+def _copy_arguments(arguments: Sequence[Any], objects: Sequence[str]) -> list[Any]:
     """What would arrive in another process."""
-    if not_in_json(arguments, objects):
-        line = careful(arguments)
+    if has_non_finite(arguments, objects):
+        line = encode_carefully(arguments)
     else:
         line = msgspec.json.encode(list(arguments))
     copied: list[Any] = json.loads(line)
     return copied
 
 
-async def _value(function: Function, arguments: list[Any]) -> Any:
+async def _call_function(function: Function, arguments: list[Any]) -> Any:
     if function.is_async:
         value = function.call(arguments)
     else:  # apart from the loop: it may wait for its answers, or run a loop of its own
@@ -105,14 +97,14 @@ async def _value(function: Function, arguments: list[Any]) -> Any:
     return await function.wait(value) if isinstance(value, Awaitable) else value
 
 
-def _ask(asking: Asking) -> Any:
+def _make_ask(questions: Questions) -> Any:
     loop = asyncio.get_running_loop()
     numbers = count()
 
     def ask(question: bytes) -> "Future[Any]":
         future: Future[Any] = Future()
         plain = msgspec.json.decode(question)
-        loop.call_soon_threadsafe(asking.begin, next(numbers), plain, partial(_settle, future))
+        loop.call_soon_threadsafe(questions.begin, next(numbers), plain, partial(_settle, future))
         return future
 
     return ask

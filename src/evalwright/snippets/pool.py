@@ -26,13 +26,10 @@ from typing import Any
 
 from evalwright.errors import SnippetFailed
 from evalwright.ports import Predict
-from evalwright.snippets.asking import Asking
-from evalwright.snippets.calls import Call, Group, definition
-from evalwright.snippets.inside.functions import KINDS
-from evalwright.snippets.log import Log
-from evalwright.snippets.settings import Settings
-from evalwright.snippets.sources import Source, placed
-from evalwright.snippets.worker import Home, Worker
+from evalwright.snippets.calls import Group, Questions, SnippetCall, find_definition, split_name
+from evalwright.snippets.process import Log, SnippetSettings
+from evalwright.snippets.sources import Source, resolve_folders
+from evalwright.snippets.worker import PoolState, SnippetWorker
 
 _BATCH = 500
 _BATCH_S = 0.25
@@ -52,20 +49,23 @@ class SnippetPool:
         sources: Mapping[str, Source],
         *,
         log: Log,
-        settings: Settings | None = None,
+        settings: SnippetSettings | None = None,
         processes: int = 2,
     ) -> None:
-        settings = settings or Settings()
-        self._home = Home(
-            sources=placed(sources, settings.directory), settings=settings, log=log, broken={}
+        settings = settings or SnippetSettings()
+        self._state = PoolState(
+            sources=resolve_folders(sources, settings.directory),
+            settings=settings,
+            log=log,
+            broken={},
         )
         self._processes = processes
         self._numbers = count(1)
-        self._queues: dict[Group, deque[Call]] = {}
-        self._callers: list[Worker] = []
-        self._talkers: list[Worker] = []
+        self._queues: dict[Group, deque[SnippetCall]] = {}
+        self._callers: list[SnippetWorker] = []
+        self._talkers: list[SnippetWorker] = []
         self._pace: dict[Group, float] = {}
-        self._given: dict[Worker, tuple[Group, int, float]] = {}
+        self._given: dict[SnippetWorker, tuple[Group, int, float]] = {}
         self._wake: asyncio.Handle | None = None
         self._waiting_for = 0
         self._waiting_since = 0.0
@@ -83,26 +83,22 @@ class SnippetPool:
         waits: bool = False,
     ) -> Any:
         """What `source:function` returns, as JSON; `SnippetFailed` when it gives no value."""
-        key, _, name = function.rpartition(":")
-        source = self._home.sources.get(key)
-        if source is None:
-            raise KeyError(f"there is no source `{key}`")
-        if not KINDS.issuperset(objects):
-            raise ValueError(f"expected objects of {sorted(KINDS)}, got {list(objects)}")
+        key, name = split_name(function, self._state.sources, objects)
         if self._closed:
             raise RuntimeError("the snippets are closed")
-        if broken := self._home.broken.get(key):
+        if broken := self._state.broken.get(key):
             raise SnippetFailed(*broken)
         group = Group(
             key,
             name,
             tuple(objects),
-            self._home.settings.timeout_s if timeout_s is None else timeout_s,
-            waits or "Model" in objects or definition(source, name)[1],
+            self._state.settings.timeout_s if timeout_s is None else timeout_s,
+            waits or "Model" in objects or find_definition(self._state.sources[key], name)[1],
         )
-        call = Call(next(self._numbers), group, arguments, Asking(predict) if predict else None)
+        questions = Questions(predict) if predict else None
+        call = SnippetCall(next(self._numbers), group, arguments, questions)
         self._waiting_for += 1
-        self._put(call)
+        self._enqueue(call)
         try:
             return await call.future
         finally:
@@ -123,7 +119,7 @@ class SnippetPool:
         for call in left:
             call.fail(SnippetFailed("stopped", "the calls of snippets were stopped"))
 
-    def _put(self, call: Call) -> None:
+    def _enqueue(self, call: SnippetCall) -> None:
         queue = self._queues.get(call.group)
         if queue is None:
             queue = self._queues[call.group] = deque()
@@ -132,15 +128,15 @@ class SnippetPool:
             loop = asyncio.get_running_loop()
             busy = self._waiting_for > 1 and not call.group.talks
             streams = busy and loop.time() - self._last_given < _STREAM_S
-            self._wake = loop.call_later(_COLLECT_S if streams else 0, self._pump)
+            self._wake = loop.call_later(_COLLECT_S if streams else 0, self._dispatch)
 
-    def _forget(self, call: Call) -> None:
-        if call.asking is not None:
-            call.asking.cancel()
+    def _forget(self, call: SnippetCall) -> None:
+        if call.questions is not None:
+            call.questions.cancel()
         for worker in self._callers + self._talkers:
             worker.forget(call)
 
-    def _pump(self) -> None:
+    def _dispatch(self) -> None:
         """Give the calls that wait to processes that can take them."""
         self._wake = None
         if self._closed:
@@ -149,7 +145,7 @@ class SnippetPool:
         while given:  # a batch of each in turn
             given = False
             for group in list(self._queues):
-                if worker := self._taker(group):
+                if worker := self._find_worker(group):
                     queue = self._queues.pop(group)
                     self._give(worker, group, queue)
                     if queue:
@@ -158,12 +154,12 @@ class SnippetPool:
         if not self._queues:
             self._waiting_since = 0.0
 
-    def _give(self, worker: Worker, group: Group, queue: deque[Call]) -> None:
-        calls: list[Call] = []
-        size = self._size(group, len(queue))
+    def _give(self, worker: SnippetWorker, group: Group, queue: deque[SnippetCall]) -> None:
+        calls: list[SnippetCall] = []
+        size = self._batch_size(group, len(queue))
         while queue and len(calls) < size and not (calls and queue[0].alone):
             call = queue.popleft()
-            if broken := self._home.broken.get(group.key):
+            if broken := self._state.broken.get(group.key):
                 call.fail(SnippetFailed(*broken))
             elif not call.future.done():
                 calls.append(call)
@@ -174,7 +170,7 @@ class SnippetPool:
             self._given[worker] = group, len(calls), self._last_given
             worker.give(calls)
 
-    def _size(self, group: Group, waiting: int) -> int:
+    def _batch_size(self, group: Group, waiting: int) -> int:
         if group.talks:
             return _BATCH
         pace = self._pace.get(group)
@@ -182,7 +178,7 @@ class SnippetPool:
         free = sum(not worker.owed for worker in self._callers)
         return max(1, min(size, _BATCH, -(-waiting // max(free, 1))))
 
-    def _taker(self, group: Group) -> Worker | None:
+    def _find_worker(self, group: Group) -> SnippetWorker | None:
         """A process that can take calls of a group now."""
         if group.talks:
             for worker in self._talkers:
@@ -203,13 +199,13 @@ class SnippetPool:
             self._waiting_since = now
         left = self._waiting_since + _SPREAD_S - now
         if left > 0 and self._wake is None:
-            self._wake = loop.call_later(left, self._pump)
+            self._wake = loop.call_later(left, self._dispatch)
         return left <= 0
 
-    def _start(self, workers: list[Worker], group: Group) -> Worker | None:
+    def _start(self, workers: list[SnippetWorker], group: Group) -> SnippetWorker | None:
         try:
-            worker = Worker(
-                self._home,
+            worker = SnippetWorker(
+                self._state,
                 talks=group.talks,
                 changed=lambda: self._changed(worker),
                 back=self._take_back,
@@ -221,7 +217,7 @@ class SnippetPool:
         workers.append(worker)
         return worker
 
-    def _changed(self, worker: Worker) -> None:
+    def _changed(self, worker: SnippetWorker) -> None:
         """A process has answered all, or is dead."""
         if worker.worn and not worker.owed and not worker.dead:
             worker.end()
@@ -234,8 +230,8 @@ class SnippetPool:
             pace = (asyncio.get_running_loop().time() - since) / size
             self._pace[group] = (self._pace.get(group, pace) + pace) / 2
         if self._queues and self._wake is None:
-            self._wake = asyncio.get_running_loop().call_soon(self._pump)
+            self._wake = asyncio.get_running_loop().call_soon(self._dispatch)
 
-    def _take_back(self, calls: list[Call]) -> None:
+    def _take_back(self, calls: list[SnippetCall]) -> None:
         for call in reversed(calls):
             self._queues.setdefault(call.group, deque()).appendleft(call)

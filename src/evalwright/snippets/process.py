@@ -5,50 +5,80 @@ at. Its environment is the few variables that Python needs and those it is given
 keys. When it ends, so does its group; what leaves the group (`setsid`) stays.
 """
 
+import asyncio
 import os
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Literal
 
 import msgspec
+from msgspec import Struct
 
 from evalwright.processes import ENVIRONMENT, has_exited, kill_group
-from evalwright.snippets.inside.marks import SIZE, Marks
-from evalwright.snippets.link import Link
-from evalwright.snippets.log import Lines, Log
-from evalwright.snippets.settings import Settings
+from evalwright.snippets.inside.channel import SIZE, Activity
 from evalwright.snippets.sources import Source
+
+MAX_RESULT_BYTES = 256 * 1024**2
+"""Of one call: a scorer of all samples returns those of a whole dataset."""
+MAX_LOG_BYTES = 256 * 1024
+"""Of what one batch of calls prints, a second; the rest is read, and dropped."""
+_LINE_BYTES = 64
+"""What a line costs beside its text: a million empty ones are no small matter."""
+
+Log = Callable[[str], None]
 
 _SCRIPT = Path(__file__).with_name("_serve.py")
 _OBJECTS = Path(__file__).parents[1] / "objects"
 _INHERITED = ("HOME", "LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "TMPDIR", "TZ")
 _SLACK_BYTES = 2 * 1024**2
 _DYING_S = 0.2
+_CHUNK_BYTES = 256 * 1024
 
 
-class Process:
+class SnippetSettings(Struct, frozen=True, kw_only=True):
+    """What the processes may use. Rlimits that the system refuses are not set."""
+
+    environment: dict[str, str] = {}
+    """Variables beside the few that Python needs. Nothing else of the user's is passed on."""
+    python: str = sys.executable
+    directory: Path | None = None
+    """Where they run; None for where the engine does."""
+    timeout_s: float = 60.0
+    """How long a call may run that is not given a time. Waiting for a model does not count."""
+    load_s: float = 60.0
+    """How long the top level of a source may run: it may import what takes long to import."""
+    max_result_bytes: int = MAX_RESULT_BYTES
+    address_space_bytes: int = 16 * 1024**3
+    """Libraries of arrays reserve far more than they use."""
+    file_bytes: int = 1024**3
+    open_files: int = 1024
+
+
+class SnippetProcess:
     """A child. ChildProcessError, when there can be none."""
 
     def __init__(
         self,
-        settings: Settings,
+        settings: SnippetSettings,
         log: Log,
         *,
         heard: Callable[[bytearray], None],
         lost: Callable[[], None],
     ) -> None:
-        self.printed = Lines(log)
+        self.printed = PrintedLines(log)
         self.started_at = time.monotonic()
         ours, theirs = socket.socketpair()
         reader, writer = os.pipe()
         with tempfile.TemporaryFile() as memory:
             memory.truncate(SIZE)
             try:
-                self._process = _started(settings, theirs.fileno(), memory.fileno(), writer)
+                self._process = _start(settings, theirs.fileno(), memory.fileno(), writer)
             except OSError as error:
                 ours.close()
                 os.close(reader)
@@ -57,8 +87,8 @@ class Process:
             finally:
                 theirs.close()
                 os.close(writer)
-            self.marks = Marks(memory.fileno())
-        self.link = Link(
+            self.marks = Activity(memory.fileno())
+        self.link = ChildLink(
             ours,
             reader,
             self.printed,
@@ -72,7 +102,9 @@ class Process:
         """Its number, which is its group's too."""
         return self._process.pid
 
-    def greet(self, sources: Mapping[str, Source], settings: Settings, *, talks: bool) -> None:
+    def greet(
+        self, sources: Mapping[str, Source], settings: SnippetSettings, *, talks: bool
+    ) -> None:
         """Tell it what it is for."""
         orders = {
             "sources": sources,
@@ -102,8 +134,10 @@ class Process:
         by_itself = has_exited(self._process)
         busy = [number for _, number, _ in self.marks.read()] if by_itself else []
         self.kill()
-        told = _told(self._process.returncode) if by_itself else "it closed its connection"
-        return told, busy
+        reason = (
+            _describe_exit(self._process.returncode) if by_itself else "it closed its connection"
+        )
+        return reason, busy
 
     def kill(self) -> None:
         """End it now, and all that stayed in its group. A second time does nothing."""
@@ -114,7 +148,9 @@ class Process:
             self.marks.close()
 
 
-def _started(settings: Settings, channel: int, memory: int, output: int) -> subprocess.Popen[bytes]:
+def _start(
+    settings: SnippetSettings, channel: int, memory: int, output: int
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         # -P: nothing from the directory of the script.
         [settings.python, "-P", _SCRIPT, str(channel), str(memory), _OBJECTS],
@@ -133,10 +169,168 @@ def _environment(named: Mapping[str, str]) -> dict[str, str]:
     return {**ENVIRONMENT, **inherited, **named}
 
 
-def _told(status: int) -> str:
+def _describe_exit(status: int) -> str:
     if status >= 0:
         return f"the process exited with status {status}"
     try:
         return f"the process was killed by {signal.Signals(-status).name}"
     except ValueError:
         return f"the process was killed by signal {-status}"
+
+
+class ChildLink:
+    """A socket to a child, and the pipe that it prints to.
+
+    `heard` is called with each line, `lost` once when no more can come.
+    """
+
+    def __init__(
+        self,
+        channel: socket.socket,
+        output: int,
+        printed: "PrintedLines",
+        *,
+        heard: Callable[[bytearray], None],
+        lost: Callable[[], None],
+        max_bytes: int,
+    ) -> None:
+        self._channel, self._output, self._printed = channel, output, printed
+        self._heard, self._lost = heard, lost
+        self._max_bytes = max_bytes
+        self._unsent = bytearray()
+        self._unread = bytearray()
+        self._over = False
+        self._loop = asyncio.get_running_loop()
+        channel.settimeout(0)
+        os.set_blocking(output, False)
+        self._loop.add_reader(channel, self._readable)
+        self._loop.add_reader(output, self.listen)
+
+    def send(self, data: bytes) -> None:
+        """Have all of it sent, in time."""
+        if self._over:
+            return
+        waiting = bool(self._unsent)
+        self._unsent += data
+        if not waiting:
+            self._write()
+            if self._unsent:
+                self._loop.add_writer(self._channel, self._writable)
+
+    def drain(self) -> None:
+        """Hear what was said until now."""
+        while not self._over and self._receive() == "more":
+            pass
+        self.listen()
+
+    def listen(self) -> None:
+        """Take what was printed until now."""
+        while True:
+            try:
+                chunk = os.read(self._output, _CHUNK_BYTES)
+            except BlockingIOError:
+                return
+            if not chunk:  # it has closed its streams
+                self._loop.remove_reader(self._output)
+                return
+            self._printed.take(chunk)
+
+    def close(self) -> None:
+        """Hear no more."""
+        self._loop.remove_reader(self._channel)
+        self._loop.remove_writer(self._channel)
+        self._loop.remove_reader(self._output)
+        self._over = True
+        self._printed.end()
+        self._channel.close()
+        os.close(self._output)
+
+    def _writable(self) -> None:
+        self._write()
+        if not self._unsent:
+            self._loop.remove_writer(self._channel)
+
+    def _write(self) -> None:
+        try:
+            sent = self._channel.send(self._unsent)
+        except BlockingIOError:
+            return
+        except OSError:  # it died before it had read all, which its silence will tell
+            sent = len(self._unsent)
+        del self._unsent[:sent]
+
+    def _readable(self) -> None:
+        if self._receive() == "end" and not self._over:
+            self._loop.remove_reader(self._channel)
+            self._lost()
+
+    def _receive(self) -> Literal["more", "none", "end"]:
+        """Whether something came, and whether anything can."""
+        try:
+            chunk = self._channel.recv(_CHUNK_BYTES)
+        except BlockingIOError:
+            return "none"
+        except OSError:
+            chunk = b""
+        if not chunk:
+            return "end"
+        self._unread += chunk
+        if b"\n" in chunk:
+            *lines, self._unread = self._unread.split(b"\n")
+            for line in lines:
+                self._heard(line)
+        # Who says more than a result is no longer the script.
+        return "more" if len(self._unread) <= self._max_bytes else "end"
+
+
+class PrintedLines:
+    """Passes on what is whole, up to a size."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._line = b""
+        self._left = 0
+        self._since = 0.0
+        self.name = ""
+        """Whose code prints."""
+        self.last = ""
+        """The last line that was not empty."""
+
+    def begin(self, name: str) -> None:
+        """From now on another's, who has a full size again."""
+        self.end()
+        self.name = name
+        self._left, self._since = MAX_LOG_BYTES, time.monotonic()
+
+    def take(self, chunk: bytes) -> None:
+        """Pass on what is whole of it."""
+        if time.monotonic() - self._since > 1:
+            self._left, self._since = MAX_LOG_BYTES, time.monotonic()
+        if not chunk or self._left < 0:
+            return
+        most = self._left // _LINE_BYTES + 1
+        *lines, self._line = (self._line + chunk[: self._left]).split(b"\n")
+        self._left -= len(chunk) + _LINE_BYTES * max(0, len(lines) - 1)
+        for line in lines[:most]:
+            self._say(line)
+        if self._left < 0:
+            self.end()
+            self._log(f"… more than {MAX_LOG_BYTES} bytes were printed, the rest is dropped")
+
+    def end(self) -> None:
+        """Pass on a line that has no end."""
+        line, self._line = self._line, b""
+        if line:
+            self._say(line)
+
+    def _say(self, line: bytes) -> None:
+        text = _plain(line.decode("utf-8", "replace"))
+        self.last = text.strip() or self.last
+        self._log(f"{self.name}: {text}" if self.name else text)
+
+
+def _plain(text: str) -> str:
+    """Without what a terminal would obey: a snippet may print what a model has said."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -22,18 +22,18 @@ class Source(Struct, frozen=True):
 
 def sources_of(snippets: Iterable[Snippet]) -> dict[str, Source]:
     """The sources that `Snippet.function` names."""
-    return {one.key: Source(one.text, one.path, one.line) for one in snippets}
+    return {snippet.key: Source(snippet.text, snippet.path, snippet.line) for snippet in snippets}
 
 
-def placed(sources: Mapping[str, Source], directory: Path | None) -> dict[str, Source]:
+def resolve_folders(sources: Mapping[str, Source], directory: Path | None) -> dict[str, Source]:
     """The same, with the folders that their neighbours are in."""
     base = (directory or Path()).absolute()
     return {
-        key: source if source.folder else structs.replace(source, folder=_folder(source, base))
+        key: source if source.folder else structs.replace(source, folder=_find_folder(source, base))
         for key, source in sources.items()
     }
 
 
-def _folder(source: Source, base: Path) -> str:
+def _find_folder(source: Source, base: Path) -> str:
     beside = (base / source.path).parent
     return str(beside) if not source.path.startswith("<") and beside.is_dir() else ""

@@ -9,13 +9,13 @@ from tests.sandbox.inside import bare
 # A child judges; its parent prints how it ended and what it said.
 JUDGE = """
 import json, os
-from inside import in_process
+from inside import judging
 
 source, *targets = sys.argv[1:]
 reading, writing = os.pipe()
 child = os.fork()
 if child == 0:
-    in_process.judge(writing, "N", source, targets)
+    judging.judge_in_process(writing, "N", source, targets)
 os.close(writing)
 with open(reading) as report:
     said = [json.loads(line) for line in report]
@@ -131,7 +131,7 @@ def test_streams_that_the_candidate_closed_are_no_matter() -> None:
 
 
 def test_a_report_that_cannot_be_written_is_said_elsewhere() -> None:
-    script = "from inside import in_process\nin_process.judge(-1, 'N', '', [])"
+    script = "from inside import judging\njudging.judge_in_process(-1, 'N', '', [])"
 
     ended = bare.ended_with(script)
 
@@ -142,13 +142,13 @@ def test_a_report_that_cannot_be_written_is_said_elsewhere() -> None:
 def test_a_job_comes_and_its_report_goes_over_one_socket() -> None:
     script = """
 import json, os, socket
-from inside import in_process
+from inside import judging, wire
 
 ours, theirs = socket.socketpair()
 child = os.fork()
 if child == 0:
     ours.close()
-    in_process.main(theirs.fileno())
+    judging.judge_in_process(theirs.fileno(), *wire.read_job(theirs.fileno()))
 theirs.close()
 job = json.dumps({"nonce": "N", "source": "x = 1", "targets": ["x == 1"]}).encode()
 ours.sendall(len(job).to_bytes(8, "big") + job)

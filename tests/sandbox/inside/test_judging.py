@@ -173,7 +173,7 @@ def test_a_false_value_of_the_candidates_is_not_asked_to_describe_itself() -> No
 
 def test_targets_are_named_by_their_number() -> None:
     with warnings.catch_warnings():
-        one, two = judging.compiled(["x ==", "1 is 1"])
+        one, two = judging.compile_targets(["x ==", "1 is 1"])
 
     assert one.judge({})[1].endswith("(<target 1>, line 1)")
     assert two.code is not None

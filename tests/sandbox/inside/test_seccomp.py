@@ -17,7 +17,7 @@ from evalwright.sandbox.inside import libc, seccomp, syscalls
 PID = 4711
 MACHINES = syscalls.MACHINES
 FILTERS = {
-    (machine, own_files): Filter(seccomp.program(machine, pid=PID, own_files=own_files))
+    (machine, own_files): Filter(seccomp.build_filter(machine, pid=PID, own_files=own_files))
     for machine, own_files in product(MACHINES, (False, True))
 }
 live = pytest.mark.skipif(libc.MACHINE == "unknown", reason="no table for this machine")
@@ -342,7 +342,7 @@ def test_a_signal_goes_to_oneself_or_nowhere(
 @pytest.mark.parametrize("pid", [1, 2, PID, 2**22])
 @pytest.mark.parametrize("machine", MACHINES)
 def test_the_pid_is_where_it_belongs_and_nowhere_else(machine: str, pid: int) -> None:
-    ours = Filter(seccomp.program(machine, pid=pid, own_files=True)).steps
+    ours = Filter(seccomp.build_filter(machine, pid=pid, own_files=True)).steps
     others = FILTERS[machine, True].steps
 
     assert [(*step[:3], pid) if step[3] == PID else step for step in others] == ours
@@ -352,7 +352,7 @@ def test_the_pid_is_where_it_belongs_and_nowhere_else(machine: str, pid: int) ->
 @pytest.mark.parametrize("pid", [0, -1, -PID])
 def test_a_group_is_not_a_process(pid: int) -> None:
     with pytest.raises(ValueError, match=f"`{pid}` is not the number of a process"):
-        seccomp.program("x86_64", pid=pid)
+        seccomp.build_filter("x86_64", pid=pid)
 
 
 @pytest.mark.parametrize("which", sorted(FILTERS), ids=str)
@@ -367,7 +367,7 @@ def test_no_jump_leads_out_of_the_program(which: tuple[str, bool]) -> None:
 
 def test_there_is_no_filter_for_an_unknown_machine() -> None:
     with pytest.raises(OSError, match="not for this machine"):
-        seccomp.program("unknown", pid=PID)
+        seccomp.build_filter("unknown", pid=PID)
 
 
 INSTALL = """

@@ -23,14 +23,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalwright.sandbox.inside import standard, values
+from evalwright.sandbox.inside import values
 from evalwright.sandbox.inside.values import BadValue, Decoder, Encoder, Unsendable
 
 EMPTY: dict[Any, Any] = {}
 KEYS, VALUES, ITEMS = type(EMPTY.keys()), type(EMPTY.values()), type(EMPTY.items())
 CLOCKS_GO_BACK = dt.datetime(2024, 10, 27, 2, 30, fold=1)  # noqa: DTZ001 - one with a zone has no form
 SEEDED = settings(derandomize=True, deadline=None)
-CONTAINERS = {list, dict, set, bytearray, *standard.CONTAINERS}
+CONTAINERS = {list, dict, set, bytearray, *values.CONTAINERS}
 DICTS = (dict, collections.Counter, collections.OrderedDict, collections.defaultdict)
 
 
@@ -225,8 +225,8 @@ def test_the_contents_of_a_container_can_be_sent_again(value: Any) -> None:
         container.clear()
 
     for container, empty in zip(here, copies, strict=True):
-        form = values.unpack(values.pack(Encoder(here).contents(container)))
-        Decoder(there).change([empty], [[0, form]])
+        form = values.unpack(values.pack(Encoder(here).encode_contents(container)))
+        Decoder(there).apply_changes([empty], [[0, form]])
 
     assert [told(container) for container in copies] == [told(container) for container in here]
 
@@ -235,18 +235,18 @@ def test_a_snapshot_tells_what_has_changed() -> None:
     first: list[Any] = [1]
     second = {"a": first}
     known = [first, second]
-    before = values.snapshot(known, Encoder(known))
+    before = values.take_snapshot(known, Encoder(known))
 
     first.append(2)
 
-    after = values.snapshot(known, Encoder(known))
+    after = values.take_snapshot(known, Encoder(known))
     assert [one != other for one, other in zip(before, after, strict=True)] == [True, False]
 
 
 @pytest.mark.parametrize("form", [None, 5, {}, [], ["d"], ["t", 1], "l", ["r", 0]])
 def test_a_container_takes_only_the_contents_of_its_kind(form: Any) -> None:
     with pytest.raises(BadValue, match=r"another kind|no change"):
-        Decoder([]).change([[]], [[0, form]])
+        Decoder([]).apply_changes([[]], [[0, form]])
 
 
 @pytest.mark.parametrize("form", [["d", 1], ["d", ["l"], 1], ["d", ["x"], 1]])
@@ -254,7 +254,7 @@ def test_what_cannot_be_taken_leaves_a_dict_as_it_was(form: Any) -> None:
     container = {"a": 1}
 
     with pytest.raises(BadValue):
-        Decoder([]).change([container], [[0, form]])
+        Decoder([]).apply_changes([container], [[0, form]])
 
     assert container == {"a": 1}
 
@@ -407,7 +407,7 @@ def test_json_that_stands_for_nothing_is_refused(form: Any) -> None:
 
 words = st.sampled_from([
     *(tag for tag in values._DECODERS if tag != "N"),
-    *standard.PARTS,
+    *values.PARTS,
     *sorted(values._BUILTINS | values._MODULES_OF_FUNCTIONS),
     "eval",
     "_sys",
@@ -422,7 +422,7 @@ anything = st.recursive(
         st.builds(lambda tag, items: [tag, *items], words, st.lists(inner, max_size=5)),
         st.builds(
             lambda name, items: ["S", name, *items],
-            st.sampled_from(list(standard.PARTS)),
+            st.sampled_from(list(values.PARTS)),
             st.lists(inner, max_size=8),
         ),
         st.dictionaries(texts, inner, max_size=2),

@@ -6,20 +6,32 @@ target and no expected value is in any memory that the candidate has a copy of.
 
 from __future__ import annotations
 
+import builtins
+import re
 import signal
 import sys
 from os import _exit
 
-from . import jobs, judging, proxies, valued
+from . import judging, packages, proxies, values, wire
 from .link import Link
-from .names import Names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import NoReturn
+    from types import CodeType, ModuleType
+    from typing import Any, NoReturn
 else:
     ModuleType = type(sys)
+
+_BUILTINS = frozenset(dir(builtins))
+_MUTABLE = (list, dict, set)
+# Modules that do nothing with a value but look at it. None that would run what it is given, such as
+# pickle: what the candidate returns would then run here.
+_HARMLESS = frozenset({
+    "array", "asyncio", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "copy",
+    "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions", "functools", "hashlib",
+    "heapq", "io", "itertools", "json", "math", "numbers", "operator", "random", "re",
+    "statistics", "string", "struct", "textwrap", "time", "typing", "unicodedata", "uuid", "zlib",
+})  # fmt: skip
 
 
 def main(job: int, channel: int, candidate: int) -> NoReturn:
@@ -35,16 +47,15 @@ def main(job: int, channel: int, candidate: int) -> NoReturn:
 
 def _judge(job: int, channel: int, candidate: int) -> None:
     say = judging.speaker(job)
-    nonce, source, targets = jobs.read(job)
+    nonce, source, targets = wire.read_job(job)
     streams = (sys.stdout, sys.stderr)
-    compiled = judging.compiled(targets)
+    compiled = judging.compile_targets(targets)
     link = Link(channel, candidate, say)
-    link.proxy, link.valued = proxies.proxy, valued.valued
     say("ready")
     outcome, detail, found = link.run(source)
     say("candidate", outcome=outcome, detail=detail)
     if outcome == "ran":
-        names = Names(link, found, compiled)
+        names = TargetNames(link, found, compiled)
         _pose_as_module(names)
         for target in compiled:
             link.untrusted = ""
@@ -57,7 +68,7 @@ def _judge(job: int, channel: int, candidate: int) -> None:
     say("done", nonce=nonce)
 
 
-def _pose_as_module(names: Names) -> None:
+def _pose_as_module(names: TargetNames) -> None:
     """For targets that say `from candidate import add`."""
 
     class Candidate(ModuleType):
@@ -68,3 +79,140 @@ def _pose_as_module(names: Names) -> None:
                 raise AttributeError(name) from None
 
     sys.modules["candidate"] = Candidate("candidate")
+
+
+class TargetNames(dict[str, object]):
+    """The globals of all targets: their own names, the candidate's, and the builtins.
+
+    A dict, because Python wants one, that is asked for what it does not hold: functions and classes
+    of the candidate are stand-ins, its modules are the evaluator's own, its other globals are
+    fetched each time. What a target itself defines comes first.
+
+    Names that would let a candidate decide are not its own: a builtin that it has redefined
+    (`abs`), and a name of the standard library under which it has hidden something else
+    (`class math`).
+    """
+
+    def __init__(self, link: Link, found: list[Any], targets: list[judging.Target]) -> None:
+        super().__init__(__name__="candidate")
+        self._link = link
+        self._text = "\n".join(target.text for target in targets)
+        self._used: set[str] = set()
+        for target in targets:
+            self._used |= _collect_names(target.code) if target.code else set()
+        self._kinds: dict[str, Any] = {}
+        for entry in found:
+            match entry:
+                case [str(name), kind]:
+                    self._kinds[name] = kind
+        self._mirrors: dict[str, Any] = {}
+        self._sent: dict[str, str] = {}
+        link.before_request = self._send_changes
+
+    def __missing__(self, name: str) -> object:
+        if name[:2] == "__":
+            raise KeyError(name)  # Python asks for these, and would do what they say
+        if name not in self._kinds:
+            if name in _BUILTINS:
+                raise KeyError(name)
+            return self._fetch(name)
+        if name in _BUILTINS and not self._is_under_test():
+            raise KeyError(name)
+        kind = self._kinds[name]
+        if kind is None:
+            return self._find_own_module(name) or self._fetch(name)
+        try:
+            value = (
+                self._resolve(name, kind) or self._find_own_module(name) or self._make_stub(name)
+            )
+        except (values.BadValue, LookupError, TypeError, ValueError):
+            value = self._make_stub(name)
+        if name not in _BUILTINS:
+            self[name] = value
+        return value
+
+    def _make_stub(self, name: str) -> object:
+        """What stands for it: for an object that has a number, the same everywhere."""
+        match self._kinds[name]:
+            case ["h", int(number), str(title), bool(alike)]:
+                made = proxies.make_proxy(self._link, number, title, alike=alike)
+                return self._link.stand_ins.setdefault(number, made)
+        return proxies.make_stub(self._link, name)
+
+    def _resolve(self, name: str, kind: Any) -> object | None:
+        """What is the same here as there."""
+        match kind:
+            case ["m", str(module)] if module == name or name not in sys.stdlib_module_names:
+                return _import(module)
+            case ["q", *_]:
+                function: object = values.Decoder([]).decode(kind)
+                return function
+            case ["e", *form]:
+                return self._link.exceptions.find_class(form)
+        return None
+
+    def _find_own_module(self, name: str) -> object | None:
+        """A candidate that calls something else `math` does not decide what `math.isclose` says."""
+        if re.search(rf"\b{re.escape(name)}\s*\.", self._text) is None:
+            return None
+        return _import(name)
+
+    def _is_under_test(self) -> bool:
+        """Whether the targets are about a function that happens to be called like a builtin."""
+        theirs = {name for name in self._used if name in self._kinds}
+        if theirs - _BUILTINS - {name for name in theirs if _is_module(self._kinds[name])}:
+            return False
+        redefined = theirs & _BUILTINS
+        if len(redefined) > 1:
+            listed = " and ".join(f"`{name}`" for name in sorted(redefined))
+            raise self._link.distrust(f"the candidate has redefined {listed}")
+        return True
+
+    def _fetch(self, name: str) -> object:
+        """A global of the candidate's, as it is now. A list of its own is always the same here."""
+        try:
+            value = self._link.ask("get", name)
+        except KeyError:
+            raise KeyError(name) from None
+        mirror: Any = self._mirrors.get(name)
+        if type(value) not in _MUTABLE:
+            return value
+        if type(mirror) is type(value):
+            mirror.clear()
+            (mirror.extend if type(mirror) is list else mirror.update)(value)
+            value = mirror
+        self._mirrors[name] = value
+        self._sent[name] = self._link.encode(value)
+        return value
+
+    def _send_changes(self) -> None:
+        """What targets have done to the candidate's globals, it is told before it is asked."""
+        for name, mirror in self._mirrors.items():
+            now = self._link.encode(mirror)
+            if now != self._sent[name]:
+                self._sent[name] = now
+                self._link.ask("put", name, mirror)
+
+
+def _import(name: str) -> ModuleType | None:
+    """A module of our own, for a module of the candidate's."""
+    top = name.partition(".")[0]
+    if top not in _HARMLESS and top not in packages.NAMES:
+        return None
+    try:
+        __import__(name)
+    except ImportError:
+        return None
+    return sys.modules[name]
+
+
+def _is_module(kind: Any) -> bool:
+    return type(kind) is list and kind[:1] == ["m"]
+
+
+def _collect_names(code: CodeType) -> set[str]:
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if type(constant) is type(code):
+            found |= _collect_names(constant)
+    return found

@@ -1,16 +1,20 @@
-"""Judge one target, describe what went wrong, and say it: what every evaluator does alike."""
+"""Run a candidate, judge one target, describe errors and report: what every evaluator does.
+
+`judge_in_process` is an evaluator itself. It runs the candidate and its targets in one process:
+fast, and open to forgery by a candidate that means it.
+"""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from os import getpid, write
+from os import _exit, getpid, write
 
 TYPE_CHECKING = False  # as `typing` has it, whose import would make every fork dearer
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, ModuleType
-    from typing import TextIO
+    from typing import NoReturn, TextIO
 
     Say = Callable[..., None]
 
@@ -80,7 +84,7 @@ class Target:
             return "failed", describe(error)
 
 
-def compiled(targets: list[str]) -> list[Target]:
+def compile_targets(targets: list[str]) -> list[Target]:
     """Before the candidate runs: one that ate all memory must not make a target look broken."""
     # What the compiler thinks of a target's style is nobody's output.
     warnings.simplefilter("ignore", SyntaxWarning)
@@ -115,13 +119,13 @@ def run(source: str, namespace: dict[str, object]) -> tuple[str, str]:
 
 def rehearse() -> None:
     """Do once, before there are forks, what would else be done for the first time in each."""
-    (target,) = compiled(["1 + 1"])
+    (target,) = compile_targets(["1 + 1"])
     target.judge({})
     run("def f(x: int) -> int:\n    return x\n", {})
     describe(ValueError("rehearsed"))
 
 
-def relieve(error: BaseException) -> None:
+def release_reserve(error: BaseException) -> None:
     """Let go of the reserve, if memory is what is missing."""
     if isinstance(error, MemoryError):
         _RESERVE.clear()
@@ -129,7 +133,7 @@ def relieve(error: BaseException) -> None:
 
 def describe(error: BaseException) -> str:
     """Its name and message on one line; of one that cannot be printed, the name."""
-    relieve(error)
+    release_reserve(error)
     text = "an exception without a name"
     try:
         text = type.__dict__["__name__"].__get__(type(error))  # past its metaclass
@@ -137,10 +141,10 @@ def describe(error: BaseException) -> str:
         text = f"{text}: {message}" if message else text
     except BaseException as unprintable:  # noqa: BLE001 - the candidate wrote its __str__
         del unprintable
-    return plain(text)
+    return shorten(text)
 
 
-def plain(text: str) -> str:
+def shorten(text: str) -> str:
     """Short, and fit to be sent."""
     return text[:MAX_DETAIL].encode("utf-8", "replace").decode()
 
@@ -149,10 +153,10 @@ def _describe_value(value: object) -> str:
     # The repr of a false builtin is short, and the candidate did not write it.
     if any(type(value) is plain for plain in _PLAIN):
         return f"evaluated to {value!r}"
-    return plain(f"evaluated to a false `{type(value).__name__}`")
+    return shorten(f"evaluated to a false `{type(value).__name__}`")
 
 
-def ending(code: int) -> str:
+def describe_exit(code: int) -> str:
     """How a process ended, by its exit code: below 0 is a signal."""
     if code >= 0:
         return f"exited with status {code}"
@@ -170,3 +174,30 @@ def flush(stream: TextIO) -> None:
         stream.flush()
     except BaseException as closed:  # noqa: BLE001 - the candidate may have closed or changed it
         del closed
+
+
+def judge_in_process(report: int, nonce: str, source: str, targets: list[str]) -> NoReturn:
+    """Run the candidate and its targets here. Never returns, and runs no exit hook."""
+    status = 1
+    try:
+        _run_and_judge(speaker(report), nonce, source, targets)
+        status = 0
+    except BaseException as error:  # noqa: BLE001 - a handler the candidate left can raise anything
+        write(2, f"the evaluator: {describe(error)}\n".encode())
+    finally:
+        _exit(status)
+
+
+def _run_and_judge(say: Say, nonce: str, source: str, targets: list[str]) -> None:
+    streams = (sys.stdout, sys.stderr)
+    compiled = compile_targets(targets)
+    module = new_module()
+    say("ready")
+    outcome, detail = run(source, module.__dict__)
+    say("candidate", outcome=outcome, detail=detail)
+    for target in compiled if outcome == "ran" else ():
+        verdict, detail = target.judge(module.__dict__)
+        say("target", outcome=verdict, detail=detail)
+    for stream in streams:
+        flush(stream)
+    say("done", nonce=nonce)

@@ -1,7 +1,9 @@
-"""Landlock: some paths may be read, and nothing else of the filesystem may be touched.
+"""The tier `landlock+seccomp`: no namespace, no path that can be written, few that can be read.
 
-It needs no namespaces and no rights. What it cannot do: hide what `stat` tells of a path, or refuse
-what no right of it covers (`chmod`, `utime` and the like): the seccomp filter refuses those.
+For systems that forbid user namespaces: Landlock needs none, and no rights. What differs from the
+other tier: `stat` and `readlink` still tell which files the host has; there is no `/tmp`; processes
+are told apart by seccomp (a signal goes to oneself or nowhere) and not by a pid namespace. What no
+right of Landlock covers (`chmod`, `utime` and the like) the seccomp filter refuses.
 """
 
 from __future__ import annotations
@@ -10,12 +12,17 @@ import errno
 import os
 from struct import pack
 
-from . import libc
+from . import libc, walls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .layout import Layout
+
+_OTHERS_READ = 0o5
+# Where systems have no users: far above those of people, services and containers.
+_FIRST_USER = 3_000_000_000
 _EXECUTE_TO_MAKE_SYM = (1 << 13) - 1
 _WRITE_FILE = 1 << 1
 _READ_FILE = 1 << 2
@@ -34,6 +41,101 @@ _LOG_SAME_EXEC_OFF = 1  # flag of landlock_restrict_self
 
 _FILE_TYPE = 0o170000
 _DIRECTORY = 0o040000
+
+
+def enter(layout: Layout) -> LandlockCell:
+    """Become nobody, if we are root, and the one to whom orphans fall."""
+    keep = None
+    if walls.is_root():
+        private = not all(_reachable(path) for path in layout.open_directories)
+        keep = libc.CAP_DAC_READ_SEARCH if private else None
+        os.setgroups([])
+        libc.prctl(libc.PR_SET_KEEPCAPS, 1)
+        os.setresgid(walls.NOBODY, walls.NOBODY, walls.NOBODY)
+        _become_nobody()
+    libc.drop_capabilities(keep=keep)
+    libc.prctl(libc.PR_SET_CHILD_SUBREAPER, 1)
+    os.chdir("/")
+    readable = [*layout.open_directories, *layout.open_files]
+    walls.prepare(own_files=False)
+    return LandlockCell(make_ruleset(readable, walls.devices(), layout.listable))
+
+
+def _become_nobody() -> None:
+    """A nobody of its own: threads are counted by user, and no worker's are another's."""
+    user = _FIRST_USER + os.getpid()
+    try:
+        os.setresuid(user, user, user)
+    except OSError:  # a container that has no such users
+        os.setresuid(walls.NOBODY, walls.NOBODY, walls.NOBODY)
+
+
+def _reachable(path: str) -> bool:
+    """Whether everybody may walk to it and list it."""
+    while path != "/":
+        if os.stat(path).st_mode & _OTHERS_READ != _OTHERS_READ:  # noqa: PTH116 - no pathlib here
+            return False
+        path = os.path.dirname(path)  # noqa: PTH120 - no pathlib here
+    return True
+
+
+class LandlockCell:
+    """One candidate after another, each in a child of its own."""
+
+    def __init__(self, ruleset: int) -> None:
+        self._ruleset = ruleset
+        self._threads = _threads_of_this_user() + walls.THREADS
+        self._parent = 0
+
+    def before_fork(self) -> None:
+        """In the zygote."""
+        self._parent = os.getpid()
+
+    def after_fork(self, *, cpu_s: int) -> None:
+        """In its child: end with the zygote, and see no file but the interpreter's.
+
+        Before the next fork: a signal at the death of the parent crosses no border of Landlock's.
+        """
+        self._end_with(self._parent)
+        self._parent = os.getpid()
+        enforce(self._ruleset)
+        walls.limit_cpu(cpu_s)
+
+    def seal(self, *kept: int) -> None:
+        """In every process of the candidate, at last. It has no descriptors but `kept`."""
+        if os.getpid() != self._parent:
+            self._end_with(self._parent)
+        walls.seal(kept=kept, threads=self._threads, own_files=False)
+
+    def _end_with(self, parent: int) -> None:
+        libc.prctl(libc.PR_SET_PDEATHSIG, libc.SIGKILL)
+        if os.getppid() != parent:  # it has gone already
+            os._exit(1)
+
+    def reap(self, first: int) -> int:
+        """In the zygote: wait until nothing is left. The status, as a shell counts."""
+        status = os.waitpid(first, 0)[1]
+        try:
+            while True:
+                os.waitpid(-1, 0)  # what it has left behind falls to the zygote
+        except ChildProcessError:
+            return walls.exit_status(status)
+
+
+def _threads_of_this_user() -> int:
+    """How many run already: outside a user namespace the kernel counts all of a user's."""
+    me, total = os.getuid(), 0
+    try:
+        processes = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    except OSError:
+        return 0
+    for process in processes:
+        try:
+            if os.stat(f"/proc/{process}").st_uid == me:  # noqa: PTH116 - no pathlib here
+                total += len(os.listdir(f"/proc/{process}/task"))  # noqa: PTH208 - no pathlib here
+        except OSError:
+            continue
+    return total
 
 
 def abi() -> int:

@@ -11,11 +11,19 @@ import sys
 
 from . import syscalls
 
-_PR_SET_KEEPCAPS = 8
-_PR_CAPBSET_DROP = 24
-_PR_SET_NO_NEW_PRIVS = 38
-_PR_CAP_AMBIENT = 47
-_PR_CAP_AMBIENT_CLEAR_ALL = 4
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x0002_0000, 0x0400_0000, 0x0800_0000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x1000_0000, 0x2000_0000, 0x4000_0000
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 5
+MS_NOATIME, MS_NODIRATIME, MS_BIND, MS_REC = 1 << 10, 1 << 11, 1 << 12, 1 << 14
+MS_PRIVATE, MS_RELATIME, ST_RELATIME = 1 << 18, 1 << 21, 1 << 12
+MNT_DETACH = 2
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_CHILD_SUBREAPER = 1, 4, 8, 36
+_PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38
+_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+CAP_DAC_READ_SEARCH = 2
+SIGKILL = 9
 
 # A set of capabilities is 64 bits wide, in two halves.
 _CAPABILITIES = 64
@@ -37,11 +45,11 @@ def _machine() -> str:
 MACHINE = _machine()
 
 
-def checked(name: str, *args: object) -> int:
+def call(name: str, *args: object) -> int:
     """Call a function of libc that returns an `int`, and -1 when it fails."""
     function = getattr(_LIBC, name)
     function.restype = ctypes.c_int
-    return _checked(name, function, args)
+    return _call_checked(name, function, args)
 
 
 def syscall(which: str | int, *args: object) -> int:
@@ -52,10 +60,10 @@ def syscall(which: str | int, *args: object) -> int:
     name = which if isinstance(which, str) else f"syscall {which}"
     # An argument that is left out would be whatever the register holds.
     rest = (0,) * (_MOST_ARGUMENTS - len(args))
-    return _checked(name, function, (number, *args, *rest))
+    return _call_checked(name, function, (number, *args, *rest))
 
 
-def _checked(name: str, function: ctypes._NamedFuncPointer, args: tuple[object, ...]) -> int:
+def _call_checked(name: str, function: ctypes._NamedFuncPointer, args: tuple[object, ...]) -> int:
     result: int = function(*map(_wide, args))
     if result == -1:
         errno = ctypes.get_errno()
@@ -74,7 +82,7 @@ def _wide(argument: object) -> object:
     return ctypes.c_void_p() if argument is None else argument
 
 
-def told(error: OSError) -> str:
+def describe_error(error: OSError) -> str:
     """What was refused, and why."""
     reason = error.strerror or str(error)
     return f"{error.filename}: {reason}" if error.filename else reason
@@ -82,24 +90,24 @@ def told(error: OSError) -> str:
 
 def unshare(flags: int) -> None:
     """Move this process, or with `CLONE_NEWPID` its children, into new namespaces."""
-    checked("unshare", flags)
+    call("unshare", flags)
 
 
 def setns(fd: int, kind: int = 0) -> None:
     """Join the namespace that the descriptor stands for."""
-    checked("setns", fd, kind)
+    call("setns", fd, kind)
 
 
 def mount(
     source: str | None, target: str, kind: str | None, flags: int = 0, data: str | None = None
 ) -> None:
     """Mount a filesystem, or change how one is mounted."""
-    checked("mount", source, target, kind, flags, data)
+    call("mount", source, target, kind, flags, data)
 
 
 def umount2(target: str, flags: int = 0) -> None:
     """Take a mount away."""
-    checked("umount2", target, flags)
+    call("umount2", target, flags)
 
 
 def pivot_root(new: str, old: str) -> None:
@@ -109,7 +117,7 @@ def pivot_root(new: str, old: str) -> None:
 
 def prctl(option: int, *args: object) -> int:
     """Ask or set something of this process. Arguments that are not given are 0."""
-    return checked("prctl", option, *args, *((0,) * (4 - len(args))))
+    return call("prctl", option, *args, *((0,) * (4 - len(args))))
 
 
 def forbid_new_privileges() -> None:
@@ -139,7 +147,7 @@ def drop_capabilities(*, keep: int | None = None, bounding: bool = True) -> None
     low, high = kept & 0xFFFF_FFFF, kept >> 32
     sets[:] = [low, low, 0, high, high, 0]
     syscall("capset", header, ctypes.byref(sets))
-    prctl(_PR_SET_KEEPCAPS, 0)
+    prctl(PR_SET_KEEPCAPS, 0)
 
 
 def _drop_bounding_set() -> None:

@@ -10,14 +10,12 @@ import os
 import sys
 from _thread import RLock
 
-from . import exceptions, judging, values, wire
+from . import judging, proxies, values, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
-
-_MAX_NAME = 80
 
 
 class Untrusted(TypeError):
@@ -33,13 +31,11 @@ class Link:
         self._stdout = sys.stdout
         self.untrusted = ""
         """What the present target has done that no verdict can rest on."""
-        self.handed_over: list[Callable[..., Any]] = []
-        self.standing_in: dict[int, Any] = {}
+        self.callbacks: list[Callable[..., Any]] = []
+        self.stand_ins: dict[int, Any] = {}
         """What stands here for an object of the candidate's, by its number: always the same."""
         self.before_request: Callable[[], None] = lambda: None
-        self.proxy: Callable[[Link, int, str, bool], Any]
-        self.valued: Callable[[Link, int, str, Any], Any]
-        self.exceptions = exceptions.Exceptions(self)
+        self.exceptions = proxies.Exceptions(self)
 
     def run(self, source: str) -> tuple[str, str, list[Any]]:
         """Have the candidate run its source: outcome, detail, names."""
@@ -47,11 +43,11 @@ class Link:
             wire.send(self._channel, source.encode("utf-8", "surrogatepass"))
             message = self._receive()
         except wire.Closed as error:
-            self._died(error)
+            self._report_death(error)
         match message:
             case [("ran" | "syntax_error" | "error") as outcome, str(detail), list(names)]:
-                return outcome, judging.plain(detail), names
-        return self._died(ValueError("an outcome that does not exist"))
+                return outcome, judging.shorten(detail), names
+        return self._report_death(ValueError("an outcome that does not exist"))
 
     def ask(self, verb: str, *arguments: Any) -> Any:
         """One question: its answer, or the exception that it raised over there."""
@@ -68,7 +64,7 @@ class Link:
     def _ask(self, verb: str, *arguments: Any) -> Any:
         self.before_request()
         known: list[Any] = []
-        encoder = _Encoder(self, known)
+        encoder = _ProxyEncoder(self, known)
         try:
             body = values.pack([verb, *(encoder.encode(argument) for argument in arguments)])
         except values.Unsendable as error:
@@ -79,13 +75,13 @@ class Link:
 
     def distrust(self, why: str) -> Untrusted:
         """Remember that the present target has no verdict, whatever it makes of the exception."""
-        self.untrusted = self.untrusted or judging.plain(why)
+        self.untrusted = self.untrusted or judging.shorten(why)
         return Untrusted(why)
 
-    def form_of(self, value: Any) -> str:
+    def encode(self, value: Any) -> str:
         """A text that is another when the value is."""
         try:
-            return values.dumps(_Encoder(self, []).encode(value))
+            return values.dumps(_ProxyEncoder(self, []).encode(value))
         except (values.Unsendable, RecursionError):
             return ""
 
@@ -94,184 +90,172 @@ class Link:
         try:
             wire.send(self._channel, body)
             while (reply := self._receive())[0] == "back":
-                wire.send(self._channel, self._called_back(reply))
-            return self._understand(verb, reply, known, given)
+                wire.send(self._channel, self._run_callback(reply))
+            return self._read_reply(verb, reply, known, given)
         except (wire.Closed, values.BadValue) as error:
-            self._died(error)
+            self._report_death(error)
 
     def _receive(self) -> list[Any]:
         try:
             message = values.unpack(wire.receive(self._channel))
         except (wire.BadFrame, ValueError, RecursionError, MemoryError) as error:
-            self._died(error)
+            self._report_death(error)
         if type(message) is not list or not message:
-            self._died(ValueError("an empty message"))
+            self._report_death(ValueError("an empty message"))
         return message
 
-    def _understand(self, verb: str, reply: list[Any], known: list[Any], given: list[Any]) -> Any:
-        decoder = _Decoder(self, known)
+    def _read_reply(self, verb: str, reply: list[Any], known: list[Any], given: list[Any]) -> Any:
+        decoder = _ProxyDecoder(self, known)
         if reply == ["stop"] and verb == "next":
             raise StopIteration
         match reply:
             case ["ok", form, list(changes)]:
                 value = decoder.decode(form)
-                decoder.change(given, changes)
+                decoder.apply_changes(given, changes)
                 return value
             case ["raise", ["x", *_] as form, list(changes)]:
                 error = decoder.decode(form)
-                decoder.change(given, changes)
-                raise exceptions.no_end(error)
+                decoder.apply_changes(given, changes)
+                raise proxies.without_stop(error)
             case ["unsendable", str(why)]:
                 raise self.distrust(f"the candidate's answer cannot be passed: {why}")
         raise values.BadValue("no reply")
 
-    def _called_back(self, message: list[Any]) -> bytes:
+    def _run_callback(self, message: list[Any]) -> bytes:
         """Call a function of ours on the candidate's behalf: only one that it was given."""
         known: list[Any] = []
-        decoder = _Decoder(self, known)
+        decoder = _ProxyDecoder(self, known)
         match message:
-            case [_, int(number), args_form, kwargs_form] if 0 <= number < len(self.handed_over):
+            case [_, int(number), args_form, kwargs_form] if 0 <= number < len(self.callbacks):
                 args, kwargs = decoder.decode(args_form), decoder.decode(kwargs_form)
             case _:
                 raise values.BadValue("a call of what was never handed over")
         if type(args) is not tuple or type(kwargs) is not dict or set(map(type, kwargs)) - {str}:
             raise values.BadValue("a call without arguments")
         given = list(known)
-        encoder = _Encoder(self, known)
-        before = values.snapshot(given, encoder)
+        encoder = _ProxyEncoder(self, known)
+        before = values.take_snapshot(given, encoder)
         try:
-            result = self.handed_over[number](*args, **kwargs)
+            result = self.callbacks[number](*args, **kwargs)
             try:
                 form = ["ok", encoder.encode(result)]
             finally:
                 if hasattr(result, "cr_await"):
                     result.close()  # a coroutine that nobody will wait for
-            return values.pack([*form, encoder.changes(given, before)])
+            return values.pack([*form, encoder.encode_changes(given, before)])
         except StopIteration:
             return values.pack(["stop"])
         except values.Unsendable as error:
             form = ["X", "TypeError", str(self.distrust(f"{error} cannot be passed"))]
         except BaseException as error:  # noqa: BLE001 - it goes on where the call came from
-            form = exceptions.form_of(error, encoder)
+            form = proxies.encode_exception(error, encoder)
         return values.pack(["raise", form, []])
 
-    def hand_over(self, function: Callable[..., Any]) -> int:
+    def add_callback(self, function: Callable[..., Any]) -> int:
         """Let the candidate call a function, by its number."""
-        self.handed_over.append(function)
-        return len(self.handed_over) - 1
+        self.callbacks.append(function)
+        return len(self.callbacks) - 1
 
-    def _died(self, error: Exception) -> NoReturn:
+    def _report_death(self, error: Exception) -> NoReturn:
         """The candidate's process has ended, or might as well have."""
         if isinstance(error, wire.Closed):
             code = os.waitstatus_to_exitcode(os.waitpid(self._candidate, 0)[1])
-            detail = f"the candidate's process {judging.ending(code)}"
+            detail = f"the candidate's process {judging.describe_exit(code)}"
         else:
             detail = f"the candidate's process sent what is no reply: {judging.describe(error)}"
         self._say("died", detail=detail)
         os._exit(0)
 
 
-class _Encoder(values.Encoder):
+class _ProxyEncoder(values.Encoder):
     def __init__(self, link: Link, known: list[Any]) -> None:
         super().__init__(known)
         self._link = link
 
-    def _other(self, value: Any) -> Any:
-        form = there(value)
+    def _encode_other(self, value: Any) -> Any:
+        form = proxies.candidate_form(value)
         if form is not None:
             return form
         if isinstance(value, BaseException):
-            return exceptions.form_of(value, self)
+            return proxies.encode_exception(value, self)
         if type(value) is type(sys):
             return ["m", value.__name__]
         if callable(value):
             name = getattr(value, "__name__", "")
-            return ["f", self._link.hand_over(value), name if type(name) is str else ""]
+            return ["f", self._link.add_callback(value), name if type(name) is str else ""]
         if hasattr(type(value), "__next__") and not hasattr(value, "read"):
-            return ["n", self._link.hand_over(value.__next__)]
-        return super()._other(value)
+            return ["n", self._link.add_callback(value.__next__)]
+        return super()._encode_other(value)
 
 
-def there(value: Any) -> list[Any] | None:
-    """How the candidate knows an object of its own that we have a stand-in for."""
-    if isinstance(value, type):
-        number = value.__dict__.get("_number")
-        return None if number is None else ["h", number]
-    try:
-        form: list[Any] = object.__getattribute__(value, "_there")
-    except AttributeError:
-        return None
-    return form
-
-
-class _Decoder(values.Decoder):
+class _ProxyDecoder(values.Decoder):
     def __init__(self, link: Link, known: list[Any]) -> None:
         super().__init__(known)
         self._link = link
 
-    def _special(self, tag: str) -> Callable[[Any, list[Any]], Any]:
-        return _SPECIAL.get(tag) or super()._special(tag)
+    def _special_decoder(self, tag: str) -> Callable[[Any, list[Any]], Any]:
+        return _SPECIAL.get(tag) or super()._special_decoder(tag)
 
-    def object(self, form: list[Any]) -> Any:
+    def decode_object(self, form: list[Any]) -> Any:
         """A stand-in."""
-        (number, name), alike = _numbered(form[:2]), form[2:] == [True]
-        if number not in self._link.standing_in:
-            self._link.standing_in[number] = self._link.proxy(self._link, number, name, alike)
-        return self._link.standing_in[number]
+        (number, name), alike = _read_number(form[:2]), form[2:] == [True]
+        if number not in self._link.stand_ins:
+            self._link.stand_ins[number] = proxies.make_proxy(self._link, number, name, alike=alike)
+        return self._link.stand_ins[number]
 
-    def valued(self, form: list[Any]) -> Any:
+    def decode_value(self, form: list[Any]) -> Any:
         """A builtin with a class of the candidate's behind it."""
-        number, name = _numbered(form[:2])
+        number, _ = _read_number(form[:2])
         base = self.decode(form[2])
-        if number not in self._link.standing_in:
-            self._link.standing_in[number] = self._link.valued(self._link, number, name, base)
-        return self._link.standing_in[number]
+        if number not in self._link.stand_ins:
+            self._link.stand_ins[number] = proxies.make_value(self._link, number, base)
+        return self._link.stand_ins[number]
 
-    def exception_class(self, form: list[Any]) -> Any:
+    def decode_exception_class(self, form: list[Any]) -> Any:
         """A class of ours for one of the candidate's."""
-        return self._link.exceptions.class_of(form)
+        return self._link.exceptions.find_class(form)
 
-    def exception(self, form: list[Any]) -> Any:
+    def decode_exception(self, form: list[Any]) -> Any:
         """An exception of ours for one of the candidate's."""
         number, kind, arguments, text = form
         if type(number) is not int or type(kind) is not list or type(text) is not str:
             raise values.BadValue("no exception")
-        if number not in self._link.standing_in:
-            args = self.all(arguments) if type(arguments) is list else [text]
-            made = self._link.exceptions.made(number, kind[1:], args, text)
-            self._link.standing_in[number] = made
-        return self._link.standing_in[number]
+        if number not in self._link.stand_ins:
+            args = self.decode_all(arguments) if type(arguments) is list else [text]
+            made = self._link.exceptions.make(number, kind[1:], args, text)
+            self._link.stand_ins[number] = made
+        return self._link.stand_ins[number]
 
-    def coroutine(self, form: list[Any]) -> Any:
+    def decode_coroutine(self, form: list[Any]) -> Any:
         """A coroutine of ours that has the candidate's run to its end."""
-        number, name = _numbered(form)
-        link, proxy = self._link, self._link.proxy(self._link, number, name, True)  # noqa: FBT003
+        number, name = _read_number(form)
+        link, proxy = self._link, proxies.make_proxy(self._link, number, name, alike=True)
 
         async def run() -> Any:
             return link.ask("await", proxy)
 
         return run()
 
-    def own(self, form: list[Any]) -> Any:
+    def decode_own_function(self, form: list[Any]) -> Any:
         """A function of ours comes back."""
         (number,) = form
         if type(number) is not int or number < 0:
             raise values.BadValue("a function without a number")
-        return self._link.handed_over[number]
+        return self._link.callbacks[number]
 
 
-def _numbered(form: list[Any]) -> tuple[int, str]:
+def _read_number(form: list[Any]) -> tuple[int, str]:
     number, name = form
     if type(number) is not int or type(name) is not str:
         raise values.BadValue("an object without a number")
-    return number, name[:_MAX_NAME]
+    return number, name[: proxies.MAX_NAME]
 
 
 _SPECIAL: dict[str, Callable[[Any, list[Any]], Any]] = {
-    "h": _Decoder.object,
-    "v": _Decoder.valued,
-    "e": _Decoder.exception_class,
-    "x": _Decoder.exception,
-    "k": _Decoder.coroutine,
-    "f": _Decoder.own,
+    "h": _ProxyDecoder.decode_object,
+    "v": _ProxyDecoder.decode_value,
+    "e": _ProxyDecoder.decode_exception_class,
+    "x": _ProxyDecoder.decode_exception,
+    "k": _ProxyDecoder.decode_coroutine,
+    "f": _ProxyDecoder.decode_own_function,
 }

@@ -9,8 +9,8 @@ A worker once, before its first candidate (`enter`):
     network             a namespace with nothing in it
     pid namespace       the zygote is its first process: when it ends, the kernel ends the rest
 
-Every candidate (`Cell`): a pid namespace, whose first process is the evaluator, and user, mount,
-ipc and uts namespaces with an empty `/tmp`.
+Every candidate (`NamespaceCell`): a pid namespace, whose first process is the evaluator, and user,
+mount, ipc and uts namespaces with an empty `/tmp`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import errno
 import os
 import stat
 
-from . import kernel, libc, walls
+from . import libc, walls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,16 +29,14 @@ TIER = "namespaces+seccomp"
 
 # With that of pids. No network among them: the worker's own is as empty as another, nothing
 # can be put into it (seccomp refuses sockets), and another costs a tenth of a candidate's time.
-_OF_A_CANDIDATE = (
-    kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
-)
-_OF_A_WORKER = _OF_A_CANDIDATE | kernel.CLONE_NEWNET | kernel.CLONE_NEWPID
+_OF_A_CANDIDATE = libc.CLONE_NEWUSER | libc.CLONE_NEWNS | libc.CLONE_NEWIPC | libc.CLONE_NEWUTS
+_OF_A_WORKER = _OF_A_CANDIDATE | libc.CLONE_NEWNET | libc.CLONE_NEWPID
 # What a remount inside a user namespace must keep, if the host has set it.
 _KEPT = {
-    os.ST_NOEXEC: kernel.MS_NOEXEC,
-    os.ST_NOATIME: kernel.MS_NOATIME,
-    os.ST_NODIRATIME: kernel.MS_NODIRATIME,
-    kernel.ST_RELATIME: kernel.MS_RELATIME,
+    os.ST_NOEXEC: libc.MS_NOEXEC,
+    os.ST_NOATIME: libc.MS_NOATIME,
+    os.ST_NODIRATIME: libc.MS_NODIRATIME,
+    libc.ST_RELATIME: libc.MS_RELATIME,
 }
 
 _HOST_NAME = b"sandbox"
@@ -49,7 +47,7 @@ _MOUNT_POINT = "/tmp"  # noqa: S108 - nothing is written to the host's
 _SCRATCH = ("/tmp", "/var/tmp", "/usr/tmp")  # noqa: S108 - none of them is the host's
 
 
-def enter(layout: Layout) -> Cell:
+def enter(layout: Layout) -> NamespaceCell:
     """Move this process behind its walls. It returns in the zygote, a child of the caller.
 
     The caller itself stays, to be waited for: it ends when the zygote does, with its status.
@@ -69,18 +67,18 @@ def enter(layout: Layout) -> Cell:
     os.setresgid(walls.NOBODY, walls.NOBODY, walls.NOBODY)
     os.setresuid(walls.NOBODY, walls.NOBODY, walls.NOBODY)
     # A process that has changed its uid is not dumpable, and cannot use its own `/proc` entry.
-    libc.prctl(kernel.PR_SET_DUMPABLE, 1)
-    libc.checked("sethostname", _HOST_NAME, len(_HOST_NAME))
-    scratch = _scratch(sources)
+    libc.prctl(libc.PR_SET_DUMPABLE, 1)
+    libc.call("sethostname", _HOST_NAME, len(_HOST_NAME))
+    scratch = _find_scratch(sources)
     _change_root(layout, sources, scratch)
 
     zygote = os.fork()
     if zygote:
         walls.close_all_but(())
-        os._exit(walls.status(os.waitpid(zygote, 0)[1]))
-    libc.prctl(kernel.PR_SET_PDEATHSIG, kernel.SIGKILL)
+        os._exit(walls.exit_status(os.waitpid(zygote, 0)[1]))
+    libc.prctl(libc.PR_SET_PDEATHSIG, libc.SIGKILL)
     walls.prepare(own_files=True)
-    return Cell(proc, scratch)
+    return NamespaceCell(proc, scratch)
 
 
 def _unshare_with_maps(proc: int, outside: tuple[int, int]) -> None:
@@ -108,7 +106,7 @@ def _unshare_with_maps(proc: int, outside: tuple[int, int]) -> None:
         os.write(go, b"!")
     finally:
         os.close(go)
-        status = walls.status(os.waitpid(writer, 0)[1])
+        status = walls.exit_status(os.waitpid(writer, 0)[1])
     if status:
         raise OSError(status, os.strerror(status), "uid_map")
 
@@ -126,7 +124,7 @@ def _write_maps(proc: int, process: str, outside: tuple[int, int]) -> None:
             os.close(file)
 
 
-def _scratch(sources: dict[str, int]) -> str:
+def _find_scratch(sources: dict[str, int]) -> str:
     """Where a candidate may write: a folder that hides nothing of what is shown."""
     for folder in _SCRATCH:
         if not any(path.startswith(f"{folder}/") for path in sources):
@@ -137,7 +135,7 @@ def _scratch(sources: dict[str, int]) -> str:
 
 
 def _change_root(layout: Layout, sources: dict[str, int], scratch: str) -> None:
-    libc.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    libc.mount(None, "/", None, libc.MS_REC | libc.MS_PRIVATE)
     _cover(_MOUNT_POINT, "size=1m,mode=755")
     # In the order of their paths: what is shown may lie in a folder that is hidden, and it in one
     # that is shown.
@@ -156,7 +154,7 @@ def _change_root(layout: Layout, sources: dict[str, int], scratch: str) -> None:
     os.chdir(_MOUNT_POINT)
     # The new root on top of the old one at the same place, then the old one away.
     libc.pivot_root(".", ".")
-    libc.umount2(".", kernel.MNT_DETACH)
+    libc.umount2(".", libc.MNT_DETACH)
     os.chdir("/")
 
 
@@ -168,17 +166,17 @@ def _show(path: str, descriptor: int) -> None:
         os.makedirs(target, 0o755, exist_ok=True)  # noqa: PTH103 - no pathlib here
     else:
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
-    libc.mount(f"/proc/self/fd/{descriptor}", target, None, kernel.MS_BIND | kernel.MS_REC)
+    libc.mount(f"/proc/self/fd/{descriptor}", target, None, libc.MS_BIND | libc.MS_REC)
     _make_read_only(target, devices=path in walls.devices())
 
 
 def _cover(target: str, data: str) -> None:
-    libc.mount("tmpfs", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, data)
+    libc.mount("tmpfs", target, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, data)
 
 
 def _make_read_only(target: str, *, devices: bool = False) -> None:
-    flags = kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | kernel.MS_NOSUID
-    flags |= 0 if devices else kernel.MS_NODEV
+    flags = libc.MS_REMOUNT | libc.MS_BIND | libc.MS_RDONLY | libc.MS_NOSUID
+    flags |= 0 if devices else libc.MS_NODEV
     now = os.statvfs(target).f_flag
     for known, mount in _KEPT.items():
         flags |= mount if now & known else 0
@@ -189,7 +187,7 @@ def _make_parents(path: str) -> None:
     os.makedirs(os.path.dirname(_MOUNT_POINT + path), 0o755, exist_ok=True)  # noqa: PTH103, PTH120
 
 
-class Cell:
+class NamespaceCell:
     """The namespaces of one candidate after another."""
 
     def __init__(self, proc: int, scratch: str) -> None:
@@ -199,8 +197,8 @@ class Cell:
     def before_fork(self) -> None:
         """In the zygote: the next child is the first process of a new pid namespace."""
         # The kernel makes no second one before the zygote has gone back to its own.
-        libc.setns(self._own, kernel.CLONE_NEWPID)
-        libc.unshare(kernel.CLONE_NEWPID)
+        libc.setns(self._own, libc.CLONE_NEWPID)
+        libc.unshare(libc.CLONE_NEWPID)
 
     def after_fork(self, *, cpu_s: int) -> None:
         """In that child: everything else that is its own, and an empty folder to work in."""
@@ -210,13 +208,13 @@ class Cell:
             "tmpfs",
             self._scratch,
             "tmpfs",
-            kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC,
+            libc.MS_NOSUID | libc.MS_NODEV | libc.MS_NOEXEC,
             f"size={walls.TMP_BYTES},nr_inodes={walls.TMP_FILES},mode=777",
         )
         os.chdir(self._scratch)
-        walls.allow(cpu_s)
+        walls.limit_cpu(cpu_s)
         libc.drop_capabilities(bounding=False)
-        libc.prctl(kernel.PR_SET_DUMPABLE, 0)
+        libc.prctl(libc.PR_SET_DUMPABLE, 0)
 
     def seal(self, *kept: int) -> None:
         """In every process of the candidate, at last. It has no descriptors but `kept`."""
@@ -224,16 +222,16 @@ class Cell:
 
     def reap(self, first: int) -> int:
         """In the zygote: wait until nothing is left. The status, as a shell counts."""
-        return walls.status(os.waitpid(first, 0)[1])
+        return walls.exit_status(os.waitpid(first, 0)[1])
 
 
-def why_not(error: OSError) -> str:
+def explain_error(error: OSError) -> str:
     """What a user can do about an error of `enter`."""
-    text = libc.told(error)
+    text = libc.describe_error(error)
     if error.filename == "unshare" and error.errno in {errno.EPERM, errno.EACCES}:
         return (
-            f"{text}: user namespaces are forbidden here (sysctl kernel.unprivileged_userns_clone"
-            " or kernel.apparmor_restrict_unprivileged_userns, or a container's own filter)"
+            f"{text}: user namespaces are forbidden here (sysctl libc.unprivileged_userns_clone"
+            " or libc.apparmor_restrict_unprivileged_userns, or a container's own filter)"
         )
     if error.filename == "unshare" and error.errno in {errno.ENOSPC, errno.EUSERS}:
         return f"{text}: the limit user.max_user_namespaces is reached, or zero"

@@ -1,22 +1,35 @@
-"""What stands in the evaluator for an object of the candidate's.
+"""What stands in the evaluator for what the candidate has: objects, values, exceptions.
 
-A question that has a plain answer (an attribute, a call, `len`, an item) goes to the candidate. A
-question whose answer would be the verdict itself (`==` of two such objects, `<`, `+`) is not asked:
-the target has no verdict then.
+Objects     A question that has a plain answer (an attribute, a call, `len`, an item) goes to the
+            candidate. A question whose answer would be the verdict itself (`==` of two such
+            objects, `<`, `+`) is not asked: the target has no verdict then.
+Values      Builtins with a class of the candidate's behind them: named tuples, numbered names, odd
+            lists. In all their operators they are the builtin, by our own code. Attributes that
+            the builtin does not have are the candidate's. What can change is fetched each time,
+            and changed over there.
+Exceptions  A builtin one is the same here. A class of the candidate's own is a class here that
+            derives from the same bases, so that `except` finds it; its attributes are asked for.
+            One of the standard library is the library's, if its module is among those that do no
+            more than look at values.
 """
 
 from __future__ import annotations
 
-from . import exceptions
-from .link import Link, there
+import builtins
+import sys
+
+from . import judging, values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
+    from .link import Link
+
     T = TypeVar("T")
 
+MAX_NAME = 80
 # Names with underscores that say something of an object, and have nothing done.
 _FACTS = frozenset({
     "__abstractmethods__", "__all__", "__annotations__", "__bases__", "__dataclass_fields__",
@@ -34,6 +47,43 @@ _SIGNS = {
     "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@", "and": "&",
     "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "neg": "-", "pos": "+", "invert": "~",
 }  # fmt: skip
+_FIXED = (int, float, complex, str, bytes, tuple, frozenset)
+_MUTABLE = (list, dict, set, bytearray)
+# Not looked at anew: how an object is made, and what Python asks of every one.
+_LEFT_ALONE = frozenset({
+    "__class__", "__class_getitem__", "__delattr__", "__dir__", "__doc__", "__format__",
+    "__getattribute__", "__getstate__", "__hash__", "__init__", "__init_subclass__", "__new__",
+    "__reduce__", "__reduce_ex__", "__repr__", "__setattr__", "__sizeof__", "__str__",
+    "__subclasshook__",
+})  # fmt: skip
+_CHANGES = frozenset({
+    "__delitem__", "__iadd__", "__iand__", "__imul__", "__ior__", "__isub__", "__ixor__",
+    "__setitem__", "add", "append", "clear", "difference_update", "discard", "extend", "insert",
+    "intersection_update", "pop", "popitem", "remove", "reverse", "setdefault", "sort",
+    "symmetric_difference_update", "update",
+})  # fmt: skip
+_BUILTINS = {
+    name: value
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+}
+_LIBRARY = frozenset({
+    "asyncio.exceptions", "binascii", "calendar", "copy", "dataclasses", "decimal", "json.decoder",
+    "re", "re._constants", "statistics", "struct", "zlib",
+})  # fmt: skip
+_MOST_BASES = 20
+
+
+def candidate_form(value: Any) -> list[Any] | None:
+    """How the candidate knows an object of its own that we have a stand-in for."""
+    if isinstance(value, type):
+        number = value.__dict__.get("_number")
+        return None if number is None else ["h", number]
+    try:
+        form: list[Any] = object.__getattribute__(value, "_there")
+    except AttributeError:
+        return None
+    return form
 
 
 class Proxy:
@@ -87,9 +137,9 @@ class Proxy:
         return self._link.ask("enter", self)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        error = None if kind is None else exceptions.without_words(kind)
+        error = None if kind is None else make_wordless(kind)
         if self._link.ask("exit", self, error) and kind is not None:
-            raise self._link.distrust(_would_run("with", self._name))
+            raise self._link.distrust(_explain_refusal("with", self._name))
 
     def __copy__(self) -> Any:
         return self._link.ask("copy", self)
@@ -102,7 +152,7 @@ class Proxy:
         try:
             items = iter(self)
         except TypeError:
-            raise self._link.distrust(_would_run("in", self._name)) from None
+            raise self._link.distrust(_explain_refusal("in", self._name)) from None
         return any(item is value or item == value for item in items)
 
     def __instancecheck__(self, value: Any) -> bool:
@@ -112,34 +162,34 @@ class Proxy:
         return _is_theirs(value) and bool(self._link.ask("issubclass", value, self))
 
     def __format__(self, spec: str) -> str:
-        return exactly(str, self._link.ask("format", self, spec))
+        return require_type(str, self._link.ask("format", self, spec))
 
     def __len__(self) -> int:
-        return exactly(int, self._link.ask("len", self))
+        return require_type(int, self._link.ask("len", self))
 
     def __bool__(self) -> bool:
-        return exactly(bool, self._link.ask("bool", self))
+        return require_type(bool, self._link.ask("bool", self))
 
     def __str__(self) -> str:
-        return exactly(str, self._link.ask("str", self))
+        return require_type(str, self._link.ask("str", self))
 
     def __repr__(self) -> str:
-        return exactly(str, self._link.ask("repr", self))
+        return require_type(str, self._link.ask("repr", self))
 
     def __int__(self) -> int:
-        return exactly(int, self._link.ask("int", self))
+        return require_type(int, self._link.ask("int", self))
 
     def __index__(self) -> int:
-        return exactly(int, self._link.ask("index", self))
+        return require_type(int, self._link.ask("index", self))
 
     def __float__(self) -> float:
-        return exactly(float, self._link.ask("float", self))
+        return require_type(float, self._link.ask("float", self))
 
     def __complex__(self) -> complex:
-        return exactly(complex, self._link.ask("complex", self))
+        return require_type(complex, self._link.ask("complex", self))
 
     def __dir__(self) -> list[str]:
-        return exactly(list, self._link.ask("dir", self))
+        return require_type(list, self._link.ask("dir", self))
 
     def __mro_entries__(self, bases: object) -> tuple[type, ...]:
         raise self._link.distrust(f"a class of `{self._name}` cannot be derived here")
@@ -149,14 +199,14 @@ class Proxy:
         return hash(tuple(self._there)) if self._alike else 0
 
     def __eq__(self, other: object) -> bool:
-        form = there(other)
+        form = candidate_form(other)
         if form is None or not isinstance(other, Proxy):
             return False
         if form == self._there:
             return True
         if self._alike and other._alike:
             return False
-        raise self._link.distrust(_would_run("==", self._name))
+        raise self._link.distrust(_explain_refusal("==", self._name))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -164,50 +214,238 @@ class Proxy:
 
 def _is_theirs(value: Any) -> bool:
     """Nothing of ours is an instance of a class of theirs, whatever that class says."""
-    return there(value) is not None
+    return candidate_form(value) is not None
 
 
-def _would_run(sign: str, name: str) -> str:
+def _explain_refusal(sign: str, name: str) -> str:
     return (
         f"`{sign}` of a `{name}` would run the candidate's own code: "
         "compare what its methods and attributes return"
     )
 
 
-def _refuse(sign: str) -> Callable[..., Any]:
+def _make_refusal(sign: str) -> Callable[..., Any]:
     def method(self: Proxy, *_: object) -> Any:
-        raise self._link.distrust(_would_run(sign, self._name))
+        raise self._link.distrust(_explain_refusal(sign, self._name))
 
     return method
 
 
 for _name in (*_COMPARED, *_COMPUTED, *_ALONE):
-    setattr(Proxy, f"__{_name}__", _refuse(_SIGNS.get(_name, _name)))
+    setattr(Proxy, f"__{_name}__", _make_refusal(_SIGNS.get(_name, _name)))
 for _name in _COMPUTED:
-    setattr(Proxy, f"__r{_name}__", _refuse(_SIGNS.get(_name, _name)))
-    setattr(Proxy, f"__i{_name}__", _refuse(_SIGNS.get(_name, _name)))
+    setattr(Proxy, f"__r{_name}__", _make_refusal(_SIGNS.get(_name, _name)))
+    setattr(Proxy, f"__i{_name}__", _make_refusal(_SIGNS.get(_name, _name)))
 
 
-def exactly(kind: type[T], value: Any) -> T:
+def require_type(kind: type[T], value: Any) -> T:
     """A plain value of that type, and of no other."""
     if type(value) is not kind:
         raise TypeError(f"the candidate gave a `{type(value).__name__}` for a `{kind.__name__}`")
     return value
 
 
-def _forwarded(name: str) -> Any:
+def _forward_attribute(name: str) -> Any:
     return property(lambda self: self._link.ask("attr", self, name))
 
 
 for _name in ("__doc__", "__module__"):
-    setattr(Proxy, _name, _forwarded(_name))
+    setattr(Proxy, _name, _forward_attribute(_name))
 
 
-def proxy(link: Link, number: int, name: str, alike: bool) -> Proxy:  # noqa: FBT001 - as `Link` has it
+def make_proxy(link: Link, number: int, name: str, *, alike: bool) -> Proxy:
     """For the object that the candidate knows by that number."""
     return Proxy(link, ["h", number], name, alike=alike)
 
 
-def stub(link: Link, name: str) -> Proxy:
+def make_stub(link: Link, name: str) -> Proxy:
     """For what the candidate calls by that name."""
     return Proxy(link, ["g", name], name, alike=True)
+
+
+def _value_attribute(self: Any, name: str) -> Any:
+    if name[:2] == "__" or name in {"_there", "_link"}:
+        raise AttributeError(name)
+    return self._link.ask("attr", self, name)
+
+
+def _get_missing(self: Any, key: Any) -> Any:
+    return self._link.ask("getitem", self, key)
+
+
+def _value_text(self: Any) -> str:
+    return require_type(str, self._link.ask("str", self))
+
+
+def _value_repr(self: Any) -> str:
+    return require_type(str, self._link.ask("repr", self))
+
+
+def _refresh(self: Any) -> None:
+    """Hold what the candidate's object holds now."""
+    base: Any = type(self).__bases__[0]
+    now: Any = require_type(base, self._link.ask("base", self))
+    base.clear(self)
+    (base.update if base in {dict, set} else base.extend)(self, now)
+
+
+def _refreshing_method(base: Any, name: str) -> Callable[..., Any]:
+    plain = getattr(base, name)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for each in (self, *args):
+            if type(each) in _LIVE:
+                _refresh(each)
+        return plain(self, *args, **kwargs)
+
+    return method
+
+
+def _forwarding_method(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._link.ask("method", self, name, args, kwargs)
+
+    return method
+
+
+def _make_class(base: Any) -> type:
+    members: dict[str, Any] = {
+        "__getattr__": _value_attribute,
+        "__str__": _value_text,
+        "__repr__": _value_repr,
+    }
+    if base is dict:
+        members["__missing__"] = _get_missing
+    if base in _MUTABLE:
+        for name in set(dir(base)) - _LEFT_ALONE:
+            if callable(getattr(base, name)):
+                members[name] = (
+                    _forwarding_method(name) if name in _CHANGES else _refreshing_method(base, name)
+                )
+        members["__hash__"] = None
+    return type(f"candidate's {base.__name__}", (base,), members)
+
+
+_CLASSES: dict[type, type] = {base: _make_class(base) for base in (*_FIXED, *_MUTABLE)}
+_LIVE = frozenset(_CLASSES[base] for base in _MUTABLE)
+
+
+def make_value(link: Link, number: int, base: Any) -> Any:
+    """Make a builtin value for the object that the candidate knows by that number."""
+    kind: Any = _CLASSES.get(type(base))
+    if kind is None:
+        raise TypeError("a value of no base")
+    value = kind.__new__(kind) if type(base) in _MUTABLE else kind(base)
+    value.__dict__.update(_link=link, _there=["h", number])
+    return value
+
+
+class Exceptions:
+    """Those of one candidate."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._classes: dict[int, type[BaseException]] = {}
+
+    def find_class(self, form: list[Any]) -> type[BaseException]:
+        """A class of ours for one of the candidate's."""
+        number, name, base, bases, module = form
+        if type(name) is not str or type(base) is not str or type(bases) is not list:
+            raise values.BadValue("no exception class")
+        if number is None:
+            return _BUILTINS[name]
+        if type(number) is not int or len(bases) > _MOST_BASES:
+            raise values.BadValue("no exception class")
+        if number not in self._classes:
+            parents = tuple(self.find_class(each[1:]) for each in bases)
+            self._classes[number] = _find_library_class(module, name) or self._make_class_of(
+                number, name, parents or (_BUILTINS.get(base, Exception),)
+            )
+        return self._classes[number]
+
+    def _make_class_of(
+        self, number: int, name: str, parents: tuple[type[BaseException], ...]
+    ) -> type[BaseException]:
+        clean = name[:MAX_NAME] if name.isidentifier() else "CandidateError"
+        members = {
+            "_number": number,
+            "_link": self._link,
+            "__new__": _construct,
+            "__init__": lambda self, *args, **kwargs: None,  # noqa: ARG005 - done over there
+            "__str__": _exception_text,
+            "__getattr__": _exception_attribute,
+            "__module__": "candidate",
+        }
+        if issubclass(parents[0], BaseExceptionGroup):
+            parents = (Exception,)
+        try:
+            return type(clean, parents, members)
+        except TypeError:  # bases that do not go together here
+            return type(clean, (Exception,), members)
+
+    def make(self, number: int, kind: list[Any], args: list[Any], text: str) -> BaseException:
+        """An exception of ours for one of the candidate's."""
+        own = self.find_class(kind)
+        if _BUILTINS.get(own.__name__) is own:
+            try:
+                return own(*args)
+            except Exception:  # noqa: BLE001 - one that is made in another way
+                return RuntimeError(f"{own.__name__}: {text}")
+        error = BaseException.__new__(own)
+        error.args = tuple(args)
+        error.__dict__.update(_text=text, _there=["h", number])
+        return error
+
+
+def _find_library_class(module: Any, name: str) -> type[BaseException] | None:
+    if module not in _LIBRARY:
+        return None
+    __import__(module)
+    found = getattr(sys.modules[module], name, None)
+    return found if isinstance(found, type) and issubclass(found, BaseException) else None
+
+
+def _construct(kind: Any, *args: Any, **kwargs: Any) -> Any:
+    """A target that makes one has it made over there, where its class is."""
+    return kind._link.ask("call", kind, args, kwargs)  # noqa: SLF001 - a class of this module's
+
+
+def _exception_text(error: BaseException) -> str:
+    return str(error.__dict__.get("_text", ""))
+
+
+def _exception_attribute(error: BaseException, name: str) -> Any:
+    if name[:1] == "_":
+        raise AttributeError(name)
+    return type(error)._link.ask("attr", error, name)  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+def encode_exception(error: BaseException, encoder: values.Encoder) -> list[Any]:
+    """An exception of ours, for the candidate: a builtin one."""
+    name = type(error).__name__
+    if isinstance(error, AssertionError):
+        return ["X", "AssertionError"]  # its text may tell what was expected
+    if _BUILTINS.get(name) is not type(error):
+        return ["X", "RuntimeError", judging.describe(error)]
+    try:
+        return ["X", name, *encoder.encode_all(error.args)]
+    except values.Unsendable:
+        return ["X", name, judging.describe(error)]
+
+
+def make_wordless(kind: type[BaseException]) -> BaseException:
+    """One of its nearest builtin class, which says nothing: words may tell what was expected."""
+    for base in kind.__mro__:
+        if _BUILTINS.get(base.__name__) is base:
+            try:
+                return base()
+            except TypeError:  # one that is made of more
+                continue
+    return Exception()
+
+
+def without_stop(error: BaseException) -> BaseException:
+    """A loop of ours would take this for its end, and not for a mistake."""
+    if isinstance(error, (StopIteration, StopAsyncIteration)):
+        return RuntimeError(f"the candidate raised {type(error).__name__}")
+    return error

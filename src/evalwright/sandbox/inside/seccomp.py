@@ -50,7 +50,7 @@ _STRETCH = 8
 _SET_MODE_FILTER = 1
 # Stands where the pid will be. No number of a call and no constant of a rule looks like it.
 _ANY_PID = 0xFEDC_BA98
-_made: dict[tuple[str, bool], bytes] = {}
+_assembled: dict[tuple[str, bool], bytes] = {}
 
 
 class _Program(ctypes.Structure):
@@ -64,25 +64,25 @@ def install(pid: int, *, own_files: bool = False) -> None:
     only for where it has a root of its own.
     """
     libc.forbid_new_privileges()
-    code = program(libc.MACHINE, pid=pid, own_files=own_files)
+    code = build_filter(libc.MACHINE, pid=pid, own_files=own_files)
     argument = _Program(len(code) // 8, code)
     libc.syscall("seccomp", _SET_MODE_FILTER, 0, ctypes.byref(argument))
 
 
-def program(machine: str, *, pid: int, own_files: bool = False) -> bytes:
+def build_filter(machine: str, *, pid: int, own_files: bool = False) -> bytes:
     """The filter for the process `pid`, as the kernel reads it: 8 bytes an instruction.
 
     Most of the work is done once: a zygote that calls this before it forks spares it its children.
     """
     if pid < 1:
         raise ValueError(f"`{pid}` is not the number of a process")  # 0 and below are groups
-    if (machine, own_files) not in _made:
-        _made[machine, own_files] = _make(machine, own_files=own_files)
-    return _made[machine, own_files].replace(pack("=I", _ANY_PID), pack("=I", pid))
+    if (machine, own_files) not in _assembled:
+        _assembled[machine, own_files] = _assemble(machine, own_files=own_files)
+    return _assembled[machine, own_files].replace(pack("=I", _ANY_PID), pack("=I", pid))
 
 
-def _make(machine: str, *, own_files: bool) -> bytes:
-    answers = _answers(machine, own_files=own_files)
+def _assemble(machine: str, *, own_files: bool) -> bytes:
+    answers = _collect_answers(machine, own_files=own_files)
     instructions = [
         (_LOAD, 0, 0, _AT_ARCHITECTURE),
         (_EQUAL, 1, 0, _AUDIT_ARCH[machine]),
@@ -93,13 +93,13 @@ def _make(machine: str, *, own_files: bool) -> bytes:
     # kernel tries the filter on every call there is when it is installed.
     for start in range(0, len(answers), _STRETCH):
         stretch = answers[start : start + _STRETCH]
-        body = [step for answer in stretch for step in _where_it_applies(answer)] + _REFUSE
+        body = [step for answer in stretch for step in _guard_answer(answer)] + _REFUSE
         instructions += [(_GREATER, len(body), 0, stretch[-1][1]), *body]
     instructions += _REFUSE
     return b"".join(pack("=HBBI", *instruction) for instruction in instructions)
 
 
-def _where_it_applies(answer: Answer) -> list[Instruction]:
+def _guard_answer(answer: Answer) -> list[Instruction]:
     """An answer for those numbers that it is for. It returns, so others still find the number."""
     first, last, steps = answer
     if first == last:
@@ -107,7 +107,7 @@ def _where_it_applies(answer: Answer) -> list[Instruction]:
     return [(_AT_LEAST, 0, len(steps) + 1, first), (_GREATER, len(steps), 0, last), *steps]
 
 
-def _answers(machine: str, *, own_files: bool) -> list[Answer]:
+def _collect_answers(machine: str, *, own_files: bool) -> list[Answer]:
     """All that is not refused, by number. Neighbours with the same answer share it."""
     steps = {name: rule.steps() for name, rule in _RULES.items()}
     allowed = syscalls.ALLOWED + (syscalls.OWN_FILES if own_files else ())

@@ -14,17 +14,19 @@ with a tag:
     E                          the ellipsis
     r number                   a container that came before in this exchange
 
-What else a side can hand over, and by which tags, is its own affair: `_other` and `_special`.
-What can be changed in place is numbered as it comes, on both sides alike, so that whoever was
-called can say what has become of what it was given.
+Each side adds values and tags of its own by `_encode_other` and `_special_decoder`. What can be
+changed in place is numbered as it comes, on both sides alike, so that whoever was called can say
+what has become of what it was given.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections import Counter, OrderedDict, defaultdict, deque
 
-from . import standard
+from . import packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +34,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_DEPTH = 100
+CONTAINERS: dict[type, str] = {
+    kind: kind.__name__ for kind in (Counter, OrderedDict, defaultdict, deque)
+}
+_CONTAINER_CLASSES = {name: kind for kind, name in CONTAINERS.items()}
+# Their modules are not loaded before somebody needs them.
+_STANDARD_VALUES = {
+    "datetime": frozenset({"date", "datetime", "time", "timedelta", "timezone"}),
+    "decimal": frozenset({"Decimal"}),
+    "fractions": frozenset({"Fraction"}),
+}
+_DTYPE = re.compile(r"[<>|=]?[biufc]\d{1,2}")
 _LARGE = 1 << 1024
 _SCALARS = frozenset({type(None), bool, str, int, float})
 _MODULES_OF_FUNCTIONS = frozenset({
@@ -39,12 +52,7 @@ _MODULES_OF_FUNCTIONS = frozenset({
     "functools", "heapq", "itertools", "math", "operator", "re", "statistics", "string",
 })  # fmt: skip
 # Where functions say they come from when they are written in C.
-_ALIASES = {
-    "_bisect": "bisect",
-    "_functools": "functools",
-    "_heapq": "heapq",
-    "_operator": "operator",
-}
+_ALIASES = {f"_{name}": name for name in ("bisect", "functools", "heapq", "operator")}
 _BUILTINS = frozenset({
     "abs", "all", "any", "bin", "bool", "bytearray", "bytes", "chr", "complex", "dict", "divmod",
     "enumerate", "filter", "float", "frozenset", "hex", "int", "len", "list", "map", "max", "min",
@@ -98,11 +106,11 @@ class Encoder:
             if self._depth > MAX_DEPTH:
                 raise Unsendable(f"nested more than {MAX_DEPTH} deep")
             make = _MAKERS.get(kind)
-            return make(self, value) if make else self._rare(value, kind)
+            return make(self, value) if make else self._encode_rare(value, kind)
         finally:
             self._depth -= 1
 
-    def all(self, some: Any) -> list[Any]:
+    def encode_all(self, some: Any) -> list[Any]:
         """The forms of many."""
         values: list[Any] = list(some)
         kinds = set(map(type, values))
@@ -112,44 +120,44 @@ class Encoder:
             return values
         return [self.encode(value) for value in values]
 
-    def contents(self, container: Any) -> Any:
+    def encode_contents(self, container: Any) -> Any:
         """What a numbered container holds, whether or not it was sent before."""
         make = _CONTENTS.get(type(container))
-        return make(self, container) if make else ["N", *standard.array_parts(container)]
+        return make(self, container) if make else ["N", *array_parts(container)]
 
-    def changes(self, given: list[Any], before: list[str]) -> list[Any]:
+    def encode_changes(self, given: list[Any], before: list[str]) -> list[Any]:
         """Numbers and contents of those that are no longer what they were."""
         found = []
         for number, container in enumerate(given):
-            contents = self.contents(container)
+            contents = self.encode_contents(container)
             if dumps(contents) != before[number]:
                 found.append([number, contents])
         return found
 
-    def _container(self, value: Any) -> Any:
+    def _encode_container(self, value: Any) -> Any:
         number = self._numbers.get(id(value))
         if number is not None:
             return ["r", number]
         self._numbers[id(value)] = len(self._known)
         self._known.append(value)
-        return self.contents(value)
+        return self.encode_contents(value)
 
-    def _rare(self, value: Any, kind: type) -> Any:
-        name = standard.name_of(value)
+    def _encode_rare(self, value: Any, kind: type) -> Any:
+        name = standard_name(value)
         if name is not None:
             try:
-                return ["S", name, *self.all(standard.PARTS[name](value))]
+                return ["S", name, *self.encode_all(PARTS[name](value))]
             except ValueError:  # such as a time in a zone of its own
-                return self._other(value)
+                return self._encode_other(value)
         if kind in _FUNCTIONS or isinstance(value, type):
-            return _qualified(value) or self._other(value)
-        if standard.is_array(value):
-            return self._container(value)
-        if standard.is_number(value):
-            return ["M", *standard.array_parts(value)]
-        return self._other(value)
+            return _encode_shared(value) or self._encode_other(value)
+        if is_array(value):
+            return self._encode_container(value)
+        if is_numpy_number(value):
+            return ["M", *array_parts(value)]
+        return self._encode_other(value)
 
-    def _other(self, value: Any) -> Any:
+    def _encode_other(self, value: Any) -> Any:
         raise Unsendable(f"a `{type(value).__name__}`")
 
 
@@ -157,34 +165,34 @@ def _ints(values: list[Any]) -> list[int]:
     return [value for value in values if type(value) is int]
 
 
-def _contents_of_standard(encoder: Encoder, value: Any) -> Any:
-    name = standard.CONTAINERS[type(value)]
-    return ["C", name, *encoder.all(standard.PARTS[name](value))]
+def _encode_standard_contents(encoder: Encoder, value: Any) -> Any:
+    name = CONTAINERS[type(value)]
+    return ["C", name, *encoder.encode_all(PARTS[name](value))]
 
 
 _CONTENTS: dict[type, Callable[[Encoder, Any], Any]] = {
-    list: lambda encoder, value: ["l", *encoder.all(value)],
-    dict: lambda encoder, value: ["d", *encoder.all(standard.flat(value))],
-    set: lambda encoder, value: ["s", *encoder.all(value)],
+    list: lambda encoder, value: ["l", *encoder.encode_all(value)],
+    dict: lambda encoder, value: ["d", *encoder.encode_all(flatten(value))],
+    set: lambda encoder, value: ["s", *encoder.encode_all(value)],
     bytearray: lambda _, value: ["B", value.decode("latin-1")],
-    **dict.fromkeys(standard.CONTAINERS, _contents_of_standard),
+    **dict.fromkeys(CONTAINERS, _encode_standard_contents),
 }
 _MAKERS: dict[type, Callable[[Encoder, Any], Any]] = {
-    **dict.fromkeys(_CONTENTS, Encoder._container),  # noqa: SLF001 - its own table
-    tuple: lambda encoder, value: ["t", *encoder.all(value)],
-    frozenset: lambda encoder, value: ["z", *encoder.all(value)],
+    **dict.fromkeys(_CONTENTS, Encoder._encode_container),  # noqa: SLF001 - its own table
+    tuple: lambda encoder, value: ["t", *encoder.encode_all(value)],
+    frozenset: lambda encoder, value: ["z", *encoder.encode_all(value)],
     bytes: lambda _, value: ["b", value.decode("latin-1")],
     complex: lambda _, value: ["c", value.real, value.imag],
-    range: lambda encoder, value: ["R", *encoder.all((value.start, value.stop, value.step))],
-    slice: lambda encoder, value: ["L", *encoder.all((value.start, value.stop, value.step))],
+    range: lambda encoder, value: ["R", *encoder.encode_all((value.start, value.stop, value.step))],
+    slice: lambda encoder, value: ["L", *encoder.encode_all((value.start, value.stop, value.step))],
     type(...): lambda _, __: ["E"],
-    _KEYS: lambda encoder, value: ["K", *encoder.all(value)],
-    _VALUES: lambda encoder, value: ["V", *encoder.all(value)],
-    _ITEMS: lambda encoder, value: ["I", *encoder.all(standard.flat(dict(value)))],
+    _KEYS: lambda encoder, value: ["K", *encoder.encode_all(value)],
+    _VALUES: lambda encoder, value: ["V", *encoder.encode_all(value)],
+    _ITEMS: lambda encoder, value: ["I", *encoder.encode_all(flatten(dict(value)))],
 }
 
 
-def _qualified(value: Any) -> list[str] | None:
+def _encode_shared(value: Any) -> list[str] | None:
     """A function or class that both sides have."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
     if type(module) is not str or type(name) is not str:
@@ -221,7 +229,7 @@ class Decoder:
         try:
             if self._depth > MAX_DEPTH + 1:  # around all is what it is an answer to
                 raise BadValue(f"nested more than {MAX_DEPTH} deep")
-            make = _DECODERS.get(form[0]) or self._special(form[0])
+            make = _DECODERS.get(form[0]) or self._special_decoder(form[0])
             return make(self, form[1:])
         except RecursionError:
             raise BadValue("nested deeper than there is room") from None
@@ -230,13 +238,13 @@ class Decoder:
         finally:
             self._depth -= 1
 
-    def all(self, forms: list[Any]) -> list[Any]:
+    def decode_all(self, forms: list[Any]) -> list[Any]:
         """The values of many."""
         if list in (kinds := set(map(type, forms))) or dict in kinds:
             return [self.decode(form) for form in forms]
         return forms
 
-    def change(self, given: list[Any], changes: Any) -> None:
+    def apply_changes(self, given: list[Any], changes: Any) -> None:
         """Bring what was given up to date."""
         for change in changes:
             match change:
@@ -250,9 +258,9 @@ class Decoder:
 
     def _refill(self, container: Any, tag: str, forms: list[Any]) -> None:
         if tag == "N":
-            container[...] = standard.array(forms)
-        elif tag == "C" and forms[:1] == [standard.CONTAINERS.get(type(container))]:
-            self.fill(container, standard.split(forms[0], forms[1:])[1])
+            container[...] = make_array(forms)
+        elif tag == "C" and forms[:1] == [CONTAINERS.get(type(container))]:
+            self.fill(container, split_parts(forms[0], forms[1:])[1])
         elif tag == _TAGS.get(type(container)):
             self.fill(container, forms)
         else:
@@ -264,61 +272,60 @@ class Decoder:
             (text,) = forms
             container[:] = text.encode("latin-1")
             return
-        items = self.all(forms)
+        items = self.decode_all(forms)
         filled: Any = items
         if isinstance(container, dict):
             filled = _pairs(items)
         elif isinstance(container, set):
             filled = set(items)
         container.clear()
-        if type(container) is _COUNTER:
+        if type(container) is Counter:
             dict.update(container, filled)  # its own would count
         elif isinstance(container, (dict, set)):
             container.update(filled)
         else:
             container.extend(filled)
 
-    def container(self, value: Any, forms: list[Any]) -> Any:
+    def decode_container(self, value: Any, forms: list[Any]) -> Any:
         """A new container, numbered before what is in it: it may hold itself."""
         self._known.append(value)
         self.fill(value, forms)
         return value
 
-    def reference(self, form: list[Any]) -> Any:
+    def decode_reference(self, form: list[Any]) -> Any:
         """A container that came before."""
         (number,) = form
         if type(number) is not int or number < 0:
             raise BadValue("a container without a number")
         return self._known[number]
 
-    def array(self, form: list[Any]) -> Any:
+    def decode_array(self, form: list[Any]) -> Any:
         """An array, which can be changed in place."""
-        value = standard.array(form)
+        value = make_array(form)
         self._known.append(value)
         return value
 
-    def _special(self, tag: str) -> Callable[[Any, list[Any]], Any]:
+    def _special_decoder(self, tag: str) -> Callable[[Any, list[Any]], Any]:
         raise BadValue(f"an unknown tag {tag[:20]!r}")
 
 
-_COUNTER: Any = next(iter(standard.CONTAINERS))
 _TAGS: dict[type, str] = {list: "l", dict: "d", set: "s", bytearray: "B"}
 
 
-def _standard(decoder: Decoder, form: list[Any]) -> Any:
+def _decode_standard(decoder: Decoder, form: list[Any]) -> Any:
     name, *parts = form
-    if type(name) is not str or name not in standard.PARTS:
+    if type(name) is not str or name not in PARTS:
         raise BadValue("a value of an unknown class")
-    return standard.made(name, decoder.all(parts))
+    return make_standard_value(name, decoder.decode_all(parts))
 
 
-def _standard_container(decoder: Decoder, form: list[Any]) -> Any:
+def _decode_standard_container(decoder: Decoder, form: list[Any]) -> Any:
     name, *parts = form
-    first, rest = standard.split(name, parts)
-    return decoder.container(standard.empty(name, decoder.decode(first)), rest)
+    first, rest = split_parts(name, parts)
+    return decoder.decode_container(make_empty(name, decoder.decode(first)), rest)
 
 
-def _function(_: Decoder, form: list[Any]) -> Any:
+def _decode_function(_: Decoder, form: list[Any]) -> Any:
     module, name = form
     if type(module) is not str or type(name) is not str or not _is_shared(module, name):
         raise BadValue("a function that is not handed over by name")
@@ -334,29 +341,136 @@ def _pairs(items: list[Any]) -> dict[Any, Any]:
 
 _DECODERS: dict[str, Callable[[Decoder, list[Any]], Any]] = {
     "i": lambda _, form: int(form[0], 16),
-    "l": lambda decoder, form: decoder.container([], form),
-    "d": lambda decoder, form: decoder.container({}, form),
-    "s": lambda decoder, form: decoder.container(set(), form),
-    "B": lambda decoder, form: decoder.container(bytearray(), form),
-    "C": _standard_container,
-    "N": lambda decoder, form: decoder.array(form),
-    "r": lambda decoder, form: decoder.reference(form),
-    "t": lambda decoder, form: tuple(decoder.all(form)),
-    "z": lambda decoder, form: frozenset(decoder.all(form)),
+    "l": lambda decoder, form: decoder.decode_container([], form),
+    "d": lambda decoder, form: decoder.decode_container({}, form),
+    "s": lambda decoder, form: decoder.decode_container(set(), form),
+    "B": lambda decoder, form: decoder.decode_container(bytearray(), form),
+    "C": _decode_standard_container,
+    "N": lambda decoder, form: decoder.decode_array(form),
+    "r": lambda decoder, form: decoder.decode_reference(form),
+    "t": lambda decoder, form: tuple(decoder.decode_all(form)),
+    "z": lambda decoder, form: frozenset(decoder.decode_all(form)),
     "b": lambda _, form: form[0].encode("latin-1"),
     "c": lambda _, form: complex(float(form[0]), float(form[1])),
-    "R": lambda decoder, form: range(*decoder.all(form)),
-    "L": lambda decoder, form: slice(*decoder.all(form)),
+    "R": lambda decoder, form: range(*decoder.decode_all(form)),
+    "L": lambda decoder, form: slice(*decoder.decode_all(form)),
     "E": lambda _, __: ...,
-    "K": lambda decoder, form: dict.fromkeys(decoder.all(form)).keys(),
-    "V": lambda decoder, form: dict(enumerate(decoder.all(form))).values(),
-    "I": lambda decoder, form: _pairs(decoder.all(form)).items(),
-    "S": _standard,
-    "M": lambda _, form: standard.array(form)[()],
-    "q": _function,
+    "K": lambda decoder, form: dict.fromkeys(decoder.decode_all(form)).keys(),
+    "V": lambda decoder, form: dict(enumerate(decoder.decode_all(form))).values(),
+    "I": lambda decoder, form: _pairs(decoder.decode_all(form)).items(),
+    "S": _decode_standard,
+    "M": lambda _, form: make_array(form)[()],
+    "q": _decode_function,
 }
 
 
-def snapshot(containers: list[Any], encoder: Encoder) -> list[str]:
+def take_snapshot(containers: list[Any], encoder: Encoder) -> list[str]:
     """The contents of every container, to compare before and after."""
-    return [dumps(encoder.contents(container)) for container in containers]
+    return [dumps(encoder.encode_contents(container)) for container in containers]
+
+
+def standard_name(value: Any) -> str | None:
+    """Its class, if that is on the list."""
+    kind = type(value)
+    if kind.__name__ not in _STANDARD_VALUES.get(kind.__module__, ()):
+        return None
+    found = getattr(sys.modules.get(kind.__module__), kind.__name__, None)
+    return kind.__name__ if found is kind else None
+
+
+def flatten(pairs: dict[Any, Any]) -> list[Any]:
+    """Keys and values in turn."""
+    return [part for pair in pairs.items() for part in pair]
+
+
+def _clock_parts(value: Any) -> list[Any]:
+    if value.tzinfo is not None and standard_name(value.tzinfo) != "timezone":
+        raise ValueError("a zone that is not a fixed one")
+    time = [value.hour, value.minute, value.second, value.microsecond]
+    return [*time, value.fold, value.tzinfo]
+
+
+PARTS: dict[str, Callable[[Any], Any]] = {
+    "Counter": flatten,
+    "OrderedDict": flatten,
+    "defaultdict": lambda value: [value.default_factory, *flatten(value)],
+    "deque": lambda value: [value.maxlen, *value],
+    "date": lambda value: [value.year, value.month, value.day],
+    "datetime": lambda value: [value.year, value.month, value.day, *_clock_parts(value)],
+    "time": _clock_parts,
+    "timedelta": lambda value: [value.days, value.seconds, value.microseconds],
+    "timezone": lambda value: [value.utcoffset(None)],
+    "Decimal": lambda value: [str(value)],
+    "Fraction": lambda value: [value.numerator, value.denominator],
+}
+
+
+def make_standard_value(name: str, parts: list[Any]) -> Any:
+    """The value of those parts."""
+    (module,) = [module for module, names in _STANDARD_VALUES.items() if name in names]
+    kind = getattr(__import__(module), name)
+    if name == "timezone":
+        (offset,) = parts
+        return kind(offset)
+    if name in {"datetime", "time"}:
+        *numbers, fold, zone = parts
+        _check_types(int, numbers)
+        return kind(*numbers, zone, fold=fold)
+    _check_types(str if name == "Decimal" else int, parts)
+    return kind(*parts)
+
+
+def make_empty(name: str, first: Any) -> Any:
+    """A container of that class without anything in it; `first` is what only some have."""
+    kind = _CONTAINER_CLASSES[name]
+    if kind is deque:
+        return deque(maxlen=first)
+    return defaultdict(first) if kind is defaultdict else kind()
+
+
+def split_parts(name: str, parts: list[Any]) -> tuple[Any, list[Any]]:
+    """What only some containers have, and what is in them."""
+    if name in {"defaultdict", "deque"}:
+        first, *rest = parts
+        return first, rest
+    return None, parts
+
+
+def _check_types(kind: type, parts: list[Any]) -> None:
+    if any(type(part) is not kind for part in parts):
+        raise TypeError(f"it is made of `{kind.__name__}`")
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is an array of numbers."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(value) is numpy.ndarray and _is_plain(value.dtype)
+
+
+def is_numpy_number(value: Any) -> bool:
+    """Whether it is a single number of numpy's."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.generic) and _is_plain(value.dtype)
+
+
+def _is_plain(dtype: Any) -> bool:
+    return _DTYPE.fullmatch(dtype.str) is not None
+
+
+def array_parts(value: Any) -> list[Any]:
+    """Kind of number, shape, bytes."""
+    return [value.dtype.str, list(value.shape), value.tobytes().decode("latin-1")]
+
+
+def make_array(parts: list[Any]) -> Any:
+    """The array of those parts."""
+    dtype, shape, text = parts
+    if type(dtype) is not str or _DTYPE.fullmatch(dtype) is None:
+        raise ValueError("an array of something else than numbers")
+    _check_types(int, shape)
+    if min(shape, default=0) < 0:
+        raise ValueError("an array of no size")
+    if "numpy" not in packages.NAMES and sys.modules.get("numpy") is None:
+        raise ValueError("an array, where there is no numpy")
+    numpy = __import__("numpy")
+    return numpy.frombuffer(text.encode("latin-1"), dtype).reshape(shape).copy()

@@ -62,7 +62,7 @@ def devices() -> list[str]:
     return [path for path in _DEVICES if os.path.exists(path)]  # noqa: PTH110 - no pathlib here
 
 
-def status(wait: int) -> int:
+def exit_status(wait: int) -> int:
     """How a process ended: its exit status, or 128 and the signal that killed it."""
     code = os.waitstatus_to_exitcode(wait)
     return code if code >= 0 else 128 - code
@@ -84,14 +84,14 @@ def prepare(*, own_files: bool) -> None:
     `own_files`: there is a place to write to.
     """
     for kind, value in _LIMITS.items():
-        _limit(kind, value, value)
-    seccomp.program(libc.MACHINE, pid=1, own_files=own_files)
+        _set_limit(kind, value, value)
+    seccomp.build_filter(libc.MACHINE, pid=1, own_files=own_files)
 
 
-def allow(cpu_s: int) -> None:
+def limit_cpu(cpu_s: int) -> None:
     """In the first process of a candidate, for all of them: seconds of CPU time, for each."""
     # A second between the warning and the kill.
-    _limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
+    _set_limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
 
 
 def seal(*, kept: Iterable[int], threads: int, own_files: bool) -> None:
@@ -101,11 +101,11 @@ def seal(*, kept: Iterable[int], threads: int, own_files: bool) -> None:
     that are yet to come, and not before: the zygote must be able to fork whatever they do.
     """
     close_all_but(kept)
-    _limit(resource.RLIMIT_NPROC, threads, threads)
+    _set_limit(resource.RLIMIT_NPROC, threads, threads)
     seccomp.install(os.getpid(), own_files=own_files)
 
 
-def _limit(kind: int, soft: int, hard: int) -> None:
+def _set_limit(kind: int, soft: int, hard: int) -> None:
     ceiling = resource.getrlimit(kind)[1]
     if ceiling != resource.RLIM_INFINITY:
         soft, hard = min(soft, ceiling), min(hard, ceiling)

@@ -1,16 +1,20 @@
-"""Frames over a stream socket: four bytes of length, then JSON.
+"""Frames over a stream socket: their length, then JSON.
 
-Candidate and evaluator speak in turns, so a frame is followed by nothing until it is answered.
+Candidate and evaluator take turns, so nothing follows a frame until it is answered. The engine
+sends its one job with a longer head.
 """
 
 from __future__ import annotations
 
+import json
 from os import read, write
 
 MAX_BYTES = 8 * 1024**2
 """Of one frame, but for the candidate's source."""
 _HEAD_BYTES = 4
+_JOB_HEAD_BYTES = 8
 _CHUNK_BYTES = 1 << 16
+_JOB_CHUNK_BYTES = 1 << 20
 
 
 class Closed(Exception):
@@ -56,3 +60,20 @@ def _read(fd: int) -> bytes:
     if not chunk:
         raise Closed
     return chunk
+
+
+def read_job(fd: int) -> tuple[str, str, list[str]]:
+    """Read nonce, source and targets from the engine, and nothing after them."""
+    size = int.from_bytes(_read_exactly(fd, _JOB_HEAD_BYTES), "big")
+    job = json.loads(_read_exactly(fd, size))
+    return job["nonce"], job["source"], job["targets"]
+
+
+def _read_exactly(fd: int, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        chunk = read(fd, min(size - len(data), _JOB_CHUNK_BYTES))
+        if not chunk:
+            raise EOFError("the engine has gone")
+        data += chunk
+    return bytes(data)

@@ -22,24 +22,13 @@ import os
 import select
 import sys
 
-from . import (
-    candidate,
-    evaluator,
-    in_process,
-    judging,
-    kernel,
-    layout,
-    libc,
-    namespaces,
-    packages,
-    unshared,
-)
+from . import candidate, evaluator, judging, landlock, layout, libc, namespaces, packages, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    Cell = namespaces.Cell | unshared.Cell
+    Cell = namespaces.NamespaceCell | landlock.LandlockCell
 
 PACKET_BYTES = 1 << 16
 _WALLED = b"."
@@ -62,17 +51,17 @@ def main(control_fd: int) -> NoReturn:
     # What is here by now stays: the collector of a child need not look at it, nor copy its pages.
     gc.collect()
     gc.freeze()
-    _tell(control, {"ready": True})
+    _send(control, {"ready": True})
     while True:
         packet, beside, _, _ = control.recvmsg(PACKET_BYTES, _socket.CMSG_LEN(2 * _INT_BYTES))
         if not packet:
             os._exit(0)
         ((_, _, data),) = beside
-        job, output = (_number(data[at : at + _INT_BYTES]) for at in (0, _INT_BYTES))
-        _run_one(cell, control, json.loads(packet), job, output)
+        job, output = (_to_int(data[at : at + _INT_BYTES]) for at in (0, _INT_BYTES))
+        _run_candidate(cell, control, json.loads(packet), job, output)
 
 
-def _number(data: bytes) -> int:
+def _to_int(data: bytes) -> int:
     return int.from_bytes(data, sys.byteorder)
 
 
@@ -87,16 +76,16 @@ def _enter(control: _socket.socket) -> Cell:
         os.environ.clear()
         if orders["tier"] == namespaces.TIER:
             return namespaces.enter(shown)
-        return unshared.enter(shown)
+        return landlock.enter(shown)
     except OSError as error:
-        why = namespaces.why_not(error)
+        why = namespaces.explain_error(error)
     except Exception as error:  # noqa: BLE001 - whatever it is, the engine must hear of it
         why = f"{type(error).__name__}: {error}"
-    _tell(control, {"broken": why})
+    _send(control, {"broken": why})
     os._exit(1)
 
 
-def _run_one(
+def _run_candidate(
     cell: Cell, control: _socket.socket, order: dict[str, int], job: int, output: int
 ) -> None:
     try:
@@ -105,10 +94,10 @@ def _run_one(
     except OSError as error:
         os.close(job)
         os.close(output)
-        _tell(control, {"broken": libc.told(error)})
+        _send(control, {"broken": libc.describe_error(error)})
         return
     if not first:
-        _first_process(cell, order, job, output)
+        _run_first_process(cell, order, job, output)
     os.close(job)
     os.close(output)
     pidfd = os.pidfd_open(first)
@@ -118,12 +107,12 @@ def _run_one(
     poll.register(control, 0)  # its end is reported all the same
     poll.register(pidfd, select.POLLIN)
     if any(descriptor != pidfd for descriptor, _ in poll.poll()):
-        os.kill(first, kernel.SIGKILL)
+        os.kill(first, libc.SIGKILL)
     os.close(pidfd)
-    _tell(control, {"ended": cell.reap(first)})
+    _send(control, {"ended": cell.reap(first)})
 
 
-def _first_process(cell: Cell, order: dict[str, int], job: int, output: int) -> NoReturn:
+def _run_first_process(cell: Cell, order: dict[str, int], job: int, output: int) -> NoReturn:
     """The evaluator; its child is the candidate."""
     try:
         # Anew: who changes how it is open changes it for all who share it.
@@ -132,17 +121,17 @@ def _first_process(cell: Cell, order: dict[str, int], job: int, output: int) -> 
         os.dup2(output, 2)
         cell.after_fork(cpu_s=order["cpu_s"])
         if order["in_process"]:
-            _both_in_one(cell, job)
+            _run_in_one_process(cell, job)
         near, far = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         channel, candidates = near.detach(), far.detach()
         child = os.fork()
         if not child:
-            _second_process(cell, candidates)
+            _run_second_process(cell, candidates)
         os.close(candidates)
         _await_walls(channel)
         cell.seal(job, channel)
     except BaseException as error:  # noqa: BLE001 - the zygote's loop must not go on in here
-        _broken(job, error)
+        _report_broken(job, error)
     evaluator.main(job, channel, child)
 
 
@@ -151,7 +140,7 @@ def _await_walls(channel: int) -> None:
         raise OSError("the candidate's process could not be confined")
 
 
-def _both_in_one(cell: Cell, job: int) -> NoReturn:
+def _run_in_one_process(cell: Cell, job: int) -> NoReturn:
     """A child is candidate and evaluator. The first process would not feel signals of its own."""
     child = os.fork()
     if child:
@@ -159,10 +148,10 @@ def _both_in_one(cell: Cell, job: int) -> NoReturn:
         os.waitpid(child, 0)
         os._exit(0)
     cell.seal(job)
-    in_process.main(job)
+    judging.judge_in_process(job, *wire.read_job(job))
 
 
-def _second_process(cell: Cell, channel: int) -> NoReturn:
+def _run_second_process(cell: Cell, channel: int) -> NoReturn:
     try:
         cell.seal(channel)
         os.write(channel, _WALLED)
@@ -172,14 +161,14 @@ def _second_process(cell: Cell, channel: int) -> NoReturn:
     candidate.main(channel)
 
 
-def _broken(job: int, error: BaseException) -> NoReturn:
+def _report_broken(job: int, error: BaseException) -> NoReturn:
     """Say why no candidate was run: this is nobody's wrong answer."""
-    detail = libc.told(error) if isinstance(error, OSError) else judging.describe(error)
+    detail = libc.describe_error(error) if isinstance(error, OSError) else judging.describe(error)
     os.write(job, json.dumps({"type": "broken", "detail": detail}).encode() + b"\n")
     os._exit(1)
 
 
-def _tell(control: _socket.socket, packet: dict[str, object]) -> None:
+def _send(control: _socket.socket, packet: dict[str, object]) -> None:
     try:
         control.send(json.dumps(packet).encode())
     except OSError:

@@ -1,20 +1,29 @@
-"""The child's end of the socket, and the streams that an author prints to.
+"""What connects a child with the engine: a socket, the streams it prints to, and shared memory.
 
-Engine and child speak one JSON object a line. Whatever the author's code does to its standard
-streams, the socket is not one of them. A copy of this process that the code forks has no say.
+Engine and child exchange one JSON object per line. Whatever the author's code does to its standard
+streams, the socket is not one of them. A copy of this process that the code forks is not heard.
+The shared memory tells what the process is doing: a mark costs no system call, and stays when the
+process is gone, so the call that ended it is known. Engine and child read the same clock.
 """
 
 import json
+import mmap
 import os
 import signal
 import socket
+import struct
 import sys
 import threading
 import time
 from typing import IO, Any, NoReturn
 
-from .failed import Failed
+from .results import CallFailed
 
+SLOTS = 65
+"""One for the main thread, and one for each thread that an author's function runs in."""
+SIZE = 4096
+
+_SLOT = struct.Struct("=qd")
 _FULL_BYTES = 1024**2
 _CHUNK_BYTES = 256 * 1024
 _LOOK_S = 2.0
@@ -31,19 +40,19 @@ class Channel:
         self._asks: list[bytes] = []
         self._size = 0
         self.is_copy = False
-        os.register_at_fork(after_in_child=self._copied)
+        os.register_at_fork(after_in_child=self._mark_as_copy)
 
     def read(self) -> Any:
         """The next line; the end of the engine is ours."""
         while not self._lines:
-            self._take(self._received(0))
+            self._split_lines(self._receive(0))
         return json.loads(self._lines.pop(0))
 
-    def waiting(self) -> list[Any]:
+    def read_available(self) -> list[Any]:
         """The lines that are there now, for one who is told when there are some."""
         if self.is_copy:
             os._exit(0)
-        self._take(self._received(socket.MSG_DONTWAIT))
+        self._split_lines(self._receive(socket.MSG_DONTWAIT))
         lines, self._lines = self._lines, []
         return [json.loads(line) for line in lines]
 
@@ -51,17 +60,17 @@ class Channel:
         """For a selector."""
         return self._socket.fileno()
 
-    def done(self, number: int, value: bytes) -> None:
+    def add_value(self, number: int, value: bytes) -> None:
         """Have the value of a call sent."""
-        self._add(self._done, b"[%d,%b]" % (number, value))
+        self._queue(self._done, b"[%d,%b]" % (number, value))
 
-    def failed(self, number: int, failed: Failed) -> None:
+    def add_failure(self, number: int, failed: CallFailed) -> None:
         """Have the failure of a call sent."""
-        self._add(self._done, b"[%d,null,%b]" % (number, _encoded(failed.to_json())))
+        self._queue(self._done, b"[%d,null,%b]" % (number, _encode(failed.to_json())))
 
-    def ask(self, number: int, ask: int, question: bytes) -> None:
+    def add_question(self, number: int, ask: int, question: bytes) -> None:
         """Have a question of a call sent."""
-        self._add(self._asks, b"[%d,%d,%b]" % (number, ask, question))
+        self._queue(self._asks, b"[%d,%d,%b]" % (number, ask, question))
 
     def flush(self) -> None:
         """Send what is to be sent."""
@@ -70,18 +79,18 @@ class Channel:
             self._done, self._asks, self._size = [], [], 0
             self._send(b'{"done":[%b],"asks":[%b]}\n' % parts)
 
-    def say(self, **words: bool) -> None:
+    def send_word(self, **words: bool) -> None:
         """Send a word of the process itself, after what is to be sent."""
         self.flush()
-        self._send(_encoded(words) + b"\n")
+        self._send(_encode(words) + b"\n")
 
-    def _add(self, parts: list[bytes], part: bytes) -> None:
+    def _queue(self, parts: list[bytes], part: bytes) -> None:
         parts.append(part)
         self._size += len(part)
         if self._size > _FULL_BYTES:
             self.flush()
 
-    def _received(self, flags: int) -> bytes | None:
+    def _receive(self, flags: int) -> bytes | None:
         try:
             return self._socket.recv(_CHUNK_BYTES, flags)
         except BlockingIOError:
@@ -89,7 +98,7 @@ class Channel:
         except OSError:  # the author's code has closed it
             os._exit(1)
 
-    def _take(self, chunk: bytes | None) -> None:
+    def _split_lines(self, chunk: bytes | None) -> None:
         if chunk is None:
             return
         if not chunk:
@@ -107,7 +116,7 @@ class Channel:
         except OSError:
             os._exit(1)
 
-    def _copied(self) -> None:
+    def _mark_as_copy(self) -> None:
         self.is_copy = True
 
 
@@ -140,6 +149,39 @@ class Streams:
         )
 
 
+class Activity:
+    """One number a slot: of a call, below 0 of a source that is loaded, 0 for nothing."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._memory = mmap.mmap(descriptor, SIZE)
+
+    def begin(self, number: int, slot: int = 0) -> None:
+        """From now on this."""
+        _SLOT.pack_into(self._memory, slot * _SLOT.size, number, time.monotonic())
+
+    def end(self, slot: int = 0) -> None:
+        """From now on nothing."""
+        _SLOT.pack_into(self._memory, slot * _SLOT.size, 0, 0.0)
+
+    def read(self) -> list[tuple[int, int, float]]:
+        """Slot by slot what is under way, and since when."""
+        slots = enumerate(_SLOT.iter_unpack(self._memory[: SLOTS * _SLOT.size]))
+        return [(slot, number, since) for slot, (number, since) in slots if number]
+
+    def beat(self, *, alive: bool) -> None:
+        """Say that the loop goes round; or that it need not."""
+        _SLOT.pack_into(self._memory, SLOTS * _SLOT.size, 0, time.monotonic() if alive else 0.0)
+
+    def last_beat(self) -> float:
+        """When the loop last went round; 0 if it need not."""
+        _, since = _SLOT.unpack_from(self._memory, SLOTS * _SLOT.size)
+        return float(since)
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        self._memory.close()
+
+
 def watch_engine() -> None:
     """End with the engine, however it ends: a call that hangs reads no end of a stream."""
     engine = os.getppid()
@@ -159,5 +201,5 @@ def end_group() -> NoReturn:
     os._exit(0)
 
 
-def _encoded(record: Any) -> bytes:
+def _encode(record: Any) -> bytes:
     return json.dumps(record, ensure_ascii=False).encode()

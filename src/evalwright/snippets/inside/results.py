@@ -1,84 +1,165 @@
-"""What an author's function returns, as JSON.
+"""What a call comes to: a value as JSON, or the reason why it has none.
 
-Objects become what their `to_json` gives (of arrays and their numbers, `tolist`; of pydantic's,
-`model_dump`). Tuples become lists. NaN and the infinities become null: JSON has no others.
+Values      Objects become what their `to_json` gives (of arrays and their numbers, `tolist`; of
+            pydantic's, `model_dump`). Tuples become lists. NaN and the infinities become null.
+Failures    `tasks/x.yaml:14 in compute_scores: KeyError: 'foo'`. The place is the author's
+            innermost line: neither a library's nor ours.
 """
 
 import json
 import math
+import os
 from collections.abc import Mapping
+from types import TracebackType
 from typing import Any
 
-from .failed import Failed
-
+_MAX_MESSAGE = 4000
+_LIBRARY = os.path.dirname(os.__file__)  # noqa: PTH120 - frames have paths as text
+_OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120 - the same
 _MAX_BITS = 4000
 _MAX_DEPTH = 200
 _CONVERSIONS = ("to_json", "tolist", "model_dump")
 
 
-def encoded(value: object, place: str, max_bytes: int) -> bytes:
-    """JSON, at most so much of it; `Failed` says which part is none."""
+class CallFailed(Exception):
+    """A call without a value. `kind` is an exception's name, or `result`, `timeout`, `crashed`."""
+
+    def __init__(self, kind: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.hint = hint
+        self.ask: int | None = None
+        """Which question to the model failed, where that is what the author's function raised."""
+
+    def copy(self) -> "CallFailed":
+        """The same, to be raised once more: an exception keeps the way of every raise."""
+        failed = CallFailed(self.kind, str(self), self.hint)
+        failed.ask = self.ask
+        return failed
+
+    def to_json(self) -> dict[str, Any]:
+        """For the engine."""
+        return {"kind": self.kind, "message": str(self), "hint": self.hint, "ask": self.ask}
+
+
+class NoAnswer(Exception):
+    """What `model.predict` raises when the model gave no usable answer."""
+
+    def __init__(self, kind: str, message: str, ask: int) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.ask = ask
+
+
+def describe_exception(error: BaseException, place: str, *, loading: bool = False) -> CallFailed:
+    """What an author's code raised. `place` is for an error that has no line of the author's."""
+    name, message = "Exception", ""
+    try:
+        name = str(type(error).__name__)
+        message = str(error)
+    except BaseException as unprintable:  # noqa: BLE001 - the author wrote its __str__
+        message = "it cannot be printed"
+        del unprintable
+    places = _find_places(error.__traceback__)
+    if isinstance(error, SyntaxError) and loading:
+        message = str(error.msg)
+        places.append(f"{error.filename}:{error.lineno or 0}")
+    if isinstance(error, NoAnswer):
+        name = error.kind
+    name = clean(name)
+    place = places[-1] if places else place
+    text = f"{place}: {name}: {message}" if message else f"{place}: {name}"
+    hint = f"called from {places[-2]}" if len(places) > 1 else ""
+    failed = CallFailed(name, clean(text), clean(hint))
+    failed.ask = error.ask if isinstance(error, NoAnswer) else None
+    return failed
+
+
+def clean(text: str) -> str:
+    """One line that can be stored and printed."""
+    text = text[:_MAX_MESSAGE].encode("utf-8", "replace").decode()
+    return " ".join(text.split("\n")) if "\n" in text else text
+
+
+def _find_places(traceback: TracebackType | None) -> list[str]:
+    """The author's own lines, outermost first."""
+    places: list[str] = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        file = code.co_filename
+        foreign = file.startswith((_LIBRARY, _OURS, "<frozen ")) or "-packages" in file
+        if not foreign:
+            where = "" if code.co_name == "<module>" else f" in {code.co_name}"
+            places.append(f"{file}:{traceback.tb_lineno}{where}")
+        traceback = traceback.tb_next
+    return places[-2:]
+
+
+def encode_result(value: object, place: str, max_bytes: int) -> bytes:
+    """JSON, at most so much of it; `CallFailed` says which part is none."""
     try:
         text = _ENCODER.encode(value).encode()
     except BaseException:  # noqa: BLE001 - a value may be of any class, or too deep
-        text = _mended(value, place)
+        text = _encode_slowly(value, place)
     if len(text) > max_bytes:
         problem = f"expected at most {max_bytes} bytes of JSON, got {len(text)}"
-        raise Failed("result", f"{place}: {problem}")
+        raise CallFailed("result", f"{place}: {problem}")
     return text
 
 
-def _mended(value: object, place: str) -> bytes:
+def _encode_slowly(value: object, place: str) -> bytes:
     """The same, slowly: part by part."""
     try:
-        return _ENCODER.encode(_plain(value, "$", 0)).encode()
+        return _ENCODER.encode(_to_plain(value, "$", 0)).encode()
     except _NoJson as error:
         problem = str(error)
     except BaseException as error:  # noqa: BLE001 - the author wrote its conversion
         problem = f"the result cannot become JSON: {type(error).__name__}"
-    raise Failed("result", f"{place}: {problem}")
+    raise CallFailed("result", f"{place}: {problem}")
 
 
 class _NoJson(Exception):
     """Which part of a result cannot be JSON."""
 
 
-def _converted(value: object) -> Any:
+def _convert(value: object) -> Any:
     for name in _CONVERSIONS:
         # Of a class itself the method is there, too, and cannot be called.
         if not isinstance(value, type) and callable(conversion := getattr(value, name, None)):
             return conversion()
-    raise TypeError(f"expected JSON, got `{_named(value)}`")
+    raise TypeError(f"expected JSON, got `{_type_name(value)}`")
 
 
 _ENCODER = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_converted
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_convert
 )
 
 
-def _plain(part: object, path: str, depth: int) -> Any:
+def _to_plain(part: object, path: str, depth: int) -> Any:
     if depth > _MAX_DEPTH:
         raise _NoJson(f"nested too deep, or holds itself - at `{path[:_MAX_DEPTH]}`")
     if part is None or isinstance(part, str | int | float):
-        return _scalar(part, path)
+        return _to_scalar(part, path)
     if isinstance(part, Mapping):
-        return {_key(key, path): _plain(part[key], f"{path}.{key}", depth + 1) for key in part}
+        return {
+            _check_key(key, path): _to_plain(part[key], f"{path}.{key}", depth + 1) for key in part
+        }
     if isinstance(part, list | tuple):
-        return [_plain(one, f"{path}[{n}]", depth + 1) for n, one in enumerate(part)]
+        return [_to_plain(item, f"{path}[{n}]", depth + 1) for n, item in enumerate(part)]
     try:
-        other = _converted(part)
+        other = _convert(part)
     except TypeError as error:
         raise _NoJson(f"{error} - at `{path}`") from None
-    return _plain(other, path, depth + 1)
+    return _to_plain(other, path, depth + 1)
 
 
-def _key(key: object, path: str) -> Any:
+def _check_key(key: object, path: str) -> Any:
     if key is None or isinstance(key, str | int | float):
         return key
-    raise _NoJson(f"expected a name, got a key of type `{_named(key)}` - at `{path}`")
+    raise _NoJson(f"expected a name, got a key of type `{_type_name(key)}` - at `{path}`")
 
 
-def _scalar(part: Any, path: str) -> Any:
+def _to_scalar(part: Any, path: str) -> Any:
     if isinstance(part, float):
         return part if math.isfinite(part) else None
     if isinstance(part, str):
@@ -89,6 +170,6 @@ def _scalar(part: Any, path: str) -> Any:
     return part
 
 
-def _named(part: object) -> str:
+def _type_name(part: object) -> str:
     kind = type(part)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"

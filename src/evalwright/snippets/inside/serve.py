@@ -1,18 +1,29 @@
-"""Begin to serve: limits, names, and the kind of calls that this process is for."""
+"""Serve calls: set limits and names, then answer the kind of calls that this process is for.
 
+`BatchServer` calls plain functions one after the other, in batches:
+
+    engine   {"key": "…", "name": "compute_scores", "objects": [""], "numbers": [7], "calls": [[…]]}
+    child    {"done": [[7, value]], "asks": []}         or [7, null, {"kind", "message", …}]
+
+The values of a batch are sent together, but none waits long.
+"""
+
+import asyncio
 import os
 import resource
 import sys
+import time
+from collections.abc import Awaitable
 from importlib import import_module
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from .calls import Calls
-from .channel import Channel, watch_engine
-from .functions import Sources
-from .marks import Marks
-from .names import Names
-from .talks import Talks
+from .channel import Activity, Channel, Streams, watch_engine
+from .concurrent_calls import ConcurrentServer
+from .functions import Function, ImportAliases, Sources
+from .results import CallFailed, encode_result
+
+FLUSH_S = 0.05
 
 
 def serve(channel: int, marks: int, objects: str) -> NoReturn:
@@ -20,24 +31,25 @@ def serve(channel: int, marks: int, objects: str) -> NoReturn:
     # What an author imports or pickles as `__main__` is not this script.
     sys.modules["__main__"] = ModuleType("__main__")
     watch_engine()
-    spoken = Channel(channel)
-    orders = spoken.read()
+    engine = Channel(channel)
+    orders = engine.read()
     for name, value in orders["limits"].items():
-        _limit(getattr(resource, name), value)
+        _set_limit(getattr(resource, name), value)
 
-    def classes() -> ModuleType:
+    def import_objects() -> ModuleType:
         return import_module(objects)
 
-    Names(classes).install()
-    sources = Sources(orders["sources"], classes)
-    page = Marks(marks)
+    ImportAliases(import_objects).install()
+    sources = Sources(orders["sources"], import_objects)
+    activity = Activity(marks)
     os.close(marks)
-    server = (Talks if orders["talks"] else Calls)(spoken, page, sources, orders["max_bytes"])
-    spoken.say(ready=True)
+    kind = ConcurrentServer if orders["talks"] else BatchServer
+    server = kind(engine, activity, sources, orders["max_bytes"])
+    engine.send_word(ready=True)
     server.serve()
 
 
-def _limit(kind: int, value: int) -> None:
+def _set_limit(kind: int, value: int) -> None:
     ceiling = resource.getrlimit(kind)[1]
     if ceiling != resource.RLIM_INFINITY:
         value = min(value, ceiling)
@@ -45,3 +57,57 @@ def _limit(kind: int, value: int) -> None:
         resource.setrlimit(kind, (value, value))
     except (OSError, ValueError) as refused:  # address space on macOS
         del refused
+
+
+class BatchServer:
+    """Serves plain functions."""
+
+    def __init__(self, channel: Channel, marks: Activity, sources: Sources, max_bytes: int) -> None:
+        self._channel, self._marks, self._sources = channel, marks, sources
+        self._max_bytes = max_bytes
+        self._streams = Streams()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def serve(self) -> NoReturn:
+        """Answer until the engine goes away."""
+        while True:
+            order = self._channel.read()
+            self._streams.restore()
+            self._marks.begin(-1 - order["source"])
+            try:
+                function = self._sources.function(order["key"], order["name"], order["objects"])
+            except CallFailed as failed:
+                for number in order["numbers"]:
+                    self._channel.add_failure(number, failed)
+            else:
+                self._call_all(function, order)
+            self._marks.end()
+            self._streams.flush()
+            self._channel.flush()
+
+    def _call_all(self, function: Function, order: dict[str, Any]) -> None:
+        channel, marks = self._channel, self._marks
+        flush_at = time.monotonic() + FLUSH_S
+        for number, arguments in zip(order["numbers"], order["calls"], strict=True):
+            self._streams.restore()
+            marks.begin(number)
+            try:
+                value = function.call(arguments)
+                if type(value) is not dict and isinstance(value, Awaitable):
+                    value = self._wait(function, value)
+                channel.add_value(number, encode_result(value, function.place, self._max_bytes))
+            except CallFailed as failed:
+                channel.add_failure(number, failed)
+            if channel.is_copy:
+                os._exit(0)
+            if time.monotonic() >= flush_at:
+                # If the engine cannot be told, it is not known whose fault that is.
+                marks.end()
+                channel.flush()
+                flush_at = time.monotonic() + FLUSH_S
+
+    def _wait(self, function: Function, awaitable: Awaitable[Any]) -> Any:
+        if self._loop is None:
+            # One for all calls: what a function keeps from call to call belongs to its loop.
+            self._loop = asyncio.new_event_loop()
+        return self._loop.run_until_complete(function.wait(awaitable))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalwright.sandbox.inside import jobs
+from evalwright.sandbox.inside import wire
 
 Pair = tuple[socket.socket, socket.socket]
 
@@ -39,7 +39,7 @@ def test_a_job_is_read_as_it_was_written(pair: Pair, source: str, targets: tuple
     here, there = pair
     there.sendall(frame(source, *targets))
 
-    assert jobs.read(here.fileno()) == ("N", source, list(targets))
+    assert wire.read_job(here.fileno()) == ("N", source, list(targets))
 
 
 def test_a_job_that_no_buffer_holds_is_read_whole(pair: Pair) -> None:
@@ -48,7 +48,7 @@ def test_a_job_that_no_buffer_holds_is_read_whole(pair: Pair) -> None:
 
     sending = Thread(target=there.sendall, args=(frame(source, *targets),))
     sending.start()
-    job = jobs.read(here.fileno())
+    job = wire.read_job(here.fileno())
     sending.join()
 
     assert job == ("N", source, targets)
@@ -58,8 +58,8 @@ def test_what_follows_a_job_is_left_alone(pair: Pair) -> None:
     here, there = pair
     there.sendall(frame("x = 1") + frame("y = 2"))
 
-    assert jobs.read(here.fileno())[1] == "x = 1"
-    assert jobs.read(here.fileno())[1] == "y = 2"
+    assert wire.read_job(here.fileno())[1] == "x = 1"
+    assert wire.read_job(here.fileno())[1] == "y = 2"
 
 
 @pytest.mark.parametrize("size", [0, 3, 8, 20])
@@ -69,7 +69,7 @@ def test_a_job_that_is_cut_short_is_no_job(pair: Pair, size: int) -> None:
     there.close()
 
     with pytest.raises(EOFError, match="the engine has gone"):
-        jobs.read(here.fileno())
+        wire.read_job(here.fileno())
 
 
 def test_nothing_is_read_from_what_is_closed() -> None:
@@ -77,6 +77,6 @@ def test_nothing_is_read_from_what_is_closed() -> None:
     os.close(writing)
     try:
         with pytest.raises(EOFError):
-            jobs.read(reading)
+            wire.read_job(reading)
     finally:
         os.close(reading)

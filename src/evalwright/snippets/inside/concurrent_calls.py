@@ -1,0 +1,359 @@
+"""Calls that wait: of async functions, and of all that ask the model. Many are in flight at once.
+
+    engine   {"key": "…", "name": "run_solver", …, "timeout_s": 60.0}     calls, as in `serve`
+    child    {"done": [], "asks": [[7, 1, [input, {}]]]}                  call 7 has a question
+    engine   {"answers": [[7, 1, raw_output, null]]}                      or null, [kind, message]
+    engine   {"cancelled": [7]}                                           nobody waits for it
+
+An `async def` runs in the loop of the main thread. A `def` runs in a thread, so that it can wait
+for an answer; one that runs out of its time cannot be ended, and leaves the process `worn`.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
+from itertools import count
+from typing import Any, NoReturn
+
+from .channel import SLOTS, Activity, Channel, Streams
+from .functions import Function, Model, Sources
+from .results import CallFailed, NoAnswer, encode_result
+
+_BEAT_S = 0.5
+
+_current_call: ContextVar[int] = ContextVar("call")
+"""The number of the call that this code runs for. What it starts inherits it."""
+_thread = threading.local()
+"""`_thread.slot`: where a thread of ours leaves its marks."""
+
+
+class ConcurrentServer:
+    """Serves functions that wait."""
+
+    def __init__(self, channel: Channel, marks: Activity, sources: Sources, max_bytes: int) -> None:
+        self.marks, self.max_bytes = marks, max_bytes
+        self.loop = asyncio.new_event_loop()
+        self.loop.set_task_factory(make_task_factory(marks))
+        slots = count(1)
+        self.threads = ThreadPoolExecutor(
+            SLOTS - 1, initializer=lambda: setattr(_thread, "slot", next(slots))
+        )
+        self._channel, self._sources = channel, sources
+        self.streams = Streams()
+        self._calls: dict[int, ConcurrentCall] = {}
+        self._unloaded: list[dict[str, Any]] = []
+        self._flushing = False
+        self._heart: asyncio.TimerHandle | None = None
+
+    def serve(self) -> NoReturn:
+        """Answer until the engine goes away."""
+        self.loop.add_reader(self._channel, self._read)
+        self.loop.call_soon(self._read)  # what came with the first message
+        while True:
+            self.streams.restore()
+            try:
+                self.loop.run_forever()
+            except (KeyboardInterrupt, SystemExit) as raised:  # by a task that an author started
+                del raised
+            self._load_all()
+
+    def send_question(self, number: int, ask: int, question: bytes) -> None:
+        """A call has a question."""
+        self._channel.add_question(number, ask, question)
+        self._flush_soon()
+
+    def finish(self, call: "ConcurrentCall", value: Any) -> None:
+        """A call has its value, or `CallFailed`. What it says later is not heard."""
+        if self._calls.pop(call.number, None):
+            self._send_result(call.number, value, call.function.place)
+            call.cancel()
+
+    def report_worn(self) -> None:
+        """A thread is lost: the process finishes what it is at, and gets no more."""
+        self._channel.send_word(worn=True)
+
+    def _read(self) -> None:
+        for message in self._channel.read_available():
+            if "calls" in message:
+                if self._unloaded or not self._sources.is_loaded(message["key"]):
+                    self._unloaded.append(message)
+                    self.loop.stop()
+                else:
+                    self._begin_calls(message)
+            for number, ask, output, failure in message.get("answers", ()):
+                if call := self._calls.get(number):
+                    call.settle(ask, output, failure)
+            for number in message.get("cancelled", ()):
+                if call := self._calls.pop(number, None):
+                    call.cancel()
+
+    def _load_all(self) -> None:
+        """Outside the loop: a top level may do what a loop that runs forbids."""
+        orders, self._unloaded = self._unloaded, []
+        for call in self._calls.values():
+            call.clock.stop()
+        for order in orders:
+            self.marks.begin(-1 - order["source"])
+            self._find_function(order)
+            self.marks.end()
+            self.loop.call_soon(self._begin_calls, order)
+        for call in self._calls.values():
+            call.clock.go()
+
+    def _find_function(self, order: dict[str, Any]) -> Any:
+        try:
+            return self._sources.function(order["key"], order["name"], order["objects"])
+        except CallFailed as failed:
+            return failed
+
+    def _begin_calls(self, order: dict[str, Any]) -> None:
+        function, objects = self._find_function(order), order["objects"]
+        for number, arguments in zip(order["numbers"], order["calls"], strict=True):
+            if isinstance(function, CallFailed):
+                self._send_result(number, function)
+                continue
+            call = self._calls[number] = ConcurrentCall(self, number, function, order["timeout_s"])
+            model = Model(call.ask, self._sources.objects)
+            for place, kind in enumerate(objects):
+                if kind == "Model" and place < len(arguments):
+                    arguments[place] = model
+            context = copy_context()
+            context.run(_current_call.set, number)
+            context.run(call.begin, arguments, apart=not function.is_async)
+        self._beat()
+
+    def _beat(self) -> None:
+        """While there are calls, the loop is seen to go round."""
+        if self._heart is not None:
+            self._heart.cancel()
+        self._heart = self.loop.call_later(_BEAT_S, self._beat) if self._calls else None
+        self.marks.beat(alive=bool(self._calls))
+
+    def _send_result(self, number: int, value: Any, place: str = "") -> None:
+        self.marks.begin(number)  # the author's code may say how its objects become JSON
+        try:
+            if isinstance(value, CallFailed):
+                self._channel.add_failure(number, value)
+            else:
+                self._channel.add_value(number, encode_result(value, place, self.max_bytes))
+        except CallFailed as failed:
+            self._channel.add_failure(number, failed)
+        self.marks.end()
+        self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        """Send, after all that is due now."""
+        if not self._flushing:
+            self._flushing = True
+            self.loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flushing = False
+        self.streams.restore()
+        self.streams.flush()
+        self._channel.flush()
+
+
+class ConcurrentCall:
+    """One call."""
+
+    def __init__(
+        self, server: ConcurrentServer, number: int, function: Function, timeout_s: float
+    ) -> None:
+        self.number, self.function = number, function
+        self.clock = CallClock(server.loop, timeout_s, self._expire)
+        self._server = server
+        self._timeout_s = timeout_s
+        self._numbers = count(1)
+        self._answers: dict[int, asyncio.Future[Any] | Future[Any]] = {}
+        self._task: asyncio.Task[Any] | None = None
+        self._over = False
+
+    def begin(self, arguments: list[Any], *, apart: bool) -> None:
+        """Run it in the loop; `apart`, in a thread."""
+        if apart:
+            self._server.threads.submit(copy_context().run, self._in_thread, arguments)
+        else:
+            self.clock.go()
+            self._start(self._call(arguments))
+
+    def ask(self, question: bytes) -> "asyncio.Future[Any] | Future[Any]":
+        """Ask the model, from any thread."""
+        number, loop = next(self._numbers), self._server.loop
+        if _is_running(loop):
+            self._answers[number] = soon = loop.create_future()
+            self._send_question(number, question)
+            return soon
+        self._answers[number] = answer = _PendingAnswer(self._server.marks, self.number)
+        loop.call_soon_threadsafe(self._send_question, number, question)
+        return answer
+
+    def settle(self, number: int, output: Any, failure: tuple[str, str] | None) -> None:
+        """Have the question answered, or refused."""
+        answer = self._answers.pop(number, None)
+        if answer is None:
+            return
+        self.clock.go()
+        if isinstance(answer, asyncio.Future):
+            if self._over:
+                answer.cancel()
+            if answer.done():
+                return
+        elif not answer.set_running_or_notify_cancel():
+            return
+        if failure is None:
+            answer.set_result(output)
+        else:
+            answer.set_exception(NoAnswer(*failure, number))
+
+    def cancel(self) -> None:
+        """End it, as far as that can be."""
+        self._over = True
+        self.clock.stop()
+        if self._task is not None:
+            self._task.cancel()
+        for number in list(self._answers):
+            self.settle(number, None, ("cancelled", "the call is over"))
+
+    def _send_question(self, number: int, question: bytes) -> None:
+        self.clock.stop()
+        if self._over:
+            self.settle(number, None, ("cancelled", "the call is over"))
+        else:
+            self._server.send_question(self.number, number, question)
+
+    async def _call(self, arguments: list[Any]) -> Any:
+        self._server.streams.restore()
+        value = self.function.call(arguments)
+        return await self.function.wait(value) if isinstance(value, Awaitable) else value
+
+    def _start(self, work: Any) -> None:
+        self._task = self._server.loop.create_task(work)
+        self._task.add_done_callback(self._end)
+
+    def _in_thread(self, arguments: list[Any]) -> None:
+        marks, loop = self._server.marks, self._server.loop
+        loop.call_soon_threadsafe(self.clock.go)
+        marks.begin(self.number, _thread.slot)
+        try:
+            value = self.function.call(arguments)
+        except CallFailed as failed:
+            value = failed
+        marks.end(_thread.slot)
+        loop.call_soon_threadsafe(self._return, value)
+
+    def _return(self, value: Any) -> None:
+        if isinstance(value, Awaitable):
+            self._start(self.function.wait(value))
+        else:
+            self._server.finish(self, value)
+
+    def _end(self, task: "asyncio.Task[Any]") -> None:
+        if task.cancelled():
+            text = f"{self.function.place}: CancelledError: it cancelled itself"
+            self._server.finish(self, CallFailed("CancelledError", text))
+        else:
+            self._server.finish(self, task.exception() or task.result())
+
+    def _expire(self) -> None:
+        if self._task is None:
+            self._server.report_worn()
+        text = f"{self.function.place}: ran longer than {self._timeout_s:g} s"
+        hint = f"a call may run {self._timeout_s:g} s; the time that a model takes does not count"
+        self._server.finish(self, CallFailed("timeout", text, hint))
+
+
+class _PendingAnswer(Future[Any]):
+    """An answer to come. A thread that waits for it is at nothing."""
+
+    def __init__(self, marks: Activity, number: int) -> None:
+        super().__init__()
+        self._marks, self._number = marks, number
+
+    def result(self, timeout: float | None = None) -> Any:
+        slot = getattr(_thread, "slot", None)
+        if slot is None:
+            return super().result(timeout)
+        self._marks.end(slot)
+        try:
+            return super().result(timeout)
+        finally:
+            self._marks.begin(self._number, slot)
+
+
+def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
+
+
+class CallClock:
+    """The time of a call, which stands still while it waits for the model.
+
+    Calls `expired` when it has run out.
+    """
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, seconds: float, expired: Callable[[], None]
+    ) -> None:
+        self._loop = loop
+        self._left_s = seconds
+        self._expired = expired
+        self._stops = 1
+        self._since = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def go(self) -> None:
+        """Go on, once for every stop; it begins with one."""
+        self._stops -= 1
+        if not self._stops:
+            self._since = self._loop.time()
+            self._timer = self._loop.call_later(self._left_s, self._expired)
+
+    def stop(self) -> None:
+        """Stand still, until as many have gone on."""
+        self._stops += 1
+        if self._timer is not None:
+            self._left_s -= self._loop.time() - self._since
+            self._timer.cancel()
+            self._timer = None
+
+
+class _MarkedCoroutine(Coroutine[Any, Any, Any]):
+    """Marks whose call the loop is serving, step by step."""
+
+    def __init__(self, inner: Any, number: int, marks: Activity) -> None:
+        self._inner, self._number, self._marks = inner, number, marks
+
+    def send(self, value: Any) -> Any:
+        return self._step(self._inner.send, value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._step(self._inner.throw, *error)
+
+    def _step(self, resume: Callable[..., Any], *arguments: Any) -> Any:
+        self._marks.begin(self._number)
+        try:
+            return resume(*arguments)
+        finally:
+            self._marks.end()
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return (yield from self._inner.__await__())
+
+
+def make_task_factory(marks: Activity) -> Callable[..., "asyncio.Task[Any]"]:
+    """How a loop makes tasks whose steps are marked."""
+
+    def make(loop: asyncio.AbstractEventLoop, inner: Any, **more: Any) -> "asyncio.Task[Any]":
+        number = _current_call.get(0)
+        coroutine = _MarkedCoroutine(inner, number, marks) if number else inner
+        return asyncio.Task(coroutine, loop=loop, **more)
+
+    return make
