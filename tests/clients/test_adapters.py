@@ -4,7 +4,13 @@ from typing import Any
 import pytest
 from tests.servers.asking import asking, chat
 
-from evalwright.clients.adapters import BUILT_IN, Asked, Info, Jinja, asked_by
+from evalwright.clients.adapters import (
+    BUILT_IN,
+    AdapterInfo,
+    AdapterInput,
+    TemplateAdapter,
+    adapt_request,
+)
 from evalwright.errors import ModelError
 from evalwright.templates import Template
 from evalwright.types import Message, MLTask, Request, Sample
@@ -12,20 +18,20 @@ from evalwright.types import Message, MLTask, Request, Sample
 HELLO = [{"role": "user", "content": "hello"}]
 
 
-def info(task: MLTask = "chat_completion", model_key: str = "m-1") -> Info:
-    return Info(key="bot", task=task, model_key=model_key)
+def info(task: MLTask = "chat_completion", model_key: str = "m-1") -> AdapterInfo:
+    return AdapterInfo(key="bot", task=task, model_key=model_key)
 
 
-def jinja(there: str | None = None, back: str | None = None) -> Jinja:
-    return Jinja(
+def jinja(there: str | None = None, back: str | None = None) -> TemplateAdapter:
+    return TemplateAdapter(
         "mine",
         process_input=Template(there) if there else None,
         process_output=Template(back) if back else None,
     )
 
 
-def out(adapter: str, given: Any, about: Info) -> Any:
-    return json.loads(BUILT_IN[adapter]().outgoing(Asked(input=given), about))
+def out(adapter: str, given: Any, about: AdapterInfo) -> Any:
+    return json.loads(BUILT_IN[adapter]().make_body(AdapterInput(input=given), about))
 
 
 @pytest.mark.parametrize(
@@ -48,38 +54,40 @@ def out(adapter: str, given: Any, about: Info) -> Any:
     ],
 )
 def test_a_request_becomes_an_input(request_: Request, expected: Any) -> None:
-    assert asked_by(request_, {}).input == expected
+    assert adapt_request(request_, {}).input == expected
 
 
 def test_a_chat_takes_the_runs_parameters_unless_it_brings_its_own() -> None:
-    found = asked_by(chat("hello", keys={"temperature": 1}), {"temperature": 0, "max_tokens": 5})
+    found = adapt_request(
+        chat("hello", keys={"temperature": 1}), {"temperature": 0, "max_tokens": 5}
+    )
 
     assert found.input == {"messages": HELLO, "temperature": 1, "max_tokens": 5}
     assert found.kwargs == {"temperature": 1, "max_tokens": 5}
 
 
 def test_only_a_chat_takes_the_runs_parameters() -> None:
-    assert asked_by(asking("embeddings", "a"), {"temperature": 0}).input == {"input": ["a"]}
-    assert asked_by(asking("custom", {}), {"temperature": 0}).input == {}
+    assert adapt_request(asking("embeddings", "a"), {"temperature": 0}).input == {"input": ["a"]}
+    assert adapt_request(asking("custom", {}), {"temperature": 0}).input == {}
 
 
 def test_each_trial_has_a_seed_of_its_own() -> None:
     sample = Sample("0", {})
     request = Request(messages=(Message("user", "hello"),), sample=sample, trial=2)
 
-    assert asked_by(request, {"seed": 5}).input["seed"] == 7
+    assert adapt_request(request, {"seed": 5}).input["seed"] == 7
 
 
 @pytest.mark.parametrize("given", [{}, {"input": []}, {"input": [1]}, None, 3, []])
 def test_embeddings_need_texts(given: Any) -> None:
     with pytest.raises(ModelError, match="a text, or a list of texts"):
-        asked_by(asking("embeddings", given), {})
+        adapt_request(asking("embeddings", given), {})
 
 
 @pytest.mark.parametrize("keys", [["a"], "a", {"messages": []}, {"stream": True}])
 def test_a_chats_more_keys_are_an_object_and_not_the_messages(keys: Any) -> None:
     with pytest.raises(ModelError) as caught:
-        asked_by(chat("hello", keys=keys), {})
+        adapt_request(chat("hello", keys=keys), {})
 
     assert caught.value.kind == "bad_request"
 
@@ -119,10 +127,10 @@ def test_what_the_responses_api_says_becomes_open_responses() -> None:
     reply = {"id": "r", "status": "completed", "output": items, "usage": {"input_tokens": 1}}
     adapter = BUILT_IN["latticeflow$openai_responses"]()
 
-    found = adapter.incoming(json.dumps(reply), 200, info())
+    found = adapter.read_body(json.dumps(reply), 200, info())
 
     assert found == {"items": items, "usage": {"input_tokens": 1}}
-    assert adapter.incoming('{"answer": 4}', 200, info()) == {"answer": 4}
+    assert adapter.read_body('{"answer": 4}', 200, info()) == {"answer": 4}
 
 
 def test_the_responses_api_has_no_other_words_for_what_is_no_chat() -> None:
@@ -137,9 +145,9 @@ def test_a_template_makes_the_body_from_input_model_and_keys() -> None:
         '"m": "{{ model_info.model_key }} {{ model_info.task }} {{ model_info.key }}", '
         '"t": {{ kwargs.temperature }}}'
     )
-    asked = asked_by(chat('say "hi"', keys={"temperature": 0.5}), {})
+    asked = adapt_request(chat('say "hi"', keys={"temperature": 0.5}), {})
 
-    body = adapter.outgoing(asked, info())
+    body = adapter.make_body(asked, info())
 
     assert body == ('{"q": "say \\"hi\\"", "same": True, "m": "m-1 chat_completion bot", "t": 0.5}')
 
@@ -150,7 +158,7 @@ def test_a_template_reads_the_reply() -> None:
         '"content": {{ (reply.text ~ " " ~ status_code) | tojson }} }}]}\n'
     )
 
-    found = adapter.incoming('{"text": "4"}', 201, info())
+    found = adapter.read_body('{"text": "4"}', 201, info())
 
     assert found == {"choices": [{"message": {"role": "assistant", "content": "4 201"}}]}
 
@@ -158,8 +166,10 @@ def test_a_template_reads_the_reply() -> None:
 def test_a_way_that_is_not_given_changes_nothing() -> None:
     adapter = jinja()
 
-    assert json.loads(adapter.outgoing(Asked(input={"a": 1}), info(model_key=""))) == {"a": 1}
-    assert adapter.incoming('{"b": 2}', 200, info()) == {"b": 2}
+    assert json.loads(adapter.make_body(AdapterInput(input={"a": 1}), info(model_key=""))) == {
+        "a": 1
+    }
+    assert adapter.read_body('{"b": 2}', 200, info()) == {"b": 2}
 
 
 @pytest.mark.parametrize(
@@ -170,9 +180,11 @@ def test_a_way_that_is_not_given_changes_nothing() -> None:
         pytest.param(jinja(back="{{ bdy }}"), "adapter", "`process_output` of `mine`", id="a typo"),
     ],
 )
-def test_a_broken_template_is_a_failure_that_names_it(adapter: Jinja, kind: str, says: str) -> None:
+def test_a_broken_template_is_a_failure_that_names_it(
+    adapter: TemplateAdapter, kind: str, says: str
+) -> None:
     with pytest.raises(ModelError) as caught:
-        adapter.incoming("{}", 200, info())
+        adapter.read_body("{}", 200, info())
 
     assert caught.value.kind == kind
     assert says in str(caught.value)
@@ -180,14 +192,14 @@ def test_a_broken_template_is_a_failure_that_names_it(adapter: Jinja, kind: str,
 
 def test_a_broken_template_on_the_way_out_is_one_too() -> None:
     with pytest.raises(ModelError, match="`process_input` of `mine`") as caught:
-        jinja("{{ input.mesages[0] }}").outgoing(asked_by(chat("hello"), {}), info())
+        jinja("{{ input.mesages[0] }}").make_body(adapt_request(chat("hello"), {}), info())
 
     assert caught.value.kind == "adapter"
 
 
 def test_a_reply_that_is_no_json_is_shown_from_its_start() -> None:
     with pytest.raises(ModelError, match="the reply is not JSON: <html>"):
-        BUILT_IN["latticeflow$identity"]().incoming("<html>\n</html>", 200, info())
+        BUILT_IN["latticeflow$identity"]().read_body("<html>\n</html>", 200, info())
 
 
 def test_adapters_that_do_different_things_have_different_sources() -> None:

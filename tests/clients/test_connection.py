@@ -8,8 +8,8 @@ from tests.servers.certificates import CERTIFICATE, tls_of_a_stranger
 from tests.servers.model_server import Behaviour, ModelServer, body, hostile, json, status
 from tests.servers.model_server import chat as chatting
 
-from evalwright.clients.adapters import BUILT_IN, Adapter, Info, Jinja
-from evalwright.clients.connection import Connection, Where, connect
+from evalwright.clients.adapters import BUILT_IN, Adapter, AdapterInfo, TemplateAdapter
+from evalwright.clients.connection import ConnectionConfig, CustomConnectionModel, connect
 from evalwright.errors import ModelError, UsageError
 from evalwright.secrets import Secret
 from evalwright.templates import Template
@@ -27,10 +27,10 @@ def model(
     task: MLTask = "chat_completion",
     parameters: dict[str, Any] | None = None,
     **where: Any,
-) -> Connection:
-    info = Info(key="bot", task=task, model_key="m-1")
+) -> CustomConnectionModel:
+    info = AdapterInfo(key="bot", task=task, model_key="m-1")
     options = ModelOptions(parameters=parameters or {})
-    return connect(Where(url=url, **where), adapter, info, options)
+    return connect(ConnectionConfig(url=url, **where), adapter, info, options)
 
 
 def error_of(behaviour: Behaviour, **told: Any) -> ModelError:
@@ -76,7 +76,7 @@ def test_a_header_of_ones_own_may_be_the_login() -> None:
 
 
 def test_an_adapter_puts_an_endpoints_words_into_ours() -> None:
-    adapter = Jinja(
+    adapter = TemplateAdapter(
         "mine",
         process_input=Template('{"q": {{ input.messages[-1].content | tojson }}}'),
         process_output=Template(
@@ -141,7 +141,7 @@ def test_an_adapter_sees_no_failed_status_and_the_document_is_named() -> None:
 
 
 def test_a_body_that_is_no_json_is_not_sent_as_json() -> None:
-    adapter = Jinja("mine", process_input=Template("hello"), process_output=None)
+    adapter = TemplateAdapter("mine", process_input=Template("hello"), process_output=None)
     with ModelServer(json({"choices": [{"message": {"content": "4"}}]})) as server:
         error = failed(model(server.url, adapter=adapter), chat("hello"))
         assert (error.kind, server.log) == ("not_json", [])
@@ -173,7 +173,7 @@ def fingerprint(url: str = "http://h/", **told: Any) -> str:
 
 
 def test_what_changes_the_answers_changes_the_fingerprint_and_nothing_else() -> None:
-    adapter = Jinja("mine", process_input=Template("{}"), process_output=None)
+    adapter = TemplateAdapter("mine", process_input=Template("{}"), process_output=None)
     plain = fingerprint()
 
     assert plain == fingerprint(api_key=Secret(KEY))

@@ -8,8 +8,8 @@ import pytest
 from msgspec import structs
 from tests.servers.asking import answered, chat, failed, question
 
-from evalwright.clients.adapters import BUILT_IN, Adapter, Info
-from evalwright.clients.inference import Inference, Inferring, takes_sample
+from evalwright.clients.adapters import BUILT_IN, Adapter, AdapterInfo
+from evalwright.clients.inference import CustomInferenceModel, InferenceConfig, takes_sample
 from evalwright.secrets import Secret
 from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import Source
@@ -44,18 +44,18 @@ def model(
     task: MLTask = "chat_completion",
     parameters: dict[str, Any] | None = None,
     **environment: str,
-) -> Inference:
+) -> CustomInferenceModel:
     text = dedent(source)
     snippets = DirectSnippets({"bot": Source(text=text, path="models/bot.yaml", line=9)})
     MADE.append(snippets)
-    inferring = Inferring(
+    config = InferenceConfig(
         function="bot:run_inference",
         text=text,
         environment={name: Secret(value) for name, value in environment.items()},
         timeout_s=5,
     )
-    info = Info(key="bot", task=task)
-    return Inference(snippets, inferring, adapter, info, parameters=parameters or {})
+    info = AdapterInfo(key="bot", task=task)
+    return CustomInferenceModel(snippets, config, adapter, info, parameters=parameters or {})
 
 
 def question_of_a_record() -> Request:

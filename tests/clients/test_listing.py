@@ -3,12 +3,12 @@ import asyncio
 import pytest
 from tests.servers.model_server import ModelServer, json, models, status
 
-from evalwright.clients.listing import models_at
+from evalwright.clients.listing import list_served_models
 from evalwright.errors import ModelError, UsageError
 
 
 def listed(provider: str, **environment: str) -> list[str]:
-    return asyncio.run(models_at(provider, environment))
+    return asyncio.run(list_served_models(provider, environment))
 
 
 def test_a_server_says_which_models_it_has() -> None:

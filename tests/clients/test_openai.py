@@ -472,7 +472,7 @@ def test_choices_that_nobody_takes_are_forgotten() -> None:
         async def many() -> int:
             for number in range(1050):
                 await shared.complete(question(f"{number}"))
-            held = len(shared._choices._open)
+            held = len(shared._shared._open)
             await shared.close()
             return held
 

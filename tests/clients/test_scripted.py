@@ -14,7 +14,7 @@ from evalwright.sandbox.unsafe import Unsafe
 from evalwright.scorers.record import RecordScorer
 from evalwright.solvers.record import RecordSolver
 from evalwright.spec.records.fixtures import load_fixtures
-from evalwright.text.few_shot import render
+from evalwright.text.prompt import render
 from evalwright.types import Message, Request, Sample, Score, TaskSpec, Trace
 
 FIXTURES = load_fixtures()

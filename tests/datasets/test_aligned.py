@@ -2,9 +2,8 @@ from typing import Any
 
 import pytest
 
-from evalwright.datasets.aligned import Aligned
 from evalwright.datasets.inline import InlineRows
-from evalwright.datasets.rows import Rows
+from evalwright.datasets.rows import AlignedRows, Rows
 from evalwright.errors import BadDataset
 
 
@@ -12,8 +11,8 @@ def part(name: str, *samples: dict[str, Any]) -> Rows:
     return Rows(InlineRows(list(samples)), name=name)
 
 
-def both(questions: list[dict[str, Any]], answers: list[dict[str, Any]]) -> Aligned:
-    return Aligned({"q": part("questions.csv", *questions), "a": part("answers.csv", *answers)})
+def both(questions: list[dict[str, Any]], answers: list[dict[str, Any]]) -> AlignedRows:
+    return AlignedRows({"q": part("questions.csv", *questions), "a": part("answers.csv", *answers)})
 
 
 def test_rows_of_the_same_place_are_one_sample() -> None:
@@ -96,11 +95,11 @@ def test_an_empty_one_is_named() -> None:
 def test_the_digest_is_of_the_parts_and_their_names() -> None:
     one, other = part("a", {"x": 1}), part("b", {"x": 2})
 
-    assert Aligned({"q": one, "a": other}).digest == Aligned({"q": one, "a": other}).digest
-    assert Aligned({"q": one, "a": other}).digest != Aligned({"q": other, "a": one}).digest
-    assert Aligned({"q": one}).digest != Aligned({"a": one}).digest
+    assert AlignedRows({"q": one, "a": other}).digest == AlignedRows({"q": one, "a": other}).digest
+    assert AlignedRows({"q": one, "a": other}).digest != AlignedRows({"q": other, "a": one}).digest
+    assert AlignedRows({"q": one}).digest != AlignedRows({"a": one}).digest
 
 
 def test_none_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one dataset"):
-        Aligned({})
+        AlignedRows({})

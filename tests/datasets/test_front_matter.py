@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from evalwright.datasets.front_matter import parted
+from evalwright.datasets.folder import split_front_matter
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from evalwright.datasets.front_matter import parted
     ],
 )
 def test_parts(text: str, matter: dict[str, Any], body: str) -> None:
-    assert parted(text) == (matter, body)
+    assert split_front_matter(text) == (matter, body)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_parts(text: str, matter: dict[str, Any], body: str) -> None:
     ],
 )  # fmt: skip
 def test_words_mean_what_json_can_say(word: str, expected: Any) -> None:
-    assert parted(f"---\na: {word}\n---\n")[0] == {"a": expected}
+    assert split_front_matter(f"---\na: {word}\n---\n")[0] == {"a": expected}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_words_mean_what_json_can_say(word: str, expected: Any) -> None:
 )
 def test_refuses(matter: str, said: str) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
-        parted(f"---\n{matter}\n---\nx")
+        split_front_matter(f"---\n{matter}\n---\nx")
 
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)

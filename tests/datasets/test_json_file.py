@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from evalwright.datasets import json_file
-from evalwright.datasets.json_file import JsonFile
+from evalwright.datasets import json_files
+from evalwright.datasets.json_files import JsonFile
 from evalwright.errors import BadDataset
 
 
@@ -38,7 +38,7 @@ def test_anything_else_is_refused(tmp_path: Path, text: str, said: str) -> None:
 def test_a_file_that_is_too_large_to_read_whole_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_file, "MOST_BYTES", 100)
+    monkeypatch.setattr(json_files, "MOST_BYTES", 100)
     path = tmp_path / "a.json"
     path.write_text("[" + ",\n".join(['{"a": 1}'] * 100) + "]")
 

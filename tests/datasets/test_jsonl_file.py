@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evalwright.datasets.jsonl_file import JsonlFile
+from evalwright.datasets.json_files import JsonlFile
 from evalwright.errors import BadDataset
 
 

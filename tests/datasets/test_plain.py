@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evalwright.components import Authored
-from evalwright.datasets.plain import plain, plain_row
+from evalwright.datasets.json_files import to_json, to_json_row
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from evalwright.datasets.plain import plain, plain_row
     ],
 )
 def test_as_json(value: Any, expected: Any) -> None:
-    found = plain(value)
+    found = to_json(value)
 
     assert found == expected
     assert type(found) is type(expected)
@@ -47,6 +47,6 @@ def test_as_json(value: Any, expected: Any) -> None:
 )
 def test_what_has_no_json_is_refused_with_its_column(value: Any, said: str) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
-        plain_row({"a": value})
+        to_json_row({"a": value})
 
     assert said in str(caught.value)

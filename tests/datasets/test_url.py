@@ -21,11 +21,10 @@ from tests.servers.model_server import (
     status,
 )
 
-from evalwright.datasets import fetching
-from evalwright.datasets.fetching import fetched
+from evalwright.datasets import url
 from evalwright.datasets.rows import Rows
 from evalwright.datasets.source import Surroundings
-from evalwright.datasets.url import Url
+from evalwright.datasets.url import Url, fetch_file
 from evalwright.errors import Unreadable
 
 JSONL = b'{"a": 1}\n{"a": 2}\n'
@@ -123,12 +122,12 @@ def test_what_cannot_be_fetched_leaves_nothing_behind(
     behaviour: Behaviour,
     said: str,
 ) -> None:
-    monkeypatch.setattr(fetching, "SILENCE_S", 0.3)
-    monkeypatch.setattr(fetching, "LONGEST_S", 0.3)
+    monkeypatch.setattr(url, "SILENCE_S", 0.3)
+    monkeypatch.setattr(url, "LONGEST_S", 0.3)
     server.behave(behaviour)
 
     with pytest.raises(Unreadable) as caught:
-        fetched(f"{server.origin}/a.jsonl?token=s3cret", tmp_path / "d" / "a", most_bytes=4000)
+        fetch_file(f"{server.origin}/a.jsonl?token=s3cret", tmp_path / "d" / "a", most_bytes=4000)
 
     assert said in str(caught.value)
     assert "s3cret" not in str(caught.value)

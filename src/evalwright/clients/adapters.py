@@ -1,10 +1,10 @@
-"""Between our words and an endpoint's: what makes the body, and what reads the reply.
+"""Adapters between our requests and an endpoint's: they make the body and read the reply.
 
     input  →  process_input  →  body  →  the endpoint  →  body  →  process_output  →  output
 
 An author's adapter is two Jinja templates. `process_input` sees `input` (`model_input` is the
 same), `model_info` and `kwargs`, and renders the body. `process_output` sees `body` (a text),
-`status_code` and `model_info`, and renders the JSON of an output; `outputs` has the shapes that are
+`status_code` and `model_info`, and renders the JSON of an output; `replies` has the shapes that are
 understood.
 
     input        {"messages": […], …} for chat, {"input": […]} for embeddings, anything for custom
@@ -18,25 +18,28 @@ Built in:
     latticeflow$openai_responses         messages become the responses API's `input`
 """
 
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
 from typing import Any, Protocol
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from evalwright.clients.answers import one_line
-from evalwright.clients.openai_responses import translated
-from evalwright.clients.parameters import more
-from evalwright.clients.texts import asked_for
+from evalwright.clients.openai_responses import translate_parameters
+from evalwright.clients.parameters import chat_keys, texts_to_embed
+from evalwright.clients.replies import parse_completion, to_one_line
 from evalwright.errors import ModelError
+from evalwright.secrets import Secret, secrets_in
 from evalwright.templates import Template
-from evalwright.types import MLTask, Request
+from evalwright.types import Completion, MLTask, Request
 
 _MOST_SHOWN = 80
 _NEVER = {"messages": "they are the task's"}
+_LOGINS = {"authorization", "cookie"}
 
 
-class Info(Struct, frozen=True, kw_only=True):
+class AdapterInfo(Struct, frozen=True, kw_only=True):
     """What an adapter knows of its model."""
 
     key: str
@@ -46,8 +49,8 @@ class Info(Struct, frozen=True, kw_only=True):
     """What the endpoint calls it."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """What is asked, in our words."""
+class AdapterInput(Struct, frozen=True, kw_only=True):
+    """A request, as adapters see it."""
 
     input: Any
     kwargs: dict[str, Any] = {}
@@ -61,128 +64,195 @@ class Adapter(Protocol):
     source: str
     """All that decides what it does: part of a model's fingerprint."""
 
-    def outgoing(self, asked: Asked, info: Info) -> str:
-        """The body that the endpoint gets."""
+    def make_body(self, request: AdapterInput, info: AdapterInfo) -> str:
+        """Return the body that the endpoint gets."""
         ...
 
-    def incoming(self, body: str, status: int, info: Info) -> Any:
-        """The JSON that the reply amounts to."""
+    def read_body(self, body: str, status: int, info: AdapterInfo) -> Any:
+        """Return the JSON that the reply amounts to."""
         ...
 
 
-class Identity:
+class IdentityAdapter:
     """Changes nothing, and says which model is meant if the document does."""
 
     source = "identity 1"
 
-    def outgoing(self, asked: Asked, info: Info) -> str:
-        """The input, as JSON."""
-        body = asked.input
+    def make_body(self, request: AdapterInput, info: AdapterInfo) -> str:
+        """Return the input as JSON."""
+        body = request.input
         if info.model_key and info.task != "custom" and isinstance(body, dict):
             body = {"model": info.model_key, **body}
         return msgspec.json.encode(body).decode()
 
-    def incoming(self, body: str, status: int, info: Info) -> Any:  # noqa: ARG002 - an Adapter's signature
-        """The reply, as JSON."""
-        return parsed(body, "the reply")
+    def read_body(self, body: str, status: int, info: AdapterInfo) -> Any:  # noqa: ARG002 - an Adapter's signature
+        """Return the reply as JSON."""
+        return parse_json(body, "the reply")
 
 
-class OpenAIResponses(Identity):
+class ResponsesAdapter(IdentityAdapter):
     """Speaks the responses API of OpenAI."""
 
     source = "openai_responses 1"
 
-    def outgoing(self, asked: Asked, info: Info) -> str:
-        """A chat as this API has it; anything else as it is."""
+    def make_body(self, request: AdapterInput, info: AdapterInfo) -> str:
+        """Translate a chat to this API; leave anything else as it is."""
         if info.task != "chat_completion":
-            return super().outgoing(asked, info)
-        rest = {name: value for name, value in asked.input.items() if name != "messages"}
-        body = {"store": False, **translated(rest), "input": asked.input["messages"]}
-        return super().outgoing(Asked(input=body), info)
+            return super().make_body(request, info)
+        keys = {name: value for name, value in request.input.items() if name != "messages"}
+        body = {"store": False, **translate_parameters(keys), "input": request.input["messages"]}
+        return super().make_body(AdapterInput(input=body), info)
 
-    def incoming(self, body: str, status: int, info: Info) -> Any:
-        """Open responses; what is none is left as it is."""
-        found = super().incoming(body, status, info)
-        if isinstance(found, dict) and isinstance(found.get("output"), list):
+    def read_body(self, body: str, status: int, info: AdapterInfo) -> Any:
+        """Return open responses; leave anything else as it is."""
+        reply = super().read_body(body, status, info)
+        if isinstance(reply, dict) and isinstance(reply.get("output"), list):
             kept = ("usage", "error", "incomplete_details")
-            told = {name: found[name] for name in kept if found.get(name)}
-            return {"items": found["output"], **told}
-        return found
+            facts = {name: reply[name] for name in kept if reply.get(name)}
+            return {"items": reply["output"], **facts}
+        return reply
 
 
-class Jinja:
-    """An author's own; a way that is not given changes nothing."""
+class TemplateAdapter(IdentityAdapter):
+    """An author's own; a template that is not given changes nothing."""
 
     def __init__(
         self, key: str, *, process_input: Template | None, process_output: Template | None
     ) -> None:
         self._key = key
-        self._in, self._out = process_input, process_output
-        ways = [one.source if one else None for one in (process_input, process_output)]
-        self.source = msgspec.json.encode(ways).decode()
+        self._input, self._output = process_input, process_output
+        sources = [item.source if item else None for item in (process_input, process_output)]
+        self.source = msgspec.json.encode(sources).decode()
 
-    def outgoing(self, asked: Asked, info: Info) -> str:
-        """What `process_input` renders."""
-        template = self._in
-        if template is None:
-            return Identity().outgoing(asked, info)
-        return self._rendered(
-            "process_input",
-            lambda: template.render(
-                input=asked.input,
-                model_input=asked.input,
-                model_info=msgspec.to_builtins(info),
-                kwargs=asked.kwargs,
-            ),
-        )
+    def make_body(self, request: AdapterInput, info: AdapterInfo) -> str:
+        """Render `process_input`."""
+        if self._input is None:
+            return super().make_body(request, info)
+        inputs = {"input": request.input, "model_input": request.input, "kwargs": request.kwargs}
+        return self._render("process_input", self._input, info, inputs)
 
-    def incoming(self, body: str, status: int, info: Info) -> Any:
-        """What `process_output` renders, as JSON."""
-        template = self._out
-        if template is None:
-            return Identity().incoming(body, status, info)
-        text = self._rendered(
-            "process_output",
-            lambda: template.render(
-                body=body, status_code=status, model_info=msgspec.to_builtins(info)
-            ),
-        )
-        return parsed(text, f"what `process_output` of `{self._key}` renders")
+    def read_body(self, body: str, status: int, info: AdapterInfo) -> Any:
+        """Render `process_output`, and parse it as JSON."""
+        if self._output is None:
+            return super().read_body(body, status, info)
+        inputs = {"body": body, "status_code": status}
+        text = self._render("process_output", self._output, info, inputs)
+        return parse_json(text, f"what `process_output` of `{self._key}` renders")
 
-    def _rendered(self, way: str, render: Callable[[], str]) -> str:
+    def _render(
+        self, field: str, template: Template, info: AdapterInfo, inputs: dict[str, Any]
+    ) -> str:
         try:
-            return render().strip()
+            return template.render(**inputs, model_info=msgspec.to_builtins(info)).strip()
         except ValueError as error:
             raise ModelError(
-                "adapter", f"`{way}` of `{self._key}`: {one_line(str(error))}"
+                "adapter", f"`{field}` of `{self._key}`: {to_one_line(str(error))}"
             ) from error
 
 
 BUILT_IN: dict[str, Callable[[], Adapter]] = {
-    "latticeflow$identity": Identity,
-    "latticeflow$openai_chat_completion": Identity,
-    "latticeflow$openai_responses": OpenAIResponses,
+    "latticeflow$identity": IdentityAdapter,
+    "latticeflow$openai_chat_completion": IdentityAdapter,
+    "latticeflow$openai_responses": ResponsesAdapter,
 }
 
 
-def asked_by(request: Request, parameters: dict[str, Any]) -> Asked:
-    """A request in our words. Generation parameters belong to a chat; the request's own win."""
+class AdaptedModel:
+    """A model that is asked through an adapter; a subclass says how."""
+
+    caveat = ""
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        info: AdapterInfo,
+        *,
+        parameters: dict[str, Any],
+        facts: Mapping[str, Any],
+        clean: Callable[[str], str],
+    ) -> None:
+        """Take `facts`, which are part of the fingerprint, and `clean`, which removes secrets.
+
+        The project's name for a model is not part of its fingerprint.
+        """
+        details = {
+            "adapter": blake2b(adapter.source.encode(), digest_size=16).hexdigest(),
+            "model_key": info.model_key,
+            "task": info.task,
+            "parameters": parameters,
+            **facts,
+        }
+        self.fingerprint = msgspec.json.encode(details, order="sorted").decode()
+        self._adapter, self._info = adapter, info
+        self._parameters, self._clean = parameters, clean
+
+    @abstractmethod
+    async def _exchange(self, body: str, request: Request) -> tuple[str, int]:
+        """Return the reply to a body, and its status."""
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer one request; `ModelError` if the model is not declared for it."""
+        info = self._info
+        if request.task != info.task:
+            raise ModelError(
+                "unsupported",
+                f"the model `{info.key}` is declared for `{info.task}`, "
+                f"and asked for `{request.task}`",
+            )
+        adapted = adapt_request(request, self._parameters)
+        body = self._adapter.make_body(adapted, info)
+        reply, status = await self._exchange(body, request)
+        completion = parse_completion(
+            self._adapter.read_body(reply, status, info),
+            request.task,
+            clean=self._clean,
+            texts=adapted.texts,
+            takes_all=request.takes_all,
+        )
+        return structs.replace(completion, bodies=(body, reply))
+
+
+def adapt_request(request: Request, parameters: dict[str, Any]) -> AdapterInput:
+    """Return a request as adapters see it.
+
+    Generation parameters belong to a chat; the request's own keys win.
+    """
     if request.task == "custom":
-        return Asked(input=request.input)
+        return AdapterInput(input=request.input)
     if request.task == "embeddings":
-        texts, keys = asked_for(request)
-        return Asked(input={**keys, "input": texts}, texts=len(texts))
-    keys = {**parameters, **more(request, never=_NEVER)}
+        texts, keys = texts_to_embed(request)
+        return AdapterInput(input={**keys, "input": texts}, texts=len(texts))
+    keys = {**parameters, **chat_keys(request, never=_NEVER)}
     if request.trial and isinstance(seed := keys.get("seed"), int):
         keys["seed"] = seed + request.trial  # so that trials differ
-    said = [msgspec.to_builtins(one) for one in request.messages]
-    return Asked(input={**keys, "messages": said}, kwargs=keys)
+    messages = [msgspec.to_builtins(message) for message in request.messages]
+    return AdapterInput(input={**keys, "messages": messages}, kwargs=keys)
 
 
-def parsed(text: str, what: str) -> Any:
-    """The JSON in a text; `what` names it where there is none."""
+def parse_json(text: str, what: str) -> Any:
+    """Return the JSON in a text; `what` names it where there is none."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        shown = one_line(text, most=_MOST_SHOWN)
+        shown = to_one_line(text, most=_MOST_SHOWN)
     raise ModelError("not_json", f"{what} is not JSON: {shown or 'it is empty'}")
+
+
+def hash_values(values: Mapping[str, Secret]) -> dict[str, str]:
+    """Return names with a digest of their value; without one where it is a key."""
+    keys = select_logins(values)
+    return {
+        name: "" if name in keys else blake2b(value.reveal().encode(), digest_size=8).hexdigest()
+        for name, value in values.items()
+    }
+
+
+def select_logins(values: Mapping[str, Secret]) -> dict[str, Secret]:
+    """Return the headers or variables that hold a key, by their names or by declaration."""
+    return {name: value for name, value in values.items() if value.declared or is_login(name)}
+
+
+def is_login(name: str) -> bool:
+    """Tell whether a header or a variable of that name holds a key."""
+    plain = name.replace("-", "_")
+    return plain.lower() in _LOGINS or bool(secrets_in({plain: "x" * 8}))

@@ -16,11 +16,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from evalwright.clients import answers
-from evalwright.clients.http import Endpoint
-from evalwright.clients.parameters import Sampling, check, fingerprint, more
-from evalwright.clients.providers import locate
-from evalwright.errors import ModelError, UsageError
+from evalwright.clients import replies
+from evalwright.clients.http import ApiModel, Endpoint
+from evalwright.clients.parameters import Sampling, chat_keys, locate_model
+from evalwright.errors import ModelError
 from evalwright.types import Completion, Finish, ModelOptions, Request, Usage
 
 API_VERSION = "2023-06-01"
@@ -45,7 +44,7 @@ _NEVER = {
 _NOT_ASKED = {name: why for name, why in _NEVER.items() if name != "response_format"}
 
 
-class Parameters(Sampling, frozen=True, kw_only=True):
+class AnthropicParameters(Sampling, frozen=True, kw_only=True):
     """What is known of this API's parameters."""
 
     max_tokens: int = MAX_TOKENS
@@ -56,7 +55,7 @@ class Parameters(Sampling, frozen=True, kw_only=True):
     tool_choice: dict[str, Any] | None = None
 
 
-class Block(Struct, frozen=True):
+class AnthropicBlock(Struct, frozen=True):
     """A piece of the answer."""
 
     type: str = ""
@@ -66,100 +65,85 @@ class Block(Struct, frozen=True):
     id: str | None = None
 
 
-class Counted(Struct, frozen=True):
+class AnthropicUsage(Struct, frozen=True):
     """The tokens; what went into or came out of the provider's cache is counted apart."""
 
-    input_tokens: answers.Tokens = 0
-    output_tokens: answers.Tokens = 0
-    cache_creation_input_tokens: answers.Tokens = 0
-    cache_read_input_tokens: answers.Tokens = 0
+    input_tokens: replies.TokenCount = 0
+    output_tokens: replies.TokenCount = 0
+    cache_creation_input_tokens: replies.TokenCount = 0
+    cache_read_input_tokens: replies.TokenCount = 0
 
     @property
     def prompt_tokens(self) -> int:
         """All that went in."""
-        parts = (
-            self.input_tokens,
-            self.cache_creation_input_tokens,
-            self.cache_read_input_tokens,
-        )
-        return sum(part or 0 for part in parts)
+        cached = (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
+        return (self.input_tokens or 0) + cached
 
 
-class Reply(Struct, frozen=True):
+class AnthropicReply(Struct, frozen=True):
     """What comes back, as far as it is needed."""
 
-    content: list[Block]
+    content: list[AnthropicBlock]
     stop_reason: str | None = None
-    usage: Counted | None = None
+    usage: AnthropicUsage | None = None
     error: Any = None
 
 
-_decoder = msgspec.json.Decoder(Reply)
+_decoder = msgspec.json.Decoder(AnthropicReply)
 _encoder = msgspec.json.Encoder()
 
 
-class Messages:
+class Messages(ApiModel):
     """A model behind the messages API."""
 
-    caveat = ""
-
-    def __init__(self, name: str, endpoint: Endpoint, parameters: dict[str, Any]) -> None:
-        self.fingerprint = fingerprint("messages", endpoint.url, parameters)
-        self._endpoint = endpoint
-        self._body = {"model": name, **parameters}
+    api = "messages"
 
     async def complete(self, request: Request) -> Completion:
-        """One answer to one conversation."""
-        body = {**self._body, "messages": [one for one in request.messages if one.role != "system"]}
-        if system := "\n\n".join(one.content for one in request.messages if one.role == "system"):
+        """Answer one conversation."""
+        messages = request.messages
+        body = {**self._body, "messages": [item for item in messages if item.role != "system"]}
+        if system := "\n\n".join(item.content for item in messages if item.role == "system"):
             body["system"] = system
-        if keys := more(request, never=_NOT_ASKED):
-            body.update(_translated(_shaped(keys)))
+        if keys := chat_keys(request, never=_NOT_ASKED):
+            body.update(_rename_stop(_translate_keys(keys)))
         reply = await self._endpoint.ask(_encoder.encode(body), _decoder)
-        return self._answer(reply, takes_all=request.takes_all)
-
-    async def close(self) -> None:
-        """Let go of connections."""
-        await self._endpoint.close()
-
-    def _answer(self, reply: Reply, *, takes_all: bool) -> Completion:
         if reply.error:
             raise self._endpoint.error_object(reply.error)
+        return self._read(reply, takes_all=request.takes_all)
+
+    def _read(self, reply: AnthropicReply, *, takes_all: bool) -> Completion:
         text = "".join(block.text or "" for block in reply.content if block.type == "text")
-        counted = reply.usage or Counted()
-        usage = answers.usage(counted.prompt_tokens, counted.output_tokens)
+        counts = reply.usage or AnthropicUsage()
+        usage = replies.make_usage(counts.prompt_tokens, counts.output_tokens)
         if reply.stop_reason == "refusal":
-            words = self._endpoint.clean(text)
-            return answers.declined(words, usage=usage, takes_all=takes_all)
-        wanted = [block for block in reply.content if block.type == "tool_use"]
-        found = Completion(
+            return replies.accept_refusal(
+                self._endpoint.clean(text), usage=usage, takes_all=takes_all
+            )
+        blocks = [block for block in reply.content if block.type == "tool_use"]
+        completion = Completion(
             text=text,
             finish=_FINISHES.get(reply.stop_reason, "other"),
             usage=usage,
-            output=_output(text, wanted, usage) if wanted else None,
+            output=_make_output(text, blocks, usage) if blocks else None,
         )
-        calls = [answers.Call(block.name or "", block.input) for block in wanted]
-        return answers.answer(found, calls=calls, takes_all=takes_all)
+        calls = [replies.RequestedCall(block.name or "", block.input) for block in blocks]
+        return replies.check_completion(completion, calls=calls, takes_all=takes_all)
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Messages:
-    """The model of that name."""
-    provider = options.provider or "anthropic"
-    if not name:
-        raise UsageError(f"`{provider}/` needs a model", hint=f"write {provider}/MODEL")
-    address = locate(provider, "/messages", options.environment)
-    given, timeouts = check(
-        options.parameters, Parameters, model=f"{provider}/{name}", never=_NEVER
+    """Connect the model of that name."""
+    address, parameters, timeouts = locate_model(
+        f"anthropic/{name}", "/messages", options, known=AnthropicParameters, never=_NEVER
     )
     headers = {"anthropic-version": API_VERSION}
     if address.key:
         headers["x-api-key"] = address.key
     endpoint = Endpoint(address, headers=headers, timeouts=timeouts)
-    return Messages(name, endpoint, _translated({"max_tokens": MAX_TOKENS, **given}))
+    return Messages(name, endpoint, _rename_stop({"max_tokens": MAX_TOKENS, **parameters}))
 
 
-def _output(text: str, wanted: list[Block], usage: Usage) -> dict[str, Any]:
-    """A chat completion with tool calls, the shape that authors know."""
+def _make_output(text: str, blocks: list[AnthropicBlock], usage: Usage) -> dict[str, Any]:
+    """Return a chat completion with tool calls, the shape that authors know."""
     calls = [
         {
             "id": block.id,
@@ -169,14 +153,14 @@ def _output(text: str, wanted: list[Block], usage: Usage) -> dict[str, Any]:
                 "arguments": msgspec.json.encode(block.input).decode(),
             },
         }
-        for block in wanted
+        for block in blocks
     ]
-    said = {"role": "assistant", "content": text, "tool_calls": calls}
-    return {"choices": [{"message": said}], "usage": answers.counted(usage)}
+    message = {"role": "assistant", "content": text, "tool_calls": calls}
+    return {"choices": [{"message": message}], "usage": replies.token_counts(usage)}
 
 
-def _shaped(keys: dict[str, Any]) -> dict[str, Any]:
-    """`response_format` as this API words it; the length by its only name."""
+def _translate_keys(keys: dict[str, Any]) -> dict[str, Any]:
+    """Translate `response_format` and `max_completion_tokens` to this API."""
     sent = dict(keys)
     if "max_completion_tokens" in sent:
         sent.setdefault("max_tokens", sent.pop("max_completion_tokens"))
@@ -196,8 +180,8 @@ def _shaped(keys: dict[str, Any]) -> dict[str, Any]:
     return sent
 
 
-def _translated(given: dict[str, Any]) -> dict[str, Any]:
-    sent = dict(given)
+def _rename_stop(keys: dict[str, Any]) -> dict[str, Any]:
+    sent = dict(keys)
     if (stop := sent.pop("stop", None)) is not None:
         sent.setdefault("stop_sequences", [stop] if isinstance(stop, str) else stop)
     return sent

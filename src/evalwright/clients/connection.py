@@ -10,29 +10,34 @@ Does not:   put a key into its fingerprint. Headers are part of it by their name
             change the answers.
 """
 
+import base64
+import binascii
+import ssl
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import Any
 
-import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from evalwright.clients.adapters import Adapter, Info, asked_by, parsed
+from evalwright.clients.adapters import (
+    AdaptedModel,
+    Adapter,
+    AdapterInfo,
+    hash_values,
+    parse_json,
+    select_logins,
+)
 from evalwright.clients.http import Endpoint
-from evalwright.clients.outputs import completion_of
-from evalwright.clients.parameters import Sampling, check
+from evalwright.clients.parameters import Sampling, check_parameters
 from evalwright.clients.providers import declared
-from evalwright.clients.tls import context
-from evalwright.errors import ModelError
+from evalwright.errors import UsageError
 from evalwright.secrets import Secret, secrets_in
-from evalwright.types import Completion, ModelOptions, Request
+from evalwright.types import ModelOptions, Request
 
 _NEVER = {"model": "it is the document's `model_key`", "messages": "they are the task's"}
-_LOGINS = {"authorization", "cookie"}
 
 
-class Where(Struct, frozen=True, kw_only=True):
-    """The endpoint, as a document tells it."""
+class ConnectionConfig(Struct, frozen=True, kw_only=True):
+    """The endpoint, as a document declares it."""
 
     url: str
     api_key: Secret | None = None
@@ -40,122 +45,92 @@ class Where(Struct, frozen=True, kw_only=True):
     trusted_ca: Secret | None = None
     accept_untrusted: bool = False
 
-    @property
-    def own_trust(self) -> bool:
-        """Whether certificates are checked otherwise than everywhere."""
-        return self.accept_untrusted or self.trusted_ca is not None
+    def make_tls_context(self) -> ssl.SSLContext | None:
+        """Return how certificates are checked; None where it is as everywhere."""
+        if not self.accept_untrusted and self.trusted_ca is None:
+            return None
+        trusted_ca = self.trusted_ca.reveal() if self.trusted_ca else ""
+        return make_tls_context(trusted_ca, accept_untrusted=self.accept_untrusted)
 
 
-class Connection:
+class CustomConnectionModel(AdaptedModel):
     """Asks one address, through an adapter."""
 
     def __init__(
         self,
         endpoint: Endpoint,
         adapter: Adapter,
-        info: Info,
+        info: AdapterInfo,
         *,
         parameters: dict[str, Any],
         facts: Mapping[str, Any],
     ) -> None:
-        """`facts` are what is known of the address, without secrets."""
+        """Take `facts`: what is known of the address, without secrets."""
+        super().__init__(adapter, info, parameters=parameters, facts=facts, clean=endpoint.clean)
         self.caveat = "the server's certificate is not checked" if facts["untrusted"] else ""
-        self.fingerprint = fingerprint_of(adapter, info, parameters, facts)
         self._endpoint = endpoint
-        self._adapter = adapter
-        self._info = info
-        self._parameters = parameters
         self._must_be_json = bool(facts["json"])
 
-    async def complete(self, request: Request) -> Completion:
-        """One answer."""
-        fits(request, self._info)
-        asked = asked_by(request, self._parameters)
-        body = self._adapter.outgoing(asked, self._info)
-        if self._must_be_json:
-            parsed(body, "the body that the adapter makes")
-        said, status = await self._endpoint.tell(body.encode())
-        output = self._adapter.incoming(said, status, self._info)
-        found = completion_of(
-            output,
-            request.task,
-            clean=self._endpoint.clean,
-            texts=asked.texts,
-            takes_all=request.takes_all,
-        )
-        return structs.replace(found, bodies=(body, said))
-
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         await self._endpoint.close()
 
+    async def _exchange(self, body: str, request: Request) -> tuple[str, int]:
+        del request
+        if self._must_be_json:
+            parse_json(body, "the body that the adapter makes")
+        return await self._endpoint.ask_text(body.encode())
 
-def connect(where: Where, adapter: Adapter, info: Info, options: ModelOptions) -> Connection:
-    """The model at that address."""
-    parameters, timeouts = check(options.parameters, Sampling, model=info.key, never=_NEVER)
-    key = where.api_key.reveal().strip() if where.api_key else ""
-    headers = {name: value.reveal().strip() for name, value in where.headers.items()}
+
+def connect(
+    config: ConnectionConfig, adapter: Adapter, info: AdapterInfo, options: ModelOptions
+) -> CustomConnectionModel:
+    """Connect the model at that address."""
+    parameters, timeouts = check_parameters(
+        options.parameters, Sampling, model=info.key, never=_NEVER
+    )
+    key = config.api_key.reveal().strip() if config.api_key else ""
+    headers = {name: value.reveal().strip() for name, value in config.headers.items()}
     if key and "authorization" not in map(str.lower, headers):
         headers["Authorization"] = f"Bearer {key}"
-    address = declared(where.url, key, options.environment)
+    address = declared(config.url, key, options.environment)
     url = address.url
     in_url = secrets_in(dict(url.query))
-    trusted = where.trusted_ca.reveal() if where.trusted_ca else ""
     endpoint = Endpoint(
         address,
         headers=headers,
         timeouts=timeouts,
-        secrets=[*(headers[name] for name in logins(where.headers)), *in_url],
-        tls=context(trusted, accept_untrusted=where.accept_untrusted) if where.own_trust else None,
+        secrets=[*(headers[name] for name in select_logins(config.headers)), *in_url],
+        tls=config.make_tls_context(),
     )
     content = {name.lower(): value for name, value in headers.items()}.get("content-type", "json")
     facts = {
         "url": str(url.with_query([(n, v) for n, v in url.query.items() if v not in in_url])),
-        "headers": digests(where.headers),
-        "untrusted": where.accept_untrusted,
+        "headers": hash_values(config.headers),
+        "untrusted": config.accept_untrusted,
         "json": "json" in content.lower(),
     }
-    return Connection(endpoint, adapter, info, parameters=parameters, facts=facts)
+    return CustomConnectionModel(endpoint, adapter, info, parameters=parameters, facts=facts)
 
 
-def fits(request: Request, info: Info) -> None:
-    """`ModelError` if the model is not declared for what is asked."""
-    if request.task != info.task:
-        raise ModelError(
-            "unsupported",
-            f"the model `{info.key}` is declared for `{info.task}`, and asked for `{request.task}`",
-        )
+def make_tls_context(trusted_ca: str = "", *, accept_untrusted: bool = False) -> ssl.SSLContext:
+    """Return how certificates are checked.
 
-
-def fingerprint_of(
-    adapter: Adapter, info: Info, parameters: dict[str, Any], facts: Mapping[str, Any]
-) -> str:
-    """All that changes the answers, as JSON. The project's name for a model does not."""
-    told = {
-        "adapter": blake2b(adapter.source.encode(), digest_size=16).hexdigest(),
-        "model_key": info.model_key,
-        "task": info.task,
-        "parameters": parameters,
-        **facts,
-    }
-    return msgspec.json.encode(told, order="sorted").decode()
-
-
-def digests(values: Mapping[str, Secret]) -> dict[str, str]:
-    """Names with a digest of their value; without one where it is a key."""
-    keys = logins(values)
-    return {
-        name: "" if name in keys else blake2b(value.reveal().encode(), digest_size=8).hexdigest()
-        for name, value in values.items()
-    }
-
-
-def logins(values: Mapping[str, Secret]) -> dict[str, Secret]:
-    """The headers or variables that hold a key: by their names, or because it was declared one."""
-    return {name: value for name, value in values.items() if value.declared or is_login(name)}
-
-
-def is_login(name: str) -> bool:
-    """Whether a header or a variable of that name holds a key."""
-    plain = name.replace("-", "_")
-    return plain.lower() in _LOGINS or bool(secrets_in({plain: "x" * 8}))
+    `trusted_ca` is PEM in base64. Its authorities are trusted instead of the machine's own; without
+    it, those of the machine are.
+    """
+    try:
+        pem = base64.b64decode("".join(trusted_ca.split()), validate=True).decode("ascii")
+        context = ssl.create_default_context(cadata=pem or None)
+    except (binascii.Error, UnicodeDecodeError, ssl.SSLError, ValueError) as error:
+        raise UsageError(
+            "`trusted_ca` is not a certificate",
+            hint="it is PEM in base64: `base64 -w0 ca.pem` writes it",
+        ) from error
+    if pem:
+        # Python 3.13 asks more of an authority than private ones mostly have.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if accept_untrusted:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,14 +1,26 @@
-"""One endpoint that is asked over HTTP: JSON out, JSON back, every mishap told apart.
+"""One endpoint that is asked over HTTP: JSON out, JSON back, one kind of error per mishap.
 
-    connection    no connection, a reset, a reply broken off                    try again
-    timeout       no connection, no first byte or no end in time                try again
+    connection    no connection, a reset, a reply broken off                    retryable
+    timeout       no connection, no first byte or no end in time                retryable
     too_large     more than 32 MiB
     empty         no body
     not_json      something else: a page of HTML, a stream of events
     error_object  an error, under a status that says all is well
     wrong_shape   JSON, but not what this API answers
 
-What a status says is in `statuses`, what a well-formed reply amounts to in `answers`.
+The kind of a status that is no success:
+
+    301 302 303 307 308   not_found      a POST is not sent on: it carries the key
+    400 422, other 4xx    bad_request    with the server's own message; `filtered` if that says so
+    401 403               auth
+    404 405               not_found      no such model, or no such address
+    408                   timeout        retryable
+    409                   conflict       retryable
+    429                   rate_limited   retryable, after `Retry-After` if the server says when;
+                                         not if the quota is spent
+    5xx                   server         retryable, likewise
+
+What a well-formed reply amounts to is in `replies`.
 
 Holds:      One session with keep-alive, made inside the loop that first asks. TLS is verified.
             No redirect is followed, no cookie kept. A reply over 256 KiB is read together with at
@@ -18,10 +30,14 @@ Does not:   Retry, wait, count or remember: those are wrapped around a client.
 """
 
 import asyncio
+import math
 import ssl
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import aiohttp
 import msgspec
@@ -29,10 +45,9 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from evalwright._version import __version__
-from evalwright.clients.answers import one_line
-from evalwright.clients.parameters import Timeouts
-from evalwright.clients.providers import Address
-from evalwright.clients.statuses import is_retryable, status_error, words
+from evalwright.clients import replies
+from evalwright.clients.parameters import Timeouts, make_fingerprint
+from evalwright.clients.providers import Address, Provider
 from evalwright.errors import ModelError
 from evalwright.secrets import Redactor
 
@@ -41,18 +56,29 @@ _MOST_ERROR_BYTES = 64 * 2**10
 _LARGE_BYTES = 256 * 2**10
 _LARGE_AT_ONCE = 4
 _SHOWN = 80
-_OK = 200
-_NOT_OK = 300
+_SUCCESS = range(200, 300)
+_SERVER = range(500, 600)
+_KINDS = {
+    401: "auth",
+    403: "auth",
+    404: "not_found",
+    405: "not_found",
+    408: "timeout",
+    409: "conflict",
+    429: "rate_limited",
+}
+_QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached"}
+_FILTER_CODES = {"content_filter", "content_policy_violation"}
+_FILTER_WORDS = "content filtering policy"
 
 Reply = TypeVar("Reply")
 
 
-class Came(NamedTuple):
-    """A reply as it came."""
+class RawReply(NamedTuple):
+    """A reply, not decoded yet."""
 
-    raw: bytes
-    kind: str
-    """Its content type."""
+    content: bytes
+    content_type: str
     status: int
 
 
@@ -84,29 +110,29 @@ class Endpoint:
         )
         self._headers.update(headers)  # whatever their case
         self._timeouts = timeouts
-        self._proxied: dict[str, Any] = {}
+        self._proxy_options: dict[str, Any] = {}
         if address.proxy:
-            self._go_through(URL(address.proxy))
+            self._use_proxy(URL(address.proxy))
         self._session: aiohttp.ClientSession | None = None
         self._large: asyncio.Semaphore
 
     async def ask(self, body: bytes, decoder: msgspec.json.Decoder[Reply]) -> Reply:
-        """The decoded reply, or a `ModelError` that tells what happened."""
-        return self._decoded(await self._exchange("POST", body), decoder)
+        """Return the decoded reply, or raise a `ModelError` that says what happened."""
+        return self._decode(await self._exchange("POST", body), decoder)
 
     async def get(self, decoder: msgspec.json.Decoder[Reply]) -> Reply:
-        """The same for what is only looked up."""
-        return self._decoded(await self._exchange("GET", None), decoder)
+        """Do the same with GET."""
+        return self._decode(await self._exchange("GET", None), decoder)
 
-    async def tell(self, body: bytes) -> tuple[str, int]:
-        """The reply as text, whatever is in it, and its status: for who reads it themselves."""
-        came = await self._exchange("POST", body)
-        if not came.raw.strip():
+    async def ask_text(self, body: bytes) -> tuple[str, int]:
+        """Return the reply as text, whatever is in it, and its status."""
+        reply = await self._exchange("POST", body)
+        if not reply.content.strip():
             raise ModelError("empty", f"the reply of {self._origin} has no body")
         try:
-            return came.raw.decode(), came.status
+            return reply.content.decode(), reply.status
         except UnicodeDecodeError as error:
-            broken = self._unreadable(came.raw, came.kind, error)
+            broken = self._decoding_error(reply, error)
         raise broken  # out here: a decoding error carries all of the bytes
 
     async def close(self) -> None:
@@ -116,20 +142,14 @@ class Endpoint:
             await session.close()
 
     def error_object(self, error: Any) -> ModelError:
-        """The error that a reply spoke of under a good status; a code in it may say: try again."""
-        code = error.get("code") if isinstance(error, dict) else None
-        said = one_line(self.clean(words(error))) or "it says no more"
-        return ModelError(
-            "error_object",
-            f"{self._origin} answered with an error: {said}",
-            retryable=isinstance(code, int) and is_retryable(code),
-        )
+        """Return the error that a reply reports under a good status."""
+        return replies.reported_error(error, by=f"{self._origin} answered with", clean=self.clean)
 
     def clean(self, text: str) -> str:
-        """Somebody else's words without the key, however it is written; before any are cut off."""
+        """Remove the key from a text, however it is written; do it before the text is cut."""
         return self._redactor.clean(text)
 
-    async def _exchange(self, method: str, body: bytes | None) -> Came:
+    async def _exchange(self, method: str, body: bytes | None) -> RawReply:
         session = self._session or self._open()
         try:
             async with session.request(
@@ -138,45 +158,46 @@ class Endpoint:
                 data=body,
                 headers=self._headers,
                 allow_redirects=False,
-                **self._proxied,
+                **self._proxy_options,
             ) as response:
-                if not _OK <= response.status < _NOT_OK:
-                    raise await self._status(response)
-                raw = await self._read(response)
-                return Came(raw, response.headers.get("Content-Type", ""), response.status)
+                if response.status not in _SUCCESS:
+                    raise await self._read_error(response)
+                content = await self._read(response)
+                kind = response.headers.get("Content-Type", "")
+                return RawReply(content, kind, response.status)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            broken = self._broken(error)
+            broken = self._connection_error(error)
         raise broken  # out here: aiohttp's own errors carry the headers, and the key in them
 
-    def _decoded(self, came: Came, decoder: msgspec.json.Decoder[Reply]) -> Reply:
+    def _decode(self, reply: RawReply, decoder: msgspec.json.Decoder[Reply]) -> Reply:
         try:
-            return decoder.decode(came.raw)
+            return decoder.decode(reply.content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            broken = self._unreadable(came.raw, came.kind, error)
-        del came  # an exception keeps its frames, and they what is in them
+            broken = self._decoding_error(reply, error)
+        del reply  # an exception keeps its frames, and they what is in them
         raise broken
 
-    def _go_through(self, proxy: URL) -> None:
-        """Its password goes into a header: of the request, or of the one that opens a tunnel."""
-        self._proxied["proxy"] = proxy.with_user(None)
+    def _use_proxy(self, proxy: URL) -> None:
+        """Send its password in a header: of the request, or of the one that opens a tunnel."""
+        self._proxy_options["proxy"] = proxy.with_user(None)
         if proxy.user:
             login = b64encode(f"{proxy.user}:{proxy.password or ''}".encode()).decode()
-            told = {"Proxy-Authorization": f"Basic {login}"}
+            header = {"Proxy-Authorization": f"Basic {login}"}
             if self.url.scheme == "http":
-                self._headers.update(told)
+                self._headers.update(header)
             else:
-                self._proxied["proxy_headers"] = told
+                self._proxy_options["proxy_headers"] = header
 
     def _open(self) -> aiohttp.ClientSession:
-        waits = self._timeouts
+        timeouts = self._timeouts
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)  # like a session, it belongs to a loop
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=self._tls or True),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(
-                connect=waits.connect_timeout_s,
-                sock_read=waits.first_byte_timeout_s,
-                total=waits.total_timeout_s,
+                connect=timeouts.connect_timeout_s,
+                sock_read=timeouts.first_byte_timeout_s,
+                total=timeouts.total_timeout_s,
             ),
         )
         return self._session
@@ -203,13 +224,12 @@ class Endpoint:
                     raise self._too_large()
         return b"".join(chunks)
 
-    async def _status(self, response: aiohttp.ClientResponse) -> ModelError:
+    async def _read_error(self, response: aiohttp.ClientResponse) -> ModelError:
         chunks: list[bytes] = []
         try:
-            while sum(map(len, chunks)) < _MOST_ERROR_BYTES:
-                chunk = await response.content.readany()
-                if not chunk:
-                    break
+            while sum(map(len, chunks)) < _MOST_ERROR_BYTES and (
+                chunk := await response.content.readany()
+            ):
                 chunks.append(chunk)
         except (aiohttp.ClientError, TimeoutError, OSError):
             pass  # the status has said what matters
@@ -225,61 +245,156 @@ class Endpoint:
         most = MOST_REPLY_BYTES // 2**20
         return ModelError("too_large", f"the reply of {self._origin} is larger than {most} MiB")
 
-    def _unreadable(self, raw: bytes, content_type: str, error: Exception) -> ModelError:
-        """Why a reply could not be decoded: the patient look, at a reply already known bad."""
-        if not raw.strip():
+    def _decoding_error(self, reply: RawReply, error: Exception) -> ModelError:
+        """Return why a reply could not be decoded."""
+        if not reply.content.strip():
             return ModelError("empty", f"the reply of {self._origin} has no body")
         try:
-            found = msgspec.json.decode(raw)
+            value = msgspec.json.decode(reply.content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            kind = one_line(self.clean(content_type)) or "of no type"
-            start = self.clean(raw[:_MOST_ERROR_BYTES].decode(errors="replace"))
-            shown = f"{kind}: {one_line(start, most=_SHOWN)}"
+            kind = replies.to_one_line(self.clean(reply.content_type)) or "of no type"
+            start = self.clean(reply.content[:_MOST_ERROR_BYTES].decode(errors="replace"))
+            shown = f"{kind}: {replies.to_one_line(start, most=_SHOWN)}"
             return ModelError("not_json", f"the reply of {self._origin} is not JSON but {shown}")
-        if isinstance(found, dict) and found.get("error"):
-            return self.error_object(found["error"])
-        why = one_line(self.clean(str(error)))
+        if isinstance(value, dict) and value.get("error"):
+            return self.error_object(value["error"])
+        why = replies.to_one_line(self.clean(str(error)))
         return ModelError("wrong_shape", f"the reply of {self._origin} has the wrong shape: {why}")
 
-    def _broken(self, error: Exception) -> ModelError:
+    def _connection_error(self, error: Exception) -> ModelError:
         at = self._origin
-        waits = self._timeouts
+        timeouts = self._timeouts
         match error:
             case aiohttp.ConnectionTimeoutError():
-                said = f"no connection to {at} within {waits.connect_timeout_s:g} s"
+                message = f"no connection to {at} within {timeouts.connect_timeout_s:g} s"
             case aiohttp.SocketTimeoutError():
-                said = f"{at} said nothing for {waits.first_byte_timeout_s:g} s"
+                message = f"{at} said nothing for {timeouts.first_byte_timeout_s:g} s"
             case TimeoutError():
-                said = f"no complete reply from {at} within {waits.total_timeout_s:g} s"
+                message = f"no complete reply from {at} within {timeouts.total_timeout_s:g} s"
             case aiohttp.ClientConnectorCertificateError():
                 return ModelError(
                     "connection",
-                    f"the certificate of {at} is not to be trusted: {_why(error)}",
+                    f"the certificate of {at} is not to be trusted: {_reason(error)}",
                     hint="SSL_CERT_FILE names the authorities to trust",
                 )
             case aiohttp.ClientConnectorError():
-                said = f"no connection to {at}: {_why(error)}"
+                message = f"no connection to {at}: {_reason(error)}"
             case aiohttp.ClientHttpProxyError():
-                said = f"the proxy on the way to {at} answered {error.status}"
+                message = f"the proxy on the way to {at} answered {error.status}"
             case aiohttp.ClientResponseError():
-                said = f"{at} does not answer in HTTP"
+                message = f"{at} does not answer in HTTP"
             case aiohttp.ClientPayloadError():
-                said = f"the reply of {at} broke off"
+                message = f"the reply of {at} broke off"
             case _:
-                said = f"the connection to {at} broke: {_why(error)}"
+                message = f"the connection to {at} broke: {_reason(error)}"
         return ModelError(
             "timeout" if isinstance(error, TimeoutError) else "connection",
-            self.clean(said),
+            self.clean(message),
             retryable=True,
-            hint=self._reach() if isinstance(error, aiohttp.ClientConnectorError) else "",
+            hint=f"is there a server? {self._provider.base_url_variable} says where"
+            if isinstance(error, aiohttp.ClientConnectorError)
+            else "",
         )
 
-    def _reach(self) -> str:
-        return f"is there a server? {self._provider.base_url_variable} says where"
+
+class ApiModel:
+    """A model behind the chat API of a provider."""
+
+    caveat = ""
+    api: ClassVar[str]
+    """The name of the API: part of the fingerprint."""
+
+    def __init__(self, name: str, endpoint: Endpoint, parameters: dict[str, Any]) -> None:
+        self.fingerprint = make_fingerprint(self.api, endpoint.url, parameters)
+        self._endpoint = endpoint
+        self._body = {"model": name, **parameters}
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._endpoint.close()
 
 
-def _why(error: Exception) -> str:
-    """The reason under a connection's error, without the address: that was said."""
+def _reason(error: Exception) -> str:
+    """Return the reason of a connection's error, without the address: the message has it."""
     cause = getattr(error, "os_error", None) or getattr(error, "certificate_error", None) or error
-    said = getattr(cause, "verify_message", "") or getattr(cause, "strerror", "") or str(cause)
-    return one_line(said) or type(error).__name__
+    reason = getattr(cause, "verify_message", "") or getattr(cause, "strerror", "") or str(cause)
+    return replies.to_one_line(reason) or type(error).__name__
+
+
+def status_error(
+    status: int,
+    headers: Mapping[str, str],
+    body: str,
+    *,
+    provider: Provider,
+    clean: Callable[[str], str],
+) -> ModelError:
+    """Return the error of a reply with this status; `clean` removes secrets from its words."""
+    error = _parse_error(body)
+    words = replies.to_one_line(clean(replies.error_text(error) or body))
+    codes = {error.get("code"), error.get("type")} if isinstance(error, dict) else set()
+    if codes & _FILTER_CODES or _FILTER_WORDS in words:
+        return replies.filter_error(words)
+    message = f"HTTP {status}{f': {words}' if words else _status_phrase(status)}"
+    if status < HTTPStatus.BAD_REQUEST:
+        message = f"HTTP {status}: the server wants to be asked elsewhere"
+        if location := headers.get("Location"):
+            message += f", at {replies.to_one_line(clean(location))}"
+    kind = _status_kind(status)
+    hints = {
+        "auth": f"check {provider.key_variable}",
+        "not_found": f"check the model's name and {provider.base_url_variable}",
+    }
+    return ModelError(
+        kind,
+        message,
+        retryable=replies.is_retryable(status) and not codes & _QUOTA_CODES,
+        retry_after_s=retry_after(headers) if replies.is_retryable(status) else None,
+        hint=hints.get(kind, ""),
+    )
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds of `retry-after-ms` or `Retry-After`, a number or a date; else None."""
+    if (milliseconds := _parse_seconds(headers.get("retry-after-ms", ""))) is not None:
+        return milliseconds / 1000
+    value = headers.get("Retry-After", "")
+    if (seconds := _parse_seconds(value)) is not None:
+        return seconds
+    try:
+        at = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (at - datetime.now(UTC)).total_seconds())
+
+
+def _parse_error(body: str) -> Any:
+    """Return the error object inside a body; None if there is none."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    inner = value.get("error") if isinstance(value, dict) else None
+    return inner if isinstance(inner, dict) else value
+
+
+def _status_kind(status: int) -> str:
+    if status in _SERVER:
+        return "server"
+    return _KINDS.get(status, "not_found" if status < HTTPStatus.BAD_REQUEST else "bad_request")
+
+
+def _status_phrase(status: int) -> str:
+    try:
+        return f" {HTTPStatus(status).phrase}"
+    except ValueError:
+        return ""
+
+
+def _parse_seconds(text: str) -> float | None:
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < math.inf else None

@@ -14,20 +14,18 @@ import ast
 from hashlib import blake2b
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from evalwright.clients.adapters import Adapter, Info, asked_by
-from evalwright.clients.connection import digests, fingerprint_of, fits
-from evalwright.clients.outputs import completion_of
+from evalwright.clients.adapters import AdaptedModel, Adapter, AdapterInfo, hash_values
 from evalwright.errors import ModelError, SnippetFailed
 from evalwright.ports import Snippets
 from evalwright.secrets import Redactor, Secret
-from evalwright.types import Completion, Request
+from evalwright.types import Request
 
 FUNCTION = "run_inference"
 _OK = 200
 _ARGUMENTS = 3
-_TRY_AGAIN = {
+_RETRYABLE = {
     "BrokenPipeError",
     "ConnectionAbortedError",
     "ConnectionError",
@@ -35,11 +33,11 @@ _TRY_AGAIN = {
     "ConnectionResetError",
     "TimeoutError",
 }
-"""What a network does to those who ask over it. The deadline of a call is not among them."""
+"""Errors of a network. The deadline of a call is not among them."""
 
 
-class Inferring(Struct, frozen=True, kw_only=True):
-    """The author's part, as a document tells it."""
+class InferenceConfig(Struct, frozen=True, kw_only=True):
+    """The author's function, as a document declares it."""
 
     function: str
     """How the `Snippets` port is asked for it."""
@@ -49,79 +47,61 @@ class Inferring(Struct, frozen=True, kw_only=True):
     timeout_s: float
 
 
-class Inference:
+class CustomInferenceModel(AdaptedModel):
     """Asks a function, through an adapter."""
-
-    caveat = ""
 
     def __init__(
         self,
         snippets: Snippets,
-        inferring: Inferring,
+        config: InferenceConfig,
         adapter: Adapter,
-        info: Info,
+        info: AdapterInfo,
         *,
         parameters: dict[str, Any],
     ) -> None:
-        digest = blake2b(inferring.text.encode(), digest_size=16).hexdigest()
-        facts = {"snippet": digest, "environment": digests(inferring.environment)}
-        self.fingerprint = fingerprint_of(adapter, info, parameters, facts)
-        self._snippets = snippets
-        self._function = inferring.function
-        self._timeout_s = inferring.timeout_s
-        self._environment = {name: value.reveal() for name, value in inferring.environment.items()}
-        self._clean = Redactor(self._environment.values()).clean
-        self._by_sample = takes_sample(inferring.text)
-        self._adapter = adapter
-        self._info = info
-        self._parameters = parameters
-
-    async def complete(self, request: Request) -> Completion:
-        """One answer."""
-        fits(request, self._info)
-        asked = asked_by(request, self._parameters)
-        body = self._adapter.outgoing(asked, self._info)
-        said = await self._call(body, request)
-        output = self._adapter.incoming(said, _OK, self._info)
-        found = completion_of(
-            output,
-            request.task,
-            clean=self._clean,
-            texts=asked.texts,
-            takes_all=request.takes_all,
+        digest = blake2b(config.text.encode(), digest_size=16).hexdigest()
+        self._environment = {name: value.reveal() for name, value in config.environment.items()}
+        super().__init__(
+            adapter,
+            info,
+            parameters=parameters,
+            facts={"snippet": digest, "environment": hash_values(config.environment)},
+            clean=Redactor(self._environment.values()).clean,
         )
-        return structs.replace(found, bodies=(body, said))
+        self._snippets, self._config = snippets, config
+        self._takes_sample = takes_sample(config.text)
 
     async def close(self) -> None:
-        """The snippets are closed by who made them: others may use them too."""
+        """Do nothing: whoever made the snippets closes them."""
 
-    async def _call(self, body: str, request: Request) -> str:
+    async def _exchange(self, body: str, request: Request) -> tuple[str, int]:
         arguments: list[Any] = [body, self._environment]
-        if self._by_sample:
+        if self._takes_sample:
             row = request.sample.data
             arguments.append(row if isinstance(row, dict) else None)
+        config = self._config
         try:
-            said = await self._snippets.call(
-                self._function, arguments, timeout_s=self._timeout_s, waits=True
+            reply = await self._snippets.call(
+                config.function, arguments, timeout_s=config.timeout_s, waits=True
             )
         except SnippetFailed as error:
             failed = ModelError(
                 "inference",
                 self._clean(str(error)),
-                retryable=error.kind in _TRY_AGAIN,
+                retryable=error.kind in _RETRYABLE,
                 hint=self._clean(error.hint),
             )
         else:
-            if isinstance(said, str):
-                return said
+            if isinstance(reply, str):
+                return reply, _OK
             failed = ModelError(
-                "inference", f"expected `{FUNCTION}` to return text, got `{type(said).__name__}`"
+                "inference", f"expected `{FUNCTION}` to return text, got `{type(reply).__name__}`"
             )
         raise failed  # out here: its cause would print the author's words, key and all
 
 
 def takes_sample(source: str) -> bool:
-    """Whether the function has a place for the sample."""
+    """Tell whether the function has a parameter for the sample."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == FUNCTION:
             places = len(node.args.posonlyargs) + len(node.args.args)

@@ -17,35 +17,35 @@ _TIMEOUTS = Timeouts(first_byte_timeout_s=20, total_timeout_s=30)
 _ANTHROPIC_MOST = 1000
 
 
-class Listed(Struct, frozen=True):
+class ListedModel(Struct, frozen=True):
     """One model."""
 
     id: str
 
 
-class Listing(Struct, frozen=True):
-    """All of them."""
+class ModelList(Struct, frozen=True):
+    """The models of a server."""
 
-    data: list[Listed]
-
-
-_decoder = msgspec.json.Decoder(Listing | list[Listed])
+    data: list[ListedModel]
 
 
-async def models_at(provider: str, environment: Mapping[str, str]) -> list[str]:
-    """Their names; `UsageError` for a missing key, `ModelError` for a server that will not say."""
-    messages = provider == "anthropic"
-    path = "/messages" if messages else "/chat/completions"
+_decoder = msgspec.json.Decoder(ModelList | list[ListedModel])
+
+
+async def list_served_models(provider: str, environment: Mapping[str, str]) -> list[str]:
+    """Return the names of a provider's models; `UsageError` for a missing key."""
+    is_anthropic = provider == "anthropic"
+    path = "/messages" if is_anthropic else "/chat/completions"
     address = beside(locate(provider, path, environment), path, "/models")
-    headers = {"Authorization": f"Bearer {address.key}"} if address.key else {}
-    if messages:
+    headers = address.bearer
+    if is_anthropic:
         address.url = address.url.with_query(limit=_ANTHROPIC_MOST)
         headers = {"x-api-key": address.key} if address.key else {}
         headers["anthropic-version"] = API_VERSION
     endpoint = Endpoint(address, headers=headers, timeouts=_TIMEOUTS)
     try:
-        found = await endpoint.get(_decoder)
+        reply = await endpoint.get(_decoder)
     finally:
         await endpoint.close()
-    listed = found.data if isinstance(found, Listing) else found
-    return [one.id.removeprefix("models/") for one in listed]  # one provider writes it before each
+    models = reply.data if isinstance(reply, ModelList) else reply
+    return [model.id.removeprefix("models/") for model in models]  # one provider writes it so

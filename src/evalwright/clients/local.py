@@ -17,7 +17,7 @@ or `grammar`. Answers come with log-probabilities, and given answers can be weig
 from importlib.metadata import version
 
 from evalwright.clients.llama.model import Llama
-from evalwright.clients.llama.settings import settings
+from evalwright.clients.llama.settings import parse_settings
 from evalwright.clients.llama.weights import find, needs_engine
 from evalwright.clients.word_vectors import WordVectors
 from evalwright.clients.word_vectors import connect as connect_vectors
@@ -32,5 +32,6 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Llama | WordVe
         return connect_vectors(options)
     needs_engine(name)
     weights = find(name, beside=(VECTORS,))
-    running, parameters = settings(f"local/{name}", options.parameters)
-    return Llama(name, weights, running, parameters, engine=version("xllamacpp"), tell=options.tell)
+    settings, parameters = parse_settings(f"local/{name}", options.parameters)
+    engine = version("xllamacpp")
+    return Llama(name, weights, settings, parameters, engine=engine, tell=options.tell)

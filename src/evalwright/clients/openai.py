@@ -34,33 +34,30 @@ task of a document, a refusal and an empty reply are answers. One that is cut la
 and its `finish` is `length`.
 """
 
+import asyncio
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from evalwright.clients import answers
-from evalwright.clients.choices import Choices
-from evalwright.clients.embeddings import Embeddings
-from evalwright.clients.http import Endpoint
-from evalwright.clients.parameters import Count, Sampling, check, fingerprint, more
-from evalwright.clients.providers import beside, locate
-from evalwright.errors import ModelError, UsageError
-from evalwright.types import Completion, Finish, ModelOptions, Request, Usage
+from evalwright.clients import replies
+from evalwright.clients.http import ApiModel, Endpoint
+from evalwright.clients.parameters import Count, Sampling, chat_keys, locate_model, texts_to_embed
+from evalwright.clients.providers import beside
+from evalwright.errors import ModelError
+from evalwright.types import Completion, Message, ModelOptions, Request, Usage
 
-FINISHES: dict[str | None, Finish] = {
-    "stop": "stop",
-    "eos": "stop",
-    "length": "length",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-}
 _CHAT = "/chat/completions"
 _NEVER = {"model": "it is the model's name", "messages": "they are the task's"}
 _NOT_ASKED = {**_NEVER, "n": "it is a parameter of the run"}
+_EMBEDDING_PARAMETERS = ("dimensions", "user")
+_MOST_SHARED_REQUESTS = 1000
+
+RequestGroup = tuple[str, tuple[Message, ...], bytes, int]
 
 
-class Parameters(Sampling, frozen=True, kw_only=True):
+class ChatParameters(Sampling, frozen=True, kw_only=True):
     """What is known of this API's parameters."""
 
     max_tokens: int | None = None
@@ -78,68 +75,129 @@ class Parameters(Sampling, frozen=True, kw_only=True):
     reasoning_effort: str | None = None
 
 
-class Part(Struct, frozen=True):
-    """A piece of a message that came in pieces."""
-
-    type: str = ""
-    text: str | None = None
-
-
-class Said(Struct, frozen=True):
-    """The message of a choice."""
-
-    content: str | list[Part] | None = None
-    refusal: str | None = None
-    tool_calls: list[dict[str, Any]] | None = None
-
-
-class Logprob(Struct, frozen=True, gc=False):
-    """One token's."""
-
-    logprob: float
-
-
-class Logprobs(Struct, frozen=True):
-    """One a token: in the API's own shape, or in the older one that some servers keep."""
-
-    content: list[Logprob] | None = None
-    token_logprobs: list[float | None] | None = None
-
-
-class Choice(Struct, frozen=True):
-    """One answer."""
-
-    message: Said
-    finish_reason: str | None = None
-    logprobs: Logprobs | None = None
-    error: Any = None
-    references: list[Any] | None = None
-    """What a retrieving model found."""
-
-
-class Counted(Struct, frozen=True):
+class ChatUsage(Struct, frozen=True):
     """The tokens of all choices together."""
 
-    prompt_tokens: answers.Tokens = 0
-    completion_tokens: answers.Tokens = 0
+    prompt_tokens: replies.TokenCount = 0
+    completion_tokens: replies.TokenCount = 0
 
 
-class Reply(Struct, frozen=True):
+class ChatReply(Struct, frozen=True):
     """What comes back, as far as it is needed."""
 
-    choices: list[Choice]
-    usage: Counted | None = None
+    choices: list[replies.ChatChoice]
+    usage: ChatUsage | None = None
     error: Any = None
 
 
-decoder = msgspec.json.Decoder(Reply)
+class EmbeddingReply(Struct, frozen=True):
+    """What comes back from `/embeddings`, as far as it is needed."""
+
+    data: list[replies.Embedding]
+    usage: ChatUsage | None = None
+    error: Any = None
+
+
+decoder = msgspec.json.Decoder(ChatReply)
+_embedding_decoder = msgspec.json.Decoder(EmbeddingReply)
 _encoder = msgspec.json.Encoder()
 
 
-class Chat:
+class SharedReply:
+    """The reply that several trials wait for."""
+
+    def __init__(self, reply: asyncio.Future[ChatReply], choices: int) -> None:
+        self.reply = reply
+        self.untaken = set(range(choices))
+        self.is_uncounted = True
+        """Whether no trial has taken a choice, and with it the tokens."""
+
+
+class SharedReplies:
+    """Hands out the `n` choices of a reply, one per trial.
+
+    With `n=4` the trials 0 to 3 of a sample share one request, and its prompt is paid for once. The
+    first of them to arrive asks, the others wait for the same reply and take their own choice. If
+    the request fails, it fails for all who waited; whoever tries again asks again. The tokens are
+    counted with the trial whose choice is the first to be taken. With fewer trials than `n` the
+    other choices are lost, and paid for.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._open: dict[RequestGroup, SharedReply] = {}
+
+    async def take(
+        self, request: Request, ask: Callable[[Request], Coroutine[None, None, ChatReply]]
+    ) -> tuple[ChatReply, int, bool]:
+        """Return the reply, the place of this trial's choice, and whether it is the first taken."""
+        number, place = divmod(request.trial, self._n)
+        keys = msgspec.json.encode(request.input, order="deterministic")
+        group = (request.sample.id, request.messages, keys, number)
+        shared = self._open.get(group)
+        if shared is None or place not in shared.untaken:
+            shared = self._begin(group, ask(request))
+        shared.untaken.discard(place)
+        if not shared.untaken and self._open.get(group) is shared:
+            del self._open[group]
+        reply = await asyncio.shield(shared.reply)  # one trial's end is not the others'
+        is_first, shared.is_uncounted = shared.is_uncounted, False
+        return reply, place, is_first
+
+    async def close(self) -> None:
+        """Cancel the requests that nobody waits for any more."""
+        replies = [shared.reply for shared in self._open.values()]
+        self._open.clear()
+        for reply in replies:
+            reply.cancel()
+        await asyncio.gather(*replies, return_exceptions=True)
+
+    def _begin(self, group: RequestGroup, request: Coroutine[None, None, ChatReply]) -> SharedReply:
+        shared = SharedReply(asyncio.ensure_future(request), self._n)
+
+        def forget_failure(reply: asyncio.Future[ChatReply]) -> None:
+            failed = reply.cancelled() or reply.exception() is not None
+            if failed and self._open.get(group) is shared:
+                del self._open[group]
+
+        shared.reply.add_done_callback(forget_failure)  # before those who wait ask again
+        self._open[group] = shared
+        if len(self._open) > _MOST_SHARED_REQUESTS:
+            del self._open[next(iter(self._open))]
+        return shared
+
+
+class Embeddings:
+    """A model behind an embeddings API: `/embeddings` beside the chat.
+
+    Of the generation parameters only `dimensions` and `user` are sent: the others are for chat.
+    """
+
+    def __init__(self, name: str, endpoint: Endpoint, parameters: dict[str, Any]) -> None:
+        self._endpoint = endpoint
+        sent = {key: parameters[key] for key in _EMBEDDING_PARAMETERS if key in parameters}
+        self._body = {"model": name, **sent}
+
+    async def complete(self, request: Request) -> Completion:
+        """Return one embedding per text, in the order of the texts."""
+        texts, keys = texts_to_embed(request)
+        body = {**self._body, **keys, "input": texts, "encoding_format": "float"}
+        reply = await self._endpoint.ask(_encoder.encode(body), _embedding_decoder)
+        if reply.error:
+            raise self._endpoint.error_object(reply.error)
+        vectors = replies.order_embeddings(reply.data, len(texts))
+        tokens = reply.usage.prompt_tokens if reply.usage else 0
+        return replies.embedding_completion(vectors, replies.make_usage(tokens, 0))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._endpoint.close()
+
+
+class Chat(ApiModel):
     """A model behind a chat completions API."""
 
-    caveat = ""
+    api = "chat completions"
 
     def __init__(
         self,
@@ -149,38 +207,36 @@ class Chat:
         *,
         embeddings: Embeddings,
     ) -> None:
-        self.fingerprint = fingerprint("chat completions", endpoint.url, parameters)
+        super().__init__(name, endpoint, parameters)
         self._embeddings = embeddings
-        self._endpoint = endpoint
-        self._body = {"model": name, **parameters}
         self._seed: int | None = parameters.get("seed")
         self._n: int = parameters.get("n") or 1
-        self._choices = Choices[Reply](self._n)
+        self._shared = SharedReplies(self._n)
 
     async def complete(self, request: Request) -> Completion:
-        """One answer to one conversation, or the embeddings of one input."""
+        """Answer one conversation, or embed one input."""
         if request.task == "embeddings":
             return await self._embeddings.complete(request)
         if self._n == 1:
-            return self._answer(await self._ask(request), takes_all=request.takes_all)
-        reply, place, first = await self._choices.take(request, self._ask)
-        return self._answer(reply, place, counts=first, takes_all=request.takes_all)
+            return self._read(await self._ask(request), takes_all=request.takes_all)
+        reply, place, is_first = await self._shared.take(request, self._ask)
+        return self._read(reply, place, counts=is_first, takes_all=request.takes_all)
 
     async def close(self) -> None:
-        """Let go of connections."""
-        await self._choices.close()
+        """Close the connections."""
+        await self._shared.close()
         await self._embeddings.close()
-        await self._endpoint.close()
+        await super().close()
 
-    async def _ask(self, request: Request) -> Reply:
-        keys = more(request, never=_NOT_ASKED)
+    async def _ask(self, request: Request) -> ChatReply:
+        keys = chat_keys(request, never=_NOT_ASKED)
         body = {**self._body, **keys, "messages": request.messages}
         if isinstance(seed := keys.get("seed", self._seed), int):
             body["seed"] = seed + request.trial // self._n
         return await self._endpoint.ask(_encoder.encode(body), decoder)
 
-    def _answer(
-        self, reply: Reply, place: int = 0, *, counts: bool = True, takes_all: bool
+    def _read(
+        self, reply: ChatReply, place: int = 0, *, counts: bool = True, takes_all: bool
     ) -> Completion:
         if reply.error:
             raise self._endpoint.error_object(reply.error)
@@ -189,75 +245,32 @@ class Chat:
         choice = reply.choices[place]
         if choice.error or choice.finish_reason == "error":
             raise self._endpoint.error_object(choice.error)
-        said = choice.message
-        counted = reply.usage or Counted()
-        usage = answers.usage(counted.prompt_tokens, counted.completion_tokens)
-        if said.refusal:
-            words = self._endpoint.clean(said.refusal)
-            paid = usage if counts else Usage()
-            return answers.declined(words, said=text_of(said), usage=paid, takes_all=takes_all)
+        message, tokens = choice.message, reply.usage or ChatUsage()
+        usage = replies.make_usage(tokens.prompt_tokens, tokens.completion_tokens)
+        paid = usage if counts else Usage()
+        if message.refusal:
+            words = self._endpoint.clean(message.refusal)
+            return replies.accept_refusal(words, text=message.text, usage=paid, takes_all=takes_all)
         if choice.finish_reason == "content_filter":
-            raise answers.filtered()
-        found = Completion(
-            text=text_of(said),
-            finish=FINISHES.get(choice.finish_reason, "other"),
-            usage=usage if counts else Usage(),
-            logprobs=logprobs_of(choice.logprobs) if choice.logprobs else None,
-            output=output_of(choice, usage)
-            if said.tool_calls or choice.references is not None
-            else None,
+            raise replies.filter_error()
+        has_more = message.tool_calls or choice.references is not None
+        completion = Completion(
+            text=message.text,
+            finish=replies.FINISHES.get(choice.finish_reason, "other"),
+            usage=paid,
+            logprobs=choice.logprobs.values if choice.logprobs else None,
+            output=choice.make_output(usage) if has_more else None,
         )
-        calls = map(call_of, said.tool_calls or ())
-        return answers.answer(found, calls=calls, takes_all=takes_all)
+        return replies.check_completion(completion, calls=message.calls, takes_all=takes_all)
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Chat:
-    """The model of that name, at the provider that the options name."""
-    provider = options.provider or "openai"
-    if not name:
-        raise UsageError(f"`{provider}/` needs a model", hint=f"write {provider}/MODEL")
-    address = locate(provider, _CHAT, options.environment)
-    parameters, timeouts = check(
-        options.parameters, Parameters, model=f"{provider}/{name}", never=_NEVER
+    """Connect the model of that name, at the provider that the options name."""
+    address, parameters, timeouts = locate_model(
+        f"openai/{name}", _CHAT, options, known=ChatParameters, never=_NEVER
     )
-    headers = {"Authorization": f"Bearer {address.key}"} if address.key else {}
     chat, embeddings = (
-        Endpoint(where, headers=headers, timeouts=timeouts)
-        for where in (address, beside(address, _CHAT, "/embeddings"))
+        Endpoint(place, headers=address.bearer, timeouts=timeouts)
+        for place in (address, beside(address, _CHAT, "/embeddings"))
     )
     return Chat(name, chat, parameters, embeddings=Embeddings(name, embeddings, parameters))
-
-
-def text_of(said: Said) -> str:
-    """What a message says, in one piece."""
-    if isinstance(said.content, list):
-        return "".join(part.text or "" for part in said.content if part.type == "text")
-    return said.content or ""
-
-
-def output_of(choice: Choice, usage: Usage) -> dict[str, Any]:
-    """All that a text does not say, in the shape that authors know."""
-    said: dict[str, Any] = {"role": "assistant", "content": text_of(choice.message)}
-    if choice.message.tool_calls:
-        said["tool_calls"] = choice.message.tool_calls
-    chosen: dict[str, Any] = {"message": said, "finish_reason": choice.finish_reason}
-    if choice.references is not None:  # nothing found is something else than nothing said
-        chosen["references"] = choice.references
-    return {"choices": [chosen], "usage": answers.counted(usage)}
-
-
-def call_of(call: dict[str, Any]) -> answers.Call:
-    """One tool call of a message."""
-    wanted = call.get("function") or call.get("custom")
-    if not isinstance(wanted, dict):
-        return answers.Call("", call)
-    arguments = wanted.get("arguments", wanted.get("input"))
-    return answers.Call(str(wanted.get("name", "")), answers.parsed(arguments))
-
-
-def logprobs_of(given: Logprobs) -> tuple[float, ...] | None:
-    """One a token; None where any is missing."""
-    if given.content is not None:
-        return tuple([token.logprob for token in given.content]) or None
-    known = [value for value in given.token_logprobs or () if value is not None]
-    return (tuple(known) or None) if len(known) == len(given.token_logprobs or ()) else None

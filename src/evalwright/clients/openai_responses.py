@@ -18,12 +18,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from evalwright.clients import answers
-from evalwright.clients.http import Endpoint
-from evalwright.clients.openai import Logprob
-from evalwright.clients.parameters import Sampling, check, fingerprint, more
-from evalwright.clients.providers import locate
-from evalwright.errors import ModelError, UsageError
+from evalwright.clients import replies
+from evalwright.clients.http import ApiModel, Endpoint
+from evalwright.clients.parameters import Sampling, chat_keys, locate_model
+from evalwright.errors import ModelError
 from evalwright.types import Completion, Finish, ModelOptions, Request, Usage
 
 _NEVER = {
@@ -38,7 +36,7 @@ _NOT_ASKED = {**_NEVER, "messages": "they are the task's"}
 _ENDED = {"completed", "incomplete", None}
 
 
-class Parameters(Sampling, frozen=True, kw_only=True):
+class ResponsesParameters(Sampling, frozen=True, kw_only=True):
     """What is known of this API's parameters."""
 
     max_output_tokens: int | None = None
@@ -54,122 +52,111 @@ class Parameters(Sampling, frozen=True, kw_only=True):
     tool_choice: str | dict[str, Any] | None = None
 
 
-class Part(Struct, frozen=True):
+class ResponsesPart(Struct, frozen=True):
     """A piece of a message."""
 
     type: str = ""
     text: str | None = None
     refusal: str | None = None
-    logprobs: list[Logprob] | None = None
+    logprobs: list[replies.TokenLogprob] | None = None
 
 
-class Item(Struct, frozen=True):
+class ResponsesItem(Struct, frozen=True):
     """A message, a call, a piece of reasoning or something newer."""
 
     type: str = ""
-    content: list[Part] | None = None
+    content: list[ResponsesPart] | None = None
     name: str | None = None
     arguments: Any = None
     call_id: str | None = None
 
 
-class Details(Struct, frozen=True):
+class IncompleteDetails(Struct, frozen=True):
     """Why a reply is incomplete."""
 
     reason: str | None = None
 
 
-class Counted(Struct, frozen=True):
+class ResponsesUsage(Struct, frozen=True):
     """The tokens."""
 
-    input_tokens: answers.Tokens = 0
-    output_tokens: answers.Tokens = 0
+    input_tokens: replies.TokenCount = 0
+    output_tokens: replies.TokenCount = 0
 
 
-class Reply(Struct, frozen=True):
+class ResponsesReply(Struct, frozen=True):
     """What comes back, as far as it is needed."""
 
-    output: list[Item]
+    output: list[ResponsesItem]
     status: str | None = None
-    incomplete_details: Details | None = None
-    usage: Counted | None = None
+    incomplete_details: IncompleteDetails | None = None
+    usage: ResponsesUsage | None = None
     error: Any = None
 
 
-_decoder = msgspec.json.Decoder(Reply)
+_decoder = msgspec.json.Decoder(ResponsesReply)
 _encoder = msgspec.json.Encoder()
 
 
-class Responses:
+class Responses(ApiModel):
     """A model behind a responses API."""
 
-    caveat = ""
-
-    def __init__(self, name: str, endpoint: Endpoint, parameters: dict[str, Any]) -> None:
-        self.fingerprint = fingerprint("responses", endpoint.url, parameters)
-        self._endpoint = endpoint
-        self._body = {"model": name, **parameters}
+    api = "responses"
 
     async def complete(self, request: Request) -> Completion:
-        """One answer to one conversation."""
-        keys = translated(more(request, never=_NOT_ASKED))
+        """Answer one conversation."""
+        keys = translate_parameters(chat_keys(request, never=_NOT_ASKED))
         body = {**self._body, **keys, "input": request.messages}
         reply = await self._endpoint.ask(_encoder.encode(body), _decoder)
-        return self._answer(reply, takes_all=request.takes_all)
-
-    async def close(self) -> None:
-        """Let go of connections."""
-        await self._endpoint.close()
-
-    def _answer(self, reply: Reply, *, takes_all: bool) -> Completion:
         if reply.error or reply.status == "failed":
             raise self._endpoint.error_object(reply.error)
         if reply.status not in _ENDED:
-            raise ModelError("wrong_shape", f"the reply is `{answers.one_line(str(reply.status))}`")
-        why = reply.incomplete_details.reason if reply.incomplete_details else None
-        if why == "content_filter":
-            raise answers.filtered()
+            raise ModelError(
+                "wrong_shape", f"the reply is `{replies.to_one_line(str(reply.status))}`"
+            )
+        return self._read(reply, takes_all=request.takes_all)
+
+    def _read(self, reply: ResponsesReply, *, takes_all: bool) -> Completion:
+        reason = reply.incomplete_details.reason if reply.incomplete_details else None
+        if reason == "content_filter":
+            raise replies.filter_error()
         parts = [
             part for item in reply.output if item.type == "message" for part in item.content or ()
         ]
         text = "".join(part.text or "" for part in parts if part.type == "output_text")
-        counted = reply.usage or Counted()
-        usage = answers.usage(counted.input_tokens, counted.output_tokens)
+        counts = reply.usage or ResponsesUsage()
+        usage = replies.make_usage(counts.input_tokens, counts.output_tokens)
         if refusal := "".join(part.refusal or "" for part in parts):
             words = self._endpoint.clean(refusal)
-            return answers.declined(words, said=text, usage=usage, takes_all=takes_all)
+            return replies.accept_refusal(words, text=text, usage=usage, takes_all=takes_all)
         calls = [
-            answers.Call(item.name or "", answers.parsed(item.arguments))
+            replies.RequestedCall(item.name or "", replies.parse_arguments(item.arguments))
             for item in reply.output
             if item.type == "function_call"
         ]
-        found = Completion(
+        tokens = [token.logprob for part in parts for token in part.logprobs or ()]
+        completion = Completion(
             text=text,
-            finish=_finish(reply, why),
+            finish=_finish(reply, reason),
             usage=usage,
-            logprobs=tuple([one.logprob for part in parts for one in part.logprobs or ()]) or None,
-            output=_output(reply, usage) if calls else None,
+            logprobs=tuple(tokens) or None,
+            output=_make_output(reply, usage) if calls else None,
         )
-        return answers.answer(found, calls=calls, takes_all=takes_all)
+        return replies.check_completion(completion, calls=calls, takes_all=takes_all)
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Responses:
-    """The model of that name."""
-    provider = options.provider or "openai-responses"
-    if not name:
-        raise UsageError(f"`{provider}/` needs a model", hint=f"write {provider}/MODEL")
-    address = locate(provider, "/responses", options.environment)
-    given, timeouts = check(
-        options.parameters, Parameters, model=f"{provider}/{name}", never=_NEVER
+    """Connect the model of that name."""
+    address, parameters, timeouts = locate_model(
+        f"openai-responses/{name}", "/responses", options, known=ResponsesParameters, never=_NEVER
     )
-    headers = {"Authorization": f"Bearer {address.key}"} if address.key else {}
-    endpoint = Endpoint(address, headers=headers, timeouts=timeouts)
-    return Responses(name, endpoint, translated({"store": False, **given}))
+    endpoint = Endpoint(address, headers=address.bearer, timeouts=timeouts)
+    return Responses(name, endpoint, translate_parameters({"store": False, **parameters}))
 
 
-def translated(given: dict[str, Any]) -> dict[str, Any]:
-    """Chat completions parameters, by the names that they have here."""
-    sent = dict(given)
+def translate_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Rename chat completions parameters to those of this API."""
+    sent = dict(parameters)
     if (most := sent.pop("max_tokens", None)) is not None:
         sent.setdefault("max_output_tokens", most)
     if sent.pop("logprobs", None):
@@ -181,20 +168,20 @@ def translated(given: dict[str, Any]) -> dict[str, Any]:
     return sent
 
 
-def _output(reply: Reply, usage: Usage) -> dict[str, Any]:
-    """Messages and calls, in the shape of open responses."""
+def _make_output(reply: ResponsesReply, usage: Usage) -> dict[str, Any]:
+    """Return messages and calls in the shape of open responses."""
     items: list[dict[str, Any]] = []
     for item in reply.output:
         if item.type == "message":
-            said = [{"type": part.type, "text": part.text or ""} for part in item.content or ()]
-            items.append({"type": "message", "role": "assistant", "content": said})
+            parts = [{"type": part.type, "text": part.text or ""} for part in item.content or ()]
+            items.append({"type": "message", "role": "assistant", "content": parts})
         elif item.type == "function_call":
             call = {"name": item.name or "", "arguments": item.arguments, "call_id": item.call_id}
             items.append({"type": "function_call", **call})
-    return {"items": items, "usage": answers.counted(usage)}
+    return {"items": items, "usage": replies.token_counts(usage)}
 
 
-def _finish(reply: Reply, why: str | None) -> Finish:
-    if why == "max_output_tokens":
+def _finish(reply: ResponsesReply, reason: str | None) -> Finish:
+    if reason == "max_output_tokens":
         return "length"
     return "stop" if reply.status == "completed" else "other"

@@ -1,7 +1,8 @@
-"""What a model is told with every request: checked once, before the first.
+"""What is sent with a request: generation parameters, and the keys that the request brings.
 
-A parameter that is not known here is sent as it is, because servers differ. A known one of the
-wrong type, one that the API does not have, and one that is not the author's to set are refused.
+Parameters are checked once, before the first request. One that is not known here is sent as it is,
+because servers differ. A known one of the wrong type, one that the API does not have, and one that
+is not the author's to set are refused.
 
 Three are for this side of the wire. They are not sent, and do not change what is asked:
 
@@ -17,15 +18,16 @@ import msgspec
 from msgspec import Struct
 from yarl import URL
 
+from evalwright.clients.providers import Address, locate
 from evalwright.errors import ModelError, UsageError
-from evalwright.types import Request
+from evalwright.types import ModelOptions, Request
 
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
-    """How long is waited, in seconds."""
+    """How long to wait, in seconds."""
 
     connect_timeout_s: Seconds = 10
     first_byte_timeout_s: Seconds = 300
@@ -42,14 +44,14 @@ class Sampling(Struct, frozen=True, kw_only=True):
     stream: bool | None = None
 
 
-def check(
+def check_parameters(
     parameters: Mapping[str, Any],
     known: type[Sampling],
     *,
     model: str,
     never: Mapping[str, str],
 ) -> tuple[dict[str, Any], Timeouts]:
-    """What is to be sent, and how long to wait. `never` says why a name is refused."""
+    """Return what is to be sent, and the timeouts. `never` says why a name is refused."""
     for name in parameters:
         if name in never:
             raise UsageError(f"{model} takes no parameter `{name}`: {never[name]}")
@@ -62,12 +64,29 @@ def check(
         ) from error
     if parameters.get("stream"):
         raise UsageError(f"{model} is not streamed: a reply is read whole", hint="drop `stream`")
-    here = {"stream", *Timeouts.__struct_fields__}
-    return {name: value for name, value in parameters.items() if name not in here}, timeouts
+    unsent = {"stream", *Timeouts.__struct_fields__}
+    return {name: value for name, value in parameters.items() if name not in unsent}, timeouts
 
 
-def more(request: Request, *, never: Mapping[str, str]) -> dict[str, Any]:
-    """The keys that a chat request brings itself; `ModelError` for what this API cannot do."""
+def locate_model(
+    model: str,
+    path: str,
+    options: ModelOptions,
+    *,
+    known: type[Sampling],
+    never: Mapping[str, str],
+) -> tuple[Address, dict[str, Any], Timeouts]:
+    """Return the address of `provider/name`, what is to be sent, and the timeouts."""
+    usual, name = model.split("/", 1)
+    provider = options.provider or usual
+    if not name:
+        raise UsageError(f"`{provider}/` needs a model", hint=f"write {provider}/MODEL")
+    address, model = locate(provider, path, options.environment), f"{provider}/{name}"
+    return address, *check_parameters(options.parameters, known, model=model, never=never)
+
+
+def chat_keys(request: Request, *, never: Mapping[str, str]) -> dict[str, Any]:
+    """Return the keys that a chat request brings itself; `ModelError` for an unknown task."""
     if request.task != "chat_completion":
         raise ModelError("unsupported", f"this API has no `{request.task}`: it is for chat")
     keys = request.input
@@ -86,8 +105,23 @@ def more(request: Request, *, never: Mapping[str, str]) -> dict[str, Any]:
     return {name: value for name, value in keys.items() if name != "stream"}
 
 
-def fingerprint(api: str, url: URL, parameters: Mapping[str, Any]) -> str:
-    """All that changes the answers beside the model's name, as JSON. No secret is part of it."""
+def texts_to_embed(request: Request) -> tuple[list[str], dict[str, Any]]:
+    """Return the texts (one, a list, or either under `input`), and the request's other keys."""
+    keys: dict[str, Any] = {}
+    texts = request.input
+    if isinstance(texts, dict):
+        if "model" in texts:
+            raise ModelError("bad_request", "the input has a key `model`: it is the model's name")
+        keys = {name: value for name, value in texts.items() if name != "input"}
+        texts = texts.get("input")
+    texts = [texts] if isinstance(texts, str) else texts
+    if not isinstance(texts, list) or not texts or not all(isinstance(t, str) for t in texts):
+        raise ModelError("bad_request", "expected a text, or a list of texts, to embed")
+    return texts, keys
+
+
+def make_fingerprint(api: str, url: URL, parameters: Mapping[str, Any]) -> str:
+    """Return all that changes the answers beside the model's name, as JSON without secrets."""
     facts = {"api": api, "url": str(url), "parameters": dict(parameters)}
     try:
         return msgspec.json.encode(facts, order="sorted").decode()

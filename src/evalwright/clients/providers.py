@@ -82,6 +82,11 @@ class Address:
         self.proxy = proxy
         """The proxy on the way there; empty for none. May hold a password."""
 
+    @property
+    def bearer(self) -> dict[str, str]:
+        """The header that carries the key; none without a key."""
+        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
+
     def __repr__(self) -> str:
         return f"Address({str(self.url)!r})"
 

@@ -5,9 +5,9 @@
 
     {"id": "row_7", "output": {"choices": [{"message": {"role": "assistant", "content": "7"}}]}}
 
-One line an answer: its text, or the JSON of a whole output (embeddings, tool calls, references,
+One line per answer: its text, or the JSON of a whole output (embeddings, tool calls, references,
 what a custom task gave back). Several lines with one id are its trials, in order. `logprobs`
-(natural, one a token) is optional and gives the answer its confidence. An id that is not in the
+(natural, one per token) is optional and gives the answer its confidence. An id that is not in the
 file is a failure of that sample, never a wrong answer.
 """
 
@@ -16,12 +16,13 @@ from typing import Annotated, Any
 
 import msgspec
 
+from evalwright.clients.replies import parse_completion
 from evalwright.errors import UsageError
 from evalwright.lines import BadLine, read_lines
 from evalwright.types import Completion, ModelOptions, Request, Usage
 
 
-class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class RecordedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One line of the file."""
 
     id: str
@@ -34,22 +35,20 @@ class Replay:
 
     caveat = "recorded outputs, replayed"
 
-    def __init__(self, answers: dict[str, list[Recorded]], *, fingerprint: str = "") -> None:
+    def __init__(self, answers: dict[str, list[RecordedAnswer]], *, fingerprint: str = "") -> None:
         self._answers = answers
         self.fingerprint = fingerprint
 
     async def complete(self, request: Request) -> Completion:
-        """The recorded answer of this sample and trial."""
-        recorded = self._answers.get(request.sample.id, [])
-        if request.trial >= len(recorded):
+        """Return the recorded answer of this sample and trial."""
+        answers = self._answers.get(request.sample.id, [])
+        if request.trial >= len(answers):
             which = f"{request.sample.id!r}, trial {request.trial + 1}"
             raise LookupError(f"no output is recorded for {which}")
-        answer = recorded[request.trial]
+        answer = answers[request.trial]
         if request.task != "chat_completion" or not isinstance(answer.output, str):
-            from evalwright.clients.outputs import completion_of  # it brings HTTP along
-
-            found = completion_of(answer.output, request.task, takes_all=request.takes_all)
-            return msgspec.structs.replace(found, usage=Usage())
+            completion = parse_completion(answer.output, request.task, takes_all=request.takes_all)
+            return msgspec.structs.replace(completion, usage=Usage())
         tokens = len(answer.logprobs) if answer.logprobs else 0
         return Completion(
             text=answer.output,
@@ -58,15 +57,15 @@ class Replay:
         )
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing."""
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Replay:  # noqa: ARG001
     """Read the file that `name` is the path of."""
     if not name:
         raise UsageError("`replay/` needs a file", hint="write replay/outputs.jsonl")
-    answers: dict[str, list[Recorded]] = {}
-    decoder = msgspec.json.Decoder(Recorded)
+    answers: dict[str, list[RecordedAnswer]] = {}
+    decoder = msgspec.json.Decoder(RecordedAnswer)
     content = blake2b(digest_size=16)
     for number, line in enumerate(read_lines(name), start=1):
         if isinstance(line, BadLine):

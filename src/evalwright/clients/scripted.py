@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from evalwright.clients.answers import counted
-from evalwright.clients.texts import asked_for
+from evalwright.clients.parameters import texts_to_embed
+from evalwright.clients.replies import embedding_completion
 from evalwright.errors import ModelError, UnknownName
 from evalwright.nearest import nearest
 from evalwright.types import Completion, ModelOptions, Request, TaskSpec, Usage
@@ -148,11 +148,10 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Scripted:  # n
 
 
 def _embedded(request: Request) -> Completion:
-    texts, _ = asked_for(request)
+    texts, _ = texts_to_embed(request)
     tokens = sum(len(text.split()) for text in texts)
     usage = Usage(requests=1, prompt_tokens=tokens, cost=0.0)
-    vectors = [_vector(text) for text in texts]
-    return Completion(text="", usage=usage, output={"embeddings": vectors, "usage": counted(usage)})
+    return embedding_completion([_vector(text) for text in texts], usage)
 
 
 def _vector(text: str) -> list[float]:

@@ -9,23 +9,28 @@ for one of the two on the network. The extra `local` brings the package.
 
 Promises:  the same vector for the same text, on any day, without a network; any text has one,
            however long and in whatever script, but for one of nothing but white space: that has
-           no direction, and is an error.
+           no direction, and is an error. The word pieces are those that Hugging Face's
+           `tokenizers` makes with the same file, in time linear in the length of the text.
 Does not:  see the order of words, nor much of a `not`: a sentence and its denial are near each
-           other. Nor know much beyond English. docs/guides/embeddings.md has figures.
+           other. Nor know much beyond English, other tokenizers than that of Llama 2, or markers
+           such as `</s>`: they are text. docs/guides/embeddings.md has figures.
 """
 
 import asyncio
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from heapq import heapify, heappop, heappush
 from importlib.metadata import PackageNotFoundError, distribution
+from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from evalwright.clients.answers import counted
-from evalwright.clients.texts import asked_for
-from evalwright.clients.word_pieces import WordPieces, read_pieces
+from evalwright.clients.parameters import texts_to_embed
+from evalwright.clients.replies import embedding_completion
 from evalwright.errors import ModelError, Unreadable, UsageError
 from evalwright.lines import shown
 from evalwright.types import Completion, ModelOptions, Request, Usage
@@ -51,6 +56,89 @@ _AT_ONCE = 20_000
 _ROWS = 1 << 16
 """Pieces whose vectors are in memory at the same time."""
 _IGNORED = ("user", "encoding_format")
+SPACE = "▁"
+_WORDS = re.compile(f"{SPACE}+[^{SPACE}]*")
+"""No piece has a space behind a letter, so what is between two spaces can be cut up alone."""
+_SHORT = 32
+_REMEMBERED = 1 << 16
+
+
+class BytePairs(msgspec.Struct, frozen=True):
+    """The byte pairs of a tokenizer."""
+
+    vocab: dict[str, int]
+    merges: list[str]
+    byte_fallback: bool
+
+
+class TokenizerFile(msgspec.Struct, frozen=True):
+    """A `tokenizer.json`, as far as it is needed."""
+
+    model: BytePairs
+
+
+class WordPieces:
+    """One tokenizer. Several threads may use it at once."""
+
+    def __init__(self, pairs: BytePairs) -> None:
+        self.count = max(pairs.vocab.values()) + 1
+        """How many numbers there are: they begin with 0."""
+        self._numbers = pairs.vocab
+        self._ranks = {pair: rank for rank, pair in enumerate(pairs.merges)}
+        self._cached_numbers = lru_cache(_REMEMBERED)(self._word_numbers)
+
+    def numbers(self, text: str) -> list[int]:
+        """Return one number per piece, in order; none for no text."""
+        numbers: list[int] = []
+        if not text:
+            return numbers
+        for word in _WORDS.findall(SPACE + text.replace(" ", SPACE)):
+            numbers += (
+                self._cached_numbers(word) if len(word) <= _SHORT else self._word_numbers(word)
+            )
+        return numbers
+
+    def _word_numbers(self, word: str) -> tuple[int, ...]:
+        return tuple(
+            self._numbers[piece] for piece in self._merge_pieces([*self._split_word(word)])
+        )
+
+    def _split_word(self, word: str) -> Iterator[str]:
+        """Yield the characters, and the bytes of one that has no piece."""
+        for character in word:
+            if character in self._numbers:
+                yield character
+            else:
+                encoded = character.encode(errors="surrogatepass")
+                yield from (f"<0x{byte:02X}>" for byte in encoded)
+
+    def _merge_pieces(self, pieces: list[str]) -> Iterator[str]:
+        """Join the pair that comes first in the file, until none is in it.
+
+        A heap, because a text without spaces is one word, and may be long.
+        """
+        after = [*range(1, len(pieces)), -1]
+        before = [*range(-1, len(pieces) - 1)]
+        pairs = [f"{left} {right}" for left, right in pairwise(pieces)]
+        ranks = self._ranks
+        heap = [(ranks[pair], at, pair) for at, pair in enumerate(pairs) if pair in ranks]
+        heapify(heap)
+        while heap:
+            _, at, pair = heappop(heap)
+            gone = after[at]
+            if gone < 0 or f"{pieces[at]} {pieces[gone]}" != pair:
+                continue  # one of the two was joined with its other neighbour
+            pieces[at] += pieces[gone]
+            pieces[gone] = ""
+            after[at] = after[gone]
+            if after[at] >= 0:
+                before[after[at]] = at
+            for left in (before[at], at):
+                right = after[left] if left >= 0 else -1
+                pair = f"{pieces[left]} {pieces[right]}"
+                if right >= 0 and pair in ranks:
+                    heappush(heap, (ranks[pair], left, pair))
+        return (piece for piece in pieces if piece)
 
 
 class Tensor(msgspec.Struct, frozen=True):
@@ -81,7 +169,7 @@ class WordVectors:
         self.fingerprint = f"{PACKAGE} {version}, {size} dimensions, reader {_READER}"
 
     async def complete(self, request: Request) -> Completion:
-        """One vector a text, in the order of the texts."""
+        """Return one vector per text, in the order of the texts."""
         if request.task != "embeddings":
             raise ModelError(
                 "unsupported",
@@ -89,7 +177,7 @@ class WordVectors:
                 hint="it is for tasks of `embeddings` and for `model_key` of semantic_similarity; "
                 "local/smollm2 chats",
             )
-        texts, keys = asked_for(request)
+        texts, keys = texts_to_embed(request)
         size = self._size_of(keys)
         for place, text in enumerate(texts, start=1):
             if not text.strip():
@@ -102,8 +190,7 @@ class WordVectors:
         else:
             vectors, tokens = self._embedded(texts, size)
         usage = Usage(requests=1, prompt_tokens=tokens, cost=0.0)
-        output = {"embeddings": vectors, "usage": counted(usage)}
-        return Completion(text="", usage=usage, output=output)
+        return embedding_completion(vectors, usage)
 
     async def close(self) -> None:
         """Let go of the table; it is read again if there is another text."""
@@ -164,6 +251,20 @@ def _read(folder: Path) -> Words:
             hint=INSTALL,
         )
     return Words(pieces, table)
+
+
+def read_pieces(path: Path) -> WordPieces:
+    """Read the tokenizer of a `tokenizer.json`; `Unreadable` if it is of another kind."""
+    try:
+        pairs = msgspec.json.decode(path.read_bytes(), type=TokenizerFile).model
+    except OSError as error:
+        raise Unreadable(f"{shown(str(path))}: {error.strerror}") from error
+    except msgspec.MsgspecError as error:
+        raise Unreadable(f"{shown(str(path))}: not a tokenizer of byte pairs: {error}") from error
+    every = {SPACE, *(f"<0x{byte:02X}>" for byte in range(256))}
+    if not pairs.byte_fallback or not every <= pairs.vocab.keys():
+        raise Unreadable(f"{shown(str(path))}: a tokenizer that has no piece for some bytes")
+    return WordPieces(pairs)
 
 
 def read_table(path: Path) -> "NDArray[np.float16]":

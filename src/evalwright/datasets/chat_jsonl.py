@@ -31,12 +31,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import msgspec
 from pydantic import AfterValidator
 
 from evalwright.components import Location
-from evalwright.datasets.faults import Fault, Faults
-from evalwright.datasets.jsonl_file import explained
+from evalwright.datasets.json_files import read_objects
 from evalwright.datasets.reading import FileRows, Reader, format_of
 from evalwright.datasets.recorded import (
     Item,
@@ -47,9 +45,9 @@ from evalwright.datasets.recorded import (
     trace_of,
     unanswered,
 )
-from evalwright.datasets.source import Source, Surroundings
+from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset
-from evalwright.lines import read_batches, shown
+from evalwright.lines import shown
 
 _OF_THE_SHAPE = {"messages", "choices", "response", "request", "body", "custom_id"}
 """Keys that are no columns: what they say is in the trace."""
@@ -77,36 +75,17 @@ class ChatJsonl:
         self._path = str(path)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One a line; `BadDataset` names every line that is no conversation."""
-        decode = msgspec.json.Decoder(dict[str, Any]).decode
-        faults, answered, first = Faults(self._path), False, ""
-        number = 0
-        for number, line in enumerate(self._lines(), start=1):
-            try:
-                read = decode(line)
-            except (ValueError, RecursionError):  # a blank line too
-                faults.add(explained(number, line))
-                continue
-            try:
-                row = row_of(read)
-            except ValueError as error:
-                faults.add(Fault(number, None, str(error), _SHAPES))
-                continue
-            answered = answered or row["trace"] is not None
-            first = first or row["error"] or ""
-            if not faults.count:
-                yield row
-        if faults.count:
-            raise faults.error(number)
-        if first and not answered:
+        """Yield one row per line; `BadDataset` names every line that is no conversation."""
+        is_answered, first_error = False, ""
+        for row in read_objects(self._path, row_of, hint=_SHAPES):
+            is_answered = is_answered or row["trace"] is not None
+            first_error = first_error or row["error"] or ""
+            yield row
+        if first_error and not is_answered:
             raise BadDataset(
-                f"{shown(self._path)}: no line has an answer: {first}",
+                f"{shown(self._path)}: no line has an answer: {first_error}",
                 hint="of a batch, the file of results has them",
             )
-
-    def _lines(self) -> Iterator[bytes]:
-        for batch in read_batches(self._path):
-            yield from batch
 
 
 def row_of(line: Mapping[str, Any]) -> dict[str, Any]:
@@ -253,7 +232,7 @@ def _readable(location: Location) -> Location:
     return location
 
 
-class ChatJsonlSource(Source):
+class ChatJsonlSource(SourceSpec):
     """The conversations of a file."""
 
     type: Literal["chat_jsonl"]

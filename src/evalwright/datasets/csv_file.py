@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from evalwright.datasets.faults import Fault, Faults, not_text, not_utf8
+from evalwright.datasets.faults import UnreadableLine, UnreadableLines, not_text, not_utf8
 from evalwright.errors import BadDataset
 from evalwright.lines import BadLine, read_batches, shown
 from evalwright.vocabulary import MAX_LINE_BYTES
@@ -60,7 +60,7 @@ class CsvFile:
     @cached_property
     def header(self) -> tuple[str, ...]:
         """The columns, in their order."""
-        faults = Faults(self._path)
+        faults = UnreadableLines(self._path)
         lines = _lines(self._path, faults)
         reader = _reader(lines)
         try:
@@ -76,7 +76,7 @@ class CsvFile:
     def rows(self) -> Iterator[dict[str, Any]]:
         """One a record; `BadDataset`, before the first of them, if any is bad."""
         names, typed = self.header, self._typed
-        reader = _reader(_lines(self._path, Faults(self._path)))
+        reader = _reader(_lines(self._path, UnreadableLines(self._path)))
         next(reader)
         for cells in reader:
             if not cells:  # a blank line
@@ -93,7 +93,7 @@ class CsvFile:
     def _typed(self) -> list[tuple[str, Convert]]:
         """The columns that are not text, found by reading the file once."""
         columns = [_Column(name, text=name in self._texts) for name in self.header]
-        faults = Faults(self._path)
+        faults = UnreadableLines(self._path)
         lines = _lines(self._path, faults)
         reader = _reader(lines)
         next(reader)
@@ -130,7 +130,7 @@ def _reader(lines: Iterator[str]) -> "_csv.Reader":
     return csv.reader(lines, strict=True)
 
 
-def _lines(path: str, faults: Faults) -> Iterator[str]:
+def _lines(path: str, faults: UnreadableLines) -> Iterator[str]:
     """The lines as text, with their ends: a cell in quotes may hold some of them.
 
     What is no text is a fault, and goes on as if it were: there may be more to find.
@@ -148,7 +148,9 @@ def _lines(path: str, faults: Faults) -> Iterator[str]:
             yield line + "\n"
 
 
-def _batches(reader: "_csv.Reader", width: int, faults: Faults) -> Iterator[list[list[str]]]:
+def _batches(
+    reader: "_csv.Reader", width: int, faults: UnreadableLines
+) -> Iterator[list[list[str]]]:
     """The good records, many at a time; the others are faults."""
     batch: list[list[str]] = []
     line = reader.line_num
@@ -159,7 +161,7 @@ def _batches(reader: "_csv.Reader", width: int, faults: Faults) -> Iterator[list
             elif cells:
                 detail = f"expected {width} cells as in the header, got {len(cells)}"
                 hint = "a cell with a comma in it stands in quotes" if len(cells) > width else ""
-                faults.add(Fault(line + 1, None, detail, hint))
+                faults.add(UnreadableLine(line + 1, None, detail, hint))
             line = reader.line_num
             if len(batch) == _AT_A_TIME:
                 yield batch
@@ -169,10 +171,10 @@ def _batches(reader: "_csv.Reader", width: int, faults: Faults) -> Iterator[list
     yield batch
 
 
-def _explained(line: int, error: csv.Error) -> Fault:
+def _explained(line: int, error: csv.Error) -> UnreadableLine:
     said = str(error)
     found = (detail for sign, detail in _EXPLAINED if sign in said)
-    return Fault(line, None, next(found, said))
+    return UnreadableLine(line, None, next(found, said))
 
 
 def _header(path: str, cells: Sequence[str] | None) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ _NOT_TEXT = {
 }
 
 
-class Fault(NamedTuple):
+class UnreadableLine(NamedTuple):
     """One line that cannot be read."""
 
     line: int
@@ -30,15 +30,15 @@ class Fault(NamedTuple):
     hint: str = ""
 
 
-class Faults:
+class UnreadableLines:
     """The bad lines of one file, as many as there are."""
 
     def __init__(self, path: str) -> None:
         self._path = shown(path)
-        self._told: list[Fault] = []
+        self._told: list[UnreadableLine] = []
         self.count = 0
 
-    def add(self, fault: Fault | None) -> None:
+    def add(self, fault: UnreadableLine | None) -> None:
         """Count its line, once; None is a line that was good after all."""
         if fault and all(fault.line != told.line for told in self._told):
             self.count += 1
@@ -59,20 +59,22 @@ class Faults:
         return BadDataset("; ".join(parts), hint=first.hint)
 
 
-def not_text(number: int, line: BadLine) -> Fault:
+def not_text(number: int, line: BadLine) -> UnreadableLine:
     """A line that was not worth reading."""
     hint = "is it named after what it is?" if line.why == "binary" else ""
-    return Fault(number, None, _NOT_TEXT[line.why], hint)
+    return UnreadableLine(number, None, _NOT_TEXT[line.why], hint)
 
 
-def not_utf8(number: int, line: bytes) -> Fault | None:
+def not_utf8(number: int, line: bytes) -> UnreadableLine | None:
     """The first byte of a line that is no UTF-8; None where all of it is."""
     try:
         line.decode()
     except UnicodeDecodeError as error:
         column = len(line[: error.start].decode()) + 1
         detail = f"byte 0x{line[error.start]:02x} is not UTF-8"
-        return Fault(number, column, detail, f"{UTF8}; today it may be Latin-1 or Windows-1252")
+        return UnreadableLine(
+            number, column, detail, f"{UTF8}; today it may be Latin-1 or Windows-1252"
+        )
     return None
 
 

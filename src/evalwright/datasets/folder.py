@@ -14,27 +14,33 @@ Sorted by path. PDFs are skipped, and so is what has a dot before its name (`.gi
 Links are followed; a directory that holds itself is entered once.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Hashable, Iterator
 from functools import cached_property
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any, Literal
 
+import yaml
 from pydantic import field_validator
 
 from evalwright.components import Location
-from evalwright.datasets.front_matter import parted
+from evalwright.datasets.json_files import to_json
 from evalwright.datasets.reading import Reader
-from evalwright.datasets.source import Source, Surroundings
+from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset, Unreadable
 from evalwright.lines import shown
 from evalwright.vocabulary import MAX_LINE_BYTES
 
 RESERVED = ("sample_id", "file_name", "content")
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\r?\n(?P<matter>.*?)(?:^|\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_MOST_MATTER = 64 * 1024
 
 
 class FolderRows:
-    """A row a file."""
+    """One row per file."""
 
     header: tuple[str, ...] | None = None
     """Any file may add a column."""
@@ -65,7 +71,7 @@ class FolderRows:
                     hint="`extension` says which files are meant; or save this one as UTF-8",
                 ) from error
             try:
-                matter, body = parted(text)
+                matter, body = split_front_matter(text)
             except ValueError as error:
                 raise BadDataset(f"{where}: front matter: {error}") from error
             row = {"sample_id": sha256(content).hexdigest(), "file_name": name, "content": body}
@@ -74,7 +80,7 @@ class FolderRows:
     def _names(self) -> list[str]:
         if not self._directory.is_dir():
             raise Unreadable(f"{shown(str(self._directory))}: no such directory")
-        return files_of(self._directory, self._extension)
+        return list_files(self._directory, self._extension)
 
     def _bytes(self, name: str) -> bytes:
         path = self._directory / name
@@ -88,12 +94,12 @@ class FolderRows:
         return content
 
 
-def files_of(directory: Path, extension: str | None = None) -> list[str]:
+def list_files(directory: Path, extension: str | None = None) -> list[str]:
     """The paths of its files, from there and with `/`, sorted: but for PDFs and hidden ones."""
-    return sorted(_files(directory, "", frozenset(), extension))
+    return sorted(_walk_files(directory, "", frozenset(), extension))
 
 
-def _files(
+def _walk_files(
     directory: Path, prefix: str, above: frozenset[tuple[int, int]], extension: str | None
 ) -> Iterator[str]:
     try:
@@ -109,7 +115,7 @@ def _files(
         if name.startswith("."):
             continue
         if path.is_dir():
-            yield from _files(path, f"{prefix}{name}/", above | {mark}, extension)
+            yield from _walk_files(path, f"{prefix}{name}/", above | {mark}, extension)
         elif _wanted(name, extension):
             yield prefix + name
 
@@ -119,7 +125,7 @@ def _wanted(name: str, extension: str | None) -> bool:
     return not lower.endswith(".pdf") and (extension is None or lower.endswith(extension))
 
 
-class Folder(Source):
+class Folder(SourceSpec):
     """The files of a directory."""
 
     type: Literal["folder"]
@@ -148,3 +154,76 @@ class Folder(Source):
     def label(self) -> str:
         """Its path."""
         return str(self.directory_path.path)
+
+
+def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """Return the YAML between two lines of `---`, and the text after it; ValueError for bad YAML.
+
+    It is read as YAML 1.2: `yes` and `2024-01-01` are texts. What is no mapping is no front matter.
+    """
+    found = _FRONT_MATTER.match(text) if text.startswith("---") else None
+    if found is None:
+        return {}, text
+    matter = found["matter"]
+    if len(matter) > _MOST_MATTER:
+        raise ValueError(f"longer than {_MOST_MATTER >> 10} KiB")
+    loaded = _load_yaml(matter)
+    if loaded is not None and not isinstance(loaded, dict):
+        return {}, text
+    return loaded or {}, text[found.end() :]
+
+
+def _load_yaml(matter: str) -> Any:
+    try:
+        return to_json(yaml.load(matter, Loader=_FrontMatterLoader))  # noqa: S506 - a safe loader
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 2 if error.problem_mark else 2  # after the `---`
+        raise ValueError(f"line {line}: {error.problem or error.context}") from error
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+class _FrontMatterLoader(yaml.SafeLoader):
+    """The types of JSON and no others; a key that stands there twice is an error."""
+
+    yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML's way of a fresh start
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):  # a few of them can hold a million values
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.composer.ComposerError(None, None, "an alias may not stand here", mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(
+        self,
+        node: yaml.MappingNode,
+        deep: bool = False,  # noqa: FBT001, FBT002 - PyYAML's
+    ) -> dict[Hashable, Any]:
+        seen = set()
+        for key, _ in node.value:
+            wrong = ""
+            if not isinstance(key, yaml.ScalarNode):
+                wrong = "a key must be a word"
+            elif key.value in seen:
+                wrong = f"the key `{key.value}` stands there twice"
+            if wrong:
+                raise yaml.constructor.ConstructorError(None, None, wrong, key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+for _kind, _pattern, _first in (
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("int", r"[-+]?(?:0|[1-9][0-9]{0,17})", "-+0123456789"),
+    (
+        "float",
+        r"[-+]?(?:[0-9]{0,18}\.[0-9]+|[0-9]{1,18}\.?(?=[eE]))(?:[eE][-+]?[0-9]{1,2})?",
+        "-+.0123456789",
+    ),
+):
+    _FrontMatterLoader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_kind}", re.compile(f"(?:{_pattern})$"), list(_first)
+    )

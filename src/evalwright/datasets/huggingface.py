@@ -17,9 +17,9 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from evalwright.components import Authored, Location
-from evalwright.datasets.plain import plain, plain_row
+from evalwright.datasets.json_files import to_json, to_json_row
 from evalwright.datasets.reading import Reader, digest_of
-from evalwright.datasets.source import Source, Surroundings
+from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset, StageError, UsageError, boundary
 
 _OURS = ("path", "split")
@@ -46,7 +46,7 @@ class HubRows:
         """In the order of the split."""
         for number, row in enumerate(self._loaded):
             try:
-                yield plain_row(row)
+                yield to_json_row(row)
             except ValueError as error:
                 raise BadDataset(f"{self._path}: row {number}: {error}") from error
 
@@ -79,7 +79,7 @@ class HubRows:
         )
 
 
-class HuggingFace(Source):
+class HuggingFace(SourceSpec):
     """The rows of a dataset of the hub."""
 
     type: Literal["huggingface"]
@@ -105,7 +105,7 @@ class HuggingFace(Source):
                 raise ValueError(f"`{name}` is a key of the source itself")
         if value.get("trust_remote_code"):
             raise ValueError("`trust_remote_code` would run a stranger's Python: not allowed here")
-        made: dict[str, Any] = plain(value)
+        made: dict[str, Any] = to_json(value)
         return made
 
     def reader(self, surroundings: Surroundings) -> Reader:

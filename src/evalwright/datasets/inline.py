@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from evalwright.datasets.plain import plain_row
+from evalwright.datasets.json_files import to_json_row
 from evalwright.datasets.reading import Reader, digest_of
-from evalwright.datasets.source import Source, Surroundings
+from evalwright.datasets.source import SourceSpec, Surroundings
 
 
 class InlineRows:
@@ -39,12 +39,12 @@ class InlineRows:
         return map(deepcopy, self._samples)
 
 
-class Inline(Source):
+class Inline(SourceSpec):
     """The rows of a list in the document."""
 
     type: Literal["inline"]
     samples: Annotated[
-        list[Annotated[dict[str, Any], AfterValidator(plain_row)]], Field(min_length=1)
+        list[Annotated[dict[str, Any], AfterValidator(to_json_row)]], Field(min_length=1)
     ]
     """One mapping of columns to values a row."""
 

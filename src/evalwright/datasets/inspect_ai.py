@@ -31,20 +31,18 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
 from evalwright.components import Location
-from evalwright.datasets.folder import files_of
+from evalwright.datasets.folder import list_files
+from evalwright.datasets.inspect_log import Logged, LogSample, open_log
 from evalwright.datasets.reading import FileRows, Reader
 from evalwright.datasets.recorded import Item, items_of, last_text, trace_of
-from evalwright.datasets.source import Source, Surroundings
+from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset, Unreadable
 from evalwright.lines import shown
-
-if TYPE_CHECKING:
-    from evalwright.datasets.inspect_log import Logged, LogSample
 
 COLUMNS = (
     *("sample_id", "epoch", "input", "target", "choices", "metadata", "trace", "output"),
@@ -67,8 +65,6 @@ class InspectRows:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One a sample and epoch."""
-        from evalwright.datasets.inspect_log import open_log
-
         for logged in open_log(self._path).samples():
             sample = logged.sample
             id_ = f"{sample.id}_epoch_{sample.epoch}" if logged.epochs > 1 else f"{sample.id}"
@@ -103,7 +99,7 @@ class InspectFolder:
     def _logs(self) -> dict[str, FileRows]:
         if not self._directory.is_dir():
             raise Unreadable(f"{shown(str(self._directory))}: no such directory")
-        names = [one for one in files_of(self._directory) if _is_log(one)]
+        names = [one for one in list_files(self._directory) if _is_log(one)]
         if not names:
             raise BadDataset(
                 f"{shown(str(self._directory))}: no log of Inspect AI in it",
@@ -128,7 +124,7 @@ def _stem(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def _row(logged: "Logged", file: str) -> dict[str, Any]:
+def _row(logged: Logged, file: str) -> dict[str, Any]:
     sample, header = logged.sample, logged.header
     asked = _asked(sample)
     items = items_of(_attached(sample.messages, sample)) if sample.messages else asked
@@ -170,12 +166,12 @@ def _row(logged: "Logged", file: str) -> dict[str, Any]:
     }
 
 
-def _asked(sample: "LogSample") -> list[Item]:
+def _asked(sample: LogSample) -> list[Item]:
     given = _attached(sample.input, sample)
     return items_of([{"role": "user", "content": given}] if isinstance(given, str) else given)
 
 
-def _answer(sample: "LogSample") -> str:
+def _answer(sample: LogSample) -> str:
     """The completion: a solver may have set another than what was said last."""
     output = sample.output or {}
     found = _attached(output.get("completion"), sample)
@@ -188,12 +184,12 @@ def _answer(sample: "LogSample") -> str:
     return last_text(items_of([message]), "assistant") if isinstance(message, Mapping) else ""
 
 
-def _is_other(answer: str, items: list[Item], sample: "LogSample") -> bool:
+def _is_other(answer: str, items: list[Item], sample: LogSample) -> bool:
     """Whether what was scored is not what was said last; where nothing was set, it is."""
     return bool((sample.output or {}).get("choices")) and answer != last_text(items, "assistant")
 
 
-def _error(sample: "LogSample") -> str | None:
+def _error(sample: LogSample) -> str | None:
     if sample.error is None:
         return None
     told = sample.error.get("message") if isinstance(sample.error, Mapping) else sample.error
@@ -209,17 +205,17 @@ def _spoken(items: list[Item]) -> bool:
     )
 
 
-def _limit(sample: "LogSample") -> Any:
+def _limit(sample: LogSample) -> Any:
     return sample.limit.get("type") if isinstance(sample.limit, dict) else sample.limit
 
 
-def _tokens(sample: "LogSample") -> int | None:
+def _tokens(sample: LogSample) -> int | None:
     told = (sample.model_usage or {}).values()
     used = [one.get("total_tokens") for one in told if isinstance(one, Mapping)]
     return sum(one for one in used if isinstance(one, int)) if used else None
 
 
-def _scores(sample: "LogSample") -> dict[str, Any]:
+def _scores(sample: LogSample) -> dict[str, Any]:
     scores = sample.scores or ({"score": sample.score} if sample.score else {})
     return {
         name: {key: one[key] for key in _SCORED if one.get(key) is not None}
@@ -228,7 +224,7 @@ def _scores(sample: "LogSample") -> dict[str, Any]:
     }
 
 
-def _attached(value: Any, sample: "LogSample") -> Any:
+def _attached(value: Any, sample: LogSample) -> Any:
     """The same, with what was stored apart in its place."""
     kept = sample.attachments
     if not kept:
@@ -242,7 +238,7 @@ def _attached(value: Any, sample: "LogSample") -> Any:
     return value
 
 
-class InspectAi(Source):
+class InspectAi(SourceSpec):
     """The samples of logs of Inspect AI."""
 
     type: Literal["inspect_ai"]

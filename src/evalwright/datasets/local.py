@@ -6,7 +6,7 @@
       filters:
         - { op: equals, expression: "{{ sample.language }}", value: en }
 
-How each format is read stands in its module: `csv_file`, `jsonl_file`, `json_file`, `parquet_file`.
+How each format is read stands in its module: `csv_file`, `json_files`, `parquet_file`.
 """
 
 from typing import Annotated, Literal
@@ -15,7 +15,7 @@ from pydantic import AfterValidator
 
 from evalwright.components import Location
 from evalwright.datasets.reading import FileRows, Reader, format_of
-from evalwright.datasets.source import Source, Surroundings
+from evalwright.datasets.source import SourceSpec, Surroundings
 
 
 def _readable(location: Location) -> Location:
@@ -27,7 +27,7 @@ TableFile = Annotated[Location, AfterValidator(_readable)]
 """The path of a file of rows, of a format that can be read."""
 
 
-class Local(Source):
+class Local(SourceSpec):
     """The rows of a file."""
 
     type: Literal["local"]

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evalwright.datasets.plain import plain_row
+from evalwright.datasets.json_files import to_json_row
 from evalwright.errors import BadDataset, Unreadable, UsageError
 from evalwright.lines import shown
 
@@ -24,29 +24,29 @@ class ParquetFile:
     @cached_property
     def header(self) -> tuple[str, ...]:
         """The columns, in their order."""
-        with self._opened() as file:
+        with self._open() as file:
             return tuple(file.schema_arrow.names)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One a row of the table."""
+        """Yield one row per row of the table."""
         number = 0
-        with self._opened() as file:
+        with self._open() as file:
             try:
                 for batch in file.iter_batches(batch_size=_AT_A_TIME):
                     for row in batch.to_pylist():
-                        yield plain_row(row)
+                        yield to_json_row(row)
                         number += 1
             except (self._library.lib.ArrowException, ValueError, OSError) as error:
-                said = " ".join(str(error).split())
-                raise BadDataset(f"{shown(self._path)}: row {number}: {said}") from error
+                reason = " ".join(str(error).split())
+                raise BadDataset(f"{shown(self._path)}: row {number}: {reason}") from error
 
-    def _opened(self) -> Any:
+    def _open(self) -> Any:
         library = self._library
         try:
             return library.parquet.ParquetFile(self._path)
         except (library.lib.ArrowException, ValueError, OSError) as error:
-            said = " ".join(str(error).split())
-            raise Unreadable(f"{shown(self._path)}: no Parquet file: {said}") from error
+            reason = " ".join(str(error).split())
+            raise Unreadable(f"{shown(self._path)}: no Parquet file: {reason}") from error
 
     @property
     def _library(self) -> Any:

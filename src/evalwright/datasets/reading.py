@@ -18,8 +18,7 @@ from typing import Any, Protocol
 import msgspec
 
 from evalwright.datasets.csv_file import CsvFile
-from evalwright.datasets.json_file import JsonFile
-from evalwright.datasets.jsonl_file import JsonlFile
+from evalwright.datasets.json_files import JsonFile, JsonlFile
 from evalwright.datasets.parquet_file import ParquetFile
 from evalwright.errors import BadDataset, Unreadable
 from evalwright.lines import shown

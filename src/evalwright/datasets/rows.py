@@ -8,10 +8,12 @@ Nothing is kept but, where rows have a `sample_id`, a number for each of them.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from itertools import islice
+from itertools import islice, zip_longest
+from operator import itemgetter
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -40,7 +42,31 @@ class Filter(Protocol):
         ...
 
 
-class Rows:
+class CheckedRows:
+    """What all datasets can be asked; `rows` and `identified` are a subclass's own."""
+
+    @abstractmethod
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows; each call begins again."""
+
+    @abstractmethod
+    def identified(self) -> Iterator[tuple[str, Row]]:
+        """Yield each row with its id."""
+
+    def check(self) -> int:
+        """Read all rows once and count them; `BadDataset` says what is wrong."""
+        return self._count
+
+    @cached_property
+    def _count(self) -> int:
+        return sum(1 for _ in self.identified())
+
+    def first_rows(self, count: int) -> list[Row]:
+        """Return the first few rows."""
+        return list(islice(self.rows(), count))
+
+
+class Rows(CheckedRows):
     """A dataset, ready to be read. Each `rows()` begins again."""
 
     def __init__(
@@ -80,18 +106,6 @@ class Rows:
         """Each row with its id: its `sample_id`, or its place among the rows, from 0."""
         return identified(self.rows, name=self.name)
 
-    def check(self) -> int:
-        """Read all of it once; how many rows there are, or `BadDataset` says what is wrong."""
-        return self._count
-
-    @cached_property
-    def _count(self) -> int:
-        return sum(1 for _ in self.identified())
-
-    def first_rows(self, count: int) -> list[Row]:
-        """The first few, to look at."""
-        return list(islice(self.rows(), count))
-
     def columns(self) -> tuple[str, ...]:
         """Every column that some row has, in the order of their first rows."""
         return self._columns
@@ -119,15 +133,15 @@ class Rows:
         dropped = [0] * len(self._filters)
         kept = 0
         for number, row in enumerate(self._reader.rows()):
-            if (place := self._refused(number, row, header)) is None:
+            if (place := self._failed_filter(number, row, header)) is None:
                 kept += 1
                 yield row
             else:
                 dropped[place] += 1
         if not kept:
-            raise BadDataset(f"{self.name}: {_none_left(dropped)}", hint="loosen a filter")
+            raise BadDataset(f"{self.name}: {_explain_empty(dropped)}", hint="loosen a filter")
 
-    def _refused(self, number: int, row: Row, header: tuple[str, ...] | None) -> int | None:
+    def _failed_filter(self, number: int, row: Row, header: tuple[str, ...] | None) -> int | None:
         """The place of the first filter that the row does not pass."""
         bare = row
         if header and len(row) < len(header):
@@ -146,6 +160,73 @@ class Rows:
         return None
 
 
+class AlignedRows(CheckedRows):
+    """One row of each dataset, under the name of the parameter that named it.
+
+        dataset: {keys: ["<< config.questions >>", "<< config.answers >>"]}
+        sample = {"questions": {…}, "answers": {…}}
+
+    Rows are joined by their places. The names are those of the parameters, so a task reads the same
+    whichever datasets it is given.
+    """
+
+    def __init__(self, parts: Mapping[str, Rows]) -> None:
+        if not parts:
+            raise ValueError("expected at least one dataset, got none")
+        self.parts = dict(parts)
+        """Each of them, by its name."""
+        self.name = " + ".join(part.name for part in self.parts.values())
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all of them, and of their names."""
+        parts = [[name, part.digest] for name, part in self.parts.items()]
+        return blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
+
+    def rows(self) -> Iterator[Row]:
+        """Joined rows; `BadDataset` where one dataset ends and another does not."""
+        names = list(self.parts)
+        for rows in zip_longest(*(part.rows() for part in self.parts.values())):
+            if None in rows:
+                raise BadDataset(
+                    f"datasets used together must have as many rows: {self._lengths()}",
+                    hint="row 0 goes with row 0, row 1 with row 1, and so on",
+                )
+            yield dict(zip(names, rows, strict=True))
+
+    def together(
+        self, places: Sequence[int] | None = None, numbers: Sequence[int] | None = None
+    ) -> dict[str, list[Row]]:
+        """Rows of each, apart: what a scorer of all samples is given.
+
+        Of the rows at `places`, those with these `numbers` among them. Where
+        these are all rows of the first dataset, the others are whole, however many rows they have;
+        else each has the rows of the same places, as far as it has any there.
+        """
+        whole = {name: list(part.rows()) for name, part in self.parts.items()}
+        if places is None:
+            return whole
+        wanted = list(places) if numbers is None else [places[number] for number in numbers]
+        first = next(iter(whole.values()))
+        if wanted == list(range(len(first))):
+            return whole
+        return {
+            name: [rows[place] for place in wanted if place < len(rows)]
+            for name, rows in whole.items()
+        }
+
+    def identified(self) -> Iterator[tuple[str, Row]]:
+        """Yield each joined row with the id that its row of the first dataset has."""
+        return identified(self.rows, name=self.name, of=itemgetter(next(iter(self.parts))))
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the datasets; `parts` knows what is in them."""
+        return tuple(self.parts)
+
+    def _lengths(self) -> str:
+        return ", ".join(f"`{name}` has {part.check()}" for name, part in self.parts.items())
+
+
 def identified(
     rows: Callable[[], Iterable[Row]], *, name: str, of: Callable[[Row], Row] | None = None
 ) -> Iterator[tuple[str, Row]]:
@@ -159,7 +240,7 @@ def identified(
     named = None
     for number, row in enumerate(rows()):
         bearer = of(row) if of else row
-        given = _given(bearer, name, number)
+        given = _parse_id(bearer, name, number)
         if named is None:
             named = given is not None
         elif named is (given is None):
@@ -174,12 +255,12 @@ def identified(
         mark = hash(given)
         if mark in seen:
             before = islice(rows(), number)
-            _refuse_twice(map(of, before) if of else before, bearer, given, name)
+            _refuse_duplicate_id(map(of, before) if of else before, bearer, given, name)
         seen.add(mark)
         yield given, row
 
 
-def _given(row: Row, name: str, number: int) -> str | None:
+def _parse_id(row: Row, name: str, number: int) -> str | None:
     """The id that a row brings, as text."""
     found = row.get("sample_id")
     if type(found) is str and found:
@@ -192,7 +273,7 @@ def _given(row: Row, name: str, number: int) -> str | None:
     raise BadDataset(f"{name}: row {number}: `sample_id` must be a text or a number, got {got}")
 
 
-def _refuse_twice(before: Iterable[Row], row: Row, given: str, name: str) -> None:
+def _refuse_duplicate_id(before: Iterable[Row], row: Row, given: str, name: str) -> None:
     for other in before:
         if str(other.get("sample_id")) == given:
             files = [str(one["file_name"]) for one in (other, row) if "file_name" in one]
@@ -200,7 +281,7 @@ def _refuse_twice(before: Iterable[Row], row: Row, given: str, name: str) -> Non
             raise BadDataset(f"{name}: two rows have the `sample_id` `{given}`{where}")
 
 
-def _none_left(dropped: Sequence[int]) -> str:
+def _explain_empty(dropped: Sequence[int]) -> str:
     total = sum(dropped)
     if not total:
         return "no rows"

@@ -1,39 +1,43 @@
-"""Some of the rows: the first, or some that anybody can choose again.
+"""Select rows reproducibly: the first ones, or a random subset that anybody can draw again.
 
     head      the first `num_samples`
     random    those with the smallest of a fixed series of random numbers, in their own order
 
-The series is Python's `random.Random(SEED).random()`, a number a row, whose values Python promises
-to keep from version to version. So 200 samples of a dataset hold the 100 that were chosen before:
-what was paid for is used again.
+The series is Python's `random.Random(seed).random()`, one number per row, whose values Python
+promises to keep from version to version. So 200 samples of a dataset contain the 100 that were
+chosen before: what was paid for is used again.
+
+A generator may ask for more rows than its data source has; it then takes them in rounds:
+
+    draw_rounds(5, 3)             0 1 2                        the first
+    draw_rounds(5, 12)            0 1 2 3 4 0 1 2 3 4 0 1      three rounds
+    draw_rounds(5, 3, seed=7)     three of them, in their own order
 """
 
 import heapq
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from math import prod
 from random import Random
 from typing import Literal, TypeVar
 
 Subsampling = Literal["head", "random"]
 SEED = 20260512
+MAX_COMBINATIONS = 1_000_000
+"""More combinations than this must be asked for by number."""
 
 T = TypeVar("T")
 
 
 def chosen(total: int, num_samples: int | None, how: Subsampling = "head") -> Sequence[int]:
-    """The places of the rows that are used, of `total`, in their order."""
-    if num_samples is None or num_samples >= total:
-        return range(total)
-    if how == "head":
-        return range(num_samples)
-    series = Random(SEED)  # noqa: S311 - to be chosen again, not to be secret
-    numbers = ((series.random(), place) for place in range(total))
-    return array("Q", sorted(place for _, place in heapq.nsmallest(num_samples, numbers)))
+    """Return the places of the rows that are used, of `total`, in their order."""
+    count = total if num_samples is None else num_samples
+    return _choose_places(total, count, None if how == "head" else SEED)
 
 
 def sampled(items: Iterable[T], places: Sequence[int]) -> Iterator[T]:
-    """The items at these places, which are in order; nothing after the last of them is read."""
+    """Yield the items at these places, which are in order; stop reading after the last one."""
     if isinstance(places, range):
         yield from islice(items, len(places))
         return
@@ -45,3 +49,64 @@ def sampled(items: Iterable[T], places: Sequence[int]) -> Iterator[T]:
             place = next(wanted, None)
             if place is None:
                 return
+
+
+def draw_rounds(
+    total: int, count: int | None, seed: int | None = None
+) -> Iterator[tuple[int, int]]:
+    """Yield the round and the place of each row that is used, in order."""
+    remaining = total if count is None else count
+    round_number = 0
+    while remaining > 0 and total > 0:
+        for place in _choose_places(total, remaining, seed):
+            yield round_number, place
+        remaining -= total
+        round_number += 1
+
+
+def draw_combinations(
+    totals: Sequence[int], count: int | None, seed: int | None = None
+) -> list[tuple[int, ...]]:
+    """Return the places of each combination that is used, one per dataset; the last varies fastest.
+
+    ValueError if more are asked for than exist.
+    """
+    available = prod(totals)
+    wanted = available if count is None else count
+    if wanted > available:
+        raise ValueError(f"{count:,} combinations are asked for, there are {available:,}")
+    if wanted > MAX_COMBINATIONS:
+        raise ValueError(f"{wanted:,} combinations: say with `num_samples` how many are wanted")
+    numbers: Sequence[int] = range(wanted)
+    if seed is not None and wanted < available:
+        numbers = _draw_numbers(available, wanted, seed)
+    return [_split_number(number, totals) for number in numbers]
+
+
+def _choose_places(total: int, count: int, seed: int | None) -> Sequence[int]:
+    if seed is None or count >= total:
+        return range(min(count, total))
+    series = Random(seed)  # noqa: S311 - to be chosen again, not to be secret
+    numbers = ((series.random(), place) for place in range(total))
+    return array("Q", sorted(place for _, place in heapq.nsmallest(count, numbers)))
+
+
+def _draw_numbers(total: int, count: int, seed: int) -> list[int]:
+    """Draw from `range(total)` without replacement: the first steps of a Fisher-Yates shuffle."""
+    series = Random(seed)  # noqa: S311 - to be chosen again, not to be secret
+    swapped: dict[int, int] = {}
+    drawn = []
+    for step in range(count):
+        remaining = total - step
+        other = step + min(int(series.random() * remaining), remaining - 1)  # floats round up
+        drawn.append(swapped.get(other, other))
+        swapped[other] = swapped.get(step, step)
+    return sorted(drawn)
+
+
+def _split_number(number: int, totals: Sequence[int]) -> tuple[int, ...]:
+    places = []
+    for total in reversed(totals):
+        number, place = divmod(number, total)
+        places.append(place)
+    return tuple(reversed(places))

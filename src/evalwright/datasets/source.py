@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import Struct
 
-from evalwright.components import Component
+from evalwright.components import Component, ComponentUnion
 from evalwright.datasets.reading import Reader
 from evalwright.datasets.rows import Missing, Rows
 from evalwright.rules.filters import AnyFilter
@@ -22,9 +23,11 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     """The files of rows that generators have made, by the keys of their datasets."""
 
 
-class Source(Component):
-    """Where rows come from, and which of them."""
+class SourceSpec(Component):
+    """A source of rows, as a document writes it."""
 
+    type: str
+    """The kind of source."""
     filters: tuple[AnyFilter, ...] = ()
     """A row must pass all of them. Expressions see `sample` and every column by its own name."""
     missing: Missing = "absent"
@@ -47,3 +50,7 @@ class Source(Component):
     def label(self) -> str:
         """What messages call it."""
         raise NotImplementedError
+
+
+AnySource = Annotated[SourceSpec, ComponentUnion("datasets")]
+"""Where the rows of a dataset come from."""

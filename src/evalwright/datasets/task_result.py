@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from evalwright.datasets.reading import Reader, digest_of
-from evalwright.datasets.source import Source, Surroundings
+from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import UnknownName
 from evalwright.nearest import nearest
 
@@ -39,7 +39,7 @@ class TaskResult:
         return self._rows()
 
 
-class TaskResultSource(Source):
+class TaskResultSource(SourceSpec):
     """The samples, outputs and scores of another task."""
 
     type: Literal["task_result"]

@@ -17,8 +17,8 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from evalwright.datasets.faults import Fault, Faults, not_text, not_utf8
-from evalwright.datasets.jsonl_file import explained
+from evalwright.datasets.faults import UnreadableLine, UnreadableLines, not_text, not_utf8
+from evalwright.datasets.json_files import explain_line
 from evalwright.errors import BadDataset, EvalwrightError, Unreadable, UsageError
 from evalwright.lines import STDIN, BadLine, read_batches, read_whole, shown
 from evalwright.nearest import nearest
@@ -146,7 +146,7 @@ class Texts:
 
     def _read(self, number: int, path: str) -> Iterator[Document]:
         """All documents of a file, blank ones too; at its end the error, if there was a fault."""
-        faults = Faults(path)
+        faults = UnreadableLines(path)
         if _is_rows(path):
             found = _rows(path, faults, self._field)
         elif self._split is None:
@@ -182,7 +182,7 @@ def _readable(field: str) -> bool:
     return True
 
 
-def _rows(path: str, faults: Faults, field: str) -> Found:
+def _rows(path: str, faults: UnreadableLines, field: str) -> Found:
     decode = msgspec.json.Decoder(_row(field)).decode
     for number, line in _numbered(path):
         try:
@@ -192,27 +192,29 @@ def _rows(path: str, faults: Faults, field: str) -> Found:
             yield number, None
 
 
-def _not_a_document(number: int, line: bytes, field: str) -> Fault | None:
+def _not_a_document(number: int, line: bytes, field: str) -> UnreadableLine | None:
     try:
         row = msgspec.json.decode(line, type=dict[str, Any])
     except (ValueError, RecursionError):
-        return explained(number, line)
+        return explain_line(number, line)
     if field in row:
-        return Fault(number, None, f"expected a text in `{field}`, got {_kind(row[field])}")
+        return UnreadableLine(
+            number, None, f"expected a text in `{field}`, got {_kind(row[field])}"
+        )
     names = list(row)
     has = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES]) or "no field"
     more = "…" if len(names) > _MOST_NAMES else ""
     texts = [name for name, value in row.items() if isinstance(value, str)]
     meant = nearest(field, names) or (texts[0] if len(texts) == 1 else None)
     hint = f"did you mean `--field {meant}`?" if meant else "`--field NAME` says where the text is"
-    return Fault(number, None, f"no field `{field}`; it has {has}{more}", hint)
+    return UnreadableLine(number, None, f"no field `{field}`; it has {has}{more}", hint)
 
 
-def _whole(path: str, faults: Faults) -> Found:
+def _whole(path: str, faults: UnreadableLines) -> Found:
     data = read_whole(path)
     if isinstance(data, BadLine):
         hint = "`--split paragraphs` makes a document of each, or a .jsonl file with one a line"
-        long = Fault(1, None, f"the text is {_TOO_LONG}", hint)
+        long = UnreadableLine(1, None, f"the text is {_TOO_LONG}", hint)
         faults.add(long if data.why == "too_long" else not_text(1, data))
         return
     if not data:
@@ -225,14 +227,14 @@ def _whole(path: str, faults: Faults) -> Found:
         faults.add(not_utf8(number, data[begun:].partition(b"\n")[0]))
 
 
-def _lines(path: str, faults: Faults) -> Found:
+def _lines(path: str, faults: UnreadableLines) -> Found:
     for number, line in _numbered(path):
         fault = _fault(number, line)
         faults.add(fault)
         yield number, None if fault else line.decode().removesuffix("\r")
 
 
-def _paragraphs(path: str, faults: Faults) -> Found:
+def _paragraphs(path: str, faults: UnreadableLines) -> Found:
     """What stands between blank lines."""
     begun, held, size = 0, list[str](), 0
     for number, line in _numbered(path):
@@ -243,7 +245,7 @@ def _paragraphs(path: str, faults: Faults) -> Found:
             begun = begun or number
             size += len(line) + 1
             if size > MAX_LINE_BYTES:
-                faults.add(Fault(begun, None, f"the paragraph is {_TOO_LONG}"))
+                faults.add(UnreadableLine(begun, None, f"the paragraph is {_TOO_LONG}"))
                 held.clear()
             else:
                 held.append(text)
@@ -254,7 +256,7 @@ def _paragraphs(path: str, faults: Faults) -> Found:
         yield begun, "\n".join(held)
 
 
-def _fault(number: int, line: bytes) -> Fault | None:
+def _fault(number: int, line: bytes) -> UnreadableLine | None:
     return not_text(number, line) if isinstance(line, BadLine) else not_utf8(number, line)
 
 

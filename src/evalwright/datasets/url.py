@@ -8,18 +8,37 @@ It is kept under `.evalwright/downloads/`, by the hash of its address, and never
 delete it there to fetch it anew. Only `http` and `https`, also after a redirect.
 """
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path, PurePosixPath
-from typing import Literal
-from urllib.parse import unquote, urlsplit, urlunsplit
+from tempfile import NamedTemporaryFile
+from time import monotonic
+from typing import IO, Literal
+from urllib import request
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from pydantic import field_validator
 
 from evalwright.datasets.reading import FileRows, Reader, format_of
-from evalwright.datasets.source import Source, Surroundings
+from evalwright.datasets.source import SourceSpec, Surroundings
+from evalwright.errors import Unreadable
+
+MOST_BYTES = 8 * 1024**3
+"""What nobody means to fetch by a line in a document."""
+SILENCE_S = 30.0
+"""How long a server may say nothing."""
+LONGEST_S = 3600.0
+"""How long all of it may take."""
+_CHUNK = 1 << 18
+_IN_ADDRESSES = "%/:=&?~#+!$,;'@()*[]"
+_PAGE = (b"<!doctype html", b"<html")
 
 
-class Url(Source):
+class Url(SourceSpec):
     """The rows of a file that is fetched once."""
 
     type: Literal["url"]
@@ -44,13 +63,7 @@ class Url(Source):
         """The file, which is fetched when the first row is asked for."""
         name = _file_name(self.url)
         kept = surroundings.cache_dir / "downloads" / _kept_name(self.url, name)
-
-        def find() -> Path:
-            from evalwright.datasets.fetching import fetched  # what speaks HTTP is slow to import
-
-            return fetched(self.url, kept)
-
-        return FileRows(find, format_of(name))
+        return FileRows(lambda: fetch_file(self.url, kept), format_of(name))
 
     def label(self) -> str:
         """The address, without what may be a key."""
@@ -71,3 +84,73 @@ def _file_name(address: str) -> str:
 def _kept_name(address: str, name: str) -> str:
     """By its whole address, query included; the name stays readable for who looks there."""
     return f"{sha256(address.encode()).hexdigest()[:32]}-{name[-80:]}"
+
+
+def fetch_file(address: str, kept: Path, *, most_bytes: int = MOST_BYTES) -> Path:
+    """Return the path of the file, fetched whole unless it is there already."""
+    if kept.is_file():
+        return kept
+    try:
+        with _open_address(address) as response, _write_whole(kept) as file:
+            _copy(response, file, most_bytes, shown(address))
+    except HTTPError as error:
+        error.close()
+        raise Unreadable(f"{shown(address)}: the server answered {error.code}") from error
+    except (URLError, HTTPException, TimeoutError, OSError) as error:
+        why = getattr(error, "reason", None) or error
+        raise Unreadable(
+            f"{shown(address)}: could not be fetched: {why}",
+            hint="a file that is here already needs no network: `source: {type: local, …}`",
+        ) from error
+    return kept
+
+
+@contextmanager
+def _open_address(address: str) -> Iterator[HTTPResponse]:
+    opener = request.OpenerDirector()  # without the handlers of ftp:, file: and data:
+    for handler in (
+        request.ProxyHandler(),
+        request.HTTPHandler(),
+        request.HTTPSHandler(),
+        request.HTTPDefaultErrorHandler(),
+        request.HTTPRedirectHandler(),
+        request.HTTPErrorProcessor(),
+    ):
+        opener.add_handler(handler)
+    headers = {"User-Agent": "evalwright", "Accept-Encoding": "identity"}
+    address_request = request.Request(quote(address, safe=_IN_ADDRESSES), headers=headers)  # noqa: S310 - the opener has no other schemes
+    response = opener.open(address_request, timeout=SILENCE_S)
+    if response is None:  # no handler for where a redirect went
+        raise URLError("it leads to an address that is neither http nor https")
+    with response:
+        yield response
+
+
+@contextmanager
+def _write_whole(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that gets its name when all of it is written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).replace(path)
+        finally:
+            Path(file.name).unlink(missing_ok=True)  # unless it has its name by now
+
+
+def _copy(response: HTTPResponse, file: IO[bytes], most_bytes: int, name: str) -> None:
+    promised = response.headers.get("Content-Length")
+    began, size = monotonic(), 0
+    while chunk := response.read1(_CHUNK):  # what there is: a drip is no silence
+        if not size and chunk.lstrip()[:20].lower().startswith(_PAGE):
+            raise Unreadable(f"{name}: expected a file of rows, got a web page")
+        size += len(chunk)
+        if size > most_bytes:
+            raise Unreadable(f"{name}: larger than {most_bytes >> 20} MiB")
+        if monotonic() - began > LONGEST_S:
+            raise TimeoutError(f"not done after {LONGEST_S:.0f} s")
+        file.write(chunk)
+    if promised is not None and promised.isdecimal() and int(promised) != size:
+        raise OSError(f"{size} of {promised} bytes came")

@@ -14,7 +14,7 @@ import pytest
 from tests.local_model import needs_local_model
 
 from evalwright.clients.llama.model import Llama
-from evalwright.clients.llama.process import Process
+from evalwright.clients.llama.server import LlamaProcess
 from evalwright.clients.local import connect
 from evalwright.errors import ModelError, Stopped
 from evalwright.types import Completion, Message, ModelOptions, Request, Sample
@@ -39,7 +39,7 @@ def short_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def process_of(model: Llama) -> Process:
+def process_of(model: Llama) -> LlamaProcess:
     assert model._server is not None
     assert model._server.process is not None
     return model._server.process

@@ -2,14 +2,14 @@ from typing import Any
 
 import pytest
 
-from evalwright.clients.llama.settings import Running, settings
+from evalwright.clients.llama.settings import LlamaSettings, parse_settings
 from evalwright.errors import UsageError
 
 
 def test_without_parameters_an_answer_is_the_likeliest_and_reproducible() -> None:
-    running, sent = settings("local/m", {})
+    running, sent = parse_settings("local/m", {})
 
-    assert running == Running(slots=4, context=4096, threads=None)
+    assert running == LlamaSettings(slots=4, context=4096, threads=None)
     assert sent == {
         "temperature": 0,
         "seed": 0,
@@ -20,22 +20,22 @@ def test_without_parameters_an_answer_is_the_likeliest_and_reproducible() -> Non
 
 
 def test_how_it_is_run_is_not_sent() -> None:
-    running, sent = settings(
+    running, sent = parse_settings(
         "local/m", {"slots": 2, "context": 512, "threads": 3, "total_timeout_s": 9, "top_k": 5}
     )
 
-    assert running == Running(slots=2, context=512, threads=3, total_timeout_s=9)
+    assert running == LlamaSettings(slots=2, context=512, threads=3, total_timeout_s=9)
     assert sent["top_k"] == 5
     assert not {"slots", "context", "threads", "total_timeout_s"} & set(sent)
 
 
 @pytest.mark.parametrize(("given", "expected"), [(64, 256), (256, 256), (257, 512), (4096, 4096)])
 def test_a_context_is_what_llama_cpp_makes_of_it(given: int, expected: int) -> None:
-    assert settings("local/m", {"context": given})[0].context == expected
+    assert parse_settings("local/m", {"context": given})[0].context == expected
 
 
 def test_what_is_not_known_here_is_sent_as_it_is() -> None:
-    assert settings("local/m", {"mirostat": 2})[1]["mirostat"] == 2
+    assert parse_settings("local/m", {"mirostat": 2})[1]["mirostat"] == 2
 
 
 @pytest.mark.parametrize(
@@ -57,5 +57,5 @@ def test_what_is_not_known_here_is_sent_as_it_is() -> None:
 )
 def test_a_parameter_that_makes_no_sense_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match="local/m") as caught:
-        settings("local/m", given)
+        parse_settings("local/m", given)
     assert said in str(caught.value)

@@ -9,21 +9,19 @@ whether one token of a sequence was computed at a time, or several. So a prompt 
 itself, with nothing of it taken from an earlier one, and what follows token by token.
 """
 
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from evalwright.clients import answers, openai
-from evalwright.clients.llama.process import Spec, Tell
-from evalwright.clients.llama.server import Server, join
-from evalwright.clients.llama.settings import NEVER, Running
+from evalwright.clients import openai
+from evalwright.clients.llama.server import LlamaServer, ServerSpec, Tell, join
+from evalwright.clients.llama.settings import NEVER, LlamaSettings
 from evalwright.clients.llama.weighing import Weigher
 from evalwright.clients.llama.weights import Weights
-from evalwright.clients.parameters import more
+from evalwright.clients.parameters import chat_keys
+from evalwright.clients.replies import FINISHES, check_completion
 from evalwright.errors import ModelError
 from evalwright.types import Completion, Request, Usage
-
-T = TypeVar("T")
 
 VERSION = 1
 """Of the way a model is asked: grows with every change that could move an answer."""
@@ -40,7 +38,7 @@ class Llama:
         self,
         name: str,
         weights: Weights,
-        running: Running,
+        settings: LlamaSettings,
         parameters: dict[str, Any],
         *,
         engine: str,
@@ -51,23 +49,23 @@ class Llama:
             "file": weights.digest,
             "engine": engine,
             "version": VERSION,
-            "context": running.context,
+            "context": settings.context,
             "parameters": parameters,
         }
         self.fingerprint = msgspec.json.encode(facts, order="sorted").decode()
-        self.slots = running.slots
-        self._spec = Spec(
+        self.slots = settings.slots
+        self._spec = ServerSpec(
             f"local/{name}",
             str(weights.path),
             weights.size,
-            running.slots,
-            running.context,
-            running.threads,
-            running.total_timeout_s,
+            settings.slots,
+            settings.context,
+            settings.threads,
+            settings.total_timeout_s,
         )
         self._parameters = parameters
         self._tell = tell
-        self._server: Server | None = None
+        self._server: LlamaServer | None = None
         self._weigher: Weigher | None = None
 
     async def complete(self, request: Request) -> Completion:
@@ -78,7 +76,7 @@ class Llama:
                 f"{self._spec.name} is for chat: it makes no embeddings",
                 hint="`local/wordllama` does",
             )
-        keys = more(request, never=NEVER)
+        keys = chat_keys(request, never=NEVER)
         if self._server is None:
             self._server = join(self._spec, self._tell)
         async with self._server.slot() as slot:
@@ -96,7 +94,9 @@ class Llama:
         if server is not None:
             await server.leave()
 
-    async def _answer(self, server: Server, request: Request, body: dict[str, Any]) -> Completion:
+    async def _answer(
+        self, server: LlamaServer, request: Request, body: dict[str, Any]
+    ) -> Completion:
         if body["logprobs"]:
             body.setdefault("top_logprobs", 1)  # else it lists twenty a token
         if isinstance(seed := body["seed"], int):
@@ -108,20 +108,19 @@ class Llama:
         reply = await server.ask(_CHAT, body, openai.decoder)
         if not reply.choices:
             raise ModelError("empty", "the reply has no choices")
-        choice, counted = reply.choices[0], reply.usage or openai.Counted()
+        choice, tokens = reply.choices[0], reply.usage or openai.ChatUsage()
         usage = Usage(
             requests=1,
-            prompt_tokens=counted.prompt_tokens or 0,
-            completion_tokens=counted.completion_tokens or 0,
+            prompt_tokens=tokens.prompt_tokens or 0,
+            completion_tokens=tokens.completion_tokens or 0,
             cost=0.0,
         )
-        called = choice.message.tool_calls
-        found = Completion(
-            text=openai.text_of(choice.message),
-            finish=openai.FINISHES.get(choice.finish_reason, "other"),
+        message = choice.message
+        completion = Completion(
+            text=message.text,
+            finish=FINISHES.get(choice.finish_reason, "other"),
             usage=usage,
-            logprobs=openai.logprobs_of(choice.logprobs) if choice.logprobs else None,
-            output=openai.output_of(choice, usage) if called else None,
+            logprobs=choice.logprobs.values if choice.logprobs else None,
+            output=choice.make_output(usage) if message.tool_calls else None,
         )
-        calls = map(openai.call_of, called or ())
-        return answers.answer(found, calls=calls, takes_all=request.takes_all)
+        return check_completion(completion, calls=message.calls, takes_all=request.takes_all)

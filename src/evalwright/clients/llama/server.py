@@ -1,16 +1,30 @@
-"""The processes of a run: started when first asked, shared, started again, ended by the last.
+"""llama.cpp in processes of our own: started when first asked, shared, restarted, ended.
 
 Models that are the same file, run in the same way, share one process: a model that judges itself is
-in memory once.
+in memory once. Why a process: loading holds Python's lock for as long as it takes, an assertion
+that fails ends the process it is in, and what llama.cpp says of a broken file goes to the standard
+error of all.
 
-Holds:      at most as many requests at once as there are slots, the others wait here. A process
-            that dies costs the samples in flight, and is started again; the third death stops the
-            run, which can be gone on with. A file that cannot be loaded is tried once.
+Holds:      a socket in a folder of this user's; an environment without keys; the end of the process
+            with ours, also when ours is killed, and of its folder. What begins is ended, whatever
+            comes between: an error, a cancelled task. At most as many requests at once as there are
+            slots. A process that dies costs the samples in flight, and is started again; the third
+            death stops the run, which can be resumed. A file that cannot be loaded is tried once.
+Does not:   hold llama.cpp itself to anything: it reads the file with the rights of the user.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from time import perf_counter
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -18,17 +32,35 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
-from evalwright.clients.llama.process import Process, Spec, Tell, begin
+from evalwright.clients.llama.threads import idle_threads
+from evalwright.clients.replies import to_one_line
 from evalwright.errors import ModelError, Stopped
+
+HOST = Path(__file__).with_name("host.py")
+_TELL_EVERY_S = 2.0
+_END_S = 5.0
+_LONGEST_SOCKET = 100
+"""Bytes of a path; the system takes 107."""
+_MOST_LOG = 4000
+_SHOWN_LINES = 2
+_STAMP = re.compile(r"^[\d.]+ [A-Z] [\w ]*: ?")
+"""What stands before a line of llama.cpp's: the time, how bad it is, and where."""
+_INHERITED = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "TMPDIR"),
+    *("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES", "VIRTUAL_ENV"),
+)
+"""What llama.cpp may need of the environment. No key is among it."""
 
 _MOST_DEATHS = 3
 _BAD_REQUEST = 400
 
 Reply = TypeVar("Reply")
+Tell = Callable[[str], None]
+_encode = msgspec.json.Encoder().encode
 
 
-class Refusal(Struct, frozen=True):
-    """What llama.cpp says when it will not."""
+class LlamaError(Struct, frozen=True):
+    """Why llama.cpp refuses a request."""
 
     message: str = ""
     type: str = ""
@@ -36,34 +68,232 @@ class Refusal(Struct, frozen=True):
     n_ctx: int = 0
 
 
-class Refused(Struct, frozen=True):
-    """The same, as it comes."""
+class ErrorReply(Struct, frozen=True):
+    """The body of a refusal."""
 
-    error: Refusal = Refusal()
-
-
-_servers: WeakKeyDictionary[asyncio.AbstractEventLoop, "dict[Spec, Server]"] = WeakKeyDictionary()
-_refused = msgspec.json.Decoder(Refused)
+    error: LlamaError = LlamaError()
 
 
-def join(spec: Spec, tell: Tell) -> "Server":
-    """The server of this loop for that file; who has joined must `leave`."""
+class ServerSpec(Struct, frozen=True):
+    """A file, and how it is run. Equal ones share a process."""
+
+    name: str
+    """`local/smollm2`."""
+    path: str
+    size: int
+    slots: int
+    context: int
+    threads: int | None
+    """None: as many as there are idle cores."""
+    timeout_s: float
+
+
+class LlamaProcess:
+    """A process that is loaded, or on its way."""
+
+    def __init__(self, spec: ServerSpec, folder: str) -> None:
+        self.spec = spec
+        self.folder = folder
+        self._child: subprocess.Popen[bytes] | None = None
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def pid(self) -> int:
+        """Of the process; 0 where there is none."""
+        return self._child.pid if self._child else 0
+
+    async def exchange(self, path: str, body: dict[str, Any] | None) -> tuple[int, bytes]:
+        """Return status and body of the reply; without a body the request is a GET."""
+        if self._session is None:
+            raise aiohttp.ClientConnectionError("it has ended")
+        method = "GET" if body is None else "POST"
+        data = None if body is None else _encode(body)
+        async with self._session.request(method, f"http://llama{path}", data=data) as response:
+            return response.status, await response.read()
+
+    async def load(self, tell: Tell) -> None:
+        """Start it, and wait until it can be asked; `Stopped` says why it cannot."""
+        spec, started = self.spec, perf_counter()
+        threads = spec.threads or await idle_threads(os.environ)
+        socket = os.path.join(self.folder, "llama.sock")  # noqa: PTH118 - a string is wanted
+        try:
+            ready = await self._wait_until_ready(socket, threads, tell)
+        except OSError as error:
+            raise _loading_error(spec, error.strerror or str(error)) from error
+        if not ready:
+            raise _loading_error(spec, await self.last_words())
+        self._session = aiohttp.ClientSession(
+            # One request a connection: a kept one that the server closes would look like a death.
+            connector=aiohttp.UnixConnector(socket, limit=0, force_close=True),
+            timeout=aiohttp.ClientTimeout(total=spec.timeout_s),
+            headers={"Content-Type": "application/json"},
+        )
+        slots = f"{spec.slots} slot{'s' * (spec.slots > 1)}"
+        used = f"{threads} thread{'s' * (threads > 1)}"
+        took = perf_counter() - started
+        tell(f"{spec.name}: {_format_size(spec.size)} loaded in {took:.1f} s, {slots}, {used}")
+
+    async def last_words(self) -> str:
+        """Return why it failed, or how it ended."""
+        ended = ""
+        if self._child is not None:
+            with suppress(subprocess.TimeoutExpired):
+                ended = _describe_exit(await asyncio.to_thread(self._child.wait, _END_S))
+        return "; ".join([*_read_log(Path(self.folder, "log")), *([ended] if ended else [])])
+
+    async def end(self) -> None:
+        """End it, and remove its folder; a second time does nothing."""
+        session, self._session = self._session, None
+        child, self._child = self._child, None
+        try:
+            if session is not None:
+                await session.close()
+            if child is not None:
+                await _reap(child, at_once=session is None)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    async def _wait_until_ready(self, socket: str, threads: int, tell: Tell) -> bool:
+        """Return whether it gets ready; meanwhile, report how far it has come."""
+        spec = self.spec
+        settings = {
+            "model": spec.path,
+            "socket": socket,
+            "threads": threads,
+            "slots": spec.slots,
+            "context": spec.context,
+        }
+        child = self._child = _spawn(self.folder)  # at once: nothing can come between
+        assert child.stdin is not None  # noqa: S101 - both are pipes
+        assert child.stdout is not None  # noqa: S101
+        with suppress(BrokenPipeError):  # it has ended already, and will say why
+            child.stdin.write(_encode(settings) + b"\n")
+        ready = asyncio.ensure_future(asyncio.to_thread(child.stdout.readline))
+        while not (await asyncio.wait([ready], timeout=_TELL_EVERY_S))[0]:
+            tell(f"{spec.name}: loading, {_progress(child.pid, spec.size)}")
+        return ready.result() == b"ready\n"
+
+
+def _spawn(folder: str) -> subprocess.Popen[bytes]:
+    with Path(folder, "log").open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-P", str(HOST)],
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env={name: os.environ[name] for name in _INHERITED if name in os.environ},
+            start_new_session=True,  # Ctrl-C is for us: what is in flight is waited for
+        )
+
+
+async def _reap(child: subprocess.Popen[bytes], *, at_once: bool) -> None:
+    """Wait for its end; kill it where that takes long, or nobody waits any more."""
+    assert child.stdin is not None  # noqa: S101 - both are pipes
+    assert child.stdout is not None  # noqa: S101
+    child.stdin.close()  # that ends it
+    if at_once:
+        child.kill()
+    try:
+        await asyncio.to_thread(child.wait, _END_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        await asyncio.to_thread(child.wait)
+    finally:
+        if child.returncode is None:  # cancelled
+            child.kill()
+            child.wait()
+        child.stdout.close()
+
+
+async def start_process(spec: ServerSpec, tell: Tell) -> LlamaProcess:
+    """Return a process that can be asked. Where that fails, nothing of it is left."""
+    try:
+        process = LlamaProcess(spec, _make_folder())
+    except OSError as error:
+        raise _loading_error(spec, f"no folder for its socket: {error}") from error
+    async with AsyncExitStack() as ending:
+        ending.push_async_callback(process.end)
+        await process.load(tell)
+        ending.pop_all()
+    return process
+
+
+def _loading_error(spec: ServerSpec, why: str) -> Stopped:
+    return Stopped(
+        f"{spec.name} could not be loaded: {why}",
+        hint="is the file whole, and does it fit into memory? `-p slots=1` and `-p context=2048` "
+        "take less",
+    )
+
+
+def _make_folder() -> str:
+    """Make a folder for this user alone, with a path that is short enough for a socket."""
+    folder = tempfile.mkdtemp(prefix="evalwright-")
+    if len(os.fsencode(folder)) > _LONGEST_SOCKET - len("/llama.sock"):
+        os.rmdir(folder)  # noqa: PTH106 - a string is at hand
+        folder = tempfile.mkdtemp(prefix="evalwright-", dir="/tmp")
+    return folder
+
+
+def _read_log(log: Path) -> list[str]:
+    """Return the first lines of the log, without times: what follows are consequences."""
+    try:
+        said = log.read_bytes()[:_MOST_LOG].decode(errors="replace")
+    except OSError:
+        return []
+    lines = [_STAMP.sub("", to_one_line(line)) for line in said.splitlines() if line.strip()]
+    return lines[:_SHOWN_LINES]
+
+
+def _describe_exit(status: int) -> str:
+    if status >= 0:
+        return f"it ended with status {status}"
+    name = signal.Signals(-status).name
+    memory = " (out of memory?)" if name == "SIGKILL" else ""
+    return f"it was killed by {name}{memory}"
+
+
+def _progress(pid: int, size: int) -> str:
+    """Return how much of the file is in memory, where the system tells."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return _format_size(size)
+    share = 100 * pages * os.sysconf("SC_PAGE_SIZE") // max(1, size)
+    if share < 100:  # noqa: PLR2004 - per cent
+        return f"{share} % of {_format_size(size)}"
+    return f"{_format_size(size)} read, getting ready"
+
+
+def _format_size(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"  # noqa: PLR2004
+
+
+_servers: WeakKeyDictionary[asyncio.AbstractEventLoop, "dict[ServerSpec, LlamaServer]"] = (
+    WeakKeyDictionary()
+)
+_error_decoder = msgspec.json.Decoder(ErrorReply)
+
+
+def join(spec: ServerSpec, tell: Tell) -> "LlamaServer":
+    """Return the server of this loop for that file; who has joined must `leave`."""
     servers = _servers.setdefault(asyncio.get_running_loop(), {})
     if spec not in servers:
-        servers[spec] = Server(spec, tell)
+        servers[spec] = LlamaServer(spec, tell)
     servers[spec].users += 1
     return servers[spec]
 
 
-class Server:
+class LlamaServer:
     """One file, served; by one process after another, if they die."""
 
-    def __init__(self, spec: Spec, tell: Tell) -> None:
+    def __init__(self, spec: ServerSpec, tell: Tell) -> None:
         self.spec = spec
         self.users = 0
         self.busy = 0
         """Slots that are at work."""
-        self.process: Process | None = None
+        self.process: LlamaProcess | None = None
         self.deaths = 0
         self.prompting = asyncio.Lock()
         """Held while a prompt is computed: see `model`."""
@@ -76,7 +306,7 @@ class Server:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[int]:
-        """The number of one that is nobody else's meanwhile."""
+        """Hold a slot, and yield its number."""
         slot = await self._free.get()
         self.busy += 1
         try:
@@ -88,8 +318,8 @@ class Server:
     async def ask(
         self, path: str, body: dict[str, Any] | None, decoder: msgspec.json.Decoder[Reply]
     ) -> Reply:
-        """What it answers there; a `ModelError` tells why it does not. No body: it is looked up."""
-        process = await self._running()
+        """Return the reply, or raise a `ModelError`; without a body the request is a GET."""
+        process = await self._running_process()
         try:
             status, raw = await process.exchange(path, body)
         except TimeoutError as error:
@@ -103,16 +333,16 @@ class Server:
                 "bad_request", f"what is not Unicode cannot be sent: {error}"
             ) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise await self._died(process) from error
+            raise await self._handle_death(process) from error
         if status >= _BAD_REQUEST:
-            raise _why_not(raw)
+            raise _parse_error(raw)
         try:
             return decoder.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ModelError("wrong_shape", f"llama.cpp answered otherwise: {error}") from error
 
     async def leave(self) -> None:
-        """The last who leaves ends the process."""
+        """Leave the server; the last who leaves ends the process."""
         self.users -= 1
         if self.users <= 0:
             _servers.get(asyncio.get_running_loop(), {}).pop(self.spec, None)
@@ -121,7 +351,7 @@ class Server:
                 if process is not None:
                     await process.end()
 
-    async def _running(self) -> Process:
+    async def _running_process(self) -> LlamaProcess:
         process = self.process
         if process is not None:
             return process
@@ -130,37 +360,37 @@ class Server:
                 raise self._unusable
             if self.process is None:
                 try:
-                    self.process = await begin(self.spec, self._tell)
+                    self.process = await start_process(self.spec, self._tell)
                 except Stopped as error:
                     self._unusable = error
                     raise
             return self.process
 
-    async def _died(self, process: Process) -> ModelError | Stopped:
-        """It is gone, or as good as that; the next who asks starts another."""
+    async def _handle_death(self, process: LlamaProcess) -> ModelError | Stopped:
+        """End a process that does not answer; the next request starts another."""
         if self.process is not process:  # somebody else in flight was here first
             return ModelError("crashed", "the process of the model has died")
         self.process = None
         self.deaths += 1
         async with self._starting:  # a new one waits until the memory of this one is free
             try:
-                said = await process.last_words()
+                words = await process.last_words()
             finally:
                 await process.end()
         if self.deaths < _MOST_DEATHS:
-            return ModelError("crashed", f"the process of the model has died: {said}")
+            return ModelError("crashed", f"the process of the model has died: {words}")
         self._unusable = Stopped(
-            f"{self.spec.name}: its process has died {self.deaths} times: {said}",
+            f"{self.spec.name}: its process has died {self.deaths} times: {words}",
             hint="`-p slots=1` and `-p context=2048` take less memory",
         )
         return self._unusable
 
 
-def _why_not(raw: bytes) -> ModelError:
+def _parse_error(raw: bytes) -> ModelError:
     try:
-        said = _refused.decode(raw).error
+        said = _error_decoder.decode(raw).error
     except (msgspec.DecodeError, UnicodeDecodeError):
-        said = Refusal(raw[:200].decode(errors="replace"))
+        said = LlamaError(raw[:200].decode(errors="replace"))
     if said.type == "exceed_context_size_error":
         return ModelError(
             "context",

@@ -23,7 +23,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct, structs
 
-from evalwright.clients.parameters import Count, Sampling, Seconds, check
+from evalwright.clients.parameters import Count, Sampling, Seconds, check_parameters
+from evalwright.errors import UsageError
 
 _RUN = ("slots", "context", "threads", "total_timeout_s")
 _STEP = 256
@@ -42,7 +43,7 @@ NEVER = {
 }
 
 
-class Running(Struct, frozen=True, kw_only=True):
+class LlamaSettings(Struct, frozen=True, kw_only=True):
     """How the model is run. Nothing of it changes an answer, but by what fits into the context."""
 
     slots: Annotated[int, Meta(ge=1, le=256)] = 4
@@ -51,8 +52,8 @@ class Running(Struct, frozen=True, kw_only=True):
     total_timeout_s: Seconds = 3600
 
 
-class Generation(Sampling, frozen=True, kw_only=True):
-    """What is known of the parameters of an answer."""
+class LlamaParameters(Sampling, frozen=True, kw_only=True):
+    """The known parameters of an answer."""
 
     max_tokens: Count | None = None
     seed: Annotated[int, Meta(ge=0)] | None = None
@@ -68,21 +69,17 @@ class Generation(Sampling, frozen=True, kw_only=True):
     threads: int | None = None
 
 
-def settings(model: str, parameters: Mapping[str, Any]) -> tuple[Running, dict[str, Any]]:
-    """How it is run, and what is sent with every request."""
-    sent, _ = check(parameters, Generation, model=model, never=NEVER)
+def parse_settings(
+    model: str, parameters: Mapping[str, Any]
+) -> tuple[LlamaSettings, dict[str, Any]]:
+    """Return how the model is run, and what is sent with every request."""
+    sent, _ = check_parameters(parameters, LlamaParameters, model=model, never=NEVER)
     run = {name: parameters[name] for name in _RUN if name in parameters}
-    running = _running(model, run)
+    try:
+        running = msgspec.convert(run, LlamaSettings)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"parameters of {model}: {error}") from error
     # llama.cpp makes it so anyway, and what it makes decides what fits.
     running = structs.replace(running, context=-(-running.context // _STEP) * _STEP)
     kept = {name: value for name, value in sent.items() if name not in _RUN}
     return running, {**_DEFAULTS, **kept}
-
-
-def _running(model: str, given: dict[str, Any]) -> Running:
-    from evalwright.errors import UsageError
-
-    try:
-        return msgspec.convert(given, Running)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"parameters of {model}: {error}") from error

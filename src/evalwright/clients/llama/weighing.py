@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from evalwright.clients.llama.server import Server
+from evalwright.clients.llama.server import LlamaServer
 from evalwright.errors import ModelError
 from evalwright.types import Completion, Message, Usage
 
@@ -127,7 +127,7 @@ _props = msgspec.json.Decoder(Props)
 class Weigher:
     """Weighs what is given, on a server."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: LlamaServer) -> None:
         self._server = server
         self._reading: Reading | None = None
         self._letter: int | None = None

@@ -1,0 +1,440 @@
+"""Read replies: what a well-formed reply amounts to, an answer or the reason why there is none.
+
+    refused     the model declined
+    filtered    the provider withheld or cut the reply
+    truncated   the tokens ran out before any text (with text: an answer, `finish` is `length`)
+    empty       there is no text and no tool call
+
+To a request that takes all, a refusal and an empty reply are answers. A reply that calls tools and
+says nothing else is an answer too: its text is the calls, as JSON,
+`[{"name": "add", "arguments": {"a": 1}}]`.
+
+`parse_completion` reads the JSON of an adapter or of a recorded output, in one of these shapes:
+
+    {"choices": [{"message": {"role": "assistant", "content": "4"}}], "usage": {…}}   chat
+    the same, with "references": [{"content": "…"}] in a choice                       RAG
+    {"items": [{"type": "message", "role": "assistant", "content": […]}], …}          open responses
+    {"embeddings": [[0.1, 0.2]], "usage": {…}}, or OpenAI's {"data": [{"embedding"…   embeddings
+    anything                                                                          custom
+
+Tokens are counted as `num_prompt_tokens` and `num_completion_tokens`; the names that other APIs
+give them are understood too. A top-level `error` that says something is a failed call, whatever
+the status was. The output itself is kept where there is more in it than a text.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Struct
+
+from evalwright.errors import ModelError
+from evalwright.types import Completion, Finish, MLTask, Usage
+
+TokenCount = Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None
+"""A count of tokens as a server may give it; a count beyond all sense is a wrong shape."""
+FINISHES: dict[str | None, Finish] = {
+    "stop": "stop",
+    "eos": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+}
+_MOST_QUOTED = 200
+_PROMPT = ("num_prompt_tokens", "prompt_tokens", "input_tokens")
+_COMPLETION = ("num_completion_tokens", "completion_tokens", "output_tokens")
+_PLAIN_KEYS = {
+    "output": {"choices", "usage", "id", "object", "created", "model", "system_fingerprint"},
+    "choice": {"message", "index", "finish_reason", "logprobs"},
+    "message": {"role", "content"},
+    "item": {"type", "id", "status", "role", "content"},
+    "part": {"type", "text"},
+}
+"""What adds nothing to a text; a key whose value is empty never does."""
+_RETRYABLE = {408, 409, 429, *range(500, 600)}
+
+
+class RequestedCall(Struct, frozen=True):
+    """One tool that the model wants called."""
+
+    name: str
+    arguments: Any
+
+
+class MessagePart(Struct, frozen=True):
+    """A piece of a message that came in pieces."""
+
+    type: str = ""
+    text: str | None = None
+
+
+class ReplyMessage(Struct, frozen=True):
+    """The message of a choice."""
+
+    content: str | list[MessagePart] | None = None
+    refusal: str | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+
+    @property
+    def text(self) -> str:
+        """What it says, in one piece."""
+        if isinstance(self.content, list):
+            return "".join(part.text or "" for part in self.content if part.type == "text")
+        return self.content or ""
+
+    @property
+    def calls(self) -> list[RequestedCall]:
+        """The tools that it calls."""
+        return [_parse_tool_call(call) for call in self.tool_calls or ()]
+
+
+class TokenLogprob(Struct, frozen=True, gc=False):
+    """The log-probability of one token."""
+
+    logprob: float
+
+
+class ChoiceLogprobs(Struct, frozen=True):
+    """One per token: in the API's own shape, or in the older one that some servers keep."""
+
+    content: list[TokenLogprob] | None = None
+    token_logprobs: list[float | None] | None = None
+
+    @property
+    def values(self) -> tuple[float, ...] | None:
+        """One per token; None where any is missing."""
+        if self.content is not None:
+            return tuple([token.logprob for token in self.content]) or None
+        known = [value for value in self.token_logprobs or () if value is not None]
+        return (tuple(known) or None) if len(known) == len(self.token_logprobs or ()) else None
+
+
+class ChatChoice(Struct, frozen=True):
+    """One answer of a chat completion."""
+
+    message: ReplyMessage
+    finish_reason: str | None = None
+    logprobs: ChoiceLogprobs | None = None
+    error: Any = None
+    references: list[Any] | None = None
+    """What a retrieving model found."""
+
+    def make_output(self, usage: Usage) -> dict[str, Any]:
+        """Return all that a text does not say, in the shape that authors know."""
+        message: dict[str, Any] = {"role": "assistant", "content": self.message.text}
+        if self.message.tool_calls:
+            message["tool_calls"] = self.message.tool_calls
+        choice: dict[str, Any] = {"message": message, "finish_reason": self.finish_reason}
+        if self.references is not None:  # nothing found is something else than nothing said
+            choice["references"] = self.references
+        return {"choices": [choice], "usage": token_counts(usage)}
+
+
+class ChatChoices(Struct, frozen=True):
+    """A chat completion, as far as it is needed."""
+
+    choices: list[ChatChoice]
+
+
+class Embedding(Struct, frozen=True):
+    """One embedding, as OpenAI gives it."""
+
+    embedding: list[float]
+    index: int = 0
+
+
+class EmbeddingOutput(Struct, frozen=True):
+    """Embeddings in either shape."""
+
+    embeddings: list[list[float]] | None = None
+    data: list[Embedding] | None = None
+
+
+def make_usage(prompt: int | None, completion: int | None) -> Usage:
+    """Return the usage of one request; 0 tokens where the server does not count."""
+    return Usage(requests=1, prompt_tokens=prompt or 0, completion_tokens=completion or 0)
+
+
+def token_counts(usage: Usage) -> dict[str, int]:
+    """Return the tokens by the names that authors know."""
+    return {
+        "num_prompt_tokens": usage.prompt_tokens,
+        "num_completion_tokens": usage.completion_tokens,
+    }
+
+
+def check_completion(
+    completion: Completion, *, calls: Iterable[RequestedCall] = (), takes_all: bool = False
+) -> Completion:
+    """Return the completion unless it is empty; without a text, its calls are the text."""
+    if completion.text:
+        return completion
+    if wanted := [*calls]:
+        text = msgspec.json.encode(wanted).decode()
+        return msgspec.structs.replace(completion, text=text, finish="tool_calls")
+    if completion.finish == "length":
+        raise ModelError(
+            "truncated",
+            "the tokens ran out before the reply had any text",
+            hint="allow more: `max_tokens`, or what this API calls it",
+        )
+    if not takes_all:
+        raise ModelError("empty", "the reply has no text")
+    return completion
+
+
+def accept_refusal(words: str, *, text: str = "", usage: Usage, takes_all: bool) -> Completion:
+    """Return a refusal, and the text beside it, to a request that takes all; else raise it."""
+    if not takes_all:
+        raise refusal_error(words)
+    message = {"role": "assistant", "content": text or None, "refusal": words}
+    output = {"choices": [{"message": message}], "usage": token_counts(usage)}
+    return Completion(text=text or words, usage=usage, output=output)
+
+
+def refusal_error(words: str) -> ModelError:
+    """Return the error of a model that declined in these words."""
+    quoted = f": {to_one_line(words)}" if words.strip() else ""
+    return ModelError("refused", f"the model refused to answer{quoted}")
+
+
+def filter_error(words: str = "") -> ModelError:
+    """Return the error of a reply that the provider's filter withheld."""
+    quoted = f": {to_one_line(words)}" if words.strip() else ""
+    return ModelError("filtered", f"the provider's content filter withheld the reply{quoted}")
+
+
+def reported_error(
+    error: Any, *, by: str = "the output is", clean: Callable[[str], str]
+) -> ModelError:
+    """Return the error that a reply reports under a good status; its code may allow a retry."""
+    code = error.get("code") if isinstance(error, dict) else None
+    message = to_one_line(clean(error_text(error))) or "it says no more"
+    return ModelError(
+        "error_object",
+        f"{by} an error: {message}",
+        retryable=isinstance(code, int) and is_retryable(code),
+    )
+
+
+def error_text(error: Any) -> str:
+    """Return what an error object says, in whatever shape; secrets are still in it."""
+    if isinstance(error, dict):
+        texts = map(
+            error_text, map(error.get, ("message", "detail", "error", "msg", "code", "type"))
+        )
+        return next(filter(None, texts), "")
+    if isinstance(error, list):
+        return "; ".join(filter(None, map(error_text, error[:3])))
+    return str(error) if isinstance(error, str | int) else ""
+
+
+def is_retryable(status: int) -> bool:
+    """Tell whether the same request may succeed later."""
+    return status in _RETRYABLE
+
+
+def parse_arguments(arguments: Any) -> Any:
+    """Return the arguments of a call as a value; most APIs give them as JSON in a string."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return msgspec.json.decode(arguments)
+    except (msgspec.DecodeError, RecursionError):
+        return arguments
+
+
+def to_one_line(text: str, *, most: int = _MOST_QUOTED) -> str:
+    """Quote a text on one line: no control characters, and cut where it is too long."""
+    start = text[: 4 * most]  # what is cut off anyway need not be cleaned
+    clean = " ".join("".join(c if c.isprintable() else " " for c in start).split())
+    return clean if len(clean) <= most else clean[: most - 1] + "…"
+
+
+def order_embeddings(embeddings: Iterable[Embedding], texts: int | None) -> list[list[float]]:
+    """Return the vectors in the order of their texts."""
+    ordered = sorted(embeddings, key=lambda item: item.index)
+    return check_embeddings([item.embedding for item in ordered], texts)
+
+
+def check_embeddings(vectors: list[list[float]], texts: int | None) -> list[list[float]]:
+    """Return the vectors; `ModelError` unless there is one per text."""
+    if texts is not None and len(vectors) != texts:
+        raise ModelError(
+            "wrong_shape", f"expected {texts} embeddings, one per text, got {len(vectors)}"
+        )
+    return vectors
+
+
+def embedding_completion(vectors: list[list[float]], usage: Usage) -> Completion:
+    """Return the completion of a request for embeddings."""
+    output = {"embeddings": vectors, "usage": token_counts(usage)}
+    return Completion(text="", usage=usage, output=output)
+
+
+def parse_completion(
+    output: Any,
+    task: MLTask,
+    *,
+    clean: Callable[[str], str] = str,
+    texts: int | None = None,
+    takes_all: bool = False,
+) -> Completion:
+    """Return the completion that is in the JSON; `texts` is how many were to be embedded."""
+    if isinstance(output, dict) and output.get("error"):
+        raise reported_error(output["error"], clean=clean)
+    if task == "custom":
+        text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
+        return Completion(text=text, output=output, usage=_parse_usage(output))
+    if not isinstance(output, dict):
+        raise _shape_error(task, f"got `{type(output).__name__}`")
+    if task == "embeddings":
+        return _parse_embeddings(output, texts)
+    if isinstance(output.get("items"), list):
+        return _parse_items(output, clean, takes_all=takes_all)
+    return _parse_chat(output, clean, takes_all=takes_all)
+
+
+def _parse_chat(
+    output: dict[str, Any], clean: Callable[[str], str], *, takes_all: bool
+) -> Completion:
+    try:
+        reply = msgspec.convert(output, ChatChoices)
+    except msgspec.ValidationError as error:
+        raise _shape_error("chat_completion", to_one_line(clean(str(error)))) from None
+    if not reply.choices:
+        raise ModelError("empty", "the reply has no choices")
+    choice = reply.choices[0]
+    refusal = choice.message.refusal
+    if refusal and not takes_all:
+        raise refusal_error(clean(refusal))
+    if choice.finish_reason == "content_filter" and not refusal:
+        raise filter_error()
+    completion = Completion(
+        text=choice.message.text or refusal or "",
+        finish=FINISHES.get(choice.finish_reason or "stop", "other"),
+        usage=_parse_usage(output),
+        output=None if _is_plain_chat(output) else _add_token_counts(output),
+    )
+    return check_completion(completion, calls=choice.message.calls, takes_all=takes_all)
+
+
+def _parse_items(
+    output: dict[str, Any], clean: Callable[[str], str], *, takes_all: bool
+) -> Completion:
+    items = [item for item in output["items"] if isinstance(item, dict)]
+    messages = [
+        item
+        for item in items
+        if item.get("type", "message") == "message" and item.get("role", "assistant") != "user"
+    ]
+    parts = _message_parts(messages[-1]) if messages else []
+    refusal = "\n".join(str(part["refusal"]) for part in parts if part.get("refusal"))
+    if refusal and not takes_all:
+        raise refusal_error(clean(refusal))
+    details = output.get("incomplete_details")
+    reason = details.get("reason") if isinstance(details, dict) else None
+    if reason == "content_filter" and not refusal:
+        raise filter_error()
+    is_cut = reason is not None or bool(messages and messages[-1].get("status") == "incomplete")
+    text = "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str))
+    completion = Completion(
+        text=text or refusal,
+        finish="length" if is_cut else "stop",
+        usage=_parse_usage(output),
+        output=None if not items or _is_plain_items(output) else _add_token_counts(output),
+    )
+    calls = [
+        RequestedCall(str(item.get("name", "")), parse_arguments(item.get("arguments")))
+        for item in items
+        if item.get("type") == "function_call"
+    ]
+    return check_completion(completion, calls=calls, takes_all=takes_all)
+
+
+def _parse_embeddings(output: dict[str, Any], texts: int | None) -> Completion:
+    try:
+        found = msgspec.convert(output, EmbeddingOutput)
+    except msgspec.ValidationError as error:
+        raise _shape_error("embeddings", str(error)) from None
+    if found.embeddings is not None:
+        vectors = check_embeddings(found.embeddings, texts)
+    elif found.data is not None:
+        vectors = order_embeddings(found.data, texts)
+    else:
+        raise _shape_error("embeddings", "there are no `embeddings`")
+    return embedding_completion(vectors, _parse_usage(output))
+
+
+def _parse_tool_call(call: dict[str, Any]) -> RequestedCall:
+    wanted = call.get("function") or call.get("custom")
+    if not isinstance(wanted, dict):
+        return RequestedCall("", call)
+    arguments = wanted.get("arguments", wanted.get("input"))
+    return RequestedCall(str(wanted.get("name", "")), parse_arguments(arguments))
+
+
+def _parse_usage(output: Any) -> Usage:
+    usage = output.get("usage") if isinstance(output, dict) else None
+    if not isinstance(usage, dict):
+        return Usage(requests=1)
+    return make_usage(_find_count(usage, _PROMPT), _find_count(usage, _COMPLETION))
+
+
+def _find_count(usage: Mapping[str, Any], names: tuple[str, ...]) -> int:
+    for name in names:
+        count = usage.get(name)
+        if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= 2**53:
+            return count
+    return 0
+
+
+def _add_token_counts(output: dict[str, Any]) -> dict[str, Any]:
+    usage = output.get("usage")
+    known = usage if isinstance(usage, dict) else {}
+    return {**output, "usage": {**known, **token_counts(_parse_usage(output))}}
+
+
+def _is_plain_chat(output: dict[str, Any]) -> bool:
+    choices: list[Any] = output["choices"]
+    return (
+        len(choices) == 1
+        and _adds_nothing(output, "output")
+        and _adds_nothing(choices[0], "choice")
+        and _adds_nothing(choices[0]["message"], "message")
+        and not isinstance(choices[0]["message"].get("content"), list)
+    )
+
+
+def _is_plain_items(output: dict[str, Any]) -> bool:
+    items: list[Any] = output["items"]
+    return (
+        set(output) <= {"items", "usage"}
+        and len(items) == 1
+        and isinstance(items[0], dict)
+        and _adds_nothing(items[0], "item")
+        and all(_adds_nothing(part, "part") for part in _message_parts(items[0]))
+    )
+
+
+def _adds_nothing(fields: dict[str, Any], what: str) -> bool:
+    if fields.get("references") == []:  # nothing found is something else than nothing said
+        return False
+    plain = _PLAIN_KEYS[what]
+    return all(name in plain or value in (None, [], {}, "") for name, value in fields.items())
+
+
+def _message_parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "output_text", "text": content}]
+    return [part for part in content or () if isinstance(part, dict)]
+
+
+def _shape_error(task: MLTask, problem: str) -> ModelError:
+    shape = '{"embeddings": [[…]]}' if task == "embeddings" else '{"choices": [{"message": …}]}'
+    return ModelError(
+        "wrong_shape",
+        f"expected an output like {shape}: {problem}",
+        hint="an adapter's `process_output` can put the reply into that shape",
+    )

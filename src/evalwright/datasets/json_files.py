@@ -1,0 +1,201 @@
+"""JSON Lines: one object per line, its types kept.
+
+A blank line is skipped. A line that is no object costs the whole file, but not before every other
+bad line is counted: rows come out up to the first bad line, and at the end of the file the error.
+
+A `.json` file has one list of objects. It is read whole: JSON Lines is the format of size.
+
+`to_json` makes JSON of the values of other libraries.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn
+from uuid import UUID
+
+import msgspec
+
+from evalwright.datasets.faults import UnreadableLine, UnreadableLines, not_text, not_utf8
+from evalwright.errors import BadDataset
+from evalwright.lines import BadLine, read_batches, read_lines, shown
+
+MOST_BYTES = 256 * 1024 * 1024
+_HINT = "a list of objects, `[{…}, {…}]`; one object a line is a .jsonl file"
+
+
+_JSON_TYPES = (bool, int, float, str, type(None))
+
+
+class JsonlFile:
+    """The rows of a `.jsonl` file."""
+
+    header: tuple[str, ...] | None = None
+    """Only the rows know which columns there are."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield one row per line; `BadDataset` if there is a bad line."""
+        return read_objects(self._path)
+
+
+class JsonFile:
+    """The rows of a `.json` file."""
+
+    header: tuple[str, ...] | None = None
+    """Only the rows know which columns there are."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield one row per object of the list."""
+        try:
+            yield from msgspec.json.decode(self._read(), type=list[dict[str, Any]])
+        except (ValueError, RecursionError) as error:
+            raise BadDataset(f"{shown(self._path)}: {error}", hint=_HINT) from error
+
+    def _read(self) -> bytes:
+        lines, size = [], 0
+        for line in read_lines(self._path, limit=MOST_BYTES):
+            size += len(line) + 1
+            if isinstance(line, BadLine) or size > MOST_BYTES:
+                raise BadDataset(
+                    f"{shown(self._path)}: more than {MOST_BYTES >> 20} MiB, or no text",
+                    hint="a large table is read line by line from a .jsonl file",
+                )
+            lines.append(line)
+        return b"\n".join(lines)
+
+
+def read_objects(
+    path: str,
+    convert: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    *,
+    hint: str = "",
+) -> Iterator[dict[str, Any]]:
+    """Yield the object of each line, up to the first bad line; at the end, raise for all of them.
+
+    `convert` may make another row of it; a line that it refuses with ValueError is bad, too.
+    """
+    decode = msgspec.json.Decoder(dict[str, Any]).decode
+    faults = UnreadableLines(path)
+    number = 0
+    for batch in read_batches(path):
+        for number, line in enumerate(batch, start=number + 1):  # noqa: B020 - it goes on
+            try:
+                row = decode(line)
+            except (ValueError, RecursionError):  # a blank line too
+                faults.add(explain_line(number, line))
+                continue
+            if convert:
+                try:
+                    row = convert(row)
+                except ValueError as error:
+                    faults.add(UnreadableLine(number, None, str(error), hint))
+                    continue
+            if not faults.count:
+                yield row
+    if faults.count:
+        raise faults.error(number)
+
+
+def explain_line(number: int, line: bytes) -> UnreadableLine | None:
+    """Return why a line is no row; None for a blank one."""
+    if isinstance(line, BadLine):
+        return not_text(number, line)
+    if not line.strip():
+        return None
+    return not_utf8(number, line) or _explain_text(number, line.decode())
+
+
+def _explain_text(number: int, text: str) -> UnreadableLine:
+    try:
+        found = json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        return UnreadableLine(number, error.colno, f"not JSON: {_plain(error.msg)}", _hint(text))
+    except _NotANumber as error:
+        place = text.find(str(error)) + 1
+        detail = f"not JSON: `{error}` is no value of JSON"
+        return UnreadableLine(number, place, detail, "write null, or leave the key out")
+    except RecursionError:
+        return UnreadableLine(number, None, "nested too deeply")
+    except ValueError:  # a number of more than 4,300 digits
+        return UnreadableLine(number, None, "a number with too many digits")
+    if not isinstance(found, dict):
+        detail = f"expected an object, got {_kind(found)}"
+        return UnreadableLine(number, None, detail, 'a row is written {"column": value, …}')
+    return UnreadableLine(number, None, "a text with half a surrogate pair, or a number too large")
+
+
+class _NotANumber(ValueError):
+    """`NaN` or `Infinity`, which Python writes and JSON does not know."""
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise _NotANumber(constant)
+
+
+def _plain(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def _hint(text: str) -> str:
+    start = text.lstrip()
+    if start in {"[", "{"}:
+        return "one row a line; a file with one list in it is named .json"
+    if start.startswith("{'"):
+        return "JSON has double quotes"
+    return ""
+
+
+def _kind(value: Any) -> str:
+    names = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def to_json_row(row: Any) -> dict[str, Any]:
+    """Return a row with JSON values; ValueError says which column has none."""
+    values = {}
+    for name, value in row.items():
+        try:
+            values[str(name)] = to_json(value)
+        except ValueError as error:
+            raise ValueError(f"column `{name}`: {error}") from error
+    return values
+
+
+def to_json(value: Any) -> Any:
+    """Return lists, dicts, texts, numbers, truth values and None; ValueError for the rest."""
+    kind = type(value)
+    if kind in _JSON_TYPES:
+        return value
+    if isinstance(value, str):  # a text that knows its place in a document
+        return str(value)
+    if isinstance(value, dict):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [to_json(item) for item in value]
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        whole = value.is_finite() and value == value.to_integral_value()
+        return int(value) if whole else float(value)
+    if isinstance(value, UUID):
+        return str(value)
+    return _convert_other(value)
+
+
+def _convert_other(value: Any) -> Any:
+    if isinstance(value, bytes | bytearray):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise ValueError(f"expected text, got {len(value)} bytes that are none") from None
+    if callable(listed := getattr(value, "tolist", None)):  # numpy's arrays and numbers
+        return to_json(listed())
+    raise ValueError(f"expected JSON, got a `{type(value).__name__}`")
