@@ -50,7 +50,7 @@ def weighs(model: Model) -> bool:
     return bool(getattr(model, "weighs", False))
 
 
-class Shelf(Protocol):
+class ReplyCache(Protocol):
     """Anything that keeps answers for another day."""
 
     def get(self, key: bytes) -> bytes | None:

@@ -16,6 +16,7 @@ from evalwright.ports import Store
 from evalwright.store.memory import MemoryStore
 from evalwright.store.sqlite import SqliteStore
 from evalwright.types import (
+    SELF_REPORT,
     Action,
     Failure,
     Outcome,
@@ -590,13 +591,16 @@ def test_the_score_of_a_row(
     assert (row.score, row.correct) == expected
 
 
+def self_report(confidence: float | None) -> Score:
+    return Score(values={"confidence": confidence}, metadata={SELF_REPORT: True})
+
+
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
         pytest.param({}, 0.5, id="what its tokens say"),
-        pytest.param({"confidence": Score(values={"confidence": 0.9})}, 0.9, id="what it says"),
-        pytest.param({"confidence": Score(values={"confidence": None})}, None, id="nothing"),
-        pytest.param({"confidence": Score(values={"x": "high"})}, None, id="another scorer's word"),
+        pytest.param({"confidence": self_report(0.9)}, 0.9, id="what it says"),
+        pytest.param({"confidence": self_report(None)}, None, id="nothing"),
     ],
 )
 def test_the_confidence_of_a_row(

@@ -1,12 +1,12 @@
-"""Jobs, models and crews made by hand, for the tests of this folder."""
+"""Jobs, models and resources made by hand, for the tests of this folder."""
 
 from collections.abc import Callable
 from random import Random
 from typing import Any
 
 from evalwright.clients.scripted import Answer, Scripted
-from evalwright.engine.run import Crew, Team
-from evalwright.plan.plan import Job
+from evalwright.engine.run import Resources
+from evalwright.plan.plan import Job, TaskRuntime
 from evalwright.scorers.record import RecordScorer
 from evalwright.solvers.record import RecordSolver
 from evalwright.types import Failure, Outcome, Request, Sample, TaskSpec
@@ -69,14 +69,16 @@ class Breaking:
         raise ValueError("no part of it")
 
 
-def crew(script: Callable[[Request], str] = right, **changes: Any) -> Crew:
-    """Of one team; `changes` are of the team or of the crew."""
+def resources(script: Callable[[Request], str] = right, **changes: Any) -> Resources:
+    """Of one task; `changes` are fields of its runtime or of the resources."""
     parts = {"solver": RecordSolver(), "scorers": {"record": RecordScorer()}, **changes}
-    theirs = {name: parts.pop(name) for name in Team.__struct_fields__ if name in parts}
-    return Crew(**{"models": {"m": model(script)}, "teams": {"tasks": Team(**theirs)}, **parts})
+    theirs = {name: parts.pop(name) for name in TaskRuntime.__struct_fields__ if name in parts}
+    return Resources(
+        **{"models": {"m": model(script)}, "tasks": {"tasks": TaskRuntime(**theirs)}, **parts}
+    )
 
 
-def calls(who: Crew) -> list[str]:
+def calls(who: Resources) -> list[str]:
     """Which samples the models were asked about, in order."""
     return [
         call.sample.id

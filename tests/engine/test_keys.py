@@ -1,16 +1,21 @@
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.made import crew, job, model, right
+from tests.engine.made import job, model, resources, right
 
-from evalwright.engine.keys import key_of
-from evalwright.engine.run import Crew, Known, held_by, score_key_of, solve_key_of
+import evalwright as ew
+from evalwright.engine.run import Known, Resources, sandbox_facts, score_key_of, solve_key_of
+from evalwright.plan.keys import key_of
 from evalwright.plan.plan import Job
 from evalwright.sandbox.unsafe import Unsafe
 from evalwright.scorers.record import RecordScorer
 from evalwright.solvers.record import RecordSolver
+from evalwright.store.sqlite import SqliteStore
 from evalwright.types import Example, Trace
 
 PARTS = st.lists(st.text(st.characters(codec=None), max_size=5), max_size=5)
@@ -33,22 +38,22 @@ class Verified(Unsafe):
     verified = True
 
 
-def solve_key(what: Job | None = None, who: Crew | None = None) -> str:
-    return solve_key_of(what or job(), who or crew())
+def solve_key(what: Job | None = None, who: Resources | None = None) -> str:
+    return solve_key_of(what or job(), who or resources())
 
 
-def score_key(what: Job | None = None, who: Crew | None = None, output: str = "4") -> str:
-    what, who = what or job(), who or crew()
+def score_key(what: Job | None = None, who: Resources | None = None, output: str = "4") -> str:
+    what, who = what or job(), who or resources()
     trace = Trace(input="", output=output, post_processed="")
-    scorers = who.teams[what.task].scorers
-    known = Known(scorers, solve_key_of(what, who), held=held_by(who))
+    scorers = who.tasks[what.task].scorers
+    known = Known(scorers, solve_key_of(what, who), held=sandbox_facts(who))
     return score_key_of(who.case(what).solved(trace), "record", known)
 
 
-def fingerprinted(fingerprint: str) -> Crew:
+def fingerprinted(fingerprint: str) -> Resources:
     client = model(right)
     client.fingerprint = fingerprint
-    return crew(models={"m": client})
+    return resources(models={"m": client})
 
 
 @given(PARTS, PARTS)
@@ -77,48 +82,52 @@ def test_a_key_is_the_same_in_every_process_and_version() -> None:
 @pytest.mark.parametrize(
     ("what", "who"),
     [
-        pytest.param(job(prompt="another"), crew(), id="the prompt"),
-        pytest.param(job(few_shot_examples=(Example("p", "c"),)), crew(), id="an example"),
-        pytest.param(job(task_id="another"), crew(), id="the id, by which answers are recorded"),
-        pytest.param(job(trial=1), crew(), id="the trial"),
-        pytest.param(job(model="n"), crew(models={"n": model(right)}), id="the model"),
+        pytest.param(job(prompt="another"), resources(), id="the prompt"),
+        pytest.param(job(few_shot_examples=(Example("p", "c"),)), resources(), id="an example"),
+        pytest.param(
+            job(task_id="another"), resources(), id="the id, by which answers are recorded"
+        ),
+        pytest.param(job(trial=1), resources(), id="the trial"),
+        pytest.param(job(model="n"), resources(models={"n": model(right)}), id="the model"),
         pytest.param(job(), fingerprinted("another"), id="endpoint and parameters of the model"),
-        pytest.param(job(), crew(solver=NewerSolver()), id="the version of the solver"),
+        pytest.param(job(), resources(solver=NewerSolver()), id="the version of the solver"),
     ],
 )
-def test_an_answer_depends_on(what: Job, who: Crew) -> None:
+def test_an_answer_depends_on(what: Job, who: Resources) -> None:
     assert solve_key(what, who) != solve_key()
 
 
 @pytest.mark.parametrize(
     ("what", "who"),
     [
-        pytest.param(job(targets=("5", "6")), crew(), id="the targets"),
-        pytest.param(job(metric_name="f1"), crew(), id="the metric"),
-        pytest.param(job(post_process="lower"), crew(), id="the post-process rule"),
-        pytest.param(job(metadata={"author": "me"}), crew(), id="what nobody reads"),
-        pytest.param(job(ordinal=7), crew(), id="the place in the file"),
-        pytest.param(job(), crew(scorers={"record": NewerScorer()}), id="the scorer"),
-        pytest.param(job(), crew(sandbox=Unsafe()), id="the sandbox"),
+        pytest.param(job(targets=("5", "6")), resources(), id="the targets"),
+        pytest.param(job(metric_name="f1"), resources(), id="the metric"),
+        pytest.param(job(post_process="lower"), resources(), id="the post-process rule"),
+        pytest.param(job(metadata={"author": "me"}), resources(), id="what nobody reads"),
+        pytest.param(job(ordinal=7), resources(), id="the place in the file"),
+        pytest.param(job(), resources(scorers={"record": NewerScorer()}), id="the scorer"),
+        pytest.param(job(), resources(sandbox=Unsafe()), id="the sandbox"),
     ],
 )
-def test_an_answer_does_not_depend_on(what: Job, who: Crew) -> None:
+def test_an_answer_does_not_depend_on(what: Job, who: Resources) -> None:
     assert solve_key(what, who) == solve_key()
 
 
 @pytest.mark.parametrize(
     ("what", "who"),
     [
-        pytest.param(job(targets=("4", "5")), crew(), id="the targets"),
-        pytest.param(job(metric_name="f1"), crew(), id="the metric"),
-        pytest.param(job(post_process="lower"), crew(), id="the post-process rule"),
-        pytest.param(job(metadata={"timeout_s": 7}), crew(), id="the time that code may take"),
-        pytest.param(job(), crew(scorers={"record": NewerScorer()}), id="the scorer's version"),
-        pytest.param(job(), crew(sandbox=Unsafe()), id="whether there is a sandbox"),
-        pytest.param(job(prompt="another"), crew(), id="whatever the answer depends on"),
+        pytest.param(job(targets=("4", "5")), resources(), id="the targets"),
+        pytest.param(job(metric_name="f1"), resources(), id="the metric"),
+        pytest.param(job(post_process="lower"), resources(), id="the post-process rule"),
+        pytest.param(job(metadata={"timeout_s": 7}), resources(), id="the time that code may take"),
+        pytest.param(
+            job(), resources(scorers={"record": NewerScorer()}), id="the scorer's version"
+        ),
+        pytest.param(job(), resources(sandbox=Unsafe()), id="whether there is a sandbox"),
+        pytest.param(job(prompt="another"), resources(), id="whatever the answer depends on"),
     ],
 )
-def test_a_score_depends_on(what: Job, who: Crew) -> None:
+def test_a_score_depends_on(what: Job, who: Resources) -> None:
     assert score_key(what, who) != score_key()
 
 
@@ -137,9 +146,9 @@ def test_a_score_depends_on_the_answer_itself() -> None:
 def test_a_score_depends_on_how_programs_are_held(other: dict[str, Any]) -> None:
     what = job(**CODE)
 
-    held = crew(**{"sandbox": Unsafe(), **other})
+    held = resources(**{"sandbox": Unsafe(), **other})
 
-    assert score_key(what, held) != score_key(what, crew(sandbox=Unsafe()))
+    assert score_key(what, held) != score_key(what, resources(sandbox=Unsafe()))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +163,84 @@ def test_a_score_does_not_depend_on(what: Job) -> None:
 
 
 def test_each_scorer_has_its_own_key() -> None:
-    case = crew().case(job())
+    case = resources().case(job())
     known = Known({"one": RecordScorer(), "two": RecordScorer()}, "solved")
 
     assert score_key_of(case, "one", known) != score_key_of(case, "two", known)
+
+
+RECORD = (
+    '{"task_id": "sum-1", "category": "arithmetic", "prompt": "2 + 2 =", "targets": ["4"], '
+    '"metric_name": "exact_match", "post_process": "strip_whitespace"}\n'
+)
+PROJECT = {
+    "run.yaml": """
+models:
+  - $provider: scripted/echo
+evaluation:
+  key: elements
+  display_name: Elements
+  task_specifications:
+    - {key: echo, task_key: symbols, model_key: scripted$echo}
+""",
+    "tasks/symbols.yaml": """
+key: symbols
+display_name: Chemical symbols
+description: Whether a model knows the symbols of the elements.
+tasks: [chat_completion]
+definition:
+  evaluated_entity_type: model
+  dataset: {key: elements}
+  solver:
+    type: single_turn_solver
+    input_builder:
+      type: chat_completion
+      input_messages:
+        - role: system
+          content: Answer with the symbol and nothing else.
+        - role: user
+          content: "What is the chemical symbol of {{ sample.element | lower }}?"
+  scorers:
+    - type: string_equals
+      ground_truth: "{{ sample.symbol }}"
+""",
+    "datasets/elements.yaml": """
+key: elements
+display_name: Elements
+source: {type: local, file_path: elements.csv}
+""",
+    "datasets/elements.csv": "element,symbol\nHydrogen,H\n",
+}
+
+
+def stored_keys(path: Path, models: Sequence[str], store: Path) -> tuple[str, dict[str, str]]:
+    ew.run(path, models=models, store=str(store))
+    with closing(SqliteStore(store)) as opened:
+        (run,) = opened.runs()
+        (landed,) = opened.outcomes(run.id)
+    return landed.solve_key, landed.score_keys
+
+
+def test_keys_of_a_record_are_those_of_earlier_versions(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.jsonl"
+    file.write_text(RECORD)
+
+    keys = stored_keys(file, ["scripted/echo"], tmp_path / "runs.db")
+
+    assert keys == (
+        "5e3b9096f74e7ce4477745321c69807a",
+        {"record": "5955e3d926349953482a271b3c34cea5"},
+    )
+
+
+def test_keys_of_a_document_are_those_of_earlier_versions(tmp_path: Path) -> None:
+    for name, text in PROJECT.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    keys = stored_keys(tmp_path / "run.yaml", [], tmp_path / "runs.db")
+
+    assert keys == (
+        "f2b19cc7a5f750c8bc086d8ac7b2c676",
+        {"string_equals": "a0d81db1905ef51841185783b012664d"},
+    )

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from msgspec import structs
-from tests.engine.made import Breaking, broken, calls, crew, job, model, right
+from tests.engine.made import Breaking, broken, calls, job, model, resources, right
 
 from evalwright.engine.journal import Journal
-from evalwright.engine.run import Crew, attempt, run, solve_key_of
+from evalwright.engine.run import Resources, attempt, run, solve_key_of
 from evalwright.engine.stop import Stop
 from evalwright.errors import Stopped
 from evalwright.plan.plan import Job
@@ -39,7 +39,7 @@ class Kept:
 
 async def carried_out(
     jobs: Iterator[Job] | list[Job],
-    who: Crew,
+    who: Resources,
     kept: Kept,
     *,
     workers: int = 3,
@@ -50,14 +50,14 @@ async def carried_out(
 
 
 def outcomes_of(
-    jobs: list[Job], who: Crew, *, workers: int = 3, stop: Stop | None = None
+    jobs: list[Job], who: Resources, *, workers: int = 3, stop: Stop | None = None
 ) -> list[Outcome]:
     kept = Kept()
     asyncio.run(carried_out(jobs, who, kept, workers=workers, stop=stop))
     return kept.outcomes
 
 
-def attempted(what: Job, who: Crew) -> Outcome:
+def attempted(what: Job, who: Resources) -> Outcome:
     return asyncio.run(attempt(what, who))
 
 
@@ -143,15 +143,17 @@ def remembering(*outcomes: Outcome) -> MemoryStore:
 def test_never_more_than_so_many_at_once_and_no_fewer(workers: int) -> None:
     solver = Waiting()
 
-    found = outcomes_of([job(f"t{n}") for n in range(50)], crew(solver=solver), workers=workers)
+    found = outcomes_of(
+        [job(f"t{n}") for n in range(50)], resources(solver=solver), workers=workers
+    )
 
     assert solver.most == workers
     assert len(found) == 50
 
 
 def test_more_workers_than_jobs_is_fine() -> None:
-    assert len(outcomes_of([job("a")], crew(), workers=50)) == 1
-    assert outcomes_of([], crew(), workers=50) == []
+    assert len(outcomes_of([job("a")], resources(), workers=50)) == 1
+    assert outcomes_of([], resources(), workers=50) == []
 
 
 def test_jobs_are_taken_one_at_a_time_and_not_before_the_last_was_stored() -> None:
@@ -163,7 +165,7 @@ def test_jobs_are_taken_one_at_a_time_and_not_before_the_last_was_stored() -> No
             ahead.append(n + 1 - len(kept.outcomes))
             yield job(f"t{n}")
 
-    asyncio.run(carried_out(jobs(), crew(solver=Waiting()), kept))
+    asyncio.run(carried_out(jobs(), resources(solver=Waiting()), kept))
 
     assert len(kept.outcomes) == 40
     assert max(ahead) <= 3
@@ -172,13 +174,13 @@ def test_jobs_are_taken_one_at_a_time_and_not_before_the_last_was_stored() -> No
 def test_every_job_is_attempted_once() -> None:
     names = [f"t{n}" for n in range(50)]
 
-    found = outcomes_of([job(name) for name in names], crew(solver=Waiting()))
+    found = outcomes_of([job(name) for name in names], resources(solver=Waiting()))
 
     assert sorted(one.sample_id for one in found) == sorted(names)
 
 
 def test_an_outcome_says_whose_it_is_and_carries_trace_and_scores() -> None:
-    found = outcomes_of([job("a", trial=2, ordinal=7)], crew())[0]
+    found = outcomes_of([job("a", trial=2, ordinal=7)], resources())[0]
 
     assert (found.task, found.model, found.sample_id, found.trial, found.group) == (
         *("tasks", "m", "a", 2, "arithmetic"),
@@ -193,7 +195,7 @@ def test_an_outcome_says_whose_it_is_and_carries_trace_and_scores() -> None:
 
 
 def test_a_failing_model_is_a_failure_of_the_solver_and_never_a_score() -> None:
-    found = outcomes_of([job("a")], crew(broken))[0]
+    found = outcomes_of([job("a")], resources(broken))[0]
 
     assert found.failure is not None
     assert (found.failure.stage, found.failure.type) == ("solver", "ConnectionError")
@@ -203,7 +205,7 @@ def test_a_failing_model_is_a_failure_of_the_solver_and_never_a_score() -> None:
 
 
 def test_a_failing_scorer_is_a_failure_that_keeps_the_answer() -> None:
-    found = outcomes_of([job("a")], crew(scorers={"record": Broken()}))[0]
+    found = outcomes_of([job("a")], resources(scorers={"record": Broken()}))[0]
 
     assert found.failure is not None
     assert (found.failure.stage, found.failure.type, found.failure.message) == (
@@ -217,7 +219,7 @@ def test_a_failing_scorer_is_a_failure_that_keeps_the_answer() -> None:
 def test_a_scorer_that_fails_takes_no_other_with_it_and_is_named() -> None:
     scorers = {"broken": Broken(), "record": RecordScorer()}
 
-    found = outcomes_of([job("a")], crew(scorers=scorers))[0]
+    found = outcomes_of([job("a")], resources(scorers=scorers))[0]
 
     assert found.scores.keys() == found.score_keys.keys() == {"record"}
     assert found.failure is not None
@@ -228,7 +230,7 @@ def test_a_failure_keeps_the_hint_of_its_cause() -> None:
     def mendable(request: Request) -> str:
         raise Mended(request.sample.id)
 
-    found = outcomes_of([job("a")], crew(mendable))[0]
+    found = outcomes_of([job("a")], resources(mendable))[0]
 
     assert found.failure is not None
     assert found.failure.hint == "add a target"
@@ -239,7 +241,7 @@ def test_a_failure_without_words_says_its_type() -> None:
         del request
         raise TimeoutError
 
-    found = outcomes_of([job("a")], crew(silent))[0]
+    found = outcomes_of([job("a")], resources(silent))[0]
 
     assert found.failure is not None
     assert found.failure.message == "TimeoutError"
@@ -249,7 +251,7 @@ def test_one_failing_sample_does_not_stop_the_others() -> None:
     def sometimes(request: Request) -> str:
         return broken(request) if request.sample.id == "t3" else "4"
 
-    found = outcomes_of([job(f"t{n}") for n in range(10)], crew(sometimes))
+    found = outcomes_of([job(f"t{n}") for n in range(10)], resources(sometimes))
 
     assert [one.sample_id for one in found if one.failure] == ["t3"]
     assert sum(one.scores["record"].values["score"] for one in found if not one.failure) == 9
@@ -266,7 +268,7 @@ def test_a_journal_that_breaks_stops_the_run_with_its_own_exception(solver: Solv
             yield job(f"t{n}")
 
     with pytest.raises(OSError, match="no space left"):
-        asyncio.run(carried_out(jobs(), crew(solver=solver), kept))
+        asyncio.run(carried_out(jobs(), resources(solver=solver), kept))
 
     assert len(kept.outcomes) <= 4
     assert len(taken) <= 4 + 3, "nothing is paid for that cannot be kept"
@@ -280,20 +282,20 @@ def test_a_stream_of_jobs_that_breaks_stops_the_run_and_keeps_what_has_landed() 
         raise OSError("the file was cut short")
 
     with pytest.raises(OSError, match="cut short"):
-        asyncio.run(carried_out(jobs(), crew(), kept))
+        asyncio.run(carried_out(jobs(), resources(), kept))
 
     assert [one.sample_id for one in kept.outcomes] == ["a"]
 
 
 def test_a_job_for_a_model_that_is_not_there_stops_the_run() -> None:
     with pytest.raises(KeyError, match="stranger"):
-        attempted(job("a", model="stranger"), crew())
+        attempted(job("a", model="stranger"), resources())
 
 
 @pytest.mark.parametrize("of", ["trace", "score"])
 def test_a_memory_that_breaks_stops_the_run_and_is_no_failure_of_a_sample(of: str) -> None:
     with pytest.raises(OSError, match="the disk is gone"):
-        outcomes_of([job("a")], crew(memory=Forgetful(of=of)))
+        outcomes_of([job("a")], resources(memory=Forgetful(of=of)))
 
 
 @pytest.mark.parametrize(
@@ -305,7 +307,7 @@ def test_a_memory_that_breaks_stops_the_run_and_is_no_failure_of_a_sample(of: st
 )
 def test_a_run_that_is_cancelled_keeps_what_has_landed(solver: Solver) -> None:
     kept = Kept(enough=20)
-    who = crew(solver=solver)
+    who = resources(solver=solver)
 
     async def cancelled() -> None:
         jobs = (job(f"t{n}") for n in range(1_000_000))
@@ -323,7 +325,7 @@ def test_a_run_that_is_cancelled_keeps_what_has_landed(solver: Solver) -> None:
 
 def test_cancellation_is_no_failure_of_a_sample() -> None:
     async def cancelled() -> None:
-        task = asyncio.ensure_future(attempt(job("a"), crew(solver=Waiting())))
+        task = asyncio.ensure_future(attempt(job("a"), resources(solver=Waiting())))
         await asyncio.sleep(0)
         task.cancel()
         await task
@@ -340,7 +342,7 @@ def test_a_wish_to_stop_ends_the_run_when_those_in_flight_have_landed() -> None:
             stop.request("enough")
         return "4"
 
-    who = crew(wish)
+    who = resources(wish)
     found = outcomes_of([job(f"t{n}") for n in range(100)], who, workers=3, stop=stop)
 
     assert sorted(one.sample_id for one in found) == sorted(calls(who))
@@ -355,7 +357,7 @@ def test_a_spent_budget_stops_the_run_and_is_no_failure_of_a_sample() -> None:
             raise Stopped("the money is gone", hint="bring more")
         return "4"
 
-    found = outcomes_of([job(f"t{n}") for n in range(10)], crew(dear), workers=1, stop=stop)
+    found = outcomes_of([job(f"t{n}") for n in range(10)], resources(dear), workers=1, stop=stop)
 
     assert [one.sample_id for one in found] == ["t0", "t1", "t2", "t3"]
     assert not any(one.failure for one in found)
@@ -377,7 +379,7 @@ def test_those_in_flight_are_given_up_at_the_second_interrupt() -> None:
 
     async def interrupted() -> None:
         jobs = [job(f"t{n}") for n in range(9)]
-        who = crew(solver=Stuck())
+        who = resources(solver=Stuck())
         running = asyncio.ensure_future(carried_out(jobs, who, kept, workers=2, stop=stop))
         await asked.wait()
         await kept.are_enough.wait()
@@ -394,8 +396,8 @@ def test_those_in_flight_are_given_up_at_the_second_interrupt() -> None:
 
 
 def test_an_answer_that_is_remembered_is_not_asked_for_again() -> None:
-    before = attempted(job("a"), crew())
-    who = crew(broken, memory=remembering(before))
+    before = attempted(job("a"), resources())
+    who = resources(broken, memory=remembering(before))
 
     found = attempted(job("a"), who)
 
@@ -404,8 +406,8 @@ def test_an_answer_that_is_remembered_is_not_asked_for_again() -> None:
 
 
 def test_a_remembered_answer_is_post_processed_and_scored_as_the_record_says_now() -> None:
-    before = attempted(job("a", targets=("4",)), crew(lambda _: " 4 \nok"))
-    who = crew(broken, memory=remembering(before))
+    before = attempted(job("a", targets=("4",)), resources(lambda _: " 4 \nok"))
+    who = resources(broken, memory=remembering(before))
 
     found = attempted(job("a", targets=("4 ",), post_process="extract_first_line"), who)
 
@@ -419,33 +421,35 @@ def test_a_remembered_answer_is_post_processed_and_scored_as_the_record_says_now
 
 
 def test_a_score_that_lacks_something_is_shown_to_the_scorer_that_makes_it_anew() -> None:
-    before = attempted(job("a"), crew())
+    before = attempted(job("a"), resources())
     wanting = {"record": Wanting()}
 
-    first = attempted(job("a"), crew(scorers=wanting))
-    again = attempted(job("a"), crew(memory=remembering(before), scorers=wanting))
+    first = attempted(job("a"), resources(scorers=wanting))
+    again = attempted(job("a"), resources(memory=remembering(before), scorers=wanting))
 
     assert first.scores["record"].values == {"more": 1.0}
     assert again.scores["record"].values == {"score": 1.0, "more": 1.0}
 
 
 def test_a_remembered_score_is_not_made_again() -> None:
-    before = attempted(job("a"), crew())
+    before = attempted(job("a"), resources())
     memory = remembering(before)
 
-    same = attempted(job("a"), crew(memory=memory, scorers={"record": Broken()}))
-    mended = attempted(job("a", targets=("5",)), crew(memory=memory, scorers={"record": Broken()}))
+    same = attempted(job("a"), resources(memory=memory, scorers={"record": Broken()}))
+    mended = attempted(
+        job("a", targets=("5",)), resources(memory=memory, scorers={"record": Broken()})
+    )
 
     assert same.scores == before.scores
     assert mended.failure is not None, "another target is another score"
 
 
 def test_a_score_is_only_reused_for_the_answer_it_was_made_of() -> None:
-    right_then = attempted(job("a"), crew(right))
-    wrong_now = attempted(job("a"), crew(lambda _: "5", scorers={"record": Broken()}))
+    right_then = attempted(job("a"), resources(right))
+    wrong_now = attempted(job("a"), resources(lambda _: "5", scorers={"record": Broken()}))
     memory = remembering(right_then, wrong_now)
 
-    found = attempted(job("a"), crew(broken, memory=memory))
+    found = attempted(job("a"), resources(broken, memory=memory))
 
     assert found.trace is not None
     assert found.trace.output == "5", "the newest answer, which nobody has scored"
@@ -453,8 +457,8 @@ def test_a_score_is_only_reused_for_the_answer_it_was_made_of() -> None:
 
 
 def test_a_failed_sample_is_not_remembered() -> None:
-    before = attempted(job("a"), crew(broken))
-    who = crew(right, memory=remembering(before))
+    before = attempted(job("a"), resources(broken))
+    who = resources(right, memory=remembering(before))
 
     found = attempted(job("a"), who)
 
@@ -463,8 +467,8 @@ def test_a_failed_sample_is_not_remembered() -> None:
 
 
 def test_an_answer_is_not_paid_for_again_because_its_postprocessor_broke() -> None:
-    before = attempted(job("a"), crew(postprocessor=Breaking()))
-    who = crew(broken, memory=remembering(before))
+    before = attempted(job("a"), resources(postprocessor=Breaking()))
+    who = resources(broken, memory=remembering(before))
 
     found = attempted(job("a"), who)
 
@@ -486,7 +490,7 @@ def row_job(**row: Any) -> Job:
 
 
 def test_the_row_is_in_the_key_where_the_model_looks_at_it() -> None:
-    seeing, blind = (crew(solver=Constant(), by_sample=frozenset(who)) for who in (["m"], []))
+    seeing, blind = (resources(solver=Constant(), by_sample=frozenset(who)) for who in (["m"], []))
     rows = [row_job(city="Rome"), row_job(city="Oslo")]
 
     assert len({solve_key_of(one, seeing) for one in rows}) == 2
@@ -499,14 +503,14 @@ def test_the_row_is_in_the_key_where_another_model_of_the_solver_looks_at_it() -
         model_keys = ("user",)
 
     models = {"m": model(right), "users": model(right)}
-    seeing = crew(
-        solver=Two(), others={"user": "users"}, models=models, by_sample=frozenset(["users"])
+    seeing = resources(
+        solver=Two(), other_models={"user": "users"}, models=models, by_sample=frozenset(["users"])
     )
 
     assert len({solve_key_of(row_job(city=city), seeing) for city in ("Rome", "Oslo")}) == 2
 
 
 def test_the_key_of_a_record_is_the_same_whoever_answers() -> None:
-    assert solve_key_of(job("a"), crew()) == solve_key_of(
-        job("a"), crew(by_sample=frozenset(["m"]))
+    assert solve_key_of(job("a"), resources()) == solve_key_of(
+        job("a"), resources(by_sample=frozenset(["m"]))
     )

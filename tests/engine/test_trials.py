@@ -5,20 +5,22 @@ from typing import Any
 
 import pytest
 
-from evalwright.engine.finishing import Aggregate
-from evalwright.engine.trials import Breakages, Together, together
+from evalwright.engine.trials import CombinedTrials, TrialFailures, combine_trials
+from evalwright.plan.finalization import TrialAggregate
 from evalwright.types import Failure
 
 
-def aggregate(function: str, k: int = 0, *names: str, score: str = "ok") -> Aggregate:
-    return Aggregate(score=score, function=function, k=k, names=names or (f"{score}.{function}",))
+def aggregate(function: str, k: int = 0, *names: str, score: str = "ok") -> TrialAggregate:
+    return TrialAggregate(
+        score=score, function=function, k=k, names=names or (f"{score}.{function}",)
+    )
 
 
 def trials(*values: Any, name: str = "ok") -> list[dict[str, Any]]:
     return [{name: value} for value in values]
 
 
-def once(made: Together) -> dict[str, Any]:
+def once(made: CombinedTrials) -> dict[str, Any]:
     """The values, each under one name."""
     return {name: value for name, value in made.values.items() if name not in made.again}
 
@@ -41,46 +43,46 @@ THREE_OF_FIVE = trials(1, 0, 1, 1, 0)
     ],
 )
 def test_three_of_five(function: str, k: int, expected: float) -> None:
-    made = together(THREE_OF_FIVE, [aggregate(function, k, "it")])
+    made = combine_trials(THREE_OF_FIVE, [aggregate(function, k, "it")])
 
     assert made.values["it"] == pytest.approx(expected, abs=1e-12)
     assert made.broken == {}
 
 
 def test_the_bare_name_is_the_mean_and_has_a_long_form() -> None:
-    made = together(THREE_OF_FIVE, [])
+    made = combine_trials(THREE_OF_FIVE, [])
 
     assert made.values == {"ok": 0.6, "ok.mean": 0.6}
     assert made.again == {"ok.mean"}
 
 
 def test_a_name_that_an_aggregator_gives_takes_the_place_of_the_mean() -> None:
-    made = together(THREE_OF_FIVE, [aggregate("min", 0, "ok")])
+    made = combine_trials(THREE_OF_FIVE, [aggregate("min", 0, "ok")])
 
     assert made.values == {"ok": 0.0, "ok.mean": 0.6}
     assert made.again == set()
 
 
 def test_an_aggregator_has_all_its_names() -> None:
-    made = together(THREE_OF_FIVE, [aggregate("pass^k", 2, "ok.pass^2", "pass^2")])
+    made = combine_trials(THREE_OF_FIVE, [aggregate("pass^k", 2, "ok.pass^2", "pass^2")])
 
     assert once(made) == {"ok": 0.6, "ok.pass^2": 0.36}
     assert made.values["pass^2"] == 0.36
 
 
 def test_a_mean_that_is_asked_for_is_the_one_that_is_there() -> None:
-    assert once(together(THREE_OF_FIVE, [aggregate("mean")])) == {"ok": 0.6}
-    assert together(THREE_OF_FIVE, [aggregate("mean", 0, "rate")]).values["rate"] == 0.6
+    assert once(combine_trials(THREE_OF_FIVE, [aggregate("mean")])) == {"ok": 0.6}
+    assert combine_trials(THREE_OF_FIVE, [aggregate("mean", 0, "rate")]).values["rate"] == 0.6
 
 
 def test_an_aggregator_of_another_scorers_score_says_nothing() -> None:
-    assert once(together(THREE_OF_FIVE, [aggregate("min", score="bleu")])) == {"ok": 0.6}
+    assert once(combine_trials(THREE_OF_FIVE, [aggregate("min", score="bleu")])) == {"ok": 0.6}
 
 
 def test_a_name_that_the_scorer_gives_itself_is_not_taken_from_it() -> None:
     values = [{"ok": 1, "best": 7}, {"ok": 0, "best": 9}]
 
-    made = together(values, [aggregate("max", 0, "best")])
+    made = combine_trials(values, [aggregate("max", 0, "best")])
 
     assert once(made) == {"ok": 0.5, "best": 8.0}
     assert made.broken["best"].type == "NameTaken"
@@ -90,7 +92,7 @@ def test_a_name_that_the_scorer_gives_itself_is_not_taken_from_it() -> None:
 def test_a_short_name_that_the_scorer_gives_itself_is_left_to_it() -> None:
     values = [{"ok": 1, "pass^2": 7}]
 
-    made = together(values, [aggregate("pass^k", 2, "ok.pass^2", "pass^2")])
+    made = combine_trials(values, [aggregate("pass^k", 2, "ok.pass^2", "pass^2")])
 
     assert once(made) == {"ok": 1, "pass^2": 7, "ok.pass^2": 1.0}
     assert made.broken == {}
@@ -99,7 +101,7 @@ def test_a_short_name_that_the_scorer_gives_itself_is_left_to_it() -> None:
 def test_of_one_trial_every_score_stays_what_it_is() -> None:
     value = {"ok": True, "label": "نعم", "list": [1], "none": None}
 
-    made = together([value], [aggregate("pass^k", 2, "it"), aggregate("min", score="label")])
+    made = combine_trials([value], [aggregate("pass^k", 2, "it"), aggregate("min", score="label")])
 
     assert once(made) == {**value, "it": 1.0}
     assert made.values["ok"] is True
@@ -122,11 +124,11 @@ def test_of_one_trial_every_score_stays_what_it_is() -> None:
     ],
 )
 def test_the_mean_of(values: tuple[Any, ...], expected: float | None) -> None:
-    assert once(together(trials(*values), [])) == {"ok": expected}
+    assert once(combine_trials(trials(*values), [])) == {"ok": expected}
 
 
 def test_a_score_that_a_trial_lacks_is_null() -> None:
-    made = together([{"ok": 1}, {}], [aggregate("max", 0, "most")])
+    made = combine_trials([{"ok": 1}, {}], [aggregate("max", 0, "most")])
 
     assert once(made) == {"ok": None, "most": None}
 
@@ -142,7 +144,7 @@ def test_a_score_that_a_trial_lacks_is_null() -> None:
     ],
 )
 def test_of_what_is_no_number_there_is_nothing_and_it_is_said_why(values: tuple[Any, ...]) -> None:
-    made = together(trials(*values), [aggregate("max", 0, "most")])
+    made = combine_trials(trials(*values), [aggregate("max", 0, "most")])
 
     assert made.values == {}
     assert set(made.lacking) == {"ok", "most"}
@@ -151,7 +153,7 @@ def test_of_what_is_no_number_there_is_nothing_and_it_is_said_why(values: tuple[
 
 @pytest.mark.parametrize("function", ["pass@k", "pass^k"])
 def test_what_is_neither_pass_nor_fail_has_no_rate(function: str) -> None:
-    made = together(trials(1, 0.4), [aggregate(function, 2, "it", "also")])
+    made = combine_trials(trials(1, 0.4), [aggregate(function, 2, "it", "also")])
 
     assert once(made) == {"ok": 0.7}
     assert {name: one.message for name, one in made.broken.items()} == {
@@ -161,8 +163,8 @@ def test_what_is_neither_pass_nor_fail_has_no_rate(function: str) -> None:
 
 
 def test_a_score_that_is_aggregated_and_never_given_is_told() -> None:
-    breakages = Breakages()
-    breakages.add("judge", Together({"is_correct": 1.0}), "a")
+    breakages = TrialFailures()
+    breakages.add("judge", CombinedTrials({"is_correct": 1.0}), "a")
     wanted = [aggregate("min", score="is_corect"), aggregate("min", score="is_correct")]
 
     (told,) = breakages.told(wanted)
@@ -171,12 +173,14 @@ def test_a_score_that_is_aggregated_and_never_given_is_told() -> None:
         "`is_corect.min`: no scorer gave a score `is_corect`; there are: `is_correct`"
     )
     assert told.failure.hint == "did you mean `is_correct`?"
-    assert list(Breakages().told(wanted)) == [], "where nothing was scored, nothing is known"
+    assert list(TrialFailures().told(wanted)) == [], "where nothing was scored, nothing is known"
 
 
 def test_what_breaks_is_told_once_for_the_task() -> None:
-    breakages = Breakages()
-    bad = Together(broken={"it": Failure(stage="score", type="NotPassOrFail", message="no rate")})
+    breakages = TrialFailures()
+    bad = CombinedTrials(
+        broken={"it": Failure(stage="score", type="NotPassOrFail", message="no rate")}
+    )
     for sample in ("a", "b", "c"):
         breakages.add("judge", bad, sample)
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from evalwright.metrics.any import AnyMetric
-from evalwright.metrics.measure import Measure
-from evalwright.metrics.scores import Scores
+from evalwright.metrics.base import AnyMetric
+from evalwright.metrics.scores import Measure, Scores
 
 METRICS: TypeAdapter[Any] = TypeAdapter(AnyMetric)
 

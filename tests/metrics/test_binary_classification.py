@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 from tests.metrics.cases import METRICS, measures
 
-from evalwright.stats.wilson import wilson
+from evalwright.stats.interval import wilson
 
 FIELDS: dict[str, Any] = {
     "type": "binary-classification",

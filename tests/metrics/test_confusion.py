@@ -1,7 +1,7 @@
 from typing import Any
 
-from evalwright.metrics.column import Column
-from evalwright.metrics.confusion import accuracy, crossed, f1_of, precision_of, recall_of
+from evalwright.metrics.confusion import accuracy, confusion_matrix, f1_of, precision_of, recall_of
+from evalwright.metrics.scores import Column
 
 
 def column(*values: Any) -> Column:
@@ -14,12 +14,12 @@ def column(*values: Any) -> Column:
 def test_a_table_counts_pairs_of_known_classes() -> None:
     truth, said = column("a", "a", "b", "z", None), column("a", "b", "b", "a", "a")
 
-    assert crossed(truth, said, ["a", "b"]).tolist() == [[1, 1], [0, 1]]
+    assert confusion_matrix(truth, said, ["a", "b"]).tolist() == [[1, 1], [0, 1]]
 
 
 def test_what_is_read_from_a_table() -> None:
     truth, said = column(*"aaabbc"), column(*"aabbcc")
-    counts = crossed(truth, said, ["a", "b", "c"])
+    counts = confusion_matrix(truth, said, ["a", "b", "c"])
 
     assert accuracy("x", counts, "").value == 4 / 6
     assert precision_of("x", counts, 0, absent="").value == 1.0

@@ -6,8 +6,7 @@ from tests.metrics.cases import METRICS
 
 from evalwright.components import snippets_in
 from evalwright.errors import SnippetFailed
-from evalwright.metrics.measure import Measure
-from evalwright.metrics.scores import Scores
+from evalwright.metrics.scores import Measure, Scores
 from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import sources_of
 

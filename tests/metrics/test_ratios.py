@@ -3,7 +3,7 @@ import pytest
 
 from evalwright.metrics.ratios import f1, ratio, share
 from evalwright.metrics.scores import Scores
-from evalwright.stats.wilson import wilson
+from evalwright.stats.interval import wilson
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from evalwright.objects.output import (
     completion_of,
     old_message,
     old_view,
-    output,
     output_items,
+    wrap_output,
 )
 
 CHAT: dict[str, Any] = {
@@ -37,7 +37,7 @@ OPEN: dict[str, Any] = {
 
 
 def test_a_completion_is_read_both_ways_at_every_level_and_keeps_more_fields() -> None:
-    made = output(CHAT)
+    made = wrap_output(CHAT)
 
     assert type(made) is ChatCompletion
     assert made.choices[0].message.content == made["choices"][0]["message"]["content"] == "Paris"
@@ -79,11 +79,11 @@ def test_a_completion_is_read_both_ways_at_every_level_and_keeps_more_fields() -
     ],
 )
 def test_an_output_prints_as_the_answers_text(raw: Any, text: str) -> None:
-    assert str(output(raw)) == text
+    assert str(wrap_output(raw)) == text
 
 
 def test_an_open_response_has_its_items_and_is_still_a_dict() -> None:
-    made = output(OPEN)
+    made = wrap_output(OPEN)
 
     assert type(made) is OpenResponse
     assert [one.type for one in made.items] == ["function_call", "message"]
@@ -93,19 +93,19 @@ def test_an_open_response_has_its_items_and_is_still_a_dict() -> None:
 
 
 def test_the_old_view_of_an_open_response_is_a_completion() -> None:
-    seen = old_view(output({**OPEN, "references": [{"content": "r"}]}))
+    seen = old_view(wrap_output({**OPEN, "references": [{"content": "r"}]}))
 
     assert seen.choices[0].message.content == "Paris"
     assert seen.choices[0].references[0].content == "r"
     assert seen.usage.num_prompt_tokens == 3
-    silent = old_view(output({"items": OPEN["items"][:1]}))
+    silent = old_view(wrap_output({"items": OPEN["items"][:1]}))
     assert silent.choices[0].message.content is None
     assert silent.usage is None
 
 
 def test_embeddings_and_custom_outputs_are_read_both_ways() -> None:
-    assert output({"embeddings": [[1.0, 2.0]]}).embeddings[0] == [1.0, 2.0]
-    made = output({"a": {"b": 1}})
+    assert wrap_output({"embeddings": [[1.0, 2.0]]}).embeddings[0] == [1.0, 2.0]
+    made = wrap_output({"a": {"b": 1}})
     assert type(made) is CustomOutput
     assert made.a.b == made["a"]["b"] == 1
     assert [key for key, _ in made.items()] == ["a"]
@@ -158,11 +158,11 @@ def test_the_text_of_an_output_without_a_message_is_none() -> None:
 def test_the_text_of_a_refusal_is_its_words(content: Any) -> None:
     raw = {"choices": [{"message": {"role": "assistant", "content": content, "refusal": "no"}}]}
 
-    assert answer_text(raw) == str(output(raw)) == "no"
-    assert output(raw).choices[0].message.refusal == "no"
+    assert answer_text(raw) == str(wrap_output(raw)) == "no"
+    assert wrap_output(raw).choices[0].message.refusal == "no"
 
 
 def test_the_text_of_an_empty_answer_is_empty() -> None:
     raw = {"choices": [{"message": {"role": "assistant", "content": ""}}]}
 
-    assert answer_text(raw) == str(output(raw)) == ""
+    assert answer_text(raw) == str(wrap_output(raw)) == ""

@@ -10,7 +10,7 @@ from evalwright.components import snippets_in
 from evalwright.ports import Case
 from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import Source
-from evalwright.solvers.any import AnySolver
+from evalwright.solvers.base import AnySolver
 from evalwright.types import Completion, Request, Sample, Trace, Usage
 
 SOLVERS: TypeAdapter[Any] = TypeAdapter(AnySolver)

@@ -2,11 +2,16 @@ import math
 
 import pytest
 
-from evalwright.solvers.likelihood import Choice, Likelihood, likeliest, likelihood
+from evalwright.solvers.likelihood import (
+    LikeliestAnswer,
+    Likelihood,
+    choose_likeliest,
+    compute_likelihood,
+)
 
 
 def test_tokens_multiply_and_their_mean_is_the_confidence() -> None:
-    known = likelihood([math.log(0.5), math.log(0.125)])
+    known = compute_likelihood([math.log(0.5), math.log(0.125)])
 
     assert known.nll == pytest.approx(math.log(16))
     assert known.nll_tokens == 2
@@ -14,21 +19,21 @@ def test_tokens_multiply_and_their_mean_is_the_confidence() -> None:
 
 
 def test_no_tokens_tell_nothing() -> None:
-    assert likelihood(None) == likelihood([]) == Likelihood()
+    assert compute_likelihood(None) == compute_likelihood([]) == Likelihood()
 
 
 def test_rounding_above_zero_is_certainty() -> None:
-    assert likelihood([1e-9]) == Likelihood(0.0, 1, 1.0)
+    assert compute_likelihood([1e-9]) == Likelihood(0.0, 1, 1.0)
 
 
 @pytest.mark.parametrize("logprob", [0.1, math.nan])
 def test_what_is_no_probability_is_an_error(logprob: float) -> None:
     with pytest.raises(ValueError, match="0 or less"):
-        likelihood([-1.0, logprob])
+        compute_likelihood([-1.0, logprob])
 
 
 def test_the_likeliest_is_chosen_with_its_share_as_its_confidence() -> None:
-    found = likeliest(["A", "B"], [(math.log(0.1),), (math.log(0.6), math.log(0.5))])
+    found = choose_likeliest(["A", "B"], [(math.log(0.1),), (math.log(0.6), math.log(0.5))])
 
     assert found.answer == "B"
     assert found.known.confidence == pytest.approx(0.75)
@@ -38,7 +43,7 @@ def test_the_likeliest_is_chosen_with_its_share_as_its_confidence() -> None:
 
 
 def test_of_equals_the_first_is_chosen() -> None:
-    found = likeliest(["B", "A", "C"], [(-1.0,), (-1.0,), (-2.0,)])
+    found = choose_likeliest(["B", "A", "C"], [(-1.0,), (-1.0,), (-2.0,)])
 
     assert found.answer == "B"
 
@@ -46,7 +51,7 @@ def test_of_equals_the_first_is_chosen() -> None:
 def test_what_is_certain_has_no_surprise() -> None:
     options = {"A": 0.0, "B": -math.inf}
 
-    assert likeliest(["A", "B"], [(1e-9,), (-math.inf,)]) == Choice(
+    assert choose_likeliest(["A", "B"], [(1e-9,), (-math.inf,)]) == LikeliestAnswer(
         "A", Likelihood(0.0, 1, 1.0), options
     )
 
@@ -54,4 +59,4 @@ def test_what_is_certain_has_no_surprise() -> None:
 @pytest.mark.parametrize("logprob", [0.1, math.nan])
 def test_no_choice_is_made_among_what_is_no_probability(logprob: float) -> None:
     with pytest.raises(ValueError, match="0 or less"):
-        likeliest(["A", "B"], [(-1.0,), (logprob,)])
+        choose_likeliest(["A", "B"], [(-1.0,), (logprob,)])

@@ -17,9 +17,9 @@ from evalwright.stats.calibration import (
     ece_interval,
     reliability_bins,
 )
-from evalwright.stats.grouped_mean import RESAMPLES
 from evalwright.stats.interval import Interval
 from evalwright.stats.mean import mean_interval
+from evalwright.stats.rates import GROUP_RESAMPLES
 
 answers = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=60)
 bin_counts = st.integers(1, 40)
@@ -178,7 +178,7 @@ def test_of_no_answers_there_is_no_interval() -> None:
 def test_the_interval_of_the_brier_score_is_that_of_a_mean() -> None:
     losses = [(p - y) ** 2 for p, y in zip(CONFIDENCES, CORRECT, strict=True)]
 
-    assert brier_interval(CONFIDENCES, CORRECT) == mean_interval(losses, resamples=RESAMPLES)
+    assert brier_interval(CONFIDENCES, CORRECT) == mean_interval(losses, resamples=GROUP_RESAMPLES)
 
 
 @settings(deadline=None, max_examples=50)

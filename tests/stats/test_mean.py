@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalwright.stats.bound import constant_bound
+from evalwright.stats.interval import constant_bound, wilson
 from evalwright.stats.mean import mean_interval
-from evalwright.stats.wilson import wilson
 
 graded = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=40)
 

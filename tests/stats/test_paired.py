@@ -5,7 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalwright.stats.paired import PairedDifference, paired_difference
+from evalwright.stats.paired import (
+    PairedDifference,
+    any_paired_difference,
+    paired_difference,
+)
 
 score = st.floats(0, 1) | st.sampled_from([0.0, 0.5, 1.0])
 pairs = st.lists(st.tuples(score, score), min_size=1, max_size=30)
@@ -122,3 +126,28 @@ def test_the_order_of_tasks_does_not_matter(
 def test_what_cannot_be_paired_is_refused(a: list[float], b: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         paired_difference(a, b)
+
+
+@given(pairs, st.integers(0, 2**32))
+def test_numbers_between_0_and_1_are_compared_the_same_way(
+    rows: list[tuple[float, float]], seed: int
+) -> None:
+    a, b = split(rows)
+
+    assert any_paired_difference(a, b, seed=seed) == paired_difference(a, b, seed=seed)
+
+
+def test_a_longer_scale_is_a_longer_interval() -> None:
+    short = paired_difference(SLEEP, [0.0] * 10)
+    long = any_paired_difference([100 * hours for hours in SLEEP], [0.0] * 10)
+
+    assert long.significant
+    assert [long.difference, long.low, long.high] == pytest.approx(
+        [100 * (number or 0) for number in (short.difference, short.low, short.high)]
+    )
+
+
+def test_equal_differences_of_any_numbers_have_no_interval() -> None:
+    found = any_paired_difference([5.0] * 9, [4.0] * 9)
+
+    assert found == PairedDifference(1.0, None, None, significant=False, n=9)

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
+from evalwright.stats.arrays import Floats, Integers
 from evalwright.stats.sums import distinct, resampled_sums, sums_interval
-from evalwright.stats.unit import Floats
 
 
 def mean_of(sums: Floats) -> Floats:
@@ -12,7 +12,7 @@ def mean_of(sums: Floats) -> Floats:
     return result
 
 
-def counted(values: Floats) -> tuple[Floats, "np.ndarray[tuple[int], np.dtype[np.int64]]"]:
+def counted(values: Floats) -> tuple[Floats, Integers]:
     return distinct(np.column_stack([values, np.ones(values.size)]))
 
 

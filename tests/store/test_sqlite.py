@@ -778,17 +778,17 @@ FAILED = reading.Query(run=1, columns="1", wanted="AND o.failure_stage IS NOT NU
         pytest.param(sqlite._COUNT, "INDEX outcomes_failed", id="a count"),
         pytest.param(sqlite._SWEEP, "COVERING INDEX outcomes_by_job", id="a deletion"),
         pytest.param(
-            reading._read(reading.Query(run=1, columns=reading.ROW_COLUMNS)),
+            reading._piece_query(reading.Query(run=1, columns=reading.ROW_COLUMNS)),
             "INDEX outcomes_by_job (run=? AND task=? AND (ordinal,trial)>(?,?))",
             id="rows",
         ),
         pytest.param(
-            reading._read(FAILED),
+            reading._piece_query(FAILED),
             "INDEX outcomes_failed (run=? AND task=? AND (ordinal,trial)>(?,?))",
             id="failures",
         ),
         pytest.param(
-            reading._indexed("count(*)", ANY), "COVERING INDEX outcomes_by_job", id="an offset"
+            reading._index_query("count(*)", ANY), "COVERING INDEX outcomes_by_job", id="an offset"
         ),
     ],
 )

@@ -7,52 +7,26 @@ together (the stream of jobs, the journal, the memory) is not guarded: if it bre
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from json import dumps
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field, structs
 from msgspec.json import encode
 
 from evalwright.engine.journal import Journal
-from evalwright.engine.keys import key_of
 from evalwright.engine.stop import Stop
-from evalwright.engine.tally import Tally, merge
+from evalwright.engine.usage import UsageCounter, add_usage
 from evalwright.errors import StageError, Stopped, boundary
-from evalwright.plan.plan import Job
+from evalwright.plan.keys import key_of
+from evalwright.plan.plan import Job, TaskRuntime
 from evalwright.ports import Case, Memory, Model, Sandbox, Scorer, Snippets, Solver
-from evalwright.types import Failure, MLTask, Outcome, Part, Sample, Score, Trace, Usage
+from evalwright.types import Failure, Outcome, Part, Sample, Score, Trace, Usage
 
 
-class Fanning(Protocol):
-    """What makes several samples of one, after it was solved."""
-
-    async def apply(
-        self, sample: dict[str, Any], conversation: dict[str, Any], snippets: Snippets | None
-    ) -> Sequence[tuple[dict[str, Any], dict[str, Any]]]:
-        """Samples, each with its conversation."""
-        ...
-
-
-class Team(Struct, frozen=True, kw_only=True):
-    """Who works on one task."""
-
-    solver: Solver | None = None
-    """None where there is nothing to ask: the samples themselves are scored."""
-    scorers: Mapping[str, Scorer] = {}
-    postprocessor: Fanning | None = None
-    others: Mapping[str, str] = {}
-    """The crew's names of the models that the task calls by its own."""
-    task: MLTask = "chat_completion"
-    tallies: bool = False
-    """Whether anything asks a model beside the solver that asks the evaluated one."""
-    forgetful: bool = False
-    """Whether nothing that earlier runs have paid for is used: how far runs agree is the point."""
-
-
-class Crew(Struct, frozen=True, kw_only=True):
-    """Who does the work; `api` introduces them."""
+class Resources(Struct, frozen=True, kw_only=True):
+    """The models, components and services that jobs are run with."""
 
     models: Mapping[str, Model]
-    teams: Mapping[str, Team]
+    tasks: Mapping[str, TaskRuntime]
     """By the name of the task."""
     sandbox: Sandbox | None = None
     packages: tuple[str, ...] = ()
@@ -62,19 +36,25 @@ class Crew(Struct, frozen=True, kw_only=True):
     """What earlier runs have paid for; None where there was none."""
     by_sample: frozenset[str] = frozenset()
     """The models that look at the sample's row, and not only at what they are asked."""
-    answering: Mapping[str, Model] = {}
+    stand_ins: Mapping[str, Model] = {}
     """Who stands in for models where answers are made: they may be asked as judges all the same."""
 
     def answers(self, name: str) -> Model:
         """The model of that name where an answer is made, or who stands in for it."""
-        return self.answering.get(name) or self.models[name]
+        return self.stand_ins.get(name) or self.models[name]
 
-    def case(self, job: Job, tally: Tally | None = None) -> Case:
+    def case(self, job: Job, tally: UsageCounter | None = None) -> Case:
         """A job, with all that may be used for it."""
-        team = self.teams[job.task]
-        others = {name: self.models[of] for name, of in team.others.items()} if team.others else {}
+        task = self.tasks[job.task]
+        others = (
+            {name: self.models[of] for name, of in task.other_models.items()}
+            if task.other_models
+            else {}
+        )
         if tally:
-            others = {name: tally.around(one, team.others[name]) for name, one in others.items()}
+            others = {
+                name: tally.wrap(one, task.other_models[name]) for name, one in others.items()
+            }
         return Case(
             sample=job.sample,
             model=self.answers(job.model),
@@ -82,12 +62,17 @@ class Crew(Struct, frozen=True, kw_only=True):
             trial=job.trial,
             models=others,
             snippets=self.snippets,
-            task=team.task,
+            task=task.ml_task,
         )
 
 
 async def run(
-    jobs: Iterable[Job], crew: Crew, journal: Journal, *, workers: int, stop: Stop | None = None
+    jobs: Iterable[Job],
+    resources: Resources,
+    journal: Journal,
+    *,
+    workers: int,
+    stop: Stop | None = None,
 ) -> None:
     """Attempt every job; hand each outcome to the journal as it lands."""
     stop = stop or Stop()
@@ -97,7 +82,7 @@ async def run(
         for job in todo:  # shared: each worker takes the next job nobody has taken
             stop.in_flight += 1
             try:
-                outcome = await attempt(job, crew)
+                outcome = await attempt(job, resources)
             except Stopped as reason:
                 stop.request(str(reason), hint=reason.hint)
                 return
@@ -127,42 +112,44 @@ async def run(
 _SOLVING, _SCORING = boundary("solver"), boundary("score")
 
 
-async def attempt(job: Job, crew: Crew) -> Outcome:
+async def attempt(job: Job, resources: Resources) -> Outcome:
     """Solve, then score. The one place where an exception becomes data."""
-    team = crew.teams[job.task]
-    memory = None if team.forgetful else crew.memory
-    tally, paid = Tally() if team.tallies else None, Tally()
+    task = resources.tasks[job.task]
+    memory = None if task.ignores_memory else resources.memory
+    tally, paid = UsageCounter() if task.counts_other_usage else None, UsageCounter()
     others: dict[str, Usage] = tally.usage if tally else {}
-    case = crew.case(job, tally)
+    case = resources.case(job, tally)
     trace: Trace | None = None
     judged = Judged()
     parts: tuple[Part, ...] = ()
     solve_key, failure = "", None
     fanned: Sequence[tuple[dict[str, Any], dict[str, Any]]] | None = None
     try:
-        if team.solver:
+        if task.solver:
             with _SOLVING:
-                solve_key = solve_key_of(job, crew)
+                solve_key = solve_key_of(job, resources)
             known = memory.trace(solve_key, job.task) if memory and solve_key else None
             with _SOLVING:
-                asking = structs.replace(case, model=paid.around(case.model, job.model))
-                trace = await _solved(asking, team.solver, known)
+                asking = structs.replace(case, model=paid.wrap(case.model, job.model))
+                trace = await _solved(asking, task.solver, known)
                 case = case.solved(trace)
-                fanned = await _fanned(case, team)
+                fanned = await _fanned(case, task)
     except StageError as error:
         failure = _failure(error)
         if trace is None:  # no trace will say what its calls have cost
-            merge(others, paid.usage)
+            add_usage(others, paid.usage)
     else:
         if tally:
-            case = structs.replace(case, model=tally.around(case.model, job.model))
+            case = structs.replace(case, model=tally.wrap(case.model, job.model))
         if fanned is None:
             judged = await _judged(
-                case, team, Known(team.scorers, solve_key, memory, held_by(crew), job.task)
+                case,
+                task,
+                Known(task.scorers, solve_key, memory, sandbox_facts(resources), job.task),
             )
             failure = judged.failure
         else:
-            each = [await _part(case, team, *one) for one in fanned]
+            each = [await _part(case, task, *one) for one in fanned]
             parts = tuple(part for part, _ in each)
             failure = next((broken for _, broken in each if broken), None)
     return Outcome(
@@ -187,18 +174,20 @@ async def _solved(case: Case, solver: Solver, known: Trace | None) -> Trace:
     return solver.revised(case.sample, known) if known else await solver.solve(case)
 
 
-async def _fanned(case: Case, team: Team) -> Sequence[tuple[dict[str, Any], dict[str, Any]]] | None:
-    if team.postprocessor is None:
+async def _fanned(
+    case: Case, task: TaskRuntime
+) -> Sequence[tuple[dict[str, Any], dict[str, Any]]] | None:
+    if task.postprocessor is None:
         return None
-    return await team.postprocessor.apply(case.sample.data, case.trace.conversation, case.snippets)
+    return await task.postprocessor.apply(case.sample.data, case.trace.conversation, case.snippets)
 
 
 async def _part(
-    case: Case, team: Team, sample: dict[str, Any], conversation: dict[str, Any]
+    case: Case, task: TaskRuntime, sample: dict[str, Any], conversation: dict[str, Any]
 ) -> tuple[Part, Failure | None]:
     trace = structs.replace(case.trace, conversation=conversation)
     one = structs.replace(case, sample=Sample(case.sample.id, sample), answer=trace)
-    judged = await _judged(one, team, None)
+    judged = await _judged(one, task, None)
     return Part(sample=sample, trace=trace, scores=judged.scores), judged.failure
 
 
@@ -221,10 +210,10 @@ class Known(NamedTuple):
     task: str = ""
 
 
-async def _judged(case: Case, team: Team, known: Known | None) -> Judged:
+async def _judged(case: Case, task: TaskRuntime, known: Known | None) -> Judged:
     """Every scorer that can judge does; one that breaks takes no other with it."""
     judged = Judged()
-    for name, scorer in team.scorers.items():
+    for name, scorer in task.scorers.items():
         try:
             with _SCORING:
                 key = score_key_of(case, name, known) if known else ""
@@ -236,7 +225,7 @@ async def _judged(case: Case, team: Team, known: Known | None) -> Judged:
             if key:
                 judged.keys[name] = key
         except StageError as error:
-            judged.failure = judged.failure or _failure(error, name, of=len(team.scorers))
+            judged.failure = judged.failure or _failure(error, name, of=len(task.scorers))
     return judged
 
 
@@ -250,10 +239,10 @@ def _failure(error: StageError, scorer: str = "", *, of: int = 1) -> Failure:
     )
 
 
-def solve_key_of(job: Job, crew: Crew) -> str:
+def solve_key_of(job: Job, resources: Resources) -> str:
     """Of the trace; the id, because a recorded answer is found by it."""
-    team = crew.teams[job.task]
-    solver = team.solver
+    task = resources.tasks[job.task]
+    solver = task.solver
     if solver is None:
         return ""
     parts = (
@@ -262,31 +251,31 @@ def solve_key_of(job: Job, crew: Crew) -> str:
         job.sample.id,
         solver.reads(job.sample),
         job.model,
-        crew.answers(job.model).fingerprint,
+        resources.answers(job.model).fingerprint,
         str(job.trial),
     )
-    chat = team.task == "chat_completion"
+    chat = task.ml_task == "chat_completion"
     return key_of(
         *parts,
-        *(() if chat else (team.task,)),
-        *_others(solver, team, crew),
-        *_seen(job, solver, crew),
+        *(() if chat else (task.ml_task,)),
+        *_others(solver, task, resources),
+        *_seen(job, solver, resources),
     )
 
 
-def _others(solver: Solver, team: Team, crew: Crew) -> Iterator[str]:
+def _others(solver: Solver, task: TaskRuntime, resources: Resources) -> Iterator[str]:
     """The models that a solver asks beside the evaluated one change its answers, too."""
     for name in getattr(solver, "model_keys", ()):
-        yield crew.answers(team.others[name]).fingerprint
+        yield resources.answers(task.other_models[name]).fingerprint
 
 
-def _seen(job: Job, solver: Solver, crew: Crew) -> Iterator[str]:
+def _seen(job: Job, solver: Solver, resources: Resources) -> Iterator[str]:
     """The row, where a model looks at it. A record's script answers by its id, which is a part."""
-    if not crew.by_sample or not isinstance(job.sample.data, dict):
+    if not resources.by_sample or not isinstance(job.sample.data, dict):
         return
-    others = crew.teams[job.task].others
+    others = resources.tasks[job.task].other_models
     asked = {job.model, *(others[name] for name in getattr(solver, "model_keys", ()))}
-    if asked & crew.by_sample:
+    if asked & resources.by_sample:
         yield dumps(job.sample.data, sort_keys=True, default=str)
 
 
@@ -302,7 +291,8 @@ def score_key_of(case: Case, name: str, known: Known) -> str:
         scorer.reads(case.sample),
     )
     asked = (case.models[one].fingerprint for one in getattr(scorer, "model_keys", ()))
-    return key_of(*parts, *asked, *known.held)
+    held = known.held if getattr(scorer, "needs_sandbox", True) else ()
+    return key_of(*parts, *asked, *held)
 
 
 def _said(trace: Trace) -> tuple[str, ...]:
@@ -312,7 +302,7 @@ def _said(trace: Trace) -> tuple[str, ...]:
     return trace.output, encode(trace.conversation, enc_hook=repr).decode()
 
 
-def held_by(crew: Crew) -> tuple[str, ...]:
+def sandbox_facts(resources: Resources) -> tuple[str, ...]:
     """A verdict that could be forged is no other's; and a package may be all a program lacked."""
-    box = crew.sandbox
-    return (box.tier, f"verified={box.verified}", *crew.packages) if box else ()
+    box = resources.sandbox
+    return (box.tier, f"verified={box.verified}", *resources.packages) if box else ()

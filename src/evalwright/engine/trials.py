@@ -1,4 +1,4 @@
-"""Several trials of a sample become one score of it.
+"""Several trials of a sample become one score of it, and several runs of a task are compared.
 
     is_correct                 the mean of the trials, under the name that the scorer gives
     is_correct.mean            the same
@@ -7,21 +7,39 @@
     always_right               an aggregator with a name: that alone
 
 A score counts if every trial has it: over fewer, rates of different samples would not be of the
-same number of tries. Null and NaN in one trial make the whole null. A text is no number, so there
+same number of trials. Null and NaN in one trial make the whole null. A text is no number, so there
 is nothing of it, and a metric that wants it is told why. Of a single trial, every score stays
 what it is, a truth value or a text too.
+
+A sample counts in all runs or in none: it counts if every run has its score and no rule takes it
+out in any. So what differs between the metrics of two runs is the answers, never the samples.
+
+    metrics     one per run; their mean is the task's, and its interval is over the samples, each
+                averaged over the runs: more runs of the same samples do not make more of them
+    agreement   of each sample and score, the share of runs that give the most common value
+    flaky       the samples whose runs do not all agree, the worst first
+
+Memory: nine bytes per sample, run and score that a metric reads; eight per sample and score for the
+agreement; and the worst samples, a fixed number of them.
 """
 
+import heapq
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from array import array
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from json import dumps
 from typing import Any
 
 from msgspec import Struct, field, structs
 
-from evalwright.engine.finishing import Aggregate, Broken
+from evalwright.engine.results import FlakySample, RunAgreement, TaskFailure
 from evalwright.nearest import nearest
+from evalwright.plan.finalization import TrialAggregate
+from evalwright.stats.agreement import score_agreement
+from evalwright.stats.arrays import np
+from evalwright.stats.mean import mean_interval, plain_mean
 from evalwright.stats.pass_at_k import pass_at_k_of_rate, pass_hat_k
-from evalwright.stats.plain_mean import plain_mean
 from evalwright.types import Failure
 
 _PASSING = {"pass@k": pass_at_k_of_rate, "pass^k": pass_hat_k}
@@ -34,7 +52,7 @@ _MOST_NAMES = 200
 """Names of scores that are remembered; what gives more makes them up."""
 
 
-class Together(Struct, frozen=True):
+class CombinedTrials(Struct, frozen=True):
     """The scores of all trials of a sample, as one."""
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -46,9 +64,11 @@ class Together(Struct, frozen=True):
     """Names of what has another name, too."""
 
 
-def together(trials: Sequence[Mapping[str, Any]], aggregates: Iterable[Aggregate]) -> Together:
+def combine_trials(
+    trials: Sequence[Mapping[str, Any]], aggregates: Iterable[TrialAggregate]
+) -> CombinedTrials:
     """One set of values from those of every trial."""
-    made = Together()
+    made = CombinedTrials()
     numbers: dict[str, list[float] | None] = {}
     names = dict.fromkeys(name for values in trials for name in values)
     for name in names:
@@ -56,7 +76,7 @@ def together(trials: Sequence[Mapping[str, Any]], aggregates: Iterable[Aggregate
         if len(found) == 1:
             made.values[name] = found[0]
         try:
-            numbers[name] = _numbers(found)
+            numbers[name] = _parse_numbers(found)
         except (TypeError, OverflowError):
             if len(found) > 1:
                 made.lacking[name] = _NOT_A_NUMBER.format(name)
@@ -74,7 +94,7 @@ def together(trials: Sequence[Mapping[str, Any]], aggregates: Iterable[Aggregate
     return made
 
 
-def _numbers(found: Iterable[Any]) -> list[float] | None:
+def _parse_numbers(found: Iterable[Any]) -> list[float] | None:
     """The values as numbers; None if one of them is none; TypeError if one is something else."""
     numbers: list[float] | None = []
     for one in found:
@@ -92,7 +112,7 @@ def _mean(numbers: list[float] | None) -> float | None:
 
 
 def _aggregate(
-    one: Aggregate, numbers: list[float] | None, made: Together, names: Collection[str]
+    one: TrialAggregate, numbers: list[float] | None, made: CombinedTrials, names: Collection[str]
 ) -> None:
     """The result of one aggregator, under its names; that of another score is not its to take."""
     free = [name for name in one.names if name not in names or name == one.score]
@@ -133,14 +153,14 @@ def _aggregate(
             made.again.discard(f"{one.score}{MEAN}")
 
 
-class Breakages:
+class TrialFailures:
     """What could not be brought together, told once for the task and not for every sample."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str], tuple[Failure, str, int]] = {}
         self._names: dict[str, None] = {}
 
-    def add(self, scorer: str, made: Together, sample_id: str) -> None:
+    def add(self, scorer: str, made: CombinedTrials, sample_id: str) -> None:
         """Of one more sample."""
         if len(self._names) < _MOST_NAMES:
             given = (name for name in (*made.values, *made.lacking) if name not in made.again)
@@ -149,23 +169,23 @@ class Breakages:
             first, example, count = self._seen.get((scorer, name), (failure, sample_id, 0))
             self._seen[scorer, name] = first, example, count + 1
 
-    def told(self, aggregates: Iterable[Aggregate] = ()) -> Iterable[Broken]:
+    def told(self, aggregates: Iterable[TrialAggregate] = ()) -> Iterable[TaskFailure]:
         """One for each score, with the first sample and how many there are.
 
         And one for each score that is aggregated, and that no scorer gave to any sample.
         """
         for one in aggregates:
             if self._names and one.score not in self._names:
-                yield _never_given(one, list(self._names))
+                yield _missing_score_failure(one, list(self._names))
         for (scorer, name), (first, example, count) in self._seen.items():
             shown = example if len(example) <= _SHOWN else f"{example[:_SHOWN]}…"
             of = f"sample `{shown}`" if count == 1 else f"{count} samples, the first is `{shown}`"
             what = f"{scorer}.{name}"
             failure = structs.replace(first, message=f"`{what}`: {first.message} ({of})")
-            yield Broken(stage="score", what=what, failure=failure, scorer=scorer)
+            yield TaskFailure(stage="score", what=what, failure=failure, scorer=scorer)
 
 
-def _never_given(one: Aggregate, names: list[str]) -> Broken:
+def _missing_score_failure(one: TrialAggregate, names: list[str]) -> TaskFailure:
     close = nearest(one.score, names)
     there = ", ".join(f"`{name}`" for name in names[:_LISTED])
     failure = Failure(
@@ -174,4 +194,115 @@ def _never_given(one: Aggregate, names: list[str]) -> Broken:
         message=f"`{one.names[0]}`: no scorer gave a score `{one.score}`; there are: {there}",
         hint=f"did you mean `{close}`?" if close else "",
     )
-    return Broken(stage="score", what=one.names[0], failure=failure)
+    return TaskFailure(stage="score", what=one.names[0], failure=failure)
+
+
+MOST_FLAKY = 50
+"""How many flaky samples are kept."""
+_MOST_COMPARED = 100
+"""Scores of one scorer that are compared; what gives more names makes them up."""
+_MOST_VALUES = 5
+
+
+class Agreements:
+    """Gathers how far runs agree, sample by sample."""
+
+    def __init__(self) -> None:
+        self._shares: dict[tuple[str, str], array[float]] = {}
+        self._names: Counter[str] = Counter()
+        self._heap: list[tuple[float, int, FlakySample]] = []
+        self.flaky = 0
+        """Samples that are flaky in any score."""
+
+    def add(
+        self, ordinal: int, sample_id: str, runs: Mapping[str, Sequence[Mapping[str, Any]]]
+    ) -> None:
+        """One more sample: of each scorer, the values of every run."""
+        worst: tuple[float, str, str, list[Any]] | None = None
+        for scorer, values in runs.items():
+            for name in dict.fromkeys(name for one in values for name in one):
+                found = [one.get(name) for one in values]
+                share = self._share(scorer, name, found)
+                if share < (worst[0] if worst else 1):
+                    worst = share, scorer, name, found
+        if worst is not None:
+            self.flaky += 1
+            self._keep(ordinal, sample_id, *worst)
+
+    def _keep(
+        self, ordinal: int, sample_id: str, share: float, scorer: str, score: str, found: list[Any]
+    ) -> None:
+        """A flaky sample, if it is among the worst."""
+        place = (-share, -ordinal)
+        if len(self._heap) == MOST_FLAKY and place < self._heap[0][:2]:
+            return
+        flaky = FlakySample(
+            sample_id=sample_id,
+            scorer=scorer,
+            score=score,
+            agreement=share,
+            values=_count_values(found),
+        )
+        heapq.heappush(self._heap, (*place, flaky))
+        if len(self._heap) > MOST_FLAKY:
+            heapq.heappop(self._heap)
+
+    def _share(self, scorer: str, name: str, found: Sequence[Any]) -> float:
+        """How far they agree; of a name too many, nobody asks."""
+        shares = self._shares.get((scorer, name))
+        if shares is None:
+            if self._names[scorer] >= _MOST_COMPARED:
+                return 1.0
+            self._names[scorer] += 1
+            shares = self._shares[scorer, name] = array("d")
+        same = [_comparable(one) for one in found]
+        share = 1.0 if same.count(same[0]) == len(same) else score_agreement(same)
+        shares.append(share)
+        return share
+
+    def worst(self) -> list[FlakySample]:
+        """The most flaky first; of equals, the first."""
+        return [entry[2] for entry in sorted(self._heap, key=lambda one: (-one[0], -one[1]))]
+
+    def found(self, *, seed: int) -> Iterator[RunAgreement]:
+        """Of each score, the mean agreement of its samples."""
+        for (scorer, score), shares in self._shares.items():
+            values = np.frombuffer(shares, dtype=np.float64)
+            yield RunAgreement(
+                scorer=scorer,
+                score=score,
+                mean=math.fsum(values) / values.size,
+                interval=mean_interval(values, seed=seed),
+                n=int(values.size),
+                flaky=int(np.count_nonzero(values < 1)),
+            )
+
+
+def average_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """The values of a sample, averaged over the runs: those that are numbers in all of them."""
+    made = combine_trials(runs, ())
+    return {name: one for name, one in made.values.items() if name not in made.again}
+
+
+def _comparable(value: Any) -> Hashable:
+    """Equal for what is the same: true is 1, NaN is null, a list is what is in it."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    if isinstance(value, int):
+        return value
+    return ("json", dumps(value, sort_keys=True, ensure_ascii=False, default=str))
+
+
+def _count_values(found: Sequence[Any]) -> tuple[tuple[str, int], ...]:
+    first: dict[Hashable, Any] = {}
+    for one in found:
+        first.setdefault(_comparable(one), one)
+    counts = Counter(map(_comparable, found)).most_common(_MOST_VALUES)
+    return tuple((_show(first[same]), count) for same, count in counts)
+
+
+def _show(value: Any) -> str:
+    """Whole: what is cut before secrets are taken out may keep half of one."""
+    return value if isinstance(value, str) else dumps(value, ensure_ascii=False, default=str)

@@ -1,25 +1,20 @@
 """What all metrics of a task document have in common.
 
-    metrics:
-      - type: mean
-        key: accuracy        # optional
-        field: is_correct
-
-Reading a document needs the classes alone: what computes with numpy is imported when a metric
-measures.
+metrics:
+  - type: mean
+    key: accuracy        # optional
+    field: is_correct
 """
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from evalwright.components import Authored, Component, OwnKey
-
-if TYPE_CHECKING:
-    from evalwright.metrics.measure import Measure
-    from evalwright.metrics.scores import Scores
-    from evalwright.ports import Snippets
-    from evalwright.stats.unit import Floats
+from evalwright.components import Authored, Component, ComponentUnion, OwnKey
+from evalwright.metrics.scores import Measure, Scores
+from evalwright.ports import Snippets
+from evalwright.stats.arrays import Floats, np
+from evalwright.stats.mean import average
 
 Name = Annotated[str, Field(min_length=1)]
 
@@ -42,6 +37,20 @@ class MetricSpec(Component):
         """Whether its author has given it its key; one of its type and field was made for it."""
         return isinstance(self.key, Authored)
 
+    def fields(self) -> frozenset[str] | None:
+        """Return the names of the scores that it reads; None for whole records."""
+        raise NotImplementedError
+
+    async def measure(
+        self, scores: "Scores", *, seed: int, snippets: "Snippets | None"
+    ) -> "list[Measure]":
+        """Compute its values over all samples that count."""
+        raise NotImplementedError
+
+
+AnyMetric = Annotated[MetricSpec, ComponentUnion("metrics")]
+"""One metric of a scorer."""
+
 
 class FieldMetric(MetricSpec):
     """A metric of one field."""
@@ -56,58 +65,35 @@ class FieldMetric(MetricSpec):
         return frozenset({self.field})
 
     @property
-    def figure(self) -> str:
-        """What the figure is called."""
+    def value_name(self) -> str:
+        """What reports call the value."""
         return self.name or f"{self.field}_{self.type}"
 
-    def numbers(self, scores: "Scores") -> "tuple[Floats, str]":
-        """The numbers of the field, and what was left out, in words."""
+    async def measure(
+        self, scores: Scores, *, seed: int, snippets: Snippets | None
+    ) -> list[Measure]:
+        """One value, of the field's numbers."""
+        del snippets
         values, there = scores.column(self.field).numbers()
-        return (values if there.all() else values[there]), left_out(
-            there.size - values[there].size, there.size
-        )
+        values, n = (values if there.all() else values[there]), there.size
+        missing = describe_missing(n - values.size, n)
+        if not values.size:
+            return [Measure(self.value_name, None, None, 0, missing or NOTHING)]
+        return [self.measure_numbers(values, missing, seed=seed)]
+
+    def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
+        """The value of at least one number; `missing` says what was left out."""
+        raise NotImplementedError
 
 
-def left_out(absent: int, n: int) -> str:
+def describe_missing(absent: int, n: int) -> str:
     """How many scores have no value, in words; empty for none."""
     return f"{absent} of {n} scores have no value" if absent else ""
 
 
-def told(*reasons: str) -> str:
+def join_reasons(*reasons: str) -> str:
     """Several reasons as one line."""
     return "; ".join(reason for reason in reasons if reason)
-
-
-class CountsMetric(MetricSpec):
-    """A ratio of counts, each summed over all samples before they are divided."""
-
-    name: Name | None = None
-    """What the figure is called; without it, the type."""
-
-    formula: ClassVar[str] = "share"
-    """The function of `ratios` that divides the sums."""
-
-    def fields(self) -> frozenset[str]:
-        """The scores that it reads."""
-        return frozenset(self.counts)
-
-    async def measure(
-        self, scores: "Scores", *, seed: int, snippets: "Snippets | None"
-    ) -> "list[Measure]":
-        """One figure."""
-        from evalwright.metrics import ratios
-
-        del snippets
-        divide = getattr(ratios, self.formula)
-        name = self.name or self.type
-        return [ratios.ratio_of_fields(name, scores, self.counts, divide, seed=seed)]
-
-    @property
-    def counts(self) -> tuple[str, ...]:
-        """The names of the scores that are summed, in the order of the fields that say them."""
-        return tuple(
-            getattr(self, field) for field in type(self).model_fields if field.endswith("_field")
-        )
 
 
 class ExtremeMetric(FieldMetric):
@@ -116,17 +102,21 @@ class ExtremeMetric(FieldMetric):
     word: ClassVar[str]
     """`largest` or `smallest`."""
 
-    async def measure(
-        self, scores: "Scores", *, seed: int, snippets: "Snippets | None"
-    ) -> "list[Measure]":
-        """One figure."""
-        from evalwright.metrics.measure import Measure
-
-        del seed, snippets
-        values, absent = self.numbers(scores)
-        if not values.size:
-            return [Measure(self.figure, None, None, 0, absent or NOTHING)]
+    def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
+        """The extreme of the numbers."""
+        del seed
         unseen = f"the {self.word} value of a sample says nothing about values that were not seen"
-        found = values.max() if self.word == "largest" else values.min()
-        reason = told(f"no interval: {unseen}", absent)
-        return [Measure(self.figure, float(found), None, int(values.size), reason)]
+        extreme = values.max() if self.word == "largest" else values.min()
+        reason = join_reasons(f"no interval: {unseen}", missing)
+        return Measure(self.value_name, float(extreme), None, int(values.size), reason)
+
+
+def average_measure(name: str, values: Floats, missing: str, *, seed: int) -> Measure:
+    """The average under a name; `missing` says what was left out."""
+    n = int(values.size)
+    if not n:
+        return Measure(name, None, None, 0, missing or NOTHING)
+    if not np.isfinite(values).all():
+        return Measure(name, None, None, n, join_reasons("some values are infinite", missing))
+    mean = average(values, seed=seed)
+    return Measure(name, mean.mean, mean.interval, n, join_reasons(mean.reason, missing))

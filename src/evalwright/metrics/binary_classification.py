@@ -10,16 +10,14 @@
 Beside accuracy, precision, recall and F1 it gives the four counts.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, model_validator
 
-from evalwright.metrics.base import MetricSpec, Name, told
-from evalwright.metrics.measure import Measure
+from evalwright.metrics.base import MetricSpec, Name, join_reasons
+from evalwright.metrics.confusion import accuracy, confusion_matrix, f1_of, precision_of, recall_of
+from evalwright.metrics.scores import Measure, Scores
 from evalwright.ports import Snippets
-
-if TYPE_CHECKING:
-    from evalwright.metrics.scores import Scores
 
 _NO_INTERVAL = "no interval: a count of these samples"
 
@@ -60,14 +58,14 @@ class BinaryClassification(MetricSpec):
         return frozenset({self.field_gt, self.field_pred})
 
     async def measure(
-        self, scores: "Scores", *, seed: int, snippets: Snippets | None
+        self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
         """Eight figures: `accuracy`, `precision`, `recall`, `f1_score`, `num_true_positives`, …."""
-        from evalwright.metrics.confusion import accuracy, crossed, f1_of, precision_of, recall_of
-
         del seed, snippets
         answers = [self.positive_answer, self.negative_answer]
-        counts = crossed(scores.column(self.field_gt), scores.column(self.field_pred), answers)
+        counts = confusion_matrix(
+            scores.column(self.field_gt), scores.column(self.field_pred), answers
+        )
         n = int(counts.sum())
         out = scores.n - n
         absent = f"{out} of {scores.n} samples have neither answer" if out else ""
@@ -83,7 +81,7 @@ class BinaryClassification(MetricSpec):
             recall_of("recall", counts, 0, absent=absent),
             f1_of("f1_score", counts, 0, absent=absent),
             *(
-                Measure(name, float(count), None, n, told(_NO_INTERVAL, absent))
+                Measure(name, float(count), None, n, join_reasons(_NO_INTERVAL, absent))
                 for name, count in named.items()
             ),
         ]

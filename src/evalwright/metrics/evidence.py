@@ -1,7 +1,6 @@
 """The figures of a system task: as they were found, one a metric."""
 
-from evalwright.metrics.measure import Measure
-from evalwright.metrics.scores import Scores
+from evalwright.metrics.scores import Measure, Scores
 from evalwright.ports import Snippets
 
 _NO_SAMPLES = "a system task has no samples"

@@ -9,9 +9,11 @@
 The counts are summed over all samples before they are divided.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
-from evalwright.metrics.base import CountsMetric, Name
+from evalwright.metrics.base import Name
+from evalwright.metrics.ratios import CountsMetric, f1
+from evalwright.stats.arrays import Floats
 
 
 class F1Score(CountsMetric):
@@ -25,4 +27,7 @@ class F1Score(CountsMetric):
     num_false_negatives_field: Name
     """The score that says how many things were missed in a sample."""
 
-    formula: ClassVar[str] = "f1"
+    @staticmethod
+    def divide(sums: Floats) -> Floats:
+        """The ratio of each row of sums."""
+        return f1(sums)

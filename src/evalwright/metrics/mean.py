@@ -7,14 +7,11 @@
 Booleans count as 0 and 1.
 """
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from evalwright.metrics.base import FieldMetric
-from evalwright.metrics.measure import Measure
-from evalwright.ports import Snippets
-
-if TYPE_CHECKING:
-    from evalwright.metrics.scores import Scores
+from evalwright.metrics.base import FieldMetric, average_measure
+from evalwright.metrics.scores import Measure
+from evalwright.stats.arrays import Floats
 
 
 class Mean(FieldMetric):
@@ -22,12 +19,6 @@ class Mean(FieldMetric):
 
     type: Literal["mean"]
 
-    async def measure(
-        self, scores: "Scores", *, seed: int, snippets: Snippets | None
-    ) -> list[Measure]:
-        """One figure, `{field}_mean`."""
-        from evalwright.metrics.averages import averaged
-
-        del snippets
-        values, absent = self.numbers(scores)
-        return [averaged(self.figure, values, absent, seed=seed)]
+    def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
+        """The average, `{field}_mean`."""
+        return average_measure(self.value_name, values, missing, seed=seed)

@@ -8,14 +8,12 @@
 The classes are those that the scores have.
 """
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from evalwright.metrics.base import MetricSpec, Name
-from evalwright.metrics.measure import Measure
+from evalwright.metrics.base import MetricSpec, Name, describe_missing
+from evalwright.metrics.confusion import accuracy, confusion_matrix, precision_of, recall_of
+from evalwright.metrics.scores import Measure, Scores
 from evalwright.ports import Snippets
-
-if TYPE_CHECKING:
-    from evalwright.metrics.scores import Scores
 
 
 class MulticlassClassification(MetricSpec):
@@ -35,17 +33,14 @@ class MulticlassClassification(MetricSpec):
         return frozenset({self.field_gt, self.field_pred})
 
     async def measure(
-        self, scores: "Scores", *, seed: int, snippets: Snippets | None
+        self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
         """`accuracy`, and `{class}_precision`, `{class}_recall` in the order of the classes."""
-        from evalwright.metrics.base import left_out
-        from evalwright.metrics.confusion import accuracy, crossed, precision_of, recall_of
-
         del seed, snippets
         truth, said = scores.column(self.field_gt), scores.column(self.field_pred)
         classes = sorted({*truth.labels().texts, *said.labels().texts})
-        counts = crossed(truth, said, classes)
-        absent = left_out(scores.n - int(counts.sum()), scores.n)
+        counts = confusion_matrix(truth, said, classes)
+        absent = describe_missing(scores.n - int(counts.sum()), scores.n)
         measures = [accuracy("accuracy", counts, absent)]
         for place, name in enumerate(classes):
             measures += [

@@ -10,7 +10,8 @@ The counts are summed over all samples before they are divided.
 
 from typing import Literal
 
-from evalwright.metrics.base import CountsMetric, Name
+from evalwright.metrics.base import Name
+from evalwright.metrics.ratios import CountsMetric
 
 
 class Precision(CountsMetric):

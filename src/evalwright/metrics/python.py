@@ -14,16 +14,15 @@ import asyncio
 import math
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from evalwright.components import Snippet
-from evalwright.metrics.base import NOTHING, MetricSpec, told
-from evalwright.metrics.measure import Measure
+from evalwright.metrics.base import NOTHING, MetricSpec, join_reasons
+from evalwright.metrics.scores import Measure, Scores
 from evalwright.ports import Snippets
-
-if TYPE_CHECKING:
-    from evalwright.metrics.scores import Scores
-    from evalwright.stats.interval import Interval
+from evalwright.stats.arrays import np
+from evalwright.stats.interval import Interval
+from evalwright.stats.quantiles import expanded, ordered_quantile, tail
 
 RESAMPLES = 200
 _AT_ONCE = 20
@@ -45,7 +44,7 @@ class Python(MetricSpec):
         """Whole scores: what the code reads, only the code knows."""
 
     async def measure(
-        self, scores: "Scores", *, seed: int, snippets: Snippets | None
+        self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
         """A figure for each name that came back."""
         if snippets is None:
@@ -55,35 +54,33 @@ class Python(MetricSpec):
             for one in scores.records()
         ]
         started = time.perf_counter()
-        figures = await self._computed(records, snippets)
+        figures = await self._compute(records, snippets)
         took = time.perf_counter() - started
-        why = _too_dear(len(records), took)
-        drawn = {} if why else await self._resampled(records, snippets, seed=seed)
+        why = _no_interval_reason(len(records), took)
+        drawn = {} if why else await self._resample(records, snippets, seed=seed)
         return [
-            _measure(name, value, drawn.get(name), len(records), why)
+            _build_measure(name, value, drawn.get(name), len(records), why)
             for name, value in figures.items()
         ]
 
-    async def _computed(
+    async def _compute(
         self, records: list[dict[str, Any]], snippets: Snippets
     ) -> dict[str, float | None]:
         snippet = self.compute_metrics_snippet
         function = snippet.function("compute_metrics")
         returned = await snippets.call(function, [records], objects=("SampleScores",))
         with snippet.blamed("compute_metrics"):
-            return _figures(returned)
+            return _parse_numbers(returned)
 
-    async def _resampled(
+    async def _resample(
         self, records: list[dict[str, Any]], snippets: Snippets, *, seed: int
     ) -> dict[str, list[float]]:
         """What the figures are for samples drawn with replacement; an undefined one is left out."""
-        import numpy as np
-
         rng = np.random.Generator(np.random.PCG64(seed))
         drawn: dict[str, list[float]] = {}
         for _ in range(RESAMPLES // _AT_ONCE):
             places = rng.integers(0, len(records), (_AT_ONCE, len(records)))
-            calls = [self._computed([records[one] for one in row], snippets) for row in places]
+            calls = [self._compute([records[one] for one in row], snippets) for row in places]
             for figures in await asyncio.gather(*calls, return_exceptions=True):
                 if isinstance(figures, dict):
                     for name, value in figures.items():
@@ -92,15 +89,15 @@ class Python(MetricSpec):
         return drawn
 
 
-def _figures(returned: Any) -> dict[str, float | None]:
+def _parse_numbers(returned: Any) -> dict[str, float | None]:
     if not isinstance(returned, dict):
         raise ValueError(  # noqa: TRY004 - what an author returned
-            f"compute_metrics must return a dict of numbers, got `{_short(returned)}`"
+            f"compute_metrics must return a dict of numbers, got `{_shorten(returned)}`"
         )
-    return {str(name): _number(name, value) for name, value in returned.items()}
+    return {str(name): _parse_number(name, value) for name, value in returned.items()}
 
 
-def _too_dear(n: int, took: float) -> str:
+def _no_interval_reason(n: int, took: float) -> str:
     if n < _FEWEST_SAMPLES:
         return f"no interval: fewer than {_FEWEST_SAMPLES} samples"
     if n > _MOST_SAMPLES:
@@ -112,7 +109,7 @@ def _too_dear(n: int, took: float) -> str:
     return ""
 
 
-def _measure(
+def _build_measure(
     name: str, value: float | None, drawn: list[float] | None, n: int, why: str
 ) -> Measure:
     if value is None:
@@ -122,16 +119,11 @@ def _measure(
     interval = resampled_interval(drawn or [], n)
     if interval is None and not why:
         why = "no interval: resampled scores show no spread, or give no figure"
-    return Measure(name, value, interval, n, told(why))
+    return Measure(name, value, interval, n, join_reasons(why))
 
 
-def resampled_interval(drawn: Sequence[float], n: int) -> "Interval | None":
+def resampled_interval(drawn: Sequence[float], n: int) -> Interval | None:
     """Between the quantiles of the resampled figures, at Student's width."""
-    import numpy as np
-
-    from evalwright.stats.interval import Interval
-    from evalwright.stats.quantiles import expanded, ordered_quantile, tail
-
     values = np.sort(np.asarray(drawn, dtype=np.float64))
     if values.size < RESAMPLES // 2 or values[0] == values[-1]:
         return None
@@ -139,14 +131,16 @@ def resampled_interval(drawn: Sequence[float], n: int) -> "Interval | None":
     return Interval(ordered_quantile(values, out), ordered_quantile(values, 1 - out), "bootstrap")
 
 
-def _number(name: object, value: Any) -> float | None:
+def _parse_number(name: object, value: Any) -> float | None:
     if value is None:
         return None
     if not isinstance(value, bool | int | float):
-        raise ValueError(f"compute_metrics: expected a number for `{name}`, got `{_short(value)}`")  # noqa: TRY004 - what an author returned
+        raise ValueError(  # noqa: TRY004 - what an author returned
+            f"compute_metrics: expected a number for `{name}`, got `{_shorten(value)}`"
+        )
     number = float(value)
     return number if math.isfinite(number) else None
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     return repr(value)[:80]

@@ -12,49 +12,71 @@ The counts are summed over the samples before they are divided. A denominator of
     that all have one ratio     bound, for values in [0, 1]
 """
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
-
-from evalwright.metrics.base import NOTHING, left_out, told
-from evalwright.metrics.measure import Measure
-from evalwright.stats.bound import constant_bound
-from evalwright.stats.interval import Interval
+from evalwright.metrics.base import NOTHING, MetricSpec, Name, describe_missing, join_reasons
+from evalwright.metrics.scores import Measure, Scores
+from evalwright.ports import Snippets
+from evalwright.stats.arrays import Floats, Integers, np
+from evalwright.stats.interval import Interval, constant_bound, wilson
 from evalwright.stats.sums import RESAMPLES, Statistic, distinct, sums_interval
-from evalwright.stats.unit import Floats
-from evalwright.stats.wilson import wilson
 
-if TYPE_CHECKING:
-    from evalwright.metrics.scores import Scores
-
-_ZERO = "undefined: the denominator is zero"
+_ZERO_DENOMINATOR = "undefined: the denominator is zero"
 
 
 def share(sums: Floats) -> Floats:
     """TP / (TP + FN) of (TP, FN), which is recall; of (TP, FP) it is precision."""
-    return _divided(sums[:, 0], sums[:, 0] + sums[:, 1])
+    return _divide(sums[:, 0], sums[:, 0] + sums[:, 1])
 
 
 def f1(sums: Floats) -> Floats:
     """2 TP / (2 TP + FP + FN) of (TP, FP, FN)."""
-    return _divided(2 * sums[:, 0], 2 * sums[:, 0] + sums[:, 1] + sums[:, 2])
+    return _divide(2 * sums[:, 0], 2 * sums[:, 0] + sums[:, 1] + sums[:, 2])
 
 
-def _divided(above: Floats, below: Floats) -> Floats:
+def _divide(above: Floats, below: Floats) -> Floats:
     result = np.full(above.shape, np.nan)
     np.divide(above, below, out=result, where=below != 0)
     return result
 
 
+class CountsMetric(MetricSpec):
+    """A ratio of counts, each summed over all samples before they are divided."""
+
+    name: Name | None = None
+    """What the figure is called; without it, the type."""
+
+    @staticmethod
+    def divide(sums: Floats) -> Floats:
+        """The ratio of each row of sums."""
+        return share(sums)
+
+    def fields(self) -> frozenset[str]:
+        """The scores that it reads."""
+        return frozenset(self.counts)
+
+    async def measure(
+        self, scores: Scores, *, seed: int, snippets: Snippets | None
+    ) -> list[Measure]:
+        """One ratio."""
+        del snippets
+        name = self.name or self.type
+        return [ratio_of_fields(name, scores, self.counts, self.divide, seed=seed)]
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """The names of the scores that are summed, in the order of the fields that say them."""
+        return tuple(
+            getattr(self, field) for field in type(self).model_fields if field.endswith("_field")
+        )
+
+
 def ratio_of_fields(
-    name: str, scores: "Scores", fields: tuple[str, ...], statistic: Statistic, *, seed: int
+    name: str, scores: Scores, fields: tuple[str, ...], statistic: Statistic, *, seed: int
 ) -> Measure:
     """A ratio of counts that stand in fields of the scores."""
     columns = [scores.column(field).numbers() for field in fields]
     there = np.logical_and.reduce([known for _, known in columns])
     table = np.column_stack([values[there] for values, _ in columns])
-    absent = left_out(int(there.size - len(table)), int(there.size))
+    absent = describe_missing(int(there.size - len(table)), int(there.size))
     for field, counts in zip(fields, table.T, strict=True):
         if not (counts >= 0).all() or not np.isfinite(counts).all():
             wrong = counts[~((counts >= 0) & np.isfinite(counts))][0]
@@ -68,7 +90,7 @@ def ratio_of_fields(
 def ratio(  # noqa: PLR0913 - what is divided, and what is said about it
     name: str,
     rows: Floats,
-    times: NDArray[np.int64],
+    times: Integers,
     statistic: Statistic,
     *,
     absent: str = "",
@@ -79,9 +101,9 @@ def ratio(  # noqa: PLR0913 - what is divided, and what is said about it
     n = int(times.sum())
     value = float(statistic((times @ rows)[None, :])[0])
     if np.isnan(value):
-        return Measure(name, None, None, n, told(_ZERO, absent))
+        return Measure(name, None, None, n, join_reasons(_ZERO_DENOMINATOR, absent))
     if np.isin(rows, (0, 1)).all() and rows.sum(axis=1).max() <= 1:
-        return Measure(name, value, _of_hits(times @ rows, statistic), n, absent)
+        return Measure(name, value, _hits_interval(times @ rows, statistic), n, absent)
     interval = sums_interval(rows, times, statistic, resamples=resamples, seed=seed)
     if interval is None:
         counted = int(times[np.isfinite(statistic(rows))].sum())
@@ -89,7 +111,7 @@ def ratio(  # noqa: PLR0913 - what is divided, and what is said about it
     return Measure(name, value, interval, n, absent)
 
 
-def _of_hits(sums: Floats, statistic: Statistic) -> Interval:
+def _hits_interval(sums: Floats, statistic: Statistic) -> Interval:
     """The ratio at both ends of Wilson's interval of the share p of hits.
 
         recall, precision = p of TP + FN, of TP + FP;   F1 = 2p / (1 + p),  p = TP / (TP + FP + FN)

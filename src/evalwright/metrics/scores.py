@@ -1,18 +1,129 @@
-"""The scores that a metric is made of: as columns, or whole where a metric asks for that."""
+"""The scores that a metric reads, and what it returns.
 
-from collections.abc import Collection, Iterator, Mapping
+Scores are kept as columns, nine bytes per value: numbers as numbers, a text as its place in a table
+of texts. So a metric over a million labels takes milliseconds. Where a metric asks for whole
+scores, they are kept whole.
+"""
+
+from array import array
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from json import dumps
+from math import isnan
 from typing import Any
 
 from msgspec import Struct
 
-from evalwright.metrics.column import Column
 from evalwright.nearest import nearest
+from evalwright.stats.arrays import Booleans, Floats, Integers, np
+from evalwright.stats.interval import Interval
+from evalwright.stats.mean import mean_interval
+
+
+class Measure(Struct, frozen=True):
+    """One figure of a task."""
+
+    name: str
+    value: float | None
+    """None where it is undefined: nothing to measure, or a denominator of zero."""
+    interval: Interval | None
+    n: int
+    """How many samples it was made of."""
+    reason: str = ""
+    """Why there is no value or no interval, and what was left out."""
+
+
+NULL, BOOL, INT, FLOAT, TEXT = range(5)
+_LARGEST_INTEGER = 1 << 53
+"""Integers beyond it are not all floats."""
+
+
+class Labels(Struct, frozen=True):
+    """Values as texts: which text each value is, -1 where there is none."""
+
+    codes: Integers
+    texts: list[str]
+
+
+class Column:
+    """What the scores say under one name."""
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+        self.present = 0
+        """In how many scores the field is."""
+        self._kinds = array("B")
+        self._numbers = array("d")
+        self._texts: dict[str, int] = {}
+
+    def add(self, value: Any) -> None:
+        """The value of the next score."""
+        self.present += 1
+        kind = type(value)
+        if kind is bool:
+            self._put(BOOL, value)
+        elif kind is float:
+            self._put(NULL if isnan(value) else FLOAT, value)
+        elif kind is int and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER:
+            self._put(INT, value)
+        elif value is None:
+            self._put(NULL, 0.0)
+        else:
+            text = value if isinstance(value, str) else dumps(value, ensure_ascii=False)
+            self._put(TEXT, self._texts.setdefault(text, len(self._texts)))
+
+    def skip(self) -> None:
+        """The next score does not have the field."""
+        self._put(NULL, 0.0)
+
+    def numbers(self) -> tuple[Floats, Booleans]:
+        """The numbers, and where there is one; ValueError if there is something else."""
+        kinds = self._kinds_array()
+        wrong = np.flatnonzero(kinds == TEXT)
+        if wrong.size:
+            shown = list(self._texts)[int(self._numbers[int(wrong[0])])][:80]
+            raise ValueError(
+                f"expected numbers in `{self.field}`, got `{shown}` in the score "
+                f"{int(wrong[0]) + 1}; {wrong.size} of {kinds.size} are not numbers"
+            )
+        return np.frombuffer(self._numbers, dtype=np.float64), kinds != NULL
+
+    def labels(self) -> Labels:
+        """Each value as a text: `True`, `3`, `0.5`, `cat`."""
+        kinds = self._kinds_array()
+        values = np.frombuffer(self._numbers, dtype=np.float64)
+        codes = np.full(kinds.size, -1, dtype=np.int64)
+        places: dict[str, int] = {}
+        texts = list(self._texts)
+        for kind in (BOOL, INT, FLOAT, TEXT):
+            here = kinds == kind
+            distinct, inverse = np.unique(values[here], return_inverse=True)
+            named = [_label_text(kind, float(one), texts) for one in distinct]
+            known = [places.setdefault(name, len(places)) for name in named]
+            if known:
+                codes[here] = np.asarray(known, dtype=np.int64)[inverse]
+        return Labels(codes, list(places))
+
+    def _put(self, kind: int, number: float) -> None:
+        self._kinds.append(kind)
+        self._numbers.append(number)
+
+    def _kinds_array(self) -> Integers:
+        return np.frombuffer(self._kinds, dtype=np.uint8)
+
+
+def _label_text(kind: int, number: float, texts: list[str]) -> str:
+    if kind == BOOL:
+        return str(bool(number))
+    if kind == INT:
+        return str(int(number))
+    return texts[int(number)] if kind == TEXT else str(number)
+
 
 _MOST_NAMES = 200
 """Field names that are remembered for a message."""
 
 
-class Record(Struct, frozen=True):
+class ScoreRecord(Struct, frozen=True):
     """The score of one sample."""
 
     values: Mapping[str, Any]
@@ -28,14 +139,14 @@ class Scores:
     def __init__(self, fields: Collection[str] | None) -> None:
         self.n = 0
         self._columns = {field: Column(field) for field in fields or ()}
-        self._records: list[Record] | None = [] if fields is None else None
+        self._records: list[ScoreRecord] | None = [] if fields is None else None
         self._names: dict[str, None] = {}
 
     def add(self, values: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
         """The score of one more sample."""
         self.n += 1
         if self._records is not None:
-            self._records.append(Record(values, metadata))
+            self._records.append(ScoreRecord(values, metadata))
         for field, column in self._columns.items():
             if field in values:
                 column.add(values[field])
@@ -69,7 +180,7 @@ class Scores:
         known = values[there]
         return bool(((known >= 0) & (known <= 1)).all())
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[ScoreRecord]:
         """Every score, whole."""
         if self._records is None:
             raise ValueError("these scores were kept as columns, not as records")
@@ -83,3 +194,25 @@ class Scores:
             else:
                 column.skip()
         return column
+
+
+def shares_over_runs(field: str, runs: Sequence[Scores], *, seed: int) -> list[Measure]:
+    """Of each value the share in several runs on the same samples, with its interval over those.
+
+    A sample counts with the share of runs that gave the value. Nothing, if a run lacks a value of
+    some sample: over other samples in each run, the shares are no averages over samples.
+    """
+    labels = [one.column(field).labels() for one in runs]
+    if any((one.codes < 0).any() or not one.codes.size for one in labels):
+        return []
+    n = labels[0].codes.size
+    measures = []
+    for text in sorted({text for one in labels for text in one.texts}):
+        times = np.zeros(n)
+        for one in labels:
+            if text in one.texts:
+                times += one.codes == one.texts.index(text)
+        shares = times / len(runs)
+        interval = mean_interval(shares, seed=seed)
+        measures.append(Measure(f"{field}_{text}", float(shares.mean()), interval, n))
+    return measures

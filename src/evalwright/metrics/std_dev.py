@@ -7,14 +7,12 @@
 The standard deviation of a sample: the squares are divided by n - 1.
 """
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from evalwright.metrics.base import NOTHING, FieldMetric, told
-from evalwright.metrics.measure import Measure
-from evalwright.ports import Snippets
-
-if TYPE_CHECKING:
-    from evalwright.metrics.scores import Scores
+from evalwright.metrics.base import FieldMetric, join_reasons
+from evalwright.metrics.scores import Measure
+from evalwright.stats.arrays import Floats
+from evalwright.stats.deviation import FEWEST, deviation, deviation_interval
 
 _TOO_FEW = "undefined: a deviation needs two values"
 
@@ -24,17 +22,12 @@ class StdDev(FieldMetric):
 
     type: Literal["std_dev"]
 
-    async def measure(
-        self, scores: "Scores", *, seed: int, snippets: Snippets | None
-    ) -> list[Measure]:
-        """One figure, `{field}_std_dev`."""
-        from evalwright.stats.deviation import FEWEST, deviation, deviation_interval
-
-        del snippets
-        values, absent = self.numbers(scores)
+    def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
+        """The deviation, `{field}_std_dev`."""
         n = int(values.size)
-        if n < 2:  # noqa: PLR2004 - two values make a deviation
-            return [Measure(self.figure, None, None, n, told(_TOO_FEW if n else NOTHING, absent))]
+        if n == 1:
+            return Measure(self.value_name, None, None, n, join_reasons(_TOO_FEW, missing))
         interval = deviation_interval(values, seed=seed)
-        why = "" if interval else f"no interval: fewer than {FEWEST} values, or all are equal"
-        return [Measure(self.figure, deviation(values), interval, n, told(why, absent))]
+        reason = "" if interval else f"no interval: fewer than {FEWEST} values, or all are equal"
+        reason = join_reasons(reason, missing)
+        return Measure(self.value_name, deviation(values), interval, n, reason)

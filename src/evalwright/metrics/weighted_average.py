@@ -11,17 +11,15 @@
 A label without a weight is an error.
 """
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from evalwright.metrics.base import FieldMetric, left_out
-from evalwright.metrics.measure import Measure
+from evalwright.metrics.base import FieldMetric, average_measure, describe_missing
+from evalwright.metrics.scores import Measure, Scores
 from evalwright.nearest import nearest
 from evalwright.ports import Snippets
-
-if TYPE_CHECKING:
-    from evalwright.metrics.scores import Scores
+from evalwright.stats.arrays import np
 
 
 class WeightedAverage(FieldMetric):
@@ -34,19 +32,15 @@ class WeightedAverage(FieldMetric):
     """What each label is worth. A label that is not here is an error."""
 
     async def measure(
-        self, scores: "Scores", *, seed: int, snippets: Snippets | None
+        self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
-        """One figure, `{field}_weighted_average`."""
-        import numpy as np
-
-        from evalwright.metrics.averages import averaged
-
+        """One average, `{field}_weighted_average`."""
         del snippets
         labels = scores.column(self.field).labels()
         worth = np.asarray([self._weight(text) for text in labels.texts], dtype=np.float64)
         codes = labels.codes[labels.codes >= 0]
-        absent = left_out(labels.codes.size - codes.size, labels.codes.size)
-        return [averaged(self.figure, worth[codes], absent, seed=seed)]
+        absent = describe_missing(labels.codes.size - codes.size, labels.codes.size)
+        return [average_measure(self.value_name, worth[codes], absent, seed=seed)]
 
     def _weight(self, label: str) -> float:
         if label in self.weights:

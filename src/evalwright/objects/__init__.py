@@ -25,38 +25,21 @@ from .output import (
     answer_text,
     json_text,
     output_items,
+    readable,
+    shown,
 )
-from .readable import readable, shown
-from .reading import conversation, read_trace
 from .record import Record, plain
 from .scores import SampleScore, SystemTaskMetricEntry, SystemTaskOutput
-from .solver_trace import ModelResponse, SingleSolverOutput, SolverOutput, SolverTrace
-from .trace import Trace, TraceMetadata, Turn
-from .variables import variables
-
-AUTHORS = (
-    "ChatCompletion",
-    "ChatMessage",
-    "Content",
-    "CustomTaskInputMessage",
-    "CustomTaskOutputMessage",
-    "FunctionCall",
-    "FunctionCallOutput",
-    "Item",
-    "Message",
-    "ModelResponse",
-    "OpenResponse",
-    "SampleScore",
-    "SingleSolverOutput",
-    "SolverOutput",
-    "SolverTrace",
-    "SystemTaskMetricEntry",
-    "SystemTaskOutput",
-    "Trace",
-    "TraceMetadata",
-    "Turn",
+from .solver_trace import (
+    ModelResponse,
+    SingleSolverOutput,
+    SolverOutput,
+    SolverTrace,
+    conversation,
+    read_trace,
+    variables,
 )
-"""What snippets may import; the rest is ours."""
+from .trace import Trace, TraceMetadata, Turn
 
 __all__ = [
     "AUTHORS",
@@ -95,3 +78,6 @@ __all__ = [
     "text_of",
     "variables",
 ]
+
+AUTHORS = tuple(name for name in __all__ if name[0].isupper() and name not in {"AUTHORS", "Record"})
+"""What snippets may import: the classes but one; the rest is ours."""

@@ -13,6 +13,7 @@ a count of tokens never gets into a judge's prompt, where it would be another on
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from .items import Items, chat_items, items_from, refusal_of, text_of
@@ -105,7 +106,7 @@ class CustomOutputs(Records):
         return json_text(self)
 
 
-def output(raw: Any) -> Any:
+def wrap_output(raw: Any) -> Any:
     """A raw output in the class of its shape; text, numbers and the like are as they were."""
     if type(raw) is dict:
         if _is_completion(raw):
@@ -197,3 +198,30 @@ def _is_items(value: Any) -> bool:
         and bool(value)
         and all(isinstance(one, dict) and ("type" in one or "role" in one) for one in value)
     )
+
+
+def readable(items: Iterable[Mapping[str, Any]]) -> str:
+    """Of one user message its text; of more, a paragraph each, with who said it."""
+    spoken = [(one, _item_text(one)) for one in items]
+    if len(spoken) == 1 and spoken[0][0].get("role", "user") == "user":
+        return spoken[0][1]
+    return "\n\n".join(f"{one.get('role') or one['type']}: {text}" for one, text in spoken)
+
+
+def _item_text(item: Mapping[str, Any]) -> str:
+    kind = item.get("type", "message")
+    if kind == "message":
+        return text_of(item.get("content"))
+    if kind == "function_call":
+        return f"{item.get('name')}({item.get('arguments')})"
+    if kind == "function_call_output":
+        gave = item.get("output")
+        return (text_of(gave) if isinstance(gave, list) else "") or shown(gave)
+    return shown(item.get("content"))
+
+
+def shown(value: Any) -> str:
+    """Text as it is, an output as its answer, any other JSON as JSON."""
+    if isinstance(value, str | ChatCompletion | OpenResponse):
+        return str(value)
+    return json_text(value)

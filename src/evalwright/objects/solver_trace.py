@@ -13,16 +13,25 @@ and, where there are any, `metadata`, `events`, `span_id`, `span_name` and `span
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .items import CustomTaskInputMessage, Item, Items, items_from, said
-from .output import ChatMessage, answer_text, completion_of, old_message, old_view, output_items
-from .output import output as shown
+from .output import (
+    ChatCompletion,
+    ChatMessage,
+    answer_text,
+    completion_of,
+    old_message,
+    old_view,
+    output_items,
+)
+from .output import wrap_output as shown
 from .record import Keyed, changes, plain
-from .trace import Trace
+from .trace import Trace, read_events
 
-_OF_TRACE = ("metadata", "events", "span_id", "span_name", "span_type")
+_TRACE_FIELDS = ("metadata", "events", "span_id", "span_name", "span_type")
 
 
 class SolverTrace(Keyed):
@@ -52,7 +61,7 @@ class SolverTrace(Keyed):
     @classmethod
     def from_json(cls, conversation: Mapping[str, Any]) -> SolverTrace:
         """What `to_json` made."""
-        more = {name: conversation[name] for name in _OF_TRACE if name in conversation}
+        more = {name: conversation[name] for name in _TRACE_FIELDS if name in conversation}
         made = cls(
             Trace(list(conversation.get("items") or ()), **more),
             conversation.get("raw_outputs") or (),
@@ -197,3 +206,88 @@ class ModelResponse(Keyed):
 
     def __str__(self) -> str:
         return str(self.raw_output)
+
+
+_SHAPES = "a trace (an object with `items`) or a list of items or messages"
+_LONGEST_SHOWN = 80
+
+
+def read_trace(value: Any) -> SolverTrace:
+    """A trace of an object, a list of items or messages, or JSON text of one; else ValueError."""
+    if isinstance(value, SolverTrace):
+        return value
+    if isinstance(value, str):
+        value = _parse_json(value)
+    if isinstance(value, list):
+        return SolverTrace(items=items_from(value))
+    if not isinstance(value, dict):
+        raise ValueError(f"expected {_SHAPES}, got `{type(value).__name__}`")  # noqa: TRY004 - data of the wrong shape
+    inner = value.get("trace")
+    if isinstance(inner, dict):
+        value = {**inner, **{key: one for key, one in value.items() if key != "trace"}}
+    return _read_object(value)
+
+
+def _read_object(value: dict[str, Any]) -> SolverTrace:
+    items, events = value.get("items", value.get("messages")), value.get("events")
+    if items is None and events is None:
+        found = ", ".join(f"`{key}`" for key in value) or "an empty object"
+        raise ValueError(f"expected {_SHAPES}, got {found}")
+    for name in ("items", "messages", "raw_outputs", "direct_ios", "events"):
+        if not isinstance(value.get(name), list | None):
+            raise ValueError(f"expected a list as `{name}`, got `{type(value[name]).__name__}`")  # noqa: TRY004 - the same
+    if not all(isinstance(one, dict) for one in events or ()):
+        raise ValueError("expected objects as `events`")
+    if not isinstance(value.get("metadata"), dict | None):
+        raise ValueError("expected an object as `metadata`")  # noqa: TRY004 - the same
+    read = read_events(events or ()) if items is None else items_from(items)
+    made = SolverTrace.from_json({**value, "items": read})
+    if not made.raw_outputs and value.get("output") is not None:
+        made.raw_outputs.append(value["output"])
+    return made
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+        raise ValueError(f"expected {_SHAPES} in JSON, got the text `{shown}`") from error
+
+
+def conversation(
+    messages: list[tuple[str, str]] | None = None,
+    *,
+    raw_outputs: list[Any] | None = None,
+    direct_ios: list[Any] | None = None,
+) -> dict[str, Any]:
+    """The JSON of a conversation, of `(role, text)` pairs."""
+    return {
+        "items": [said(role, text) for role, text in messages or ()],
+        "raw_outputs": raw_outputs or [],
+        "direct_ios": direct_ios or [],
+    }
+
+
+def variables(sample: Any, conversation: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """`sample`, and with a conversation all that a solver leaves behind.
+
+    `input_prompt` is the text of the last output of the model, whatever its name suggests: that is
+    how it is documented and used. It is there for chats alone, so that another task's template
+    that asks for it fails instead of printing `None`.
+    """
+    if conversation is None:
+        return {"sample": sample}
+    solver_output = SolverTrace.from_json(conversation)
+    output = solver_output.output
+    names = {
+        "sample": sample,
+        "solver_output": solver_output,
+        "messages": solver_output.messages,
+        "model_output": output,
+        "model_outputs": solver_output.raw_outputs,
+        "trace": solver_output.trace,
+    }
+    if isinstance(output, ChatCompletion):
+        names["input_prompt"] = answer_text(output) or ""
+    return names

@@ -3,18 +3,67 @@
 What stands before the first user message is the preamble. The properties `function_calls`,
 `function_outputs`, `assistant_messages` and `user_messages` leave it out, so the greeting of an
 assistant is not one of its messages; the methods that look for the last or first text do not.
+
+A trace can be read from the events of a recorded agent:
+
+    {"type": "message_event", "item": {…}}            or `message`
+    {"type": "function_call_event", "function_call": {…}, "function_call_output": {…} | None}
+    {"type": "model_call_event", "output": {…}}       any output of a model
+    {"type": "span_begin", "span_id": "s1", "name": "plan", "span_type": "agent"}
+    {"type": "span_end", "span_id": "s1"}
+
+The names of the keys are ours: they are not published. Other events (compaction, error, custom)
+are kept in the trace and add no item.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from .events import events_of_span, items_of_events, span_of, spans_in
 from .items import FunctionCall, FunctionCallOutput, Item, Items, Message, items_from, text_of
-from .readable import readable
+from .output import output_items, readable
 from .record import Keyed, Record, plain, seen
+
+
+def read_events(events: Iterable[Mapping[str, Any]]) -> list[Item]:
+    """What was said and called, in order."""
+    found: list[Any] = []
+    for event in events:
+        kind = event.get("type")
+        if kind == "message_event":
+            found.append(event.get("item") or event.get("message"))
+        elif kind == "function_call_event":
+            found += [event.get("function_call") or event.get("item")]
+            found += [event.get("function_call_output") or event.get("output")]
+        elif kind == "model_call_event" and event.get("output") is not None:
+            found += output_items(event["output"])
+    return items_from(one for one in found if one is not None)
+
+
+def _events_of_span(events: Iterable[Mapping[str, Any]], span_id: str) -> list[Mapping[str, Any]]:
+    """From the beginning of a span to its end, spans inside it included; KeyError if it is not."""
+    found: list[Mapping[str, Any]] = []
+    for event in events:
+        begins = event.get("type") == "span_begin" and _span_id(event) == span_id
+        if begins or found:
+            found.append(event)
+        if found and event.get("type") == "span_end" and _span_id(event) == span_id:
+            break
+    if not found:
+        raise KeyError(span_id)
+    return found
+
+
+def _span_begins(events: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The events that begin a span, in order."""
+    return (event for event in events if event.get("type") == "span_begin")
+
+
+def _span_id(event: Mapping[str, Any]) -> Any:
+    """The span that an event begins or ends."""
+    return event.get("span_id", event.get("id"))
 
 
 class TraceMetadata(Record):
@@ -44,7 +93,7 @@ class Turn(Keyed):
     @property
     def assistant_messages(self) -> list[Message]:
         """What the assistant said."""
-        return _said_by(self.assistant_items, "assistant")
+        return _messages_by(self.assistant_items, "assistant")
 
     @property
     def function_calls(self) -> list[FunctionCall]:
@@ -59,7 +108,7 @@ class Turn(Keyed):
     @property
     def function_call_pairs(self) -> list[tuple[FunctionCall, FunctionCallOutput | None]]:
         """Each call with what it gave back, if that is there."""
-        return _pairs(self.function_calls, self.function_outputs)
+        return _pair_calls(self.function_calls, self.function_outputs)
 
 
 class Trace(Keyed):
@@ -90,10 +139,10 @@ class Trace(Keyed):
     @classmethod
     def from_events(cls, events: Iterable[Mapping[str, Any]], span_id: str | None = None) -> Trace:
         """Of what a recorder noted: all of it, or one span."""
-        kept = list(events) if span_id is None else events_of_span(events, span_id)
+        kept = list(events) if span_id is None else _events_of_span(events, span_id)
         begun = {} if span_id is None else kept[0]
         return cls(
-            items_of_events(kept),
+            read_events(kept),
             events=kept,
             span_id=span_id,
             span_name=begun.get("name", begun.get("span_name")),
@@ -137,7 +186,7 @@ class Trace(Keyed):
     @property
     def assistant_messages(self) -> list[Message]:
         """What the assistant said, the preamble left out."""
-        return _said_by(self.conversation_items, "assistant")
+        return _messages_by(self.conversation_items, "assistant")
 
     @property
     def function_calls(self) -> list[FunctionCall]:
@@ -152,12 +201,12 @@ class Trace(Keyed):
     @property
     def system_messages(self) -> list[Message]:
         """Of the preamble alone."""
-        return _said_by(self.preamble, "system")
+        return _messages_by(self.preamble, "system")
 
     @property
     def user_messages(self) -> list[Message]:
         """What the user said."""
-        return _said_by(self.items, "user")
+        return _messages_by(self.items, "user")
 
     @property
     def turns(self) -> list[Turn]:
@@ -173,7 +222,7 @@ class Trace(Keyed):
     def spans(self) -> list[Trace]:
         """The spans of its events, in the order they began."""
         events = self.events or []
-        return [Trace.from_events(events, span_of(begin)) for begin in spans_in(events)]
+        return [Trace.from_events(events, _span_id(begin)) for begin in _span_begins(events)]
 
     def get_function_calls_by_name(self, name: str) -> list[FunctionCall]:
         """The calls of one function."""
@@ -185,11 +234,11 @@ class Trace(Keyed):
 
     def get_function_call_pairs(self) -> list[tuple[FunctionCall, FunctionCallOutput | None]]:
         """Each call with what it gave back, if that is there."""
-        return _pairs(self.function_calls, self.function_outputs)
+        return _pair_calls(self.function_calls, self.function_outputs)
 
     def get_last_assistant_text(self) -> str | None:
         """What the assistant said last."""
-        return _text(_said_by(self.items, "assistant"), -1)
+        return _text(_messages_by(self.items, "assistant"), -1)
 
     def get_last_user_text(self) -> str | None:
         """What the user said last."""
@@ -238,11 +287,11 @@ class Trace(Keyed):
         return len(self.items)
 
 
-def _said_by(items: Iterable[Item], role: str) -> list[Message]:
+def _messages_by(items: Iterable[Item], role: str) -> list[Message]:
     return [one for one in items if isinstance(one, Message) and one.get("role") == role]
 
 
-def _pairs(
+def _pair_calls(
     calls: list[FunctionCall], outputs: list[FunctionCallOutput]
 ) -> list[tuple[FunctionCall, FunctionCallOutput | None]]:
     by_id = {one.get("call_id"): one for one in reversed(outputs)}

@@ -79,12 +79,7 @@ class FilterComparison(_Filter):
     """How something compares with a value."""
 
     op: Literal[
-        "equals",
-        "not_equals",
-        "greater_than",
-        "less_than",
-        "greater_or_equal",
-        "less_or_equal",
+        "equals", "not_equals", "greater_than", "less_than", "greater_or_equal", "less_or_equal"
     ]
     """How the expression must compare with the value."""
     value: Scalar

@@ -1,12 +1,74 @@
-"""What all solvers of a task document have in common."""
+"""What all solvers of a task document have in common, the `postprocessor` included.
+
+    solver:
+      type: single_turn_solver
+      …
+      postprocessor:
+        type: python
+        postprocess_snippet: |
+          def postprocess(sample, solver_output):
+              return [(sample, solver_output)]
+
+Each pair that it returns is scored by itself, with the new sample. No pair: nothing is scored. It
+runs after the solver, and the solver's own trace is what is stored: to change the function costs
+no call of the model.
+"""
 
 import json
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from evalwright.components import FOR_KEYS, Component
-from evalwright.solvers.postprocessor import PythonPostprocessor
+from evalwright.components import FOR_KEYS, Component, ComponentUnion, Snippet
+from evalwright.objects import read_trace
+from evalwright.ports import Case, Snippets
 from evalwright.types import Sample, Trace
+
+_PAIR = 2
+
+
+class PythonPostprocessor(Component):
+    """Calls `postprocess(sample, solver_output)`, which may be async."""
+
+    type: Literal["python"]
+    """The kind of postprocessor."""
+    postprocess_snippet: Snippet
+    """Python that defines `postprocess(sample, solver_output)`, which returns a list of pairs."""
+
+    async def apply(
+        self, sample: dict[str, Any], conversation: dict[str, Any], snippets: Snippets | None
+    ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """The pairs of sample and conversation that are scored in place of this one."""
+        if snippets is None:
+            raise ValueError("a postprocessor is Python, and nothing here runs it")
+        snippet = self.postprocess_snippet
+        function = snippet.function("postprocess")
+        made = await snippets.call(function, [sample, conversation], objects=("", "SolverTrace"))
+        with snippet.blamed("postprocess"):
+            return _pairs(made)
+
+
+def _pairs(made: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    if not isinstance(made, list):
+        raise ValueError(f"postprocess must return a list of pairs, got `{_named(made)}`")  # noqa: TRY004 - data of the wrong shape
+    return [_pair(place, one) for place, one in enumerate(made)]
+
+
+def _pair(place: int, pair: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    if not isinstance(pair, list) or len(pair) != _PAIR or not isinstance(pair[0], dict):
+        shape = [_named(one) for one in pair] if isinstance(pair, list) else _named(pair)
+        raise ValueError(
+            f"postprocess must return pairs of a sample and a solver output, got `{shape}`"
+            f" - at `$[{place}]`"
+        )
+    try:
+        return pair[0], read_trace(pair[1]).to_json()
+    except ValueError as error:
+        raise ValueError(f"postprocess: {error} - at `$[{place}][1]`") from error
+
+
+def _named(value: Any) -> str:
+    return type(value).__name__
+
 
 MessageFormat = Literal["latticeflow", "open_responses"]
 
@@ -43,18 +105,26 @@ class SolverSpec(Component):
     def settings(self) -> str:
         """All of its fields that can move an answer, as canonical JSON."""
         fields = self.model_dump(mode="json", exclude=_NOT_IN_THE_ANSWER, context=FOR_KEYS)
-        return canonical(fields)
+        return canonical_json(fields)
 
     def reads(self, sample: Sample) -> str:
         """The solver's own fields, and the row: a template or a snippet may look at any column."""
-        return f"{self.settings}{canonical(sample.data)}"
+        return f"{self.settings}{canonical_json(sample.data)}"
 
     def revised(self, sample: Sample, trace: Trace) -> Trace:
         """The trace as it is: what these solvers make depends on nothing but what they read."""
         del sample
         return trace
 
+    async def solve(self, case: Case) -> Trace:
+        """Make a trace of `case.sample`; raise when there is no answer."""
+        raise NotImplementedError
 
-def canonical(value: Any) -> str:
+
+AnySolver = Annotated[SolverSpec, ComponentUnion("solvers")]
+"""The solver of a task."""
+
+
+def canonical_json(value: Any) -> str:
     """JSON in which equal values are equal texts."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)

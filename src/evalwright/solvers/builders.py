@@ -22,8 +22,7 @@ from pydantic import AfterValidator, Field
 
 from evalwright.components import Component
 from evalwright.objects import items_from, said
-from evalwright.solvers.asking import Asked
-from evalwright.solvers.messages import ROLES, messages_of, role_of
+from evalwright.solvers.conversation import ROLES, ModelInput, build_messages, parse_role
 from evalwright.templates import Template
 from evalwright.types import Message, MLTask
 
@@ -59,7 +58,7 @@ class InputMessage(Component):
         role = self.role.source
         if "{" in role:  # nearly never: to render what is a word already costs as much as a prompt
             role = self.role.render(**variables).strip()
-        return Message(role_of(role), self.content.render(**variables))
+        return Message(parse_role(role), self.content.render(**variables))
 
 
 class ChatCompletionInputBuilder(Component):
@@ -94,13 +93,13 @@ InputBuilder = Annotated[
 ]
 
 
-def question(value: Any, task: MLTask) -> tuple[Asked, list[dict[str, Any]]]:
+def question(value: Any, task: MLTask) -> tuple[ModelInput, list[dict[str, Any]]]:
     """What a model of this task is asked, and the items that stand for it in a trace."""
     if task == "embeddings":
         texts = value if isinstance(value, dict) and "input" in value else {"input": value}
-        return Asked(task=task, input=_texts(texts)), _custom(texts["input"])
+        return ModelInput(task=task, input=_texts(texts)), _custom(texts["input"])
     if task == "custom" or not (isinstance(value, dict) and "messages" in value):
-        return Asked(task="custom", input=value), _custom(value)
+        return ModelInput(task="custom", input=value), _custom(value)
     messages = value["messages"]
     if not isinstance(messages, list):
         raise ValueError(f"expected a list of `messages`, got `{type(messages).__name__}`")  # noqa: TRY004 - data of the wrong shape
@@ -109,7 +108,7 @@ def question(value: Any, task: MLTask) -> tuple[Asked, list[dict[str, Any]]]:
         items = [said(one["role"], one["content"]) for one in messages]
     else:
         items = [one.to_json() for one in items_from(messages)]
-    return Asked(messages=messages_of(items), input=more or None), items
+    return ModelInput(messages=build_messages(items), input=more or None), items
 
 
 def parsed(text: str) -> Any:

@@ -21,9 +21,9 @@ from msgspec import structs
 
 from evalwright.objects import json_text, output_items
 from evalwright.ports import Case
-from evalwright.solvers.asking import Talk, answer_in, asked_in
-from evalwright.solvers.base import SolverSpec, canonical
+from evalwright.solvers.base import SolverSpec, canonical_json
 from evalwright.solvers.builders import GenericInputBuilder, question
+from evalwright.solvers.conversation import Conversation, answer_of_conversation, input_text
 from evalwright.types import Sample, Trace
 
 
@@ -31,14 +31,13 @@ class GroupedSolver(SolverSpec):
     """Asks every input of a list or an object, once each."""
 
     type: Literal["grouped_single_turn_solver"]
-    """The kind of solver."""
     input_builder: GenericInputBuilder
     """Renders to a JSON list or object of inputs."""
 
     def reads(self, sample: Sample) -> str:
         """What is sent; the whole row where that cannot be made, for `solve` to say why."""
         try:
-            return canonical(self.input_builder.value(sample.data))
+            return canonical_json(self.input_builder.value(sample.data))
         except ValueError:
             return super().reads(sample)
 
@@ -50,16 +49,16 @@ class GroupedSolver(SolverSpec):
                 f"the template must render to a list or an object of inputs, got `{inputs}`"
             )
         named = inputs.items() if isinstance(inputs, dict) else enumerate(inputs)
-        talk = Talk(case)
+        talk = Conversation(case)
         single = {name: await _ask(talk, value) for name, value in named}
         outputs = single if isinstance(inputs, dict) else list(single.values())
         conversation = {**talk.conversation(), "solver_outputs": outputs}
-        trace = talk.trace_of(conversation, asked=_shown(outputs, asked_in))
-        answer = _shown(outputs, answer_in)
+        trace = talk.trace_of(conversation, asked=_shown(outputs, input_text))
+        answer = _shown(outputs, answer_of_conversation)
         return structs.replace(trace, output=answer, post_processed=answer)
 
 
-async def _ask(talk: Talk, value: Any) -> dict[str, Any]:
+async def _ask(talk: Conversation, value: Any) -> dict[str, Any]:
     asked, items = question(value, talk.case.task)
     raw = await talk.ask(asked)
     items = [*items, *output_items(raw)]

@@ -1,14 +1,17 @@
-"""What the log-probabilities of an answer amount to.
+"""How likely a model finds an answer, one of several answers, or a document.
 
 A log-probability above 0 is no probability: the model broke its contract, and the sample fails.
 """
 
 import math
 from collections.abc import Sequence
+from time import perf_counter
 
 from msgspec import Struct
 
+from evalwright.ports import Case
 from evalwright.stats.likelihood import log_likelihood, shares, weighed
+from evalwright.types import Request, Sample, Trace
 
 
 class Likelihood(Struct, frozen=True):
@@ -19,7 +22,7 @@ class Likelihood(Struct, frozen=True):
     confidence: float | None = None
 
 
-class Choice(Struct, frozen=True):
+class LikeliestAnswer(Struct, frozen=True):
     """The likeliest of several answers."""
 
     answer: str
@@ -28,7 +31,7 @@ class Choice(Struct, frozen=True):
     """The log-likelihood of each."""
 
 
-def likelihood(logprobs: Sequence[float] | None) -> Likelihood:
+def compute_likelihood(logprobs: Sequence[float] | None) -> Likelihood:
     """Negative log-likelihood, and exp of the mean; nothing where there are none."""
     if not logprobs:
         return Likelihood()
@@ -36,7 +39,7 @@ def likelihood(logprobs: Sequence[float] | None) -> Likelihood:
     return Likelihood(nll, len(logprobs), math.exp(-nll / len(logprobs)))
 
 
-def likeliest(answers: Sequence[str], given: Sequence[Sequence[float]]) -> Choice:
+def choose_likeliest(answers: Sequence[str], given: Sequence[Sequence[float]]) -> LikeliestAnswer:
     """Of the log-probabilities of each answer's tokens; of equals the first.
 
     Its confidence is its share of all their likelihoods.
@@ -45,4 +48,43 @@ def likeliest(answers: Sequence[str], given: Sequence[Sequence[float]]) -> Choic
     parts = shares(options)
     answer = max(options, key=options.__getitem__)
     tokens = len(given[answers.index(answer)])
-    return Choice(answer, Likelihood(0.0 - options[answer], tokens, parts[answer]), options)
+    return LikeliestAnswer(
+        answer, Likelihood(0.0 - options[answer], tokens, parts[answer]), options
+    )
+
+
+class LikelihoodSolver:
+    """The text of a sample in, its negative log-likelihood out; the text itself is not kept."""
+
+    name = "weighing"
+    version = 1
+
+    def reads(self, sample: Sample) -> str:
+        """Nothing is stored under its key: what is weighed is kept by the cache."""
+        return sample.id
+
+    def revised(self, sample: Sample, trace: Trace) -> Trace:
+        """As it is."""
+        del sample
+        return trace
+
+    async def solve(self, case: Case) -> Trace:
+        """Ask once."""
+        request = Request(given=(case.sample.data,), sample=case.sample, trial=case.trial)
+        started = perf_counter()
+        completion = await case.model.complete(request)
+        latency_s = perf_counter() - started
+        if len(completion.given) != 1:
+            raise ValueError(f"expected one weighed text, got {len(completion.given)}")
+        known = compute_likelihood(completion.given[0])
+        if known.nll is None:
+            raise ValueError("the model has weighed no token of this document")
+        return Trace(
+            input="",
+            output="",
+            post_processed="",
+            usage=completion.usage,
+            latency_s=latency_s,
+            nll=known.nll,
+            nll_tokens=known.nll_tokens,
+        )

@@ -24,29 +24,154 @@ still counted. The raw outputs, and so `solver_output.output`, are those of the 
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from evalwright.components import Component, Flag, ModelKey
+from evalwright.objects import SolverTrace, answer_text, said
 from evalwright.ports import Case
-from evalwright.solvers.asking import Talk
 from evalwright.solvers.base import MessageFormat, SolverSpec
-from evalwright.solvers.turns import (
-    GenerateBuilder,
-    GenerateMessageBuilder,
-    InLoop,
-    LoadTraceBuilder,
-    LoopBuilder,
-    MessageBuilder,
-)
-from evalwright.types import Trace
+from evalwright.solvers.builders import InputMessage
+from evalwright.solvers.conversation import Conversation, ModelInput, Role, build_messages
+from evalwright.solvers.pass_through_solver import recorded
+from evalwright.types import Message, Trace
+
+
+class TerminateIf(Component):
+    """Ends a loop, or outside of one the conversation."""
+
+    includes: str
+    """Text that the message just added must contain; case counts."""
+    keep_iteration: Flag = True
+    """Whether what was said stays: in a loop, all messages of this iteration; else this one."""
+
+
+class ChatMessageBuilder(InputMessage):
+    """Adds a message that is written here."""
+
+    type: Literal["chat_message"]
+    """The kind of builder."""
+    terminate_if: TerminateIf | None = None
+    """When to stop."""
+
+    async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
+        """Render it, and add it."""
+        message = self.message(**variables, messages=_messages_so_far(talk))
+        talk.items.append(said(message.role, message.content))
+        return message.content
+
+
+class GenerateBuilder(Component):
+    """Asks the evaluated model for the next message."""
+
+    type: Literal["generate"]
+    """The kind of builder."""
+    terminate_if: TerminateIf | None = None
+    """When to stop."""
+
+    async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
+        """Ask, and add the answer."""
+        del variables
+        return answer_text(await talk.generate()) or ""
+
+
+class ExtraMessage(InputMessage):
+    """A message that only the other model is shown."""
+
+    type: Literal["chat_message"] = "chat_message"
+    """The kind of builder."""
+
+
+class GenerateMessageBuilder(Component):
+    """Asks another model for a message: a user that is played, a critic."""
+
+    type: Literal["generate_message"]
+    """The kind of builder."""
+    model_key: ModelKey
+    """The model that is asked."""
+    extra_input_messages: list[ExtraMessage] = Field(min_length=1)
+    """Messages that follow the conversation, and are not kept in it."""
+    include_conversation: Flag = True
+    """Whether the other model is shown the conversation so far."""
+    output_role: Role | None = None
+    """Who says the message that is added. Without it, the assistant."""
+    terminate_if: TerminateIf | None = None
+    """When to stop."""
+
+    async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
+        """Ask the other model, and add what it says."""
+        model = talk.case.models.get(self.model_key)
+        if model is None:
+            raise ValueError(f"there is no model `{self.model_key}` here to generate a message")
+        so_far = _messages_so_far(talk)
+        shown: tuple[Message, ...] = ()
+        if self.include_conversation and talk.items:
+            shown = build_messages(talk.items)
+        extra = [one.message(**variables, messages=so_far) for one in self.extra_input_messages]
+        text = await talk.ask_another(model, ModelInput(messages=(*shown, *extra)))
+        talk.items.append(said(self.output_role or "assistant", text))
+        return text
+
+
+class LoadTraceBuilder(Component):
+    """Puts the conversation of a column into this one."""
+
+    type: Literal["load_trace"]
+    """The kind of builder."""
+    trace_column: str
+    """The column that holds the trace."""
+
+    async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
+        """Read the column, and add its items."""
+        talk.items += recorded(variables["sample"], self.trace_column).to_json()["items"]
+        return ""
+
+
+class LoopBuilder(Component):
+    """Repeats a sequence of builders.
+
+    Inside, `loop_index` counts the iterations from 0; of loops in loops, those of the innermost.
+    """
+
+    type: Literal["loop"]
+    """The kind of builder."""
+    message_builders: list["InLoop"] = Field(min_length=1)
+    """What is repeated. No `load_trace`."""
+    max_iterations: int = Field(default=10, ge=0)
+    """How often at most; with 0 the loop is left out."""
+    on_max_iterations: Literal["error", "continue"] = "error"
+    """What happens when nothing ended the loop, if one of its own builders has a `terminate_if`.
+    Without any, to reach the maximum is the normal end."""
+
+    @property
+    def can_end(self) -> bool:
+        """Whether a builder of this loop, and not of one inside it, may end it."""
+        return any(
+            not isinstance(one, LoopBuilder) and one.terminate_if for one in self.message_builders
+        )
+
+
+InLoop = Annotated[
+    ChatMessageBuilder | GenerateBuilder | GenerateMessageBuilder | LoopBuilder,
+    Field(discriminator="type"),
+]
+MessageBuilder = Annotated[
+    ChatMessageBuilder | GenerateBuilder | GenerateMessageBuilder | LoopBuilder | LoadTraceBuilder,
+    Field(discriminator="type"),
+]
+LoopBuilder.model_rebuild()
+
+
+def _messages_so_far(talk: Conversation) -> list[Any]:
+    """`messages`: the conversation as templates see it."""
+    return SolverTrace.from_json({"items": talk.items}).messages
 
 
 class MultiTurnSolver(SolverSpec):
     """Lets builders add messages, one after the other."""
 
     type: Literal["multi_turn_solver"]
-    """The kind of solver."""
     message_builders: list[MessageBuilder] = Field(min_length=1)
     """What adds messages, in order."""
     message_format: MessageFormat = "open_responses"
@@ -55,31 +180,36 @@ class MultiTurnSolver(SolverSpec):
     @property
     def model_keys(self) -> tuple[str, ...]:
         """The models that its `generate_message` builders ask, each once."""
-        every = _every(self.message_builders)
+        every = _walk_builders(self.message_builders)
         keys = [one.model_key for one in every if isinstance(one, GenerateMessageBuilder)]
         return tuple(dict.fromkeys(keys))
 
     @property
     def asks(self) -> bool:
         """Whether any builder is `generate`."""
-        return any(isinstance(one, GenerateBuilder) for one in _every(self.message_builders))
+        return any(
+            isinstance(one, GenerateBuilder) for one in _walk_builders(self.message_builders)
+        )
 
     async def solve(self, case: Case) -> Trace:
         """Run the builders up to the end, or until one of them stops the conversation."""
-        talk = Talk(case)
+        talk = Conversation(case)
         variables = {"sample": case.sample.data}
         for builder in self.message_builders:
-            if await _step(builder, talk, variables, talk.place()):
+            if await _run_builder(builder, talk, variables, talk.place()):
                 break
         return talk.trace()
 
 
-async def _step(
-    builder: MessageBuilder | InLoop, talk: Talk, variables: dict[str, Any], began: tuple[int, int]
+async def _run_builder(
+    builder: MessageBuilder | InLoop,
+    talk: Conversation,
+    variables: dict[str, Any],
+    began: tuple[int, int],
 ) -> bool:
     """Run one builder; True when what it added ends the sequence that it stands in."""
     if isinstance(builder, LoopBuilder):
-        await _loop(builder, talk, variables)
+        await _run_loop(builder, talk, variables)
         return False
     text = await builder.add(talk, variables)
     end = None if isinstance(builder, LoadTraceBuilder) else builder.terminate_if
@@ -90,9 +220,9 @@ async def _step(
     return True
 
 
-async def _loop(loop: LoopBuilder, talk: Talk, variables: dict[str, Any]) -> None:
+async def _run_loop(loop: LoopBuilder, talk: Conversation, variables: dict[str, Any]) -> None:
     for index in range(loop.max_iterations):
-        if await _iteration(loop, talk, {**variables, "loop_index": index}):
+        if await _run_iteration(loop, talk, {**variables, "loop_index": index}):
             return
     if loop.can_end and loop.max_iterations and loop.on_max_iterations == "error":
         raise ValueError(
@@ -100,16 +230,18 @@ async def _loop(loop: LoopBuilder, talk: Talk, variables: dict[str, Any]) -> Non
         )
 
 
-async def _iteration(loop: LoopBuilder, talk: Talk, variables: dict[str, Any]) -> bool:
+async def _run_iteration(loop: LoopBuilder, talk: Conversation, variables: dict[str, Any]) -> bool:
     began = talk.place()
     for builder in loop.message_builders:
-        if await _step(builder, talk, variables, began):
+        if await _run_builder(builder, talk, variables, began):
             return True
     return False
 
 
-def _every(builders: Sequence[MessageBuilder | InLoop]) -> Iterator[MessageBuilder | InLoop]:
+def _walk_builders(
+    builders: Sequence[MessageBuilder | InLoop],
+) -> Iterator[MessageBuilder | InLoop]:
     for one in builders:
         yield one
         if isinstance(one, LoopBuilder):
-            yield from _every(one.message_builders)
+            yield from _walk_builders(one.message_builders)

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from evalwright.objects import SolverTrace, read_trace
 from evalwright.ports import Case
-from evalwright.solvers.asking import Talk
-from evalwright.solvers.base import MessageFormat, SolverSpec, canonical
+from evalwright.solvers.base import MessageFormat, SolverSpec, canonical_json
+from evalwright.solvers.conversation import Conversation
 from evalwright.types import Sample, Trace
 
 
@@ -23,7 +23,6 @@ class PassThroughSolver(SolverSpec):
     """Takes the conversation out of a column of the sample."""
 
     type: Literal["pass_through_solver"]
-    """The kind of solver."""
     trace_column: str
     """The column that holds the trace."""
     message_format: MessageFormat = "open_responses"
@@ -38,12 +37,12 @@ class PassThroughSolver(SolverSpec):
         """The column alone; the whole row where it is not there."""
         data = sample.data
         if isinstance(data, dict) and self.trace_column in data:
-            return canonical(data[self.trace_column])
+            return canonical_json(data[self.trace_column])
         return super().reads(sample)
 
     async def solve(self, case: Case) -> Trace:
         """Read the column."""
-        return Talk(case).trace_of(recorded(case.sample.data, self.trace_column).to_json())
+        return Conversation(case).trace_of(recorded(case.sample.data, self.trace_column).to_json())
 
 
 def recorded(row: Any, column: str) -> SolverTrace:

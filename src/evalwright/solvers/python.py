@@ -21,10 +21,9 @@ from typing import Any, Literal
 from evalwright.components import Snippet
 from evalwright.objects import items_from, read_trace
 from evalwright.ports import Case
-from evalwright.solvers.asking import Asked, Talk
 from evalwright.solvers.base import SolverSpec
 from evalwright.solvers.builders import question
-from evalwright.solvers.messages import messages_of
+from evalwright.solvers.conversation import Conversation, ModelInput, build_messages
 from evalwright.types import Message, MLTask, Sample, Trace
 
 
@@ -32,7 +31,6 @@ class PythonSolver(SolverSpec):
     """Calls `run_solver(sample, model, trace)`, which may be async and returns the trace."""
 
     type: Literal["python"]
-    """The kind of solver."""
     run_solver_snippet: Snippet
     """Python that defines `run_solver(sample, model, trace)`."""
 
@@ -40,7 +38,7 @@ class PythonSolver(SolverSpec):
         """Let the author's function have the conversation."""
         if case.snippets is None:
             raise ValueError("a python solver is Python, and nothing here runs it")
-        talk = Talk(case)
+        talk = Conversation(case)
 
         async def predict(asked: Any, keywords: dict[str, Any]) -> Any:
             more = dict(keywords)
@@ -60,12 +58,12 @@ class PythonSolver(SolverSpec):
         return talk.trace_of(conversation)
 
 
-def _asked(asked: Any, more: dict[str, Any], task: MLTask) -> Asked:
+def _asked(asked: Any, more: dict[str, Any], task: MLTask) -> ModelInput:
     """What `predict` was given, as a question to a model of this task."""
     if task != "chat_completion":
         return question(_input(asked), task)[0]
     if isinstance(asked, str):
-        return Asked(messages=(Message("user", asked),), input=more or None)
+        return ModelInput(messages=(Message("user", asked),), input=more or None)
     if isinstance(asked, dict) and "messages" in asked:
         return question({**asked, **more}, task)[0]
     if not isinstance(asked, list):
@@ -73,7 +71,7 @@ def _asked(asked: Any, more: dict[str, Any], task: MLTask) -> Asked:
             "`model.predict` takes the items of a trace, a list of messages or a text,"
             f" got `{type(asked).__name__}`"
         )
-    return Asked(messages=messages_of(items_from(asked)), input=more or None)
+    return ModelInput(messages=build_messages(items_from(asked)), input=more or None)
 
 
 def _input(asked: Any) -> Any:
@@ -85,7 +83,7 @@ def _input(asked: Any) -> Any:
     return asked
 
 
-def _conversation(made: Any, talk: Talk) -> dict[str, Any]:
+def _conversation(made: Any, talk: Conversation) -> dict[str, Any]:
     if made is None:
         raise ValueError("run_solver must return the trace, got `None`")
     try:

@@ -15,10 +15,9 @@ from time import perf_counter
 from msgspec import structs
 
 from evalwright.ports import Case
-from evalwright.solvers.likelihood import likeliest, likelihood
-from evalwright.text.few_shot import render
-from evalwright.text.options import options
+from evalwright.solvers.likelihood import choose_likeliest, compute_likelihood
 from evalwright.text.post_process import post_process
+from evalwright.text.prompt import find_options, render
 from evalwright.types import Message, Request, Sample, TaskSpec, Trace
 from evalwright.vocabulary import LETTERS
 
@@ -32,6 +31,10 @@ class RecordSolver:
     def __init__(self, *, weighs: bool = False) -> None:
         """`weighs`: whether multiple choice is answered by likelihood."""
         self._weighs = weighs
+
+    def weighs_options(self, sample: Sample) -> bool:
+        """Whether the sample is answered by the likeliest of its options."""
+        return self._chooses(sample.data)
 
     def reads(self, sample: Sample) -> str:
         """What is sent. The post-process rule is left out: it needs no model to change."""
@@ -58,7 +61,7 @@ class RecordSolver:
         started = perf_counter()
         completion = await case.model.complete(request)
         latency_s = perf_counter() - started
-        known = likelihood(completion.logprobs)
+        known = compute_likelihood(completion.logprobs)
         return Trace(
             input=prompt,
             output=completion.text,
@@ -77,7 +80,7 @@ class RecordSolver:
 
 def offered(task: TaskSpec) -> tuple[str, ...]:
     """The letters to choose from: those of the prompt, or all that a target may be."""
-    return tuple(option.letter for option in options(task.prompt)) or tuple(LETTERS)
+    return tuple(option.letter for option in find_options(task.prompt)) or tuple(LETTERS)
 
 
 async def _chosen(case: Case) -> Trace:
@@ -90,7 +93,7 @@ async def _chosen(case: Case) -> Trace:
     started = perf_counter()
     completion = await case.model.complete(request)
     latency_s = perf_counter() - started
-    choice = likeliest(letters, completion.given)
+    choice = choose_likeliest(letters, completion.given)
     return Trace(
         input=prompt,
         output=choice.answer,

@@ -17,11 +17,13 @@ else, so a change of the document that sends the same asks nothing again.
 from functools import cached_property
 from typing import Any, Literal
 
+from msgspec import structs
+
 from evalwright.objects import output_items
 from evalwright.ports import Case
-from evalwright.solvers.asking import Talk
-from evalwright.solvers.base import MessageFormat, SolverSpec, canonical
+from evalwright.solvers.base import MessageFormat, SolverSpec, canonical_json
 from evalwright.solvers.builders import InputBuilder, question
+from evalwright.solvers.conversation import Conversation
 from evalwright.types import Sample, Trace
 
 
@@ -29,7 +31,6 @@ class SingleTurnSolver(SolverSpec):
     """Builds an input of the sample and asks the evaluated model once."""
 
     type: Literal["single_turn_solver"]
-    """The kind of solver."""
     input_builder: InputBuilder
     """How a sample becomes what is asked."""
     message_format: MessageFormat = "open_responses"
@@ -38,14 +39,20 @@ class SingleTurnSolver(SolverSpec):
     def reads(self, sample: Sample) -> str:
         """What is sent; the whole row where that cannot be made, for `solve` to say why."""
         try:
-            return canonical(self._value(sample))
+            return canonical_json(self._value(sample))
         except ValueError:
             return super().reads(sample)
 
     async def solve(self, case: Case) -> Trace:
         """One call of the model."""
+        return await self.ask_once(case)
+
+    async def ask_once(self, case: Case, options: tuple[str, ...] = ()) -> Trace:
+        """One call of the model; with `options`, the answer is the likeliest of them."""
         asked, items = question(self._value(case.sample), case.task)
-        talk = Talk(case)
+        if options:
+            asked = structs.replace(asked, given=options)
+        talk = Conversation(case)
         talk.items += items
         talk.items += output_items(await talk.ask(asked))
         return talk.trace()

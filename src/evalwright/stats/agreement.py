@@ -1,7 +1,21 @@
-"""How often runs say the same of one sample."""
+"""How far runs and judges agree: modal share, Cohen's kappa, Pearson's and Spearman's correlation.
 
-from collections import Counter
-from collections.abc import Hashable, Sequence
+Promises:  the same interval for the same seed, whatever the order of the samples; None where one of
+           two lists does not vary: nothing can go together with it.
+Does not:  say more than its pairs: where both gave every sample one and the same label, chance
+           explains all of it, and kappa is undefined (None). Nor say whether numbers are equal:
+           1, 2, 3 and 10, 20, 30 correlate perfectly.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from evalwright.stats.arrays import Floats, Numbers, np
+from evalwright.stats.interval import EQUAL_WITHIN, Interval, wilson
+from evalwright.stats.quantiles import normal_quantile
+from evalwright.stats.sums import distinct, sums_interval
 
 
 def score_agreement(values: Sequence[Hashable]) -> float:
@@ -16,3 +30,254 @@ def score_agreement(values: Sequence[Hashable]) -> float:
     if not values:
         raise ValueError("expected at least 1 value, got none")
     return max(Counter(values).values()) / len(values)
+
+
+Pairs = Mapping[tuple[Any, Any], int]
+"""How often one said this and the other that."""
+_MOST_RESAMPLED = 32
+"""Labels that both gave: with more of them, theory is as good as resampling, and far cheaper."""
+
+
+def cohen_kappa(pairs: Pairs) -> float | None:
+    """Return Cohen's kappa; None without pairs, and where chance alone explains everything.
+
+        (o - e) / (1 - e),  o = share of equal labels,  e = Σ over labels of share₁ · share₂
+
+    Cohen (1960), Educational and Psychological Measurement 20(1), 37-46.
+    """
+    rows, counts = _of_labels(pairs)
+    return _defined(_cohen((counts @ rows)[None, :])) if counts.size else None
+
+
+def cohen_kappa_interval(
+    pairs: Pairs, *, confidence: float = 0.95, seed: int = 0
+) -> Interval | None:
+    """Return the bootstrap interval of Cohen's kappa over samples; None if they show no spread.
+
+    With many labels, the normal interval of its asymptotic error. Where all agree, or none, a
+    bound: kappa at the other end of Wilson's interval of the agreement, chance being what it is
+    seen to be. Where one of the two always says the same, kappa is 0 whatever the other says, and
+    nothing is known of it.
+    """
+    rows, counts = _of_labels(pairs)
+    value = cohen_kappa(pairs)
+    given = [pair for pair, n in pairs.items() if n > 0]
+    if value is None or min(len({pair[side] for pair in given}) for side in (0, 1)) == 1:
+        return None
+    n, equal = (int(one) for one in (counts @ rows)[:2])
+    if equal == n:
+        return Interval(_far(pairs, wilson(n, n, confidence=confidence).low), 1.0, "bound")
+    drawn = (
+        _asymptotic(pairs, confidence=confidence)
+        if rows.shape[1] > 2 + 2 * _MOST_RESAMPLED
+        else sums_interval(rows, counts, _cohen, confidence=confidence, seed=seed)
+    )
+    if equal:
+        return drawn
+    least = min(value, drawn.low) if drawn else value
+    return Interval(least, _far(pairs, wilson(0, n, confidence=confidence).high), "bound")
+
+
+def _far(pairs: Pairs, equal: float) -> float:
+    """Kappa if so large a share were equal, and the labels as they are."""
+    n = sum(pairs.values())
+    ours, theirs = Counter[Any](), Counter[Any]()
+    for (one, other), count in pairs.items():
+        ours[one] += count
+        theirs[other] += count
+    chance = sum(count * theirs[label] for label, count in ours.items()) / n**2
+    return float((equal - chance) / (1 - chance))
+
+
+def _asymptotic(pairs: Pairs, *, confidence: float) -> Interval | None:
+    """κ ± z·√v.
+
+    n(1-e)⁴·v = Σ p_ii((1-e) - (p_i. + p_.i)(1-o))² + (1-o)² Σ p_ij(p_.i + p_j.)² - (oe - 2e + o)²
+
+    Fleiss, Cohen & Everitt (1969), Psychological Bulletin 72(5), 323-327.
+    """
+    n = sum(pairs.values())
+    ours, theirs = defaultdict[Any, float](float), defaultdict[Any, float](float)
+    for (one, other), count in pairs.items():
+        ours[one] += count / n
+        theirs[other] += count / n
+    o = sum(count for (one, other), count in pairs.items() if one == other) / n
+    e = sum(share * theirs[label] for label, share in ours.items())
+    kappa = cohen_kappa(pairs)
+    if kappa is None:
+        return None
+    total = -((o * e - 2 * e + o) ** 2)
+    for (one, other), count in pairs.items():
+        if one == other:
+            total += count / n * ((1 - e) - (ours[one] + theirs[one]) * (1 - o)) ** 2
+        else:
+            total += count / n * (1 - o) ** 2 * (theirs[one] + ours[other]) ** 2
+    half = normal_quantile(confidence) * math.sqrt(max(total, 0.0) / n) / (1 - e) ** 2
+    return Interval(max(-1.0, kappa - half), min(1.0, kappa + half), "asymptotic") if half else None
+
+
+def quadratic_kappa(one: Numbers, other: Numbers) -> float | None:
+    """Return the quadratic-weighted kappa of two lists of numbers; None where it is undefined.
+
+        1 - Σ (x - y)² / Σ over all pairs of samples of (x - y)² / n
+          = 2·cov / (var₁ + var₂ + (mean₁ - mean₂)²)
+
+    The second form needs no table of grades, and is defined for any numbers: of numbers that are
+    not whole it is known as Lin's concordance.
+    Cohen (1968), Psychological Bulletin 70(4); Lin (1989), Biometrics 45(1), for the second form.
+    """
+    rows = moments(one, other)
+    return _defined(_quadratic(rows.sum(axis=0)[None, :])) if len(rows) else None
+
+
+def quadratic_kappa_interval(
+    one: Numbers, other: Numbers, *, confidence: float = 0.95, seed: int = 0
+) -> Interval | None:
+    """Return the bootstrap interval of it over samples; None if one of the two does not vary.
+
+    Where it is 1 or -1, a bound: of what Wilson's interval leaves open, every pair could be as far
+    from that as the numbers seen allow.
+    """
+    x, y = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    value = quadratic_kappa(x, y)
+    if value is None or min(np.ptp(x), np.ptp(y)) <= EQUAL_WITHIN * max(np.abs([*x, *y])):
+        return None
+    if 1 - abs(value) <= EQUAL_WITHIN:
+        open_ = 1 - wilson(x.size, x.size, confidence=confidence).low
+        lost = min(2.0, open_ * float(np.ptp(x) ** 2 / (2 * x.var())))
+        return Interval(1 - lost, 1.0, "bound") if value > 0 else Interval(-1.0, lost - 1, "bound")
+    return moments_interval(x, y, _quadratic, confidence=confidence, seed=seed)
+
+
+def moments(one: Numbers, other: Numbers) -> Floats:
+    """Return 1, x, y, x², y², xy of each sample: what correlations are computed from.
+
+    Both are moved by one number and divided by another first, which changes no correlation, so
+    that squares of numbers far from 0 lose nothing.
+    """
+    x, y = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    if x.shape != y.shape:
+        raise ValueError(f"expected as many numbers in both, got {x.size} and {y.size}")
+    if not x.size:
+        return np.empty((0, 6))
+    middle = (x.mean() + y.mean()) / 2
+    scale = max(float(np.abs(x - middle).max()), float(np.abs(y - middle).max())) or 1.0
+    x, y = (x - middle) / scale, (y - middle) / scale
+    return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
+
+
+def moments_interval(
+    one: Numbers, other: Numbers, statistic: Any, *, confidence: float = 0.95, seed: int = 0
+) -> Interval | None:
+    """Return the bootstrap interval of a statistic of the sums of `moments`."""
+    rows = moments(one, other)
+    if not len(rows):
+        return None
+    return sums_interval(*distinct(rows), statistic, confidence=confidence, seed=seed)
+
+
+def _of_labels(pairs: Pairs) -> tuple[Floats, Any]:
+    """Of each pair: 1, whether both are equal, who of both gave which label.
+
+    A label that only one of them gave adds nothing to chance, and has no column.
+    """
+    kept = {pair: n for pair, n in sorted(pairs.items(), key=str) if n > 0}
+    shared = {one for one, _ in kept} & {other for _, other in kept}
+    place = {label: index for index, label in enumerate(sorted(shared, key=str))}
+    rows = np.zeros((len(kept), 2 + 2 * len(place)))
+    for row, (one, other) in zip(rows, kept, strict=True):
+        row[0], row[1] = 1, one == other
+        if one in place:
+            row[2 + place[one]] = 1
+        if other in place:
+            row[2 + len(place) + place[other]] = 1
+    return rows, np.array(list(kept.values()), dtype=np.int64)
+
+
+def _cohen(sums: Floats) -> Floats:
+    n = sums[:, 0]
+    labels = (sums.shape[1] - 2) // 2
+    chance = (sums[:, 2 : 2 + labels] * sums[:, 2 + labels :]).sum(axis=1) / n**2
+    return _ratio(sums[:, 1] / n - chance, 1 - chance)
+
+
+def _quadratic(sums: Floats) -> Floats:
+    n, x, y, xx, yy, xy = sums.T
+    return _ratio(2 * (xy / n - x * y / n**2), (xx + yy) / n - 2 * x * y / n**2)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    """NaN where there is nothing to divide by, or only what rounding has left."""
+    made = np.full(below.shape, np.nan)
+    np.divide(above, below, out=made, where=np.abs(below) > 1e-12)  # noqa: PLR2004
+    return made
+
+
+def _defined(values: Floats) -> float | None:
+    return float(values[0]) if np.isfinite(values[0]) else None
+
+
+_FEWEST = 4
+"""Below it the standard error of Spearman's coefficient does not exist."""
+_NOTHING = 1e-12
+
+
+def pearson(one: Numbers, other: Numbers) -> float | None:
+    """Return cov(x, y) / (s_x · s_y), from -1 to 1; None where one of them does not vary."""
+    rows = moments(one, other)
+    if not len(rows):
+        return None
+    value = float(_pearson(rows.sum(axis=0)[None, :])[0])
+    return None if math.isnan(value) else value
+
+
+def pearson_interval(
+    one: Numbers, other: Numbers, *, confidence: float = 0.95, seed: int = 0
+) -> Interval | None:
+    """Return the bootstrap interval of it over samples; None below 4 of them, and at -1 and 1.
+
+    Of three points, most resamples lie on a line, and say nothing.
+    """
+    r = pearson(one, other)
+    if r is None or len(one) < _FEWEST or 1 - abs(r) < _NOTHING:
+        return None
+    return moments_interval(one, other, _pearson, confidence=confidence, seed=seed)
+
+
+def spearman(one: Numbers, other: Numbers) -> float | None:
+    """Return Pearson's coefficient of the ranks; equal numbers share the mean of their ranks."""
+    return pearson(ranks(one), ranks(other))
+
+
+def spearman_interval(one: Numbers, other: Numbers, *, confidence: float = 0.95) -> Interval | None:
+    """Return the interval of Spearman's coefficient; None below 4 samples, and at -1 and 1.
+
+        tanh(artanh r ± z·√((1 + r²/2) / (n - 3)))
+
+    Bonett & Wright (2000), Psychometrika 65(1), 23-28.
+    """
+    r = spearman(one, other)
+    n = len(one)
+    if r is None or n < _FEWEST or 1 - abs(r) < _NOTHING:
+        return None
+    half = normal_quantile(confidence) * math.sqrt((1 + r * r / 2) / (n - 3))
+    return Interval(math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half), "fisher-z")
+
+
+def ranks(numbers: Numbers) -> Floats:
+    """Return the rank of each number, from 1; of equal ones the mean of theirs."""
+    values = np.asarray(numbers, dtype=np.float64)
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    shared: Floats = (last - (counts - 1) / 2)[inverse]
+    return shared
+
+
+def _pearson(sums: Floats) -> Floats:
+    n, x, y, xx, yy, xy = sums.T
+    variances = (xx / n - (x / n) ** 2, yy / n - (y / n) ** 2)
+    made = np.full(n.shape, np.nan)
+    varies = (variances[0] > _NOTHING) & (variances[1] > _NOTHING)
+    root = np.sqrt(np.maximum(variances[0] * variances[1], 0))
+    np.divide(xy / n - x * y / n**2, root, out=made, where=varies)
+    return np.clip(made, -1, 1)

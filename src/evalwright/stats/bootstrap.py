@@ -10,8 +10,7 @@ Does not:   help when all values are equal (the interval has no width: see `boun
 import math
 from collections.abc import Iterator
 
-import numpy as np
-
+from evalwright.stats.arrays import Floats, Generator, Numbers, np, unit_values
 from evalwright.stats.interval import Interval
 from evalwright.stats.quantiles import (
     normal_cdf,
@@ -20,7 +19,6 @@ from evalwright.stats.quantiles import (
     ordered_quantile,
     tail,
 )
-from evalwright.stats.unit import Floats, Numbers, unit_values
 
 MIN_RESAMPLES = 100
 
@@ -134,7 +132,7 @@ def _resampled_means(deviations: Floats, *, resamples: int, seed: int) -> Floats
 
 
 def _means_by_counts(
-    distinct: Floats, shares: Floats, *, n: int, resamples: int, rng: np.random.Generator
+    distinct: Floats, shares: Floats, *, n: int, resamples: int, rng: Generator
 ) -> Floats:
     """Draw how often each distinct value occurs: the same distribution, without n draws."""
     return np.concatenate(
@@ -169,7 +167,7 @@ def _resampled_ratios(scaled: Floats, *, resamples: int, seed: int) -> Floats:
     return np.sort(np.concatenate(ratios))
 
 
-def _draws(values: Floats, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+def _draws(values: Floats, resamples: int, rng: Generator) -> Iterator[Floats]:
     """Yield samples drawn with replacement, one a row, a chunk at a time."""
     for rows in _chunks(resamples, width=values.size):
         yield values.take(rng.integers(0, values.size, (rows, values.size)))
@@ -181,7 +179,7 @@ def _chunks(rows: int, *, width: int) -> Iterator[int]:
         yield min(step, rows - start)
 
 
-def _generator(resamples: int, seed: int) -> np.random.Generator:
+def _generator(resamples: int, seed: int) -> Generator:
     if resamples < MIN_RESAMPLES:
         raise ValueError(f"expected at least {MIN_RESAMPLES} resamples, got `{resamples}`")
     return np.random.Generator(np.random.PCG64(seed))

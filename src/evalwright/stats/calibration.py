@@ -9,18 +9,15 @@ model that is calibrated; the interval knows that, the figure does not.
 
 from collections.abc import Sequence
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
-from evalwright.stats.grouped_mean import grouped_mean_interval
-from evalwright.stats.interval import Interval
+from evalwright.stats.arrays import Booleans, Floats, Integers, Numbers, np, unit_values
+from evalwright.stats.interval import Interval, wilson
 from evalwright.stats.quantiles import ordered_quantile, tail
-from evalwright.stats.unit import Floats, Numbers, unit_values
-from evalwright.stats.wilson import wilson
+from evalwright.stats.rates import grouped_mean_interval
 
-Verdicts = Sequence[bool] | Numbers | NDArray[np.bool_]
-Groups = Sequence[int] | NDArray[np.int64]
+Verdicts = Sequence[bool] | Numbers | Booleans
+Groups = Sequence[int] | Integers
 
 _RESAMPLES = 5_000
 _BEYOND_CHANCE = 2.0
@@ -68,7 +65,7 @@ class _Groups(Struct, frozen=True):
 
     confidences: Floats
     correct: Floats
-    index: NDArray[np.intp]
+    index: Integers
     counts: Floats
     confidence: Floats
     accuracy: Floats

@@ -12,13 +12,10 @@ are exponential; 79 to 88 % if their tail is as heavy as the lognormal's, where 
 
 import math
 
-import numpy as np
-
-from evalwright.stats.interval import Interval
+from evalwright.stats.arrays import Floats, Integers, np
+from evalwright.stats.interval import Interval, wilson
 from evalwright.stats.quantiles import ordered_quantile, tail
 from evalwright.stats.sums import RESAMPLES, distinct, resampled_sums
-from evalwright.stats.unit import Floats
-from evalwright.stats.wilson import wilson
 
 FEWEST = 20
 """Values below which there is no interval."""
@@ -62,7 +59,7 @@ def deviation_interval(
     return Interval(spread * math.exp(low), spread * math.exp(high), "bootstrap-t")
 
 
-def _powers(values: Floats) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _powers(values: Floats) -> tuple[Floats, Integers]:
     """The first four powers of each distinct value, scaled so that none overflows."""
     apart = values - math.fsum(values) / values.size
     scaled = apart / np.abs(apart).max()

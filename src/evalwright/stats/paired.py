@@ -3,6 +3,9 @@
 Two models fail on the same hard tasks, so their intervals overlap long after the difference
 is certain. The difference of each task takes the hardness out.
 
+    paired_difference       scores in [0, 1]
+    any_paired_difference   numbers of any range
+
 Promises:   `paired_difference(b, a)` is exactly the mirror of `paired_difference(a, b)`;
             a difference is called significant when its interval excludes zero: for two equal
             models about 5 % of the time at 95 %, less when most tasks are tied.
@@ -10,21 +13,24 @@ Does not:   correct for many comparisons. Of twenty pairs of equal models, one l
 """
 
 import math
+from collections.abc import Mapping, Sequence
 
-import numpy as np
 from msgspec import Struct
 
+from evalwright.stats.arrays import Floats, Numbers, np, unit_values
 from evalwright.stats.bootstrap import percentile
-from evalwright.stats.bound import EQUAL_WITHIN, constant_bound
+from evalwright.stats.interval import EQUAL_WITHIN, constant_bound
 from evalwright.stats.quantiles import expanded, student_quantile
-from evalwright.stats.unit import Floats, Numbers, unit_values
 
 _ZERO_WITHIN = 1e-12
 """An end of an interval closer to zero than this is zero: resampling adds up rounding errors."""
 
 
 class PairedDifference(Struct, frozen=True):
-    """Mean of a - b over the tasks, and its interval. All None when there are no tasks."""
+    """Mean of a - b over the tasks, and its interval. All None when there are no tasks.
+
+    Numbers of any range have no interval where all differences are equal.
+    """
 
     difference: float | None
     low: float | None
@@ -51,24 +57,54 @@ def paired_difference(
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13; Hesterberg (2015),
     The American Statistician 69(4); Student (1908), Biometrika 6(1).
     """
-    differences = _differences(a, b)
+    differences = _differences(unit_values(a, "a"), unit_values(b, "b"))
     n = differences.size
     if not n:
         return PairedDifference(None, None, None, significant=False, n=0)
     mean = math.fsum(differences) / n
     if np.ptp(differences) <= EQUAL_WITHIN:
-        interval = constant_bound(mean, n, confidence=confidence, floor=-1.0)
-        return _judged(mean, interval.low, interval.high, n=n)
+        bound = constant_bound(mean, n, confidence=confidence, floor=-1.0)
+        low, high = bound.low, bound.high
+    else:
+        low, high = _ends(differences, mean, confidence, resamples=resamples, seed=seed)
+    return _judged(mean, max(low, -1.0), min(high, 1.0), n=n)
+
+
+def any_paired_difference(
+    a: Numbers, b: Numbers, *, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
+) -> PairedDifference:
+    """Return the same for finite numbers of any range.
+
+    Numbers in [0, 1] are compared by `paired_difference`. Others have no range that an interval
+    could be cut to, and equal differences of them have no interval: nothing bounds the spread.
+    """
+    left, right = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    together = np.concatenate([left, right])
+    if not together.size or (together.min() >= 0 and together.max() <= 1):
+        return paired_difference(left, right, confidence=confidence, resamples=resamples, seed=seed)
+    differences = _differences(left, right)
+    n, mean = differences.size, math.fsum(differences) / differences.size
+    scale = max(1.0, float(np.abs(together).max()))
+    if np.ptp(differences) <= EQUAL_WITHIN * scale:
+        return PairedDifference(mean, None, None, significant=False, n=n)
+    low, high = _ends(differences, mean, confidence, resamples=resamples, seed=seed)
+    return _judged(mean, low, high, n=n)
+
+
+def _ends(
+    differences: Floats, mean: float, confidence: float, *, resamples: int, seed: int
+) -> tuple[float, float]:
+    """Return the wider of the bootstrap's and Student's interval."""
+    n = differences.size
     sign, oriented = _oriented(differences)
     level = expanded(confidence, n)
     interval = percentile(oriented, confidence=level, resamples=resamples, seed=seed)
     low, high = sorted((sign * interval.low, sign * interval.high))
     half = student_quantile(confidence, n - 1) * float(np.std(oriented, ddof=1)) / math.sqrt(n)
-    return _judged(mean, min(low, mean - half), max(high, mean + half), n=n)
+    return min(low, mean - half), max(high, mean + half)
 
 
-def _differences(a: Numbers, b: Numbers) -> Floats:
-    left, right = unit_values(a, "a"), unit_values(b, "b")
+def _differences(left: Floats, right: Floats) -> Floats:
     if left.size != right.size:
         raise ValueError(f"expected one score a task in both, got {left.size} and {right.size}")
     return np.sort(left - right)
@@ -84,9 +120,36 @@ def _oriented(ordered: Floats) -> tuple[float, Floats]:
 
 
 def _judged(mean: float, low: float, high: float, *, n: int) -> PairedDifference:
-    low, high = _snapped(max(low, -1.0)), _snapped(min(high, 1.0))
+    low, high = _snapped(low), _snapped(high)
     return PairedDifference(mean, low, high, significant=low > 0 or high < 0, n=n)
 
 
 def _snapped(end: float) -> float:
     return 0.0 if abs(end) < _ZERO_WITHIN else end
+
+
+def win_rates(scores: Mapping[str, Sequence[float | None]]) -> dict[str, float | None]:
+    """Return the share of tasks on which each model is best; ties are split equally.
+
+        rate(m) = 1/T · Σ over tasks of [m is best] / (number of models that are best)
+
+    `scores` has one list a model, in the same order of tasks; None where a model did not
+    complete the task. Only tasks that all completed count, so that the rates sum to 1 and a
+    failure is no defeat. With no such task the rates are None. Scores tie when equal.
+    With two models a tie is half a win, as a draw is in Elo (1978), The Rating of Chessplayers.
+    HELM's mean win rate (Liang et al. 2023, TMLR) is another number: it compares pairs.
+    """
+    lengths = {model: len(row) for model, row in scores.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"expected one score a task for every model, got {lengths}")
+    shares: dict[str, list[float]] = {model: [] for model in scores}
+    for task in zip(*scores.values(), strict=True):
+        completed = [score for score in task if score is not None]
+        if any(math.isnan(score) for score in completed):
+            raise ValueError(f"expected a score or None, got NaN among {task}")
+        if len(completed) < len(task):
+            continue
+        best = max(completed)
+        for model, score in zip(scores, completed, strict=True):
+            shares[model].append((score == best) / completed.count(best))
+    return {model: math.fsum(won) / len(won) if won else None for model, won in shares.items()}

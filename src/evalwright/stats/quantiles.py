@@ -8,7 +8,7 @@ Does not:   serve as a general library: two-sided, symmetric quantiles only.
 import math
 from statistics import NormalDist
 
-from evalwright.stats.unit import Floats
+from evalwright.stats.arrays import Floats
 
 _NORMAL = NormalDist()
 

@@ -8,11 +8,8 @@ Does not:  help where every resample gives the same value: the interval is None 
 
 from collections.abc import Callable, Iterator
 
-import numpy as np
-from numpy.typing import NDArray
-
-from evalwright.stats.bound import EQUAL_WITHIN
-from evalwright.stats.interval import Interval
+from evalwright.stats.arrays import Floats, Generator, Integers, np
+from evalwright.stats.interval import EQUAL_WITHIN, Interval
 from evalwright.stats.quantiles import (
     expanded,
     normal_cdf,
@@ -20,7 +17,6 @@ from evalwright.stats.quantiles import (
     normal_quantile,
     ordered_quantile,
 )
-from evalwright.stats.unit import Floats
 
 Statistic = Callable[[Floats], Floats]
 """Of each row of sums its value, NaN where it is undefined."""
@@ -40,7 +36,7 @@ _COUNT_COST = 5
 
 def sums_interval(
     rows: Floats,
-    counts: NDArray[np.int64],
+    counts: Integers,
     statistic: Statistic,
     *,
     confidence: float = 0.95,
@@ -78,14 +74,14 @@ def _bias(values: Floats, value: float) -> float:
     return normal_inverse(min(max(share, _LEAST_SHARE), 1 - _LEAST_SHARE))
 
 
-def distinct(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def distinct(rows: Floats) -> tuple[Floats, Integers]:
     """The distinct rows, and how often each occurs."""
     found, counts = np.unique(rows, axis=0, return_counts=True)
     return found, counts.astype(np.int64)
 
 
 def resampled_sums(
-    rows: Floats, counts: NDArray[np.int64], *, resamples: int = RESAMPLES, seed: int = 0
+    rows: Floats, counts: Integers, *, resamples: int = RESAMPLES, seed: int = 0
 ) -> Floats:
     """The sums of rows over samples drawn with replacement, a resample a row; at most so many."""
     rng = np.random.Generator(np.random.PCG64(seed))
@@ -93,7 +89,7 @@ def resampled_sums(
 
 
 def _resampled(
-    rows: Floats, counts: NDArray[np.int64], *, resamples: int, rng: np.random.Generator
+    rows: Floats, counts: Integers, *, resamples: int, rng: Generator
 ) -> Iterator[Floats]:
     """The same in chunks, by the cheapest road."""
     kinds, n = len(rows), int(counts.sum())
@@ -108,7 +104,7 @@ def _resampled(
         yield _limit(rows, counts, rng.standard_normal((resamples, rows.shape[1])))
 
 
-def _limit(rows: Floats, counts: NDArray[np.int64], normal: Floats) -> Floats:
+def _limit(rows: Floats, counts: Integers, normal: Floats) -> Floats:
     """Resampled sums as they are for thousands of different rows: normal, by the central limit."""
     n = int(counts.sum())
     center = counts @ rows / n

@@ -10,12 +10,11 @@ import math
 from collections.abc import Callable
 from typing import Literal
 
-import numpy as np
 from msgspec import Struct
 
+from evalwright.stats.arrays import Floats, Numbers, np, unit_values
 from evalwright.stats.calibration import Groups, Verdicts, checked
 from evalwright.stats.quantiles import normal_quantile
-from evalwright.stats.unit import Floats, Numbers, unit_values
 
 LOWEST, HIGHEST = 0.01, 100.0
 """The range of temperatures: beyond it every answer is certain, or every answer is 50 %."""

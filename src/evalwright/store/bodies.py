@@ -15,6 +15,7 @@ Does not:  keep the type of a foreign object in `metadata`: of a number or an ar
 import json
 import sys
 from collections.abc import Callable
+from operator import attrgetter
 from threading import local
 from typing import Any, TypeVar
 
@@ -30,7 +31,7 @@ _COMPRESSED_FROM = 1024
 _LEVEL = 1  # at 2 KiB: 9 µs, and half the size; level 3 saves one part in fifty more
 
 
-class Body(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Body(Struct, frozen=True, omit_defaults=True):
     """All of an outcome that has no column."""
 
     trace: Trace | None = None
@@ -43,6 +44,9 @@ class Body(Struct, frozen=True, kw_only=True, omit_defaults=True):
     parts: tuple[Part, ...] = ()
     actions: tuple[Action, ...] = ()
     whole: dict[str, Score] = {}
+
+
+_body_fields = attrgetter(*Body.__struct_fields__)
 
 
 class SolvedBody(Struct, frozen=True):
@@ -59,22 +63,9 @@ class ScoredBody(Struct, frozen=True):
     score_keys: dict[str, str] = {}
 
 
-def body_of(outcome: Outcome) -> bytes:
+def pack_body(outcome: Outcome) -> bytes:
     """The bytes that `unpack` makes a `Body` of."""
-    return pack(
-        Body(
-            trace=outcome.trace,
-            failure=outcome.failure,
-            scores=outcome.scores,
-            solve_key=outcome.solve_key,
-            score_keys=outcome.score_keys,
-            sample=outcome.sample,
-            others=outcome.others,
-            parts=outcome.parts,
-            actions=outcome.actions,
-            whole=outcome.whole,
-        )
-    )
+    return pack(Body(*_body_fields(outcome)))
 
 
 def pack(thing: Any) -> bytes:
@@ -129,13 +120,13 @@ def _decoder(kind: type[T]) -> Callable[[bytes], T]:
     return _decoders[kind]
 
 
-class _Mine(local):
+class _ThreadCompressor(local):
     """A compressor for each thread: making one costs more than using it."""
 
     compressor: Any = None
 
 
-_mine = _Mine()
+_thread = _ThreadCompressor()
 
 
 def _compress(plain: bytes) -> bytes:
@@ -144,9 +135,9 @@ def _compress(plain: bytes) -> bytes:
     else:
         from backports.zstd import ZstdCompressor
 
-    if _mine.compressor is None:
-        _mine.compressor = ZstdCompressor(level=_LEVEL)
-    packed: bytes = _mine.compressor.compress(plain, mode=ZstdCompressor.FLUSH_FRAME)
+    if _thread.compressor is None:
+        _thread.compressor = ZstdCompressor(level=_LEVEL)
+    packed: bytes = _thread.compressor.compress(plain, mode=ZstdCompressor.FLUSH_FRAME)
     return packed
 
 

@@ -10,7 +10,13 @@ from msgspec import structs
 
 from evalwright.errors import StoreError
 from evalwright.ports import Manifest
-from evalwright.store.scalars import RESUMABLE, id_of, now, row_of, unknown_run
+from evalwright.store.scalars import (
+    RESUMABLE,
+    current_time,
+    match_run_id,
+    row_of,
+    unknown_run_error,
+)
 from evalwright.types import Outcome, Row, Run, RunStatus, Score, Trace
 
 Job = tuple[str, int, int, str]
@@ -49,7 +55,7 @@ class MemoryStore:
             self._runs[run_id] = structs.replace(
                 run,
                 status=status or run.status,
-                updated=now() if status else run.updated,
+                updated=current_time() if status else run.updated,
                 manifest=run.manifest if manifest is None else manifest,
             )
 
@@ -61,7 +67,7 @@ class MemoryStore:
     def find(self, name: str) -> Run:
         """The run that `name` means: an id, the start of only one, or `latest`."""
         runs = {run.id: run for run in sorted(self.runs(), key=attrgetter("updated"), reverse=True)}
-        return runs[id_of(name, list(runs))]
+        return runs[match_run_id(name, list(runs))]
 
     def unfinished(self, plan_key: str) -> Run | None:
         """The newest run of a plan that can be resumed: running, stopped or with failures."""
@@ -150,7 +156,7 @@ class MemoryStore:
 
     def _jobs(self, run_id: str) -> dict[Job, Outcome]:
         if run_id not in self._outcomes:
-            raise unknown_run(run_id)
+            raise unknown_run_error(run_id)
         return self._outcomes[run_id]
 
     def _ordered(self, run_id: str) -> list[Outcome]:

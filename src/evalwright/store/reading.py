@@ -1,20 +1,55 @@
-"""Read the outcomes of a run in order and in pieces.
+"""Read the outcomes of a run in order and in pieces, and strings as SQLite keeps them.
 
 Each piece is one statement that begins where the last one ended (a keyset, not an offset), so the
 millionth costs what the first did, memory stays flat, and between two pieces nothing is open that
 would keep a writer from folding its WAL into the file.
+
+SQLite takes any text but lone surrogates, which a file name that is not UTF-8 has: such a text is
+kept as bytes. Of a key it keeps 64 bits; the body has all of it.
 """
 
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from evalwright.store.bodies import Body, unpack
-from evalwright.store.columns import text_out
-from evalwright.store.connection import Connection
+from evalwright.store.connection import SqliteConnection
 from evalwright.types import Outcome, Row
+
+_PRIME = (1 << 64) - 59  # so that every digit of a key counts
+_HALF = 1 << 63
+
+
+def encode_text(text: str) -> str | bytes:
+    """A text as it is kept."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")
+    return text
+
+
+def decode_text(kept: str | bytes) -> str:
+    """A text that was kept."""
+    return kept if isinstance(kept, str) else kept.decode(errors="surrogatepass")
+
+
+def hash_key(key: str) -> int | None:
+    """64 bits of a key, by which it is found; None for no key."""
+    if not key:
+        return None
+    try:
+        number = int(key, 16)
+    except ValueError:  # not one of ours
+        from hashlib import blake2b
+
+        number = int.from_bytes(blake2b(key.encode(errors="surrogatepass")).digest())
+    return number % _PRIME - _HALF
+
 
 ROW_COLUMNS = """o.sample_id, o."group", o.failure_stage, o.failure_type, o.score, o.correct,
     o.confidence, o.nll, o.nll_tokens, o.finish, o.requests, o.prompt_tokens, o.completion_tokens,
@@ -38,8 +73,8 @@ class Query(Struct, frozen=True, kw_only=True):
     piece: int = 1000
 
 
-def pieces(
-    connection: Connection,
+def read_pieces(
+    connection: SqliteConnection,
     query: Query,
     *,
     task: Any = None,
@@ -47,7 +82,7 @@ def pieces(
     limit: int | None = None,
 ) -> Iterator[tuple[str, list[Any]]]:
     """Each piece with the name of its task: ordinal, trial and model first, then the columns."""
-    sql = _read(query)
+    sql = _piece_query(query)
     left = sys.maxsize if limit is None else limit
     for number, name in connection.execute(_TASKS, (query.run,)):
         if task not in {None, name}:
@@ -55,7 +90,7 @@ def pieces(
         which = (query.run, number, *query.parameters)
         at: tuple[int, int, str] = _START
         if offset:
-            ((there,),) = connection.execute(_indexed("count(*)", query), which)
+            ((there,),) = connection.execute(_index_query("count(*)", query), which)
             if there <= offset:
                 offset -= there
                 continue
@@ -63,7 +98,7 @@ def pieces(
         while size := min(query.piece, left):
             piece = connection.execute(sql, (*which, *at, size, offset))
             if piece:
-                yield text_out(name), piece
+                yield decode_text(name), piece
                 at = piece[-1][:3]
             offset, left = 0, left - len(piece)
             if len(piece) < size:
@@ -71,24 +106,26 @@ def pieces(
 
 
 def _position(
-    connection: Connection, query: Query, which: tuple[Any, ...], offset: int
+    connection: SqliteConnection, query: Query, which: tuple[Any, ...], offset: int
 ) -> tuple[tuple[int, int, str], int]:
     """Where to begin, and how many to leave out there, found in the index alone."""
-    nth = f"{_indexed('o.ordinal, o.trial', query)} ORDER BY o.ordinal, o.trial LIMIT 1 OFFSET ?"
+    nth = (
+        f"{_index_query('o.ordinal, o.trial', query)} ORDER BY o.ordinal, o.trial LIMIT 1 OFFSET ?"
+    )
     ((ordinal, trial),) = connection.execute(nth, (*which, offset))
-    earlier = f"{_indexed('count(*)', query)} AND (o.ordinal, o.trial) < (?, ?)"
+    earlier = f"{_index_query('count(*)', query)} AND (o.ordinal, o.trial) < (?, ?)"
     ((before,),) = connection.execute(earlier, (*which, ordinal, trial))
     return (ordinal, trial, ""), offset - before
 
 
-def _indexed(columns: str, query: Query) -> str:
+def _index_query(columns: str, query: Query) -> str:
     return (
         f"SELECT {columns} FROM outcomes AS o"  # noqa: S608 - no input
         f" WHERE o.run = ? AND o.task = ? {query.wanted}"
     )
 
 
-def _read(query: Query) -> str:
+def _piece_query(query: Query) -> str:
     # CROSS JOIN: in this order, which is that of the index, so that nothing large is sorted.
     return f"""
         SELECT o.ordinal, o.trial, m.name, {query.columns}
@@ -101,24 +138,24 @@ def _read(query: Query) -> str:
 class Names(dict[int, str]):
     """Number to name; asks for a name when it first meets its number."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqliteConnection) -> None:
         super().__init__()
         self._connection = connection
 
     def __missing__(self, number: int) -> str:
         ((name,),) = self._connection.execute("SELECT name FROM names WHERE number = ?", (number,))
-        self[number] = text_out(name)
+        self[number] = decode_text(name)
         return self[number]
 
 
-def row_from(task: str, names: Names, row: Sequence[Any]) -> Row:
+def build_row(task: str, names: Names, row: Sequence[Any]) -> Row:
     """A `Row` of what `ROW_COLUMNS` brought."""
     return Row(
         task=task,
         ordinal=row[0],
         trial=row[1],
-        model=text_out(row[2]),
-        sample_id=text_out(row[3]),
+        model=decode_text(row[2]),
+        sample_id=decode_text(row[3]),
         group=names[row[4]],
         failure_stage=row[5],
         failure_type=row[6],
@@ -136,25 +173,16 @@ def row_from(task: str, names: Names, row: Sequence[Any]) -> Row:
     )
 
 
-def outcome_from(task: str, names: Names, row: Sequence[Any]) -> Outcome:
+def build_outcome(task: str, names: Names, row: Sequence[Any]) -> Outcome:
     """An `Outcome` of what `OUTCOME_COLUMNS` brought."""
     ordinal, trial, model, sample_id, group, packed = row
     body = unpack(packed, Body)
     return Outcome(
         task=task,
-        model=text_out(model),
-        sample_id=text_out(sample_id),
+        model=decode_text(model),
+        sample_id=decode_text(sample_id),
         trial=trial,
         group=names[group],
-        trace=body.trace,
-        scores=body.scores,
-        failure=body.failure,
         ordinal=ordinal,
-        solve_key=body.solve_key,
-        score_keys=body.score_keys,
-        sample=body.sample,
-        others=body.others,
-        parts=body.parts,
-        actions=body.actions,
-        whole=body.whole,
+        **structs.asdict(body),
     )

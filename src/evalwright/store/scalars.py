@@ -7,14 +7,11 @@ from typing import Any
 
 from evalwright.errors import UnknownName
 from evalwright.nearest import nearest
-from evalwright.types import Outcome, Row, RunStatus, Trace
+from evalwright.types import SELF_REPORT, Outcome, Row, RunStatus, Trace
 
 LATEST = "latest"
 RESUMABLE: tuple[RunStatus, ...] = ("running", "stopped", "finished_with_failures")
 
-RECORD, CONFIDENCE = "record", "confidence"
-"""The score of a task record; and that by which a model says itself how sure it is of its answer,
-in place of what its tokens say. A project may call a scorer so, and mean something else."""
 _NO_TRACE = Trace(input="", output="", post_processed="")
 _SHOWN = 5
 
@@ -28,8 +25,12 @@ def scalars_of(outcome: Outcome) -> tuple[Any, ...]:
     """The same, in the order of the fields of `Row`: a store that writes them needs no `Row`."""
     trace, failure = outcome.trace or _NO_TRACE, outcome.failure
     usage = trace.usage
-    score = next(iter(outcome.scores.values()), None)
-    said = outcome.scores.get(CONFIDENCE) if RECORD in outcome.scores else None
+    score = self_report = None
+    for found in outcome.scores.values():
+        if SELF_REPORT in found.metadata:
+            self_report = found
+        else:
+            score = score or found
     return (
         outcome.task,
         outcome.model,
@@ -39,9 +40,9 @@ def scalars_of(outcome: Outcome) -> tuple[Any, ...]:
         outcome.group,
         failure and failure.stage,
         failure and failure.type,
-        score and value_of(score.values),
+        score and first_number(score.values),
         score and score.correct,
-        value_of(said.values) if said else trace.confidence,
+        first_number(self_report.values) if self_report else trace.confidence,
         trace.nll,
         trace.nll_tokens,
         trace.finish if outcome.trace else "",
@@ -53,7 +54,7 @@ def scalars_of(outcome: Outcome) -> tuple[Any, ...]:
     )
 
 
-def value_of(values: dict[str, Any]) -> float | None:
+def first_number(values: dict[str, Any]) -> float | None:
     """The first of them, if it is a number; NaN is undefined, and undefined is None."""
     for value in values.values():
         if not isinstance(value, float | int):
@@ -66,7 +67,7 @@ def value_of(values: dict[str, Any]) -> float | None:
     return None
 
 
-def id_of(name: str, ids: Sequence[str]) -> str:
+def match_run_id(name: str, ids: Sequence[str]) -> str:
     """The one of `ids` that is `name` or starts like it; the first, last touched, for `latest`."""
     if name == LATEST and ids:
         return ids[0]
@@ -76,26 +77,26 @@ def id_of(name: str, ids: Sequence[str]) -> str:
     if len(starting) == 1:
         return starting[0]
     if starting:
-        raise UnknownName(f"`{name}` is the start of {len(starting)} runs: {_listed(starting)}")
+        raise UnknownName(f"`{name}` is the start of {len(starting)} runs: {_list_ids(starting)}")
     if not ids:
         raise UnknownName(f"there is no run `{name}`: the store is empty")
     suggestion = nearest(name, ids)
     raise UnknownName(
-        f"there is no run `{name}`; the newest are {_listed(ids)}",
+        f"there is no run `{name}`; the newest are {_list_ids(ids)}",
         hint=f"did you mean `{suggestion}`?" if suggestion else "",
     )
 
 
-def now() -> str:
+def current_time() -> str:
     """The moment, as a run keeps it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def unknown_run(run_id: str) -> UnknownName:
+def unknown_run_error(run_id: str) -> UnknownName:
     """What to raise for an id that should be there."""
     return UnknownName(f"there is no run `{run_id}`", hint="was it deleted by another process?")
 
 
-def _listed(ids: Sequence[str]) -> str:
+def _list_ids(ids: Sequence[str]) -> str:
     more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
     return ", ".join(f"`{id_}`" for id_ in ids[:_SHOWN]) + more

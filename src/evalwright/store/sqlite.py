@@ -21,25 +21,27 @@ from typing import Any
 from evalwright.errors import StoreError, Unreadable
 from evalwright.lines import shown
 from evalwright.ports import Manifest
-from evalwright.store.bodies import ScoredBody, SolvedBody, body_of, pack, unpack
-from evalwright.store.columns import key_hash, text_in, text_out
-from evalwright.store.connection import Connection
+from evalwright.store.bodies import ScoredBody, SolvedBody, pack, pack_body, unpack
+from evalwright.store.connection import SqliteConnection
 from evalwright.store.reading import (
     OUTCOME_COLUMNS,
     ROW_COLUMNS,
     Names,
     Query,
-    outcome_from,
-    pieces,
-    row_from,
+    build_outcome,
+    build_row,
+    decode_text,
+    encode_text,
+    hash_key,
+    read_pieces,
 )
 from evalwright.store.scalars import (
     RESUMABLE,
-    id_of,
-    now,
+    current_time,
+    first_number,
+    match_run_id,
     scalars_of,
-    unknown_run,
-    value_of,
+    unknown_run_error,
 )
 from evalwright.types import Outcome, Row, Run, RunStatus, Score, Trace
 
@@ -87,9 +89,9 @@ class SqliteStore:
         self._path = Path(path).absolute()  # so that no name means anything special to SQLite
         _prepare(self._path, create=create)
         with ExitStack() as opened:
-            self._writer = Connection(self._path, wait_s=wait_s, durable=durable)
+            self._writer = SqliteConnection(self._path, wait_s=wait_s, durable=durable)
             opened.callback(self._writer.close)
-            self._reader = Connection(self._path, wait_s=wait_s)
+            self._reader = SqliteConnection(self._path, wait_s=wait_s)
             opened.pop_all()
         self._numbers: dict[str, int] = {}
         self._is_folded = False
@@ -104,15 +106,7 @@ class SqliteStore:
                 raise StoreError(f"{shown(str(self._path))}: there is a run `{run.id}` already")
             file.execute(
                 "INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    run.id,
-                    run.created,
-                    run.updated,
-                    run.status,
-                    run.plan_key,
-                    run.parent,
-                    manifest,
-                ),
+                (run.id, run.created, run.updated, run.status, run.plan_key, run.parent, manifest),
             )
 
     def update(
@@ -125,7 +119,7 @@ class SqliteStore:
                 (row,) = file.execute(f"{_RUN} WHERE number = ?", (number,)).fetchall()
                 manifest = manifest(_run(*row).manifest)
             packed = None if manifest is None else pack(manifest)
-            file.execute(_UPDATE, (status, status and now(), packed, number))
+            file.execute(_UPDATE, (status, status and current_time(), packed, number))
 
     def runs(self) -> list[Run]:
         """Every run, newest first."""
@@ -133,10 +127,10 @@ class SqliteStore:
 
     def find(self, name: str) -> Run:
         """The run that `name` means: an id, the start of only one, or `latest`."""
-        found = id_of(name, [id_ for (id_,) in self._reader.execute(_IDS)])
+        found = match_run_id(name, [id_ for (id_,) in self._reader.execute(_IDS)])
         for row in self._reader.execute(f"{_RUN} WHERE id = ?", (found,)):
             return _run(*row)
-        raise unknown_run(found)
+        raise unknown_run_error(found)
 
     def unfinished(self, plan_key: str) -> Run | None:
         """The newest run of a plan that can be resumed: running, stopped or with failures."""
@@ -149,7 +143,7 @@ class SqliteStore:
     def append(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
         """Keep all of them or none; each replaces the earlier outcome of its job."""
         newest = {(one.task, one.model, one.ordinal, one.trial): one for one in outcomes}.values()
-        bodies = [body_of(outcome) for outcome in newest]  # before anyone has to wait for us
+        bodies = [pack_body(outcome) for outcome in newest]  # before anyone has to wait for us
         if not bodies:
             return
         with self._writer.transaction() as file:
@@ -161,7 +155,7 @@ class SqliteStore:
             file.executemany("INSERT INTO bodies VALUES (?, ?)", enumerate(bodies, first))
             scores = list(_score_rows(newest, first, numbers))
             file.executemany("INSERT INTO scores VALUES (?, ?, ?, ?, ?)", scores)
-            self._unfolded.update(key_hash(outcome.solve_key) for outcome in newest)
+            self._unfolded.update(hash_key(outcome.solve_key) for outcome in newest)
             self._unfolded.update(row[-1] for row in scores)
         self._numbers = numbers
         if max(first + len(bodies) - folded, len(self._unfolded) // 4) > _FOLDED_AT_ONCE:
@@ -173,7 +167,7 @@ class SqliteStore:
         new = names - self._numbers.keys()
         numbers = dict(self._numbers) if new else self._numbers
         for name in new:
-            kept = (text_in(name),)
+            kept = (encode_text(name),)
             file.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", kept)
             ((numbers[name],),) = file.execute(
                 "SELECT number FROM names WHERE name = ?", kept
@@ -184,8 +178,8 @@ class SqliteStore:
         """Task, model, ordinal, trial and whether it failed, for each outcome of a run."""
         query = Query(run=self._run(run_id), columns="o.failure_stage IS NOT NULL")
         return (
-            (task, text_out(model), ordinal, trial, bool(failed))
-            for task, piece in pieces(self._reader, query)
+            (task, decode_text(model), ordinal, trial, bool(failed))
+            for task, piece in read_pieces(self._reader, query)
             for ordinal, trial, model, failed in piece
         )
 
@@ -208,7 +202,7 @@ class SqliteStore:
 
     def _under(self, key: str, task: str) -> Iterator[bytes]:
         """Bodies under the hash of a key, the task's first, the newest first of these."""
-        at = key_hash(key)
+        at = hash_key(key)
         if at is None:
             return
         if not self._is_folded or at in self._unfolded:
@@ -234,8 +228,8 @@ class SqliteStore:
         """The scalars of each outcome, by task, ordinal, trial and model."""
         query = Query(run=self._run(run_id), columns=ROW_COLUMNS)
         return (
-            row_from(task, self._names, row)
-            for task, piece in pieces(self._reader, query)
+            build_row(task, self._names, row)
+            for task, piece in read_pieces(self._reader, query)
             for row in piece
         )
 
@@ -254,8 +248,8 @@ class SqliteStore:
             wanted = f"AND o.failure_stage IS {'NOT' if failed else ''} NULL"
         query = self._whole(run_id, wanted, model)
         return (
-            outcome_from(task, self._names, row)
-            for task, piece in pieces(self._reader, query, offset=offset, limit=limit)
+            build_outcome(task, self._names, row)
+            for task, piece in read_pieces(self._reader, query, offset=offset, limit=limit)
             for row in piece
         )
 
@@ -263,8 +257,8 @@ class SqliteStore:
         """The outcomes of one task and one model, by ordinal and trial."""
         query = self._whole(run_id, "", model)
         return (
-            outcome_from(name, self._names, row)
-            for name, piece in pieces(self._reader, query, task=text_in(task))
+            build_outcome(name, self._names, row)
+            for name, piece in read_pieces(self._reader, query, task=encode_text(task))
             for row in piece
         )
 
@@ -274,7 +268,7 @@ class SqliteStore:
             columns=OUTCOME_COLUMNS,
             join="CROSS JOIN bodies AS b ON b.outcome = o.number",
             wanted=wanted + (_OF_MODEL if model is not None else ""),
-            parameters=() if model is None else (text_in(model),),
+            parameters=() if model is None else (encode_text(model),),
             piece=_BODIES_AT_ONCE,
         )
 
@@ -325,7 +319,7 @@ class SqliteStore:
     def _run(self, run_id: str) -> int:
         for (number,) in self._reader.execute(_NUMBER, (run_id,)):
             return int(number)
-        raise unknown_run(run_id)
+        raise unknown_run_error(run_id)
 
     def _bytes(self) -> int:
         files = (self._path, self._path.with_name(f"{self._path.name}-wal"))
@@ -351,7 +345,7 @@ def _number(file: sqlite3.Connection, run_id: str) -> int:
     """Asked for in every transaction: another process may have deleted the run."""
     for (number,) in file.execute(_NUMBER, (run_id,)).fetchall():
         return int(number)
-    raise unknown_run(run_id)
+    raise unknown_run_error(run_id)
 
 
 def _run(*row: Any) -> Run:
@@ -377,12 +371,12 @@ def _outcome_rows(
             run,
             numbers[task],
             numbers[model],
-            text_in(sample_id),
+            encode_text(sample_id),
             ordinal,
             trial,
             numbers[group],
             *scalars,
-            key_hash(outcome.solve_key) if outcome.trace else None,
+            hash_key(outcome.solve_key) if outcome.trace else None,
         )
 
 
@@ -394,7 +388,7 @@ def _score_rows(
             yield (
                 number,
                 numbers[scorer],
-                value_of(score.values),
+                first_number(score.values),
                 score.correct,
-                key_hash(outcome.score_keys.get(scorer, "")),
+                hash_key(outcome.score_keys.get(scorer, "")),
             )

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, Self
 from jinja2 import TemplateError, UndefinedError
 from jinja2.meta import find_undeclared_variables
 
-from evalwright.templates import explain
-from evalwright.templates.environment import NATIVE, TEXT, Missing, Text, native
-from evalwright.templates.literals import read_literal
+from evalwright.templates.environment import NATIVE, TEXT, Missing, Text, native, read_literal
+from evalwright.templates.explain import BROKEN_SYNTAX, explain_failure, explain_syntax
 from evalwright.templates.paths import Path, paths
 
 if TYPE_CHECKING:
@@ -63,8 +62,8 @@ class _Source:
         self.file = getattr(source, "file", "")
         try:
             self._compiled = _compiled(self.source, self._environment)
-        except (TemplateError, *explain.BROKEN_SYNTAX) as error:
-            raise ValueError(explain.syntax(error, self.line)) from error
+        except (TemplateError, *BROKEN_SYNTAX) as error:
+            raise ValueError(explain_syntax(error, self.line)) from error
 
     def variables(self) -> frozenset[Path]:
         """The paths that it needs: `{("sample", "question"), ("messages",)}`."""
@@ -75,7 +74,7 @@ class _Source:
         return _names(self.source)
 
     def _explained(self, error: Exception, variables: Mapping[str, Any]) -> ValueError:
-        message = explain.failure(error, self, variables)
+        message = explain_failure(error, self, variables)
         return (NotThere if isinstance(error, UndefinedError) else ValueError)(message)
 
     def __eq__(self, other: object) -> bool:

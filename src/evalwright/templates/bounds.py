@@ -28,11 +28,11 @@ _MAX_WIDTH = 4
 _CONVERSION = re.compile(r"%(?:\([^)]*\))?[-#0 +]*([*\d]*)(?:\.([*\d]*))?")
 
 
-class TooMuch(ValueError):
+class TooExpensive(ValueError):
     """More than a template may cost."""
 
 
-class Budget:
+class WorkBudget:
     """What is left of one render's work."""
 
     __slots__ = ("left",)
@@ -41,10 +41,12 @@ class Budget:
         self.left = MAX_WORK
 
     def spend(self, units: int) -> None:
-        """Pay, or TooMuch."""
+        """Pay, or TooExpensive."""
         self.left -= units
         if self.left < 0:
-            raise TooMuch("the template does too much: its loops or its texts grow out of bounds")
+            raise TooExpensive(
+                "the template does too much: its loops or its texts grow out of bounds"
+            )
 
     def made(self, value: Any) -> Any:
         """The value, paid for by all that is in it: what is in it twice counts twice."""
@@ -89,11 +91,11 @@ def bounded_range(*numbers: int) -> range:
     """A range of 10,000 numbers at most."""
     made = range(*numbers)
     if len(made) > MAX_RANGE:
-        raise TooMuch(f"a range has at most {MAX_RANGE:,} numbers, got {len(made):,}")
+        raise TooExpensive(f"a range has at most {MAX_RANGE:,} numbers, got {len(made):,}")
     return made
 
 
-def _plus(left: Any, right: Any, budget: Budget) -> Any:
+def _plus(left: Any, right: Any, budget: WorkBudget) -> Any:
     if isinstance(left, int | float):
         return left + right
     budget.spend(weight(left, budget.left))
@@ -101,7 +103,7 @@ def _plus(left: Any, right: Any, budget: Budget) -> Any:
     return left + right
 
 
-def _times(left: Any, right: Any, budget: Budget) -> Any:
+def _times(left: Any, right: Any, budget: WorkBudget) -> Any:
     if isinstance(left, int) and isinstance(right, int):
         _check_bits(left.bit_length() + right.bit_length())
     elif isinstance(left, int) and not isinstance(right, float):
@@ -111,7 +113,7 @@ def _times(left: Any, right: Any, budget: Budget) -> Any:
     return left * right
 
 
-def _power(left: Any, right: Any, budget: Budget) -> Any:
+def _power(left: Any, right: Any, budget: WorkBudget) -> Any:
     if isinstance(left, int) and isinstance(right, int) and right > 0:
         _check_bits(left.bit_length() * right)
     budget.spend(1)
@@ -120,10 +122,10 @@ def _power(left: Any, right: Any, budget: Budget) -> Any:
 
 def _check_bits(bits: int) -> None:
     if bits > MAX_BITS:
-        raise TooMuch(f"an integer has at most {MAX_BITS:,} bits here")
+        raise TooExpensive(f"an integer has at most {MAX_BITS:,} bits here")
 
 
-def percent(left: Any, right: Any, budget: Budget) -> Any:
+def percent(left: Any, right: Any, budget: WorkBudget) -> Any:
     """The remainder, or a text with its `%` filled in."""
     if not isinstance(left, str | bytes):
         return left % right
@@ -136,12 +138,14 @@ def percent(left: Any, right: Any, budget: Budget) -> Any:
 
 
 def check_width(spec: str) -> None:
-    """TooMuch when a format asks for a width or a precision of five digits or of an argument."""
+    """TooExpensive for a width or a precision of five digits, or one given as an argument."""
     if "*" in spec or any(len(digits) > _MAX_WIDTH for digits in re.findall(r"\d+", spec)):
-        raise TooMuch(f"a width in a format has at most {_MAX_WIDTH} digits, got `{spec[:20]}`")
+        raise TooExpensive(
+            f"a width in a format has at most {_MAX_WIDTH} digits, got `{spec[:20]}`"
+        )
 
 
-OPERATORS: dict[str, Callable[[Any, Any, Budget], Any]] = {
+OPERATORS: dict[str, Callable[[Any, Any, WorkBudget], Any]] = {
     "+": _plus,
     "*": _times,
     "**": _power,
@@ -154,7 +158,7 @@ PLAIN_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def before_call(function: Any, arguments: tuple[Any, ...], budget: Budget) -> None:
+def before_call(function: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> None:
     """Pay for a call, and for what a method of a string is about to make."""
     budget.spend(_CALL)
     function = getattr(function, "__wrapped__", function)
@@ -172,41 +176,41 @@ def cost_of_replacing(text: Any, old: Any, new: Any) -> int:
     return len(text) + (len(text) // max(len(old), 1) + 1) * len(new)
 
 
-def cost_of_joining(separator: Any, values: Iterable[Any], budget: Budget) -> int:
+def cost_of_joining(separator: Any, values: Iterable[Any], budget: WorkBudget) -> int:
     """The length of the joined text; iterates, so it takes what can be iterated twice."""
     return sum(weight(value, budget.left) + len(separator) for value in values)
 
 
-def _width(_: Any, arguments: tuple[Any, ...], __: Budget) -> int:
+def _width(_: Any, arguments: tuple[Any, ...], __: WorkBudget) -> int:
     return abs(arguments[0]) if arguments and isinstance(arguments[0], int) else 0
 
 
-def _replaced(text: Any, arguments: tuple[Any, ...], _: Budget) -> int:
+def _replaced(text: Any, arguments: tuple[Any, ...], _: WorkBudget) -> int:
     return cost_of_replacing(text, *arguments[:2]) if len(arguments) > 1 else 0
 
 
-def _joined(text: Any, arguments: tuple[Any, ...], budget: Budget) -> int:
+def _joined(text: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> int:
     (values,) = arguments if len(arguments) == 1 else ((),)
     if not isinstance(values, list | tuple | str | dict | range):
-        raise TooMuch(f"expected a list to join, got `{type(values).__name__}`: write `|join`")
+        raise TooExpensive(f"expected a list to join, got `{type(values).__name__}`: write `|join`")
     return cost_of_joining(text, values, budget)
 
 
-def _expanded(text: Any, arguments: tuple[Any, ...], _: Budget) -> int:
+def _expanded(text: Any, arguments: tuple[Any, ...], _: WorkBudget) -> int:
     tab = b"\t" if isinstance(text, bytes) else "\t"
     return int(text.count(tab)) * _width(text, arguments, _)
 
 
-def _translated(text: Any, arguments: tuple[Any, ...], budget: Budget) -> int:
+def _translated(text: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> int:
     table = arguments[0] if arguments and isinstance(arguments[0], Mapping) else {}
     return len(text) * max((weight(one, budget.left) for one in table.values()), default=1)
 
 
-def _formatted(text: Any, arguments: tuple[Any, ...], budget: Budget) -> int:
+def _formatted(text: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> int:
     return len(text) + int(text.count("{")) * weight(arguments, budget.left)
 
 
-_METHODS: dict[str, Callable[[Any, tuple[Any, ...], Budget], int]] = {
+_METHODS: dict[str, Callable[[Any, tuple[Any, ...], WorkBudget], int]] = {
     "center": _width,
     "ljust": _width,
     "rjust": _width,

@@ -1,9 +1,11 @@
 """The Jinja environments: immutable sandboxes in which a row's column is never a dict's method.
 
 A template sees plain data and the format's objects. It changes nothing, it loads nothing, and
-what it makes is paid from the render's `Budget`, which travels in its context.
+what it makes is paid from the render's `WorkBudget`, which travels in its context.
 """
 
+import warnings
+from ast import literal_eval, parse
 from collections.abc import Iterable, Mapping
 from functools import update_wrapper
 from itertools import chain, islice
@@ -14,25 +16,41 @@ from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import SecurityError
 from jinja2.nativetypes import NativeCodeGenerator
 from jinja2.runtime import Context
-from jinja2.sandbox import (
-    ImmutableSandboxedEnvironment,
-    SandboxedFormatter,
-    modifies_known_mutable,
-)
+from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter, modifies_known_mutable
 from jinja2.utils import Cycler, Joiner, Namespace
 
 from evalwright.templates.bounds import (
     MAX_OUTPUT,
     OPERATORS,
     PLAIN_OPERATORS,
-    Budget,
-    TooMuch,
+    TooExpensive,
+    WorkBudget,
     before_call,
     bounded_range,
     check_width,
 )
 from evalwright.templates.filters import STEPS, paid_filters
-from evalwright.templates.literals import read_literal
+
+_LITERAL_STARTS = frozenset("TFNbBrRuUs")
+"""The letters that a literal can begin with: a name, a string's prefix, `set()`."""
+
+
+def read_literal(text: Any) -> Any:
+    """The value of a literal; any other text is itself, and so is what is no text."""
+    if (
+        not isinstance(text, str)
+        or not text
+        or (text[0].isalpha() and text[0] not in _LITERAL_STARTS)
+    ):
+        return text
+    try:
+        with warnings.catch_warnings():  # of `"\\d"`: it is data, and nobody can mend it
+            warnings.simplefilter("ignore")
+            # Parsed first, because `literal_eval` alone forgives leading spaces.
+            return literal_eval(parse(text, mode="eval"))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
 
 _ALONE = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 
@@ -62,7 +80,7 @@ class PaidContext(Context):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.budget = Budget()
+        self.budget = WorkBudget()
 
     def derived(self, locals: dict[str, Any] | None = None) -> "PaidContext":  # noqa: A002 - Jinja's
         """A context within this one, on the same budget."""
@@ -180,7 +198,7 @@ class Text(ImmutableSandboxedEnvironment):
 
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call what a template calls, within the budget."""
-        budget: Budget = context.budget
+        budget: WorkBudget = context.budget
         before_call(obj, (*args, *kwargs.values()), budget)
         return budget.made(super().call(context, obj, *args, **kwargs))
 
@@ -246,7 +264,7 @@ def within_bounds(values: Iterable[Any]) -> Iterable[str]:
     for value in values:
         size += len(value)
         if size > MAX_OUTPUT:
-            raise TooMuch(f"the text is longer than {MAX_OUTPUT:,} characters")
+            raise TooExpensive(f"the text is longer than {MAX_OUTPUT:,} characters")
         pieces.append(value)
     return pieces
 

@@ -13,8 +13,8 @@ from jinja2.utils import _PassArg, pass_context
 
 from evalwright.templates.bounds import (
     MAX_RANGE,
-    Budget,
-    TooMuch,
+    TooExpensive,
+    WorkBudget,
     cost_of_joining,
     cost_of_replacing,
     percent,
@@ -26,14 +26,14 @@ _MOST_DIGITS = 100
 _EXPANDED = 32
 
 
-def _fromjson(_: Budget, value: Any) -> Any:
+def _fromjson(_: WorkBudget, value: Any) -> Any:
     try:
         return json.loads(value)
     except ValueError as error:
         raise ValueError(f"`fromjson` expected JSON: {error}") from error
 
 
-def _tojson(budget: Budget, value: Any, indent: int | None = None) -> str:
+def _tojson(budget: WorkBudget, value: Any, indent: int | None = None) -> str:
     _check(indent or 0, _MOST_INDENT, "an indent")
     budget.spend(weight(value, budget.left) * (1 + (indent or 0)))
     return json.dumps(value, default=_as_json, indent=indent, ensure_ascii=False)
@@ -52,15 +52,15 @@ def _as_json(value: Any) -> Any:
     raise TypeError(f"`tojson` has no JSON for `{type(value).__name__}`")
 
 
-def _json_escape(_: Budget, value: Any) -> str:
+def _json_escape(_: WorkBudget, value: Any) -> str:
     return json.dumps(str(value), ensure_ascii=False)[1:-1]
 
 
-def _zip(_: Budget, value: Any, *others: Any) -> list[tuple[Any, ...]]:
+def _zip(_: WorkBudget, value: Any, *others: Any) -> list[tuple[Any, ...]]:
     return list(zip(value, *others, strict=False))
 
 
-def _merge(_: Budget, value: Any, *others: Any) -> dict[Any, Any]:
+def _merge(_: WorkBudget, value: Any, *others: Any) -> dict[Any, Any]:
     merged = dict(value)
     for other in others:
         merged.update(other)
@@ -68,7 +68,7 @@ def _merge(_: Budget, value: Any, *others: Any) -> dict[Any, Any]:
 
 
 def _regex_replace(  # noqa: PLR0913, PLR0917 - the format's own signature
-    budget: Budget,
+    budget: WorkBudget,
     value: Any,
     pattern: str,
     repl: str,
@@ -92,11 +92,11 @@ def _regex_replace(  # noqa: PLR0913, PLR0917 - the format's own signature
         raise ValueError(f"`regex_replace`: {error}") from error
 
 
-def _format(budget: Budget, value: Any, *arguments: Any, **named: Any) -> Any:
+def _format(budget: WorkBudget, value: Any, *arguments: Any, **named: Any) -> Any:
     return percent(str(value), named or arguments, budget)
 
 
-def _random(_: Budget, value: Any) -> Any:
+def _random(_: WorkBudget, value: Any) -> Any:
     """Of the same list always the same one: a prompt must not change from run to run."""
     values = list(value)
     if not values:
@@ -104,39 +104,39 @@ def _random(_: Budget, value: Any) -> Any:
     return values[crc32(repr(values).encode()) % len(values)]
 
 
-def _center(budget: Budget, value: Any, width: int = 80) -> str:
+def _center(budget: WorkBudget, value: Any, width: int = 80) -> str:
     budget.spend(width)
     return str(value).center(width)
 
 
 def _check(number: Any, most: int, what: str) -> None:
     if isinstance(number, int) and abs(number) > most:
-        raise TooMuch(f"{what} is at most {most:,} here, got {number:,}")
+        raise TooExpensive(f"{what} is at most {most:,} here, got {number:,}")
 
 
-def _before_indent(budget: Budget, value: Any, width: Any = 4, *_: Any, **__: Any) -> None:
+def _before_indent(budget: WorkBudget, value: Any, width: Any = 4, *_: Any, **__: Any) -> None:
     size = width if isinstance(width, int) else len(width)
     _check(size, _MOST_INDENT, "an indent")
     budget.spend((str(value).count("\n") + 1) * size)
 
 
-def _before_replace(budget: Budget, value: Any, old: Any, new: Any, *_: Any) -> None:
+def _before_replace(budget: WorkBudget, value: Any, old: Any, new: Any, *_: Any) -> None:
     budget.spend(cost_of_replacing(str(value), str(old), str(new)))
 
 
-def _before_parts(_: Budget, __: Any, number: Any = 1, *___: Any, **____: Any) -> None:
+def _before_parts(_: WorkBudget, __: Any, number: Any = 1, *___: Any, **____: Any) -> None:
     _check(number, MAX_RANGE, "a number of parts")
 
 
-def _before_round(_: Budget, __: Any, precision: Any = 0, *___: Any) -> None:
+def _before_round(_: WorkBudget, __: Any, precision: Any = 0, *___: Any) -> None:
     _check(precision, _MOST_DIGITS, "a precision")
 
 
-def _before_join(budget: Budget, value: Any, d: Any = "", *_: Any, **__: Any) -> None:
+def _before_join(budget: WorkBudget, value: Any, d: Any = "", *_: Any, **__: Any) -> None:
     budget.spend(cost_of_joining(str(d), value, budget))
 
 
-def _before_sum(budget: Budget, value: Any, attribute: Any = None, start: Any = 0) -> None:
+def _before_sum(budget: WorkBudget, value: Any, attribute: Any = None, start: Any = 0) -> None:
     del attribute
     if not isinstance(start, int | float):  # each addition copies all that was there before
         budget.spend(len(value) * weight(value, budget.left))
@@ -183,7 +183,7 @@ def _paid_own(function: Callable[..., Any]) -> Callable[..., Any]:
     @pass_context
     @wraps(function)
     def paid(context: Any, value: Any, *arguments: Any, **named: Any) -> Any:
-        budget: Budget = context.budget
+        budget: WorkBudget = context.budget
         value = _held(budget, value)
         return budget.made(function(budget, value, *arguments, **named))
 
@@ -195,7 +195,7 @@ def _paid(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     passes = _PassArg.from_obj(function)
 
     def paid(context: Any, value: Any, *arguments: Any, **named: Any) -> Any:
-        budget: Budget = context.budget
+        budget: WorkBudget = context.budget
         value = _held(budget, value)
         if before is not None:
             before(budget, value, *arguments, **named)
@@ -213,6 +213,6 @@ def _paid(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return pass_context(paid)
 
 
-def _held(budget: Budget, value: Any) -> Any:
+def _held(budget: WorkBudget, value: Any) -> Any:
     """An iterator as a list, so that it can be weighed and still be used."""
     return list(budget.steps(value)) if hasattr(value, "__next__") else value

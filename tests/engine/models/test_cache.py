@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 from msgspec import structs
 from tests.engine.models.made import SAMPLE, Held, Says, answer, question, settle
 
-from evalwright.engine.models.cache import Cached, MemoryShelf
-from evalwright.engine.models.count import Counters
+from evalwright.engine.models.cache import CachedModel, MemoryReplyCache
+from evalwright.engine.models.wrapper import Counters
 from evalwright.errors import ModelError
 from evalwright.types import Called, Completion, Message, MLTask, Request, ToolCall, Usage
 
 
-def cached(model: Says, shelf: MemoryShelf, *, name: str = "p/m") -> Cached:
-    return Cached(model, name, shelf=shelf)
+def cached(model: Says, reply_cache: MemoryReplyCache, *, name: str = "p/m") -> CachedModel:
+    return CachedModel(model, name, reply_cache=reply_cache)
 
 
-def ask(model: Cached, *requests: Request) -> list[Completion]:
+def ask(model: CachedModel, *requests: Request) -> list[Completion]:
     async def ask_all() -> list[Completion]:
         return [await model.complete(request) for request in requests]
 
@@ -30,7 +30,7 @@ def test_the_same_question_is_asked_once_and_the_answer_is_the_same() -> None:
         answer("another"),
     )
 
-    first, second = ask(cached(inner, MemoryShelf()), question(), question())
+    first, second = ask(cached(inner, MemoryReplyCache()), question(), question())
 
     assert len(inner.asked) == 1
     assert (second.text, second.finish, second.logprobs) == ("4", "length", (-0.1, -2.0))
@@ -40,16 +40,16 @@ def test_the_same_question_is_asked_once_and_the_answer_is_the_same() -> None:
 def test_a_hit_tells_its_tokens_but_was_neither_asked_nor_paid_for() -> None:
     inner = Says(Completion(text="4", usage=Usage(1, 3, 1, 0.5)))
 
-    hit = ask(cached(inner, MemoryShelf()), question(), question())[1]
+    hit = ask(cached(inner, MemoryReplyCache()), question(), question())[1]
 
     assert hit.usage == Usage(requests=0, prompt_tokens=3, completion_tokens=1, cost=0.0)
 
 
 def test_a_hit_outlives_the_model() -> None:
-    shelf = MemoryShelf()
-    ask(cached(Says(answer("first")), shelf), question())
+    reply_cache = MemoryReplyCache()
+    ask(cached(Says(answer("first")), reply_cache), question())
 
-    assert ask(cached(Says(answer("second")), shelf), question())[0].text == "first"
+    assert ask(cached(Says(answer("second")), reply_cache), question())[0].text == "first"
 
 
 def with_fingerprint(fingerprint: str) -> Says:
@@ -82,10 +82,10 @@ def said(*messages: Message, trial: int = 0) -> Request:
 def test_what_can_change_the_answer_is_asked_anew(
     model: Says, name: str, request_: Request
 ) -> None:
-    shelf = MemoryShelf()
-    ask(cached(Says(), shelf), question())
+    reply_cache = MemoryReplyCache()
+    ask(cached(Says(), reply_cache), question())
 
-    ask(cached(model, shelf, name=name), request_)
+    ask(cached(model, reply_cache, name=name), request_)
 
     assert len(model.asked) == 1
 
@@ -100,7 +100,7 @@ requests = st.builds(
 
 @given(one=requests, other=requests)
 def test_only_equal_questions_have_the_same_key(one: Request, other: Request) -> None:
-    model = cached(Says(), MemoryShelf())
+    model = cached(Says(), MemoryReplyCache())
 
     assert (model._key(one) == model._key(other)) == (one == other)
 
@@ -109,7 +109,7 @@ def test_only_equal_questions_have_the_same_key(one: Request, other: Request) ->
 def test_a_name_never_runs_into_a_fingerprint(parts: tuple[str, str, str, str]) -> None:
     one, other = (parts[0], parts[1]), (parts[2], parts[3])
     keys = [
-        cached(with_fingerprint(fingerprint), MemoryShelf(), name=name)._key(question())
+        cached(with_fingerprint(fingerprint), MemoryReplyCache(), name=name)._key(question())
         for name, fingerprint in (one, other)
     ]
 
@@ -117,20 +117,20 @@ def test_a_name_never_runs_into_a_fingerprint(parts: tuple[str, str, str, str]) 
 
 
 def test_a_failure_is_never_kept() -> None:
-    shelf = MemoryShelf()
-    model = cached(Says(ModelError("server", "500"), answer()), shelf)
+    reply_cache = MemoryReplyCache()
+    model = cached(Says(ModelError("server", "500"), answer()), reply_cache)
 
     with pytest.raises(ModelError):
         ask(model, question())
 
-    assert shelf.kept == {}
+    assert reply_cache.kept == {}
     assert ask(model, question())[0].text == "4"
 
 
 def test_equal_questions_at_the_same_time_are_asked_once() -> None:
     async def together() -> tuple[list[Completion], Held, Counters]:
         inner, counters = Held(), Counters()
-        model = Cached(inner, "p/m", shelf=MemoryShelf(), counters=counters)
+        model = CachedModel(inner, "p/m", reply_cache=MemoryReplyCache(), counters=counters)
         calls = [asyncio.ensure_future(model.complete(question())) for _ in range(5)]
         await settle()
         inner.go.set()
@@ -146,7 +146,7 @@ def test_equal_questions_at_the_same_time_are_asked_once() -> None:
 def test_who_waits_does_not_inherit_a_failure() -> None:
     async def together() -> list[Completion | BaseException]:
         inner = Held(ModelError("server", "500"), answer())
-        model = cached(inner, MemoryShelf())
+        model = cached(inner, MemoryReplyCache())
         calls = [asyncio.ensure_future(model.complete(question())) for _ in range(3)]
         await settle()
         inner.go.set()
@@ -162,7 +162,7 @@ def test_who_waits_does_not_inherit_a_failure() -> None:
 def test_cancelling_one_of_those_who_ask_the_same_leaves_the_others_their_answer(who: int) -> None:
     async def together() -> list[Completion | BaseException]:
         inner = Held()
-        model = cached(inner, MemoryShelf())
+        model = cached(inner, MemoryReplyCache())
         calls = [asyncio.ensure_future(model.complete(question())) for _ in range(3)]
         await settle()
         calls[who].cancel()
@@ -177,12 +177,12 @@ def test_cancelling_one_of_those_who_ask_the_same_leaves_the_others_their_answer
 
 
 def test_a_damaged_answer_is_asked_for_again_and_put_right() -> None:
-    shelf = MemoryShelf()
+    reply_cache = MemoryReplyCache()
     inner = Says()
-    model = cached(inner, shelf)
+    model = cached(inner, reply_cache)
     ask(model, question())
-    (key,) = shelf.kept
-    shelf.kept[key] = b"\xc1 not an answer"
+    (key,) = reply_cache.kept
+    reply_cache.kept[key] = b"\xc1 not an answer"
 
     ask(model, question(), question())
 
@@ -190,17 +190,17 @@ def test_a_damaged_answer_is_asked_for_again_and_put_right() -> None:
 
 
 def test_an_answer_that_cannot_be_kept_is_an_answer_all_the_same() -> None:
-    shelf = MemoryShelf()
+    reply_cache = MemoryReplyCache()
 
-    found = ask(cached(Says(answer("\ud800")), shelf), question())
+    found = ask(cached(Says(answer("\ud800")), reply_cache), question())
 
     assert found[0].text == "\ud800"
-    assert shelf.kept == {}
+    assert reply_cache.kept == {}
 
 
 def test_hits_are_counted() -> None:
     counters = Counters()
-    model = Cached(Says(), "p/m", shelf=MemoryShelf(), counters=counters)
+    model = CachedModel(Says(), "p/m", reply_cache=MemoryReplyCache(), counters=counters)
 
     ask(model, question(), question(), question("other"), question())
 
@@ -225,7 +225,7 @@ def test_what_is_asked_beside_the_messages_is_part_of_the_question() -> None:
     ]
     inner = Says(*(answer(str(number)) for number in range(len(requests))))
 
-    ask(cached(inner, MemoryShelf()), *requests, *requests)
+    ask(cached(inner, MemoryReplyCache()), *requests, *requests)
 
     assert len(inner.asked) == len(requests)
 
@@ -243,7 +243,7 @@ def test_the_calls_of_a_message_are_part_of_the_question() -> None:
     ]
     inner = Says(*(answer(str(number)) for number in range(len(requests))))
 
-    ask(cached(inner, MemoryShelf()), *requests, *requests)
+    ask(cached(inner, MemoryReplyCache()), *requests, *requests)
 
     assert len(inner.asked) == len(requests)
 
@@ -252,7 +252,7 @@ def test_the_order_of_keys_is_no_part_of_the_question() -> None:
     inner = Says(answer("4"))
 
     ask(
-        cached(inner, MemoryShelf()),
+        cached(inner, MemoryReplyCache()),
         asked("custom", {"a": 1, "b": {"c": 2, "d": 3}}),
         asked("custom", {"b": {"d": 3, "c": 2}, "a": 1}),
     )
@@ -262,8 +262,8 @@ def test_the_order_of_keys_is_no_part_of_the_question() -> None:
 
 def test_an_output_and_the_bodies_are_kept_too() -> None:
     whole = Completion(text="", output={"embeddings": [[0.5]]}, bodies=("{}", "[]"))
-    shelf = MemoryShelf()
-    model = cached(Says(whole), shelf)
+    reply_cache = MemoryReplyCache()
+    model = cached(Says(whole), reply_cache)
 
     hit = ask(model, asked("embeddings", "a"), asked("embeddings", "a"))[1]
 
@@ -274,4 +274,7 @@ def test_an_empty_answer_is_kept_like_any_other() -> None:
     inner = Says(Completion(text=""), answer("another"))
     request = structs.replace(question(), takes_all=True)
 
-    assert [one.text for one in ask(cached(inner, MemoryShelf()), request, request)] == ["", ""]
+    assert [one.text for one in ask(cached(inner, MemoryReplyCache()), request, request)] == [
+        "",
+        "",
+    ]

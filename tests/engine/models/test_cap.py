@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 from tests.engine.models.made import Held, Says, answer, question, settle
 
-from evalwright.engine.models.cap import Budget, Capped
+from evalwright.engine.models.cap import Budget, CappedModel
 from evalwright.errors import BudgetSpent, ModelError, Stopped, boundary
 from evalwright.types import Completion, Usage
 
@@ -19,7 +19,7 @@ def answered(model: Says, budget: Budget, *, calls: int = 100) -> int:
 
     async def ask_all() -> None:
         for _ in range(calls):
-            await Capped(model, budget).complete(question())
+            await CappedModel(model, budget).complete(question())
 
     with pytest.raises(BudgetSpent):
         asyncio.run(ask_all())
@@ -42,7 +42,7 @@ def test_a_cap_on_tokens_stops_before_the_next_call() -> None:
 
 def test_all_models_share_a_budget() -> None:
     budget = Budget(max_cost=1.0)
-    asyncio.run(Capped(Says(costing(0.9)), budget).complete(question()))
+    asyncio.run(CappedModel(Says(costing(0.9)), budget).complete(question()))
 
     assert answered(Says(costing(0.1)), budget) == 1
 
@@ -60,7 +60,7 @@ def test_a_cap_of_nothing_lets_nothing_through() -> None:
 
 def test_a_failed_call_spends_nothing_and_holds_nothing() -> None:
     budget = Budget(max_cost=1.0)
-    model = Capped(Says(ModelError("server", "500")), budget)
+    model = CappedModel(Says(ModelError("server", "500")), budget)
 
     for _ in range(3):
         with pytest.raises(ModelError):
@@ -73,7 +73,7 @@ def test_near_the_cap_a_call_waits_for_those_under_way() -> None:
     async def together() -> tuple[int, float, list[Completion | BaseException]]:
         budget = Budget(max_cost=1.0, spent=Usage(requests=4, cost=0.5))
         inner = Held(costing(0.125))
-        model = Capped(inner, budget)
+        model = CappedModel(inner, budget)
         calls = [asyncio.ensure_future(model.complete(question())) for _ in range(20)]
         await settle()
         at_once = inner.now
@@ -93,7 +93,9 @@ def test_calls_that_were_cheaper_than_expected_leave_room_for_more() -> None:
     async def together() -> list[Completion | BaseException]:
         budget = Budget(max_cost=1.0, spent=Usage(requests=1, cost=0.5))
         inner = Held(costing(0.0))
-        calls = [asyncio.ensure_future(Capped(inner, budget).complete(question())) for _ in "abcd"]
+        calls = [
+            asyncio.ensure_future(CappedModel(inner, budget).complete(question())) for _ in "abcd"
+        ]
         await settle()
         inner.go.set()
         return await asyncio.gather(*calls, return_exceptions=True)
@@ -105,7 +107,9 @@ def test_a_call_cancelled_while_it_waits_or_runs_holds_nothing() -> None:
     async def cancelled() -> int:
         budget = Budget(max_cost=1.0, spent=Usage(requests=1, cost=0.5))
         inner = Held(costing(0.1))
-        calls = [asyncio.ensure_future(Capped(inner, budget).complete(question())) for _ in "ab"]
+        calls = [
+            asyncio.ensure_future(CappedModel(inner, budget).complete(question())) for _ in "ab"
+        ]
         await settle()
         for call in calls:
             call.cancel()
@@ -129,7 +133,7 @@ def test_a_call_cancelled_while_it_waits_or_runs_holds_nothing() -> None:
 def test_a_server_that_does_not_say_what_it_used_keeps_its_answer_and_stops_the_run(
     budget: Budget, reply: Completion, what: str
 ) -> None:
-    model = Capped(Says(reply), budget)
+    model = CappedModel(Says(reply), budget)
 
     assert asyncio.run(model.complete(question())).text == "4"
     with pytest.raises(BudgetSpent, match=f"does not say {what}"):
@@ -137,7 +141,7 @@ def test_a_server_that_does_not_say_what_it_used_keeps_its_answer_and_stops_the_
 
 
 def test_a_model_that_asks_nobody_has_nothing_to_tell() -> None:
-    model = Capped(Says(Completion(text="4", usage=Usage(cost=0.0))), Budget(max_tokens=9))
+    model = CappedModel(Says(Completion(text="4", usage=Usage(cost=0.0))), Budget(max_tokens=9))
 
     for _ in range(3):
         assert asyncio.run(model.complete(question())).text == "4"
@@ -147,7 +151,7 @@ def test_a_spent_budget_is_no_failure_of_a_sample() -> None:
     budget = Budget(max_cost=0.0)
 
     with pytest.raises(Stopped) as caught, boundary("solver"):
-        asyncio.run(Capped(Says(), budget).complete(question()))
+        asyncio.run(CappedModel(Says(), budget).complete(question()))
 
     assert caught.value.exit_code == 3
     assert str(caught.value) == "the cap is reached: 0.0000 of 0.0000 USD spent"
@@ -177,7 +181,7 @@ def test_what_was_spent_above_a_cap_is_said() -> None:
 def answered_until(budget: Budget, cost: float) -> None:
     async def ask_all() -> None:
         for _ in range(5):
-            await Capped(Says(costing(cost)), budget).complete(question())
+            await CappedModel(Says(costing(cost)), budget).complete(question())
 
     asyncio.run(ask_all())
 

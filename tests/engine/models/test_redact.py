@@ -4,7 +4,7 @@ import traceback
 import pytest
 from tests.engine.models.made import Says, answer, question
 
-from evalwright.engine.models.redact import Redacting
+from evalwright.engine.redact import RedactingModel
 from evalwright.errors import ModelError
 from evalwright.secrets import Redactor
 from evalwright.types import Completion
@@ -13,7 +13,7 @@ KEY = "sk-proj-0123456789abcdef"
 
 
 def ask(*replies: Completion | Exception) -> Completion:
-    return asyncio.run(Redacting(Says(*replies), Redactor([KEY])).complete(question()))
+    return asyncio.run(RedactingModel(Says(*replies), Redactor([KEY])).complete(question()))
 
 
 def test_an_answer_that_repeats_the_key_loses_it_and_keeps_the_rest() -> None:
@@ -57,7 +57,7 @@ class Echo(Says):
 
 def test_the_cause_of_an_error_is_not_printed_either() -> None:
     with pytest.raises(ModelError) as caught:
-        asyncio.run(Redacting(Echo(), Redactor([KEY])).complete(question()))
+        asyncio.run(RedactingModel(Echo(), Redactor([KEY])).complete(question()))
 
     assert KEY not in "".join(traceback.format_exception(caught.value))
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.models.made import Clock, Held, Says, answer, question, refused, settle
 
-from evalwright.engine.models.count import Counters
-from evalwright.engine.models.retry import Backoff, Retrying
+from evalwright.engine.models.retry import Backoff, RetryingModel
+from evalwright.engine.models.wrapper import Counters
 from evalwright.errors import ModelError
 from evalwright.types import Completion
 
@@ -20,13 +20,13 @@ def broken(kind: str = "server", *, retryable: bool = True) -> ModelError:
 
 def ask(model: Says, backoff: Backoff = USUAL, *, luck: float = 1.0) -> tuple[Completion, Clock]:
     clock = Clock()
-    retrying = Retrying(model, backoff, sleep=clock.sleep, random=lambda: luck)
+    retrying = RetryingModel(model, backoff, sleep=clock.sleep, random=lambda: luck)
     return asyncio.run(retrying.complete(question())), clock
 
 
 def failure(model: Says, backoff: Backoff = USUAL) -> tuple[ModelError, Clock]:
     clock = Clock()
-    retrying = Retrying(model, backoff, sleep=clock.sleep, random=lambda: 1.0)
+    retrying = RetryingModel(model, backoff, sleep=clock.sleep, random=lambda: 1.0)
     with pytest.raises(ModelError) as caught:
         asyncio.run(retrying.complete(question()))
     return caught.value, clock
@@ -136,7 +136,7 @@ def test_the_hint_of_the_client_is_kept_beside_our_own() -> None:
 def test_retries_are_counted_and_the_last_failure_is_none() -> None:
     counters = Counters()
     clock = Clock()
-    model = Retrying(Says(broken()), Backoff(attempts=3), counters=counters, sleep=clock.sleep)
+    model = RetryingModel(Says(broken()), Backoff(attempts=3), counters=counters, sleep=clock.sleep)
 
     with pytest.raises(ModelError):
         asyncio.run(model.complete(question()))
@@ -147,7 +147,9 @@ def test_retries_are_counted_and_the_last_failure_is_none() -> None:
 def test_a_call_can_be_cancelled_while_it_waits() -> None:
     async def cancelled() -> int:
         inner = Says(broken())
-        task = asyncio.ensure_future(Retrying(inner, Backoff(base_s=3600)).complete(question()))
+        task = asyncio.ensure_future(
+            RetryingModel(inner, Backoff(base_s=3600)).complete(question())
+        )
         await settle()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -160,7 +162,7 @@ def test_a_call_can_be_cancelled_while_it_waits() -> None:
 def test_cancelling_a_call_does_not_repeat_it() -> None:
     async def cancelled() -> int:
         inner = Held()
-        task = asyncio.ensure_future(Retrying(inner).complete(question()))
+        task = asyncio.ensure_future(RetryingModel(inner).complete(question()))
         await settle()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

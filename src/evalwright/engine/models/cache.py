@@ -17,9 +17,8 @@ from hashlib import blake2b
 
 import msgspec
 
-from evalwright.engine.models.around import Around
-from evalwright.engine.models.count import Counters
-from evalwright.ports import Model, Shelf
+from evalwright.engine.models.wrapper import Counters, ModelWrapper
+from evalwright.ports import Model, ReplyCache
 from evalwright.types import Completion, Request, Usage
 
 _VERSION = 2
@@ -29,7 +28,7 @@ _as_json = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.msgpack.Decoder(Completion).decode
 
 
-class MemoryShelf:
+class MemoryReplyCache:
     """Keeps answers as long as it lives itself."""
 
     def __init__(self) -> None:
@@ -44,14 +43,14 @@ class MemoryShelf:
         self.kept[key] = value
 
 
-class Cached(Around):
+class CachedModel(ModelWrapper):
     """Asks only what has never been answered."""
 
     def __init__(
-        self, model: Model, name: str, *, shelf: Shelf, counters: Counters | None = None
+        self, model: Model, name: str, *, reply_cache: ReplyCache, counters: Counters | None = None
     ) -> None:
         super().__init__(model)
-        self._shelf = shelf
+        self._reply_cache = reply_cache
         self._counters = counters or Counters()
         self._asking: dict[bytes, asyncio.Event] = {}
         self._begun = blake2b(digest_size=32)
@@ -97,7 +96,7 @@ class Cached(Around):
         return digest.digest()
 
     def _kept(self, key: bytes) -> Completion | None:
-        value = self._shelf.get(key)
+        value = self._reply_cache.get(key)
         if value is None:
             return None
         try:
@@ -117,7 +116,7 @@ class Cached(Around):
             value = _encode(completion)
         except (UnicodeEncodeError, OverflowError):  # half a surrogate pair, a number too large:
             return  # an answer all the same
-        self._shelf.put(key, value)
+        self._reply_cache.put(key, value)
 
 
 def _delimited(text: str) -> bytes:

@@ -11,7 +11,7 @@ Does not:   know the price of a call before it was made: a run ends above its ca
 import asyncio
 import math
 
-from evalwright.engine.models.around import Around
+from evalwright.engine.models.wrapper import ModelWrapper
 from evalwright.errors import BudgetSpent
 from evalwright.ports import Model
 from evalwright.types import Completion, Request, Usage
@@ -103,7 +103,7 @@ class Budget:
         )
 
 
-class Capped(Around):
+class CappedModel(ModelWrapper):
     """Asks while the budget lasts."""
 
     def __init__(self, model: Model, budget: Budget) -> None:

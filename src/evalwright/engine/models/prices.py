@@ -22,9 +22,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import structs
 
+from evalwright.engine.models.wrapper import ModelWrapper
 from evalwright.errors import Unreadable, UsageError
-from evalwright.types import Usage
+from evalwright.ports import Model
+from evalwright.types import Completion, Request, Usage
 
 PRICES_AS_OF = "2026-11-15"
 
@@ -144,3 +147,19 @@ def parse_prices(table: Mapping[str, Any], *, where: str) -> dict[str, Price]:
             hint='a price is ["provider/model"] with `input` and `output`, '
             "in US dollars a million tokens",
         ) from error
+
+
+class MeteredModel(ModelWrapper):
+    """Adds the cost."""
+
+    def __init__(self, model: Model, price: Price) -> None:
+        super().__init__(model)
+        self._price = price
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer, with its cost in `usage.cost`."""
+        completion = await self._ask(request)
+        usage = completion.usage
+        if usage.cost is not None:
+            return completion
+        return structs.replace(completion, usage=structs.replace(usage, cost=self._price.of(usage)))

@@ -19,8 +19,7 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import Struct, structs
 
-from evalwright.engine.models.around import Around
-from evalwright.engine.models.count import Counters
+from evalwright.engine.models.wrapper import Counters, ModelWrapper
 from evalwright.errors import ModelError
 from evalwright.ports import Model
 from evalwright.types import Completion, Request
@@ -47,7 +46,7 @@ class Backoff(Struct, frozen=True, kw_only=True):
         return min(self.cap_s, doubled)
 
 
-class Retrying(Around):
+class RetryingModel(ModelWrapper):
     """Asks up to `backoff.attempts` times; the error that remains says how often."""
 
     def __init__(
@@ -78,7 +77,7 @@ class Retrying(Around):
                     raise
                 wait = self._wait_s(error)
             else:
-                return _counting(completion, failed) if failed else completion
+                return _count_attempts(completion, failed) if failed else completion
             self._counters.retries += 1
             await self._sleep(wait)
 
@@ -98,7 +97,7 @@ class Retrying(Around):
         return asked + jitter if asked is not None and asked > 0 else jitter
 
 
-def _counting(completion: Completion, failed: int) -> Completion:
+def _count_attempts(completion: Completion, failed: int) -> Completion:
     usage = completion.usage
     return structs.replace(
         completion, usage=structs.replace(usage, requests=usage.requests + failed)

@@ -1,0 +1,187 @@
+"""Scores to metric values, scorer by scorer.
+
+With several runs of the same task, each metric is measured in every run, and its value is the mean
+of those. Its interval is that of the same metric over the samples, each averaged over the runs, if
+that gives the same value: so it is for every mean, and for every share of a value, which is the
+mean of having it. What is no average over samples has none.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import structs
+
+from evalwright.engine.results import FinalResult, MetricValue, TaskFailure, describe_failure
+from evalwright.errors import StageError, boundary
+from evalwright.metrics.scores import Measure, Scores, shares_over_runs
+from evalwright.plan.finalization import Finalization, ScorerMetrics, TaskMetric
+from evalwright.ports import Snippets
+from evalwright.stats.mean import plain_mean
+from evalwright.types import Outcome, Part
+
+_NOT_ASKED = "not asked: samples are missing"
+_EQUAL_WITHIN = 1e-9
+_SHARES = {"frequency", "precision", "recall", "f1_score"}
+_BOUNDED_WITH_SCORES = {"mean", "min", "max"}
+_NOT_AN_AVERAGE = "no interval: over all runs this is no average over samples"
+
+
+class ScoreTable:
+    """What the metrics of one scorer read."""
+
+    def __init__(self, measured: ScorerMetrics, repeats: int = 1) -> None:
+        fields = [metric.fields() for _, metric in measured.metrics]
+        named = frozenset(name for one in fields if one is not None for name in one)
+        self.runs = [Scores(None if None in fields else named) for _ in range(repeats)]
+        self.averaged = Scores(named) if repeats > 1 else None
+        """Each sample averaged over the runs; None where there is but one."""
+        self.lacking: dict[str, str] = {}
+        """The scores that trials have left nothing of, and why."""
+
+    @property
+    def n(self) -> int:
+        """How many samples are in it."""
+        return self.runs[0].n
+
+
+def build_score_tables(task: Finalization) -> dict[str, ScoreTable]:
+    """One for each scorer that has metrics, or might."""
+    repeats = task.trials.repeats if task.trials else 1
+    return {name: ScoreTable(measured, repeats) for name, measured in task.measured.items()}
+
+
+def collect_scores(units: Iterable[Outcome | Part], books: Mapping[str, ScoreTable]) -> None:
+    """The scores of one sample that is tried once."""
+    for one in units:
+        for name, score in one.scores.items() if not one.actions else ():
+            if name in books:
+                books[name].runs[0].add(score.values, score.metadata)
+
+
+async def measure_scorers(
+    task: Finalization,
+    books: Mapping[str, ScoreTable],
+    finished: FinalResult,
+    snippets: Snippets | None,
+    *,
+    seed: int,
+    unasked: frozenset[str],
+) -> None:
+    """Every metric of every scorer; what breaks is said, and takes no other with it."""
+    counted = finished.scored - finished.left_out
+    for name, measured in task.measured.items():
+        book = books[name]
+        failed = 0 if name in unasked else max(0, counted - book.n)
+        for key, metric in measured.metrics:
+            runs: list[list[Measure]] = []
+            try:
+                with boundary("metric"):
+                    if name in unasked:
+                        measures = [Measure(key, None, None, 0, _NOT_ASKED)]
+                    elif why := _missing_reason(metric, book):
+                        measures = [Measure(key, None, None, 0, why)]
+                    else:
+                        measures, runs = await _measure_runs(metric, book, snippets, seed=seed)
+            except StageError as error:
+                what = f"{name}.{key}"
+                failure = describe_failure(error, what)
+                finished.broken.append(
+                    TaskFailure(stage="metric", what=what, failure=failure, scorer=name, metric=key)
+                )
+                measures = [Measure(key, None, None, 0, str(error))]
+            if finished.fanned:
+                measures = [_drop_interval(one) for one in measures]
+            finished.figures += [
+                MetricValue(
+                    scorer=name,
+                    metric=key,
+                    measure=one,
+                    purpose=measured.purpose,
+                    type=metric.type,
+                    failed=failed,
+                    absent=_count_missing(metric, book, one),
+                    own_key=key in measured.own_keys,
+                    runs=tuple(_run_value(one.name, run, metric) for run in runs),
+                    bounded=bool(runs) and _is_bounded(metric, book),
+                )
+                for one in measures
+            ]
+
+
+def _is_bounded(metric: TaskMetric, book: ScoreTable) -> bool:
+    """Whether a figure lies in [0, 1] whatever the answers: a share, or an average of such."""
+    if metric.type in _SHARES:
+        return True
+    return metric.type in _BOUNDED_WITH_SCORES and all(
+        run.within_unit(name) for name in metric.fields() or () for run in book.runs
+    )
+
+
+def _count_missing(metric: TaskMetric, book: ScoreTable, made: Measure) -> int:
+    """How many scores have no value for a figure; what an author's code reads, nobody knows."""
+    if metric.fields() is None or made.value is None:
+        return 0
+    return max(0, min(one.n for one in book.runs) - made.n)
+
+
+def _missing_reason(metric: TaskMetric, book: ScoreTable) -> str:
+    """Why trials leave a metric nothing to read; empty where they do not."""
+    for name in sorted(metric.fields() or ()):
+        if name in book.lacking and not book.runs[0].has(name):
+            return book.lacking[name]
+    return ""
+
+
+async def _measure_runs(
+    metric: TaskMetric, book: ScoreTable, snippets: Snippets | None, *, seed: int
+) -> tuple[list[Measure], list[list[Measure]]]:
+    """The figures, and those of each run, where there are several."""
+    runs = [await metric.measure(one, seed=seed, snippets=snippets) for one in book.runs]
+    if book.averaged is None:
+        return runs[0], []
+    over: list[Measure] = []
+    if metric.type == "frequency":
+        over = shares_over_runs(next(iter(metric.fields() or ())), book.runs, seed=seed)
+    elif all(book.averaged.has(name) for name in metric.fields() or ()) and metric.fields():
+        over = await metric.measure(book.averaged, seed=seed, snippets=snippets)
+    by_name = {one.name: one for one in over}
+    names = dict.fromkeys(one.name for run in runs for one in run)
+    return [_combine_runs(name, runs, by_name.get(name), metric) for name in names], runs
+
+
+def _combine_runs(
+    name: str, runs: Sequence[Sequence[Measure]], over: Measure | None, metric: TaskMetric
+) -> Measure:
+    """One figure from those of every run."""
+    there = [one for run in runs for one in run if one.name == name]
+    n = min(one.n for one in there)
+    values = [_run_value(name, run, metric) for run in runs]
+    known = [one for one in values if one is not None]
+    if len(known) < len(values):
+        reasons = dict.fromkeys(one.reason for one in there if one.reason)
+        missing = f"no value in {len(values) - len(known)} of {len(values)} runs"
+        return Measure(name, None, None, n, "; ".join([missing, *reasons]))
+    mean = plain_mean(known)
+    if mean is None:
+        return Measure(name, None, None, n, "no mean of infinite numbers")
+    if (
+        over is None
+        or over.value is None
+        or not math.isclose(over.value, mean, abs_tol=_EQUAL_WITHIN)
+    ):
+        return Measure(name, mean, None, n, _NOT_AN_AVERAGE)
+    return Measure(name, mean, over.interval, n, over.reason)
+
+
+def _run_value(name: str, run: Iterable[Measure], metric: TaskMetric) -> float | None:
+    """The figure of one run. A value that never came has the share 0 there."""
+    found = [one.value for one in run if one.name == name]
+    if found:
+        return found[0]
+    return 0.0 if metric.type == "frequency" and any(one.n for one in run) else None
+
+
+def _drop_interval(measure: Measure) -> Measure:
+    """Parts of one sample go together: as many independent samples they would look too sure."""
+    reason = "no interval: several parts of one sample are not independent"
+    return structs.replace(measure, interval=None, reason=measure.reason or reason)

@@ -1,0 +1,106 @@
+"""Put the wrappers around a client, in their order, and only those that have something to do.
+
+From the inside out, and why there:
+
+    Counted       sees single attempts
+    RateLimited   a call is sent the moment it is due, with no gate left to pass
+    Limited       a call that waits to be retried holds no place
+    Retrying
+    Redacting     whatever is further out may keep what it sees
+    Metered       the cap and the cache see costs
+    Capped        an answer from the cache costs nothing, so it is not capped
+    Cached
+"""
+
+from msgspec import Struct
+
+from evalwright.engine.models.cache import CachedModel
+from evalwright.engine.models.cap import Budget, CappedModel
+from evalwright.engine.models.limits import AdaptiveGate, Gate, LimitedModel, Rate, RateLimitedModel
+from evalwright.engine.models.prices import MeteredModel, Price, Prices
+from evalwright.engine.models.retry import Backoff, RetryingModel
+from evalwright.engine.models.wrapper import CountedModel, Counters
+from evalwright.engine.redact import RedactingModel
+from evalwright.errors import UsageError
+from evalwright.ports import Model, ReplyCache
+from evalwright.secrets import Redactor
+
+
+class AdaptiveConcurrency(Struct, frozen=True, kw_only=True):
+    """As many at once as the server can take."""
+
+    start: int = 8
+    most: int = 64
+
+
+class ModelSettings(Struct, frozen=True, kw_only=True):
+    """Of one model."""
+
+    name: str
+    """`provider/model`."""
+    backoff: Backoff = Backoff()
+    at_once: int | AdaptiveConcurrency | None = None
+    rate: Rate = Rate()
+    by_sample: bool = False
+    """Whether it looks at the sample, which is no part of a cache's key: then it has no cache."""
+
+
+class SharedWrapping(Struct, frozen=True, kw_only=True):
+    """What all models of a run have in common; what is None is not wanted."""
+
+    counters: Counters | None = None
+    redactor: Redactor | None = None
+    prices: Prices | None = None
+    budget: Budget | None = None
+    reply_cache: ReplyCache | None = None
+
+
+def apply_wrappers(client: Model, settings: ModelSettings, shared: SharedWrapping) -> Model:
+    """The client, made patient, polite, thrifty and discreet, as far as that is wanted.
+
+    Raises `UsageError` for a cap on costs where the price is not known: a cap that cannot be kept
+    is worse than none.
+    """
+    price = shared.prices.of(settings.name) if shared.prices else None
+    model = _wrap_sending(client, settings, shared)
+    if shared.redactor:
+        model = RedactingModel(model, shared.redactor)
+    if price is not None:
+        model = MeteredModel(model, price)
+    if shared.budget is not None and _is_capped(shared.budget, settings.name, price):
+        model = CappedModel(model, shared.budget)
+    if shared.reply_cache is not None and not settings.by_sample:
+        model = CachedModel(
+            model, settings.name, reply_cache=shared.reply_cache, counters=shared.counters
+        )
+    return model
+
+
+def _wrap_sending(client: Model, settings: ModelSettings, shared: SharedWrapping) -> Model:
+    model = client
+    if shared.counters is not None:
+        model = CountedModel(model, shared.counters)
+    if settings.rate != Rate():
+        model = RateLimitedModel(model, settings.rate)
+    if settings.at_once is not None:
+        model = LimitedModel(model, _gate(settings.at_once))
+    if settings.backoff.attempts > 1:
+        model = RetryingModel(model, settings.backoff, counters=shared.counters)
+    return model
+
+
+def _gate(at_once: int | AdaptiveConcurrency) -> Gate:
+    if isinstance(at_once, AdaptiveConcurrency):
+        return AdaptiveGate(at_once.start, at_once.most)
+    return Gate(at_once)
+
+
+def _is_capped(budget: Budget, name: str, price: Price | None) -> bool:
+    """Whether there is a cap that this model could reach."""
+    if budget.max_cost is not None and price is None:
+        raise UsageError(
+            f"`{name}` has no known price, so a cap on costs cannot be kept",
+            hint="give its price in a table (`--prices FILE`), or cap the tokens instead",
+        )
+    costs = budget.max_cost is not None and price is not None and not price.free
+    return costs or budget.max_tokens is not None

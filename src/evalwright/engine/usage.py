@@ -1,0 +1,51 @@
+"""What one job used of models beside its answer.
+
+Those are the models that a task names itself, and the evaluated one where a scorer asks it again.
+The answer's own usage is in its trace.
+"""
+
+from collections.abc import Mapping
+
+from evalwright.engine.models.wrapper import ModelWrapper
+from evalwright.ports import Model
+from evalwright.types import Completion, Outcome, Request, Usage
+
+
+class UsageCounter:
+    """Counts for one job; `usage` is by the plan's names of the models."""
+
+    def __init__(self) -> None:
+        self.usage: dict[str, Usage] = {}
+
+    def wrap(self, model: Model, name: str) -> Model:
+        """The same model, counted."""
+        return _UsageCountingModel(model, name, self.usage)
+
+
+class _UsageCountingModel(ModelWrapper):
+    def __init__(self, model: Model, name: str, usage: dict[str, Usage]) -> None:
+        super().__init__(model)
+        self._name, self._usage = name, usage
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer, and count it."""
+        completion = await self._ask(request)
+        add_usage(self._usage, {self._name: completion.usage})
+        return completion
+
+
+def split_usage(outcome: Outcome) -> tuple[dict[str, Usage], dict[str, Usage]]:
+    """What an answer took that no trace tells of, and what was asked beside the answer.
+
+    A solver that broke has left no trace; then what it took of the evaluated model is in `others`.
+    """
+    if outcome.trace is not None or outcome.model not in outcome.others:
+        return {}, outcome.others
+    others = dict(outcome.others)
+    return {outcome.model: others.pop(outcome.model)}, others
+
+
+def add_usage(into: dict[str, Usage], more: Mapping[str, Usage]) -> None:
+    """Add what another job took."""
+    for name, usage in more.items():
+        into[name] = into[name] + usage if name in into else usage

@@ -1,0 +1,232 @@
+"""What solvers share: ask a model, count what it used, and build the trace.
+
+Items of a trace become the messages that a chat model is sent. A call of a function belongs to what
+the assistant said before it. What a model can not be sent (an image, reasoning that is not text) is
+left out where it is the model's own, and else an error.
+"""
+
+from collections.abc import Iterable
+from time import perf_counter
+from typing import Any, Literal, cast
+
+from msgspec import Struct, structs
+
+from evalwright.objects import SolverTrace, answer_text, output_items, readable, shown, text_of
+from evalwright.ports import Case, Model
+from evalwright.solvers.likelihood import LikeliestAnswer, choose_likeliest, compute_likelihood
+from evalwright.types import (
+    Called,
+    Completion,
+    Message,
+    MLTask,
+    Request,
+    Sample,
+    ToolCall,
+    Trace,
+    Usage,
+)
+
+Role = Literal["system", "user", "assistant"]
+ROLES = ("system", "user", "assistant")
+
+_TEXTS = {"input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text"}
+
+
+def build_messages(items: Iterable[dict[str, Any]]) -> tuple[Message, ...]:
+    """Every item that a chat has a message for, in order."""
+    made: list[Message] = []
+    for item in items:
+        kind = item.get("type", "message")
+        if kind == "message":
+            made.append(Message(parse_role(item.get("role")), _text(item)))
+        elif kind == "function_call":
+            made.append(_add_call(made, item))
+        elif kind == "function_call_output":
+            told = _text({"content": item.get("output")})
+            made.append(Message("tool", told, tool_call_id=str(item.get("call_id") or "")))
+        elif kind == "custom_task_input_message":
+            raise ValueError("expected messages, got the input of a custom task in a chat")
+    if not made:
+        raise ValueError("expected at least one message to send, got none")
+    return tuple(made)
+
+
+def parse_role(role: Any) -> Role:
+    """The role if it is one; `developer` is a system by another name."""
+    if role == "developer":
+        return "system"
+    if role not in ROLES:
+        raise ValueError(f"expected `system`, `user` or `assistant` as a role, got `{role}`")
+    return cast("Role", role)
+
+
+def _add_call(made: list[Message], item: dict[str, Any]) -> Message:
+    call = ToolCall(
+        str(item.get("call_id") or ""),
+        Called(str(item.get("name") or ""), str(item.get("arguments") or "{}")),
+    )
+    if made and made[-1].role == "assistant":
+        last = made.pop()
+        return Message("assistant", last.content, tool_calls=(*last.tool_calls, call))
+    return Message("assistant", "", tool_calls=(call,))
+
+
+def _text(item: dict[str, Any]) -> str:
+    content = item.get("content")
+    if isinstance(content, list):
+        for part in content:
+            kind = "text" if isinstance(part, str) else part.get("type")
+            if kind not in _TEXTS:
+                raise ValueError(f"expected text as the content of a message, got `{kind}`")
+    return text_of(content)
+
+
+_ANSWERS = {"function_call", "custom_task_output_message"}
+
+
+class ModelInput(Struct, frozen=True, kw_only=True):
+    """What a model is asked: messages and more keys, or the input of another task."""
+
+    messages: tuple[Message, ...] = ()
+    input: Any = None
+    task: MLTask = "chat_completion"
+    given: tuple[str, ...] = ()
+    """Answers to weigh; without any, an answer is generated."""
+
+
+class Conversation:
+    """One sample on its way: what is said, what came back, and what that cost."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.items: list[dict[str, Any]] = []
+        self.raw_outputs: list[Any] = []
+        """Of the evaluated model."""
+        self.direct_ios: list[dict[str, str]] = []
+        self.latency_s = 0.0
+        self._usage = Usage(cost=0.0)
+        self._completions: list[Completion] = []
+        self._choice: LikeliestAnswer | None = None
+        """The likeliest answer, where given ones were weighed."""
+
+    async def ask(self, asked: ModelInput, *, sample: Sample | None = None) -> Any:
+        """What the evaluated model gives back, counted and kept among the raw outputs."""
+        completion = await self._complete(self.case.model, asked, sample)
+        if asked.given:
+            self._choice = choose_likeliest(asked.given, completion.given)
+            completion = structs.replace(completion, text=self._choice.answer)
+        raw = raw_output(completion, asked.task)
+        self._completions.append(completion)
+        self._usage += completion.usage
+        self.raw_outputs.append(raw)
+        return raw
+
+    async def generate(self) -> Any:
+        """Ask for the next message of the conversation, and add it."""
+        raw = await self.ask(ModelInput(messages=build_messages(self.items)))
+        self.items += output_items(raw)
+        return raw
+
+    async def ask_another(self, model: Model, asked: ModelInput) -> str:
+        """What another model says: no output of the evaluated one, and not its usage."""
+        completion = await self._complete(model, asked, None)
+        return answer_text(raw_output(completion, asked.task)) or completion.text
+
+    def place(self) -> tuple[int, int]:
+        """How far it has come, to go back to."""
+        return len(self.items), len(self.raw_outputs)
+
+    def go_back(self, place: tuple[int, int]) -> None:
+        """Take back what was said since; what it cost stays."""
+        items, outputs = place
+        del self.items[items:], self.raw_outputs[outputs:], self._completions[outputs:]
+
+    async def _complete(self, model: Model, asked: ModelInput, sample: Sample | None) -> Completion:
+        request = Request(
+            messages=asked.messages,
+            sample=self.case.sample if sample is None else sample,
+            trial=self.case.trial,
+            task=asked.task,
+            input=asked.input,
+            takes_all=True,  # an author's scorer may be about refusals
+            given=asked.given,
+        )
+        started = perf_counter()
+        completion = await model.complete(request)
+        self.latency_s += perf_counter() - started
+        if completion.bodies is not None:
+            sent, came = completion.bodies
+            self.direct_ios.append({"input": sent, "output": came})
+        return completion
+
+    def conversation(self) -> dict[str, Any]:
+        """All that was said, as JSON."""
+        return {"items": self.items, "raw_outputs": self.raw_outputs, "direct_ios": self.direct_ios}
+
+    def trace(self, *, asked: str | None = None) -> Trace:
+        """What the engine keeps; `asked` where it is not what stands in the conversation."""
+        return self.trace_of(self.conversation(), asked=asked)
+
+    def trace_of(self, conversation: dict[str, Any], *, asked: str | None = None) -> Trace:
+        """The same for a conversation that somebody else has put together."""
+        last = self._completions[-1] if self._completions else None
+        answer = answer_of_conversation(conversation)
+        if not answer and last and conversation["raw_outputs"]:
+            answer = last.text  # a model that only wants functions called: show the calls
+        choice = self._choice
+        known = choice.known if choice else compute_likelihood(last.logprobs if last else None)
+        return Trace(
+            input=input_text(conversation) if asked is None else asked,
+            output=answer,
+            post_processed=answer,
+            usage=self._usage,
+            latency_s=self.latency_s,
+            finish=last.finish if last else "stop",
+            nll=known.nll,
+            nll_tokens=known.nll_tokens,
+            confidence=known.confidence,
+            options=choice.options if choice else {},
+            conversation=conversation,
+        )
+
+
+def raw_output(completion: Completion, task: MLTask) -> Any:
+    """What a model gave back, in the shape that authors know."""
+    if task == "custom":
+        return completion.text if completion.output is None else completion.output
+    counted = {
+        "num_prompt_tokens": completion.usage.prompt_tokens,
+        "num_completion_tokens": completion.usage.completion_tokens,
+    }
+    if isinstance(completion.output, dict):
+        usage = completion.output.get("usage") or {}
+        return {**completion.output, "usage": {**counted, **usage}}
+    if task == "embeddings":
+        raise ValueError("expected embeddings, got a model that answers with text")
+    message = {"role": "assistant", "content": completion.text}
+    return {"choices": [{"message": message}], "usage": counted}
+
+
+def input_text(conversation: dict[str, Any]) -> str:
+    """What was said before the last answer, as a person reads it."""
+    items = conversation["items"]
+    answers = [place for place, one in enumerate(items) if _is_answer(one)]
+    if not answers:
+        return readable(items)
+    start = answers[-1]
+    while start and items[start]["type"] == "function_call" and _is_answer(items[start - 1]):
+        start -= 1  # several calls, and the words before them, are one answer
+    return readable(items[:start])
+
+
+def answer_of_conversation(conversation: dict[str, Any]) -> str:
+    """The answer's text; of embeddings and of a custom task, its JSON."""
+    raw_outputs = conversation["raw_outputs"]
+    if raw_outputs and (text := answer_text(raw_outputs[-1])):  # nearly always, and fast
+        return text
+    output = SolverTrace.from_json(conversation).output
+    return "" if output is None else shown(output)
+
+
+def _is_answer(item: dict[str, Any]) -> bool:
+    return item.get("role") == "assistant" or item.get("type") in _ANSWERS
