@@ -9,9 +9,12 @@ from click.testing import CliRunner
 
 import evalwright as ew
 from evalwright import cli
-from evalwright.api.crews import _row
+from evalwright.plan.manifest import VERSION, Manifest
+from evalwright.plan.outline import PlanOutline, TaskOutline
+from evalwright.plan.task_results import result_of
 from evalwright.report.report import MetricRow, Report
-from evalwright.types import Failure, Outcome, Score, Trace
+from evalwright.store.memory import MemoryStore
+from evalwright.types import Failure, Outcome, Run, Score, Trace
 
 HEAD = "key: t\ndisplay_name: T\ndescription: D\n"
 ROWS = "[{sample_id: a, word: yes, n: 3}, {sample_id: b, word: 'no', n: 5}, {sample_id: c, n: 5}]"
@@ -336,6 +339,18 @@ def test_a_task_and_the_datasets_are_reached_by_commands(
     ],
 )
 def test_the_result_of_a_task_is_rows_with_these_columns(name: str, value: Any) -> None:
+    store = MemoryStore()
+    outline = PlanOutline(tasks=(TaskOutline(name="t"),), models=("",))
+    store.begin(
+        Run(
+            id="1",
+            created="",
+            updated="",
+            status="finished",
+            plan_key="",
+            manifest=Manifest(version=VERSION, plan=outline, models={}).to_builtins(),
+        )
+    )
     outcome = Outcome(
         task="t",
         model="",
@@ -347,4 +362,8 @@ def test_the_result_of_a_task_is_rows_with_these_columns(name: str, value: Any) 
         failure=Failure(stage="score", type="KeyError", message="'n'"),
     )
 
-    assert _row(outcome, "a")[name] == value
+    store.append("1", [outcome])
+
+    (row,) = result_of("t", store=store).rows()
+
+    assert row[name] == value

@@ -4,7 +4,7 @@ import pytest
 
 from evalwright.components import Authored, Component
 from evalwright.plan.columns import unknown_columns, unknown_values
-from evalwright.spec.documents.task import BenchmarkTask
+from evalwright.spec.documents.models.task import BenchmarkTask
 from evalwright.templates import Native, Template
 
 

@@ -12,78 +12,96 @@ judge_check                    a judge, by people and by probes
 doctor                         what this machine can do
 runs find load export delete   what a store remembers
 export_logs import_results     results that move: a run as result logs, and back
-list_… show_…                  the same, and the providers of models, for people
+list_… show_…                  the same, component types and providers of models, for people
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# A module that is called like its verb would take the verb's place, once anybody imports it: these
-# are imported here, and import little. The other verbs are imported when they are first used.
-from evalwright.api.doctor import doctor
-from evalwright.api.execute import Given, execute
-from evalwright.api.gate import check_policies, gate, read_policies
-from evalwright.api.generate import generate
-from evalwright.api.perplexity import perplexity
-from evalwright.api.run import run, score
-from evalwright.api.runs import collect_garbage, delete, export, find, load, runs
-
 if TYPE_CHECKING:
-    from evalwright.api.adding import add_entities, add_provider
-    from evalwright.api.assembly import store_name
+    from evalwright.api.dataset_trials import dataset_trial_lines, try_dataset
     from evalwright.api.entities import (
-        FOLDERS,
+        add_entities,
+        add_provider,
         check_entities,
         delete_entity,
         export_entity,
         list_entities,
-        refuse_shared,
+        require_own_file,
         show_entity,
+        to_yaml,
     )
     from evalwright.api.files import SCHEMAS, checks, init, lint, lints, schema, validate
-    from evalwright.api.judging import Check, judge_check
-    from evalwright.api.listing import list_models, list_runs, show_run, show_samples
+    from evalwright.api.gates import check_policies, gate, read_policies
+    from evalwright.api.generators import generate
+    from evalwright.api.judge import JudgeCheckOptions, judge_check, render_judge_check
+    from evalwright.api.listing import (
+        list_components,
+        list_models,
+        list_runs,
+        show_run,
+        show_samples,
+    )
     from evalwright.api.logs import export_logs, import_results
-    from evalwright.api.options import RunOptions, Watch
-    from evalwright.api.probing import try_dataset, try_model
-    from evalwright.api.trying import Wanted, try_task, wanted_of
+    from evalwright.api.machine import doctor
+    from evalwright.api.model_trials import try_model
+    from evalwright.api.programs import Given, execute
+    from evalwright.api.run_tasks import run, score
+    from evalwright.api.stored_runs import collect_garbage, delete, export, find, load, runs
+    from evalwright.api.task_trials import TaskSelection, locate_task, try_task
+    from evalwright.api.text_perplexity import perplexity
+    from evalwright.plan.options import RunOptions
+    from evalwright.session.progress import Progress
+    from evalwright.session.stores import store_name
 
 _HOMES = {
-    "adding": ("add_entities", "add_provider"),
-    "assembly": ("store_name",),
+    "gates": ("check_policies", "gate", "read_policies"),
+    "generators": ("generate",),
+    "machine": ("doctor",),
+    "programs": ("Given", "execute"),
+    "run_tasks": ("run", "score"),
+    "stored_runs": ("collect_garbage", "delete", "export", "find", "load", "runs"),
+    "text_perplexity": ("perplexity",),
+    "dataset_trials": ("dataset_trial_lines", "try_dataset"),
     "entities": (
-        "FOLDERS",
+        "add_entities",
+        "add_provider",
         "check_entities",
         "delete_entity",
         "export_entity",
         "list_entities",
-        "refuse_shared",
+        "require_own_file",
         "show_entity",
+        "to_yaml",
     ),
     "files": ("SCHEMAS", "checks", "init", "lint", "lints", "schema", "validate"),
-    "judging": ("Check", "judge_check"),
-    "listing": ("list_models", "list_runs", "show_run", "show_samples"),
+    "judge": ("JudgeCheckOptions", "judge_check", "render_judge_check"),
+    "listing": ("list_components", "list_models", "list_runs", "show_run", "show_samples"),
     "logs": ("export_logs", "import_results"),
-    "options": ("RunOptions", "Watch"),
-    "probing": ("try_dataset", "try_model"),
-    "trying": ("Wanted", "try_task", "wanted_of"),
+    "model_trials": ("try_model",),
+    "task_trials": ("TaskSelection", "locate_task", "try_task"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {
+    **{name: f"evalwright.api.{home}" for home, names in _HOMES.items() for name in names},
+    "Progress": "evalwright.session.progress",
+    "RunOptions": "evalwright.plan.options",
+    "store_name": "evalwright.session.stores",
+}
 
 __all__ = [
-    "FOLDERS",
     "SCHEMAS",
-    "Check",
     "Given",
+    "JudgeCheckOptions",
+    "Progress",
     "RunOptions",
-    "Wanted",
-    "Watch",
+    "TaskSelection",
     "add_entities",
     "add_provider",
     "check_entities",
     "check_policies",
     "checks",
     "collect_garbage",
+    "dataset_trial_lines",
     "delete",
     "delete_entity",
     "doctor",
@@ -99,13 +117,16 @@ __all__ = [
     "judge_check",
     "lint",
     "lints",
+    "list_components",
     "list_entities",
     "list_models",
     "list_runs",
     "load",
+    "locate_task",
     "perplexity",
     "read_policies",
-    "refuse_shared",
+    "render_judge_check",
+    "require_own_file",
     "run",
     "runs",
     "schema",
@@ -114,18 +135,18 @@ __all__ = [
     "show_run",
     "show_samples",
     "store_name",
+    "to_yaml",
     "try_dataset",
     "try_model",
     "try_task",
     "validate",
-    "wanted_of",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'evalwright.api' has no attribute {name!r}")
-    value = getattr(import_module(f"evalwright.api.{_HOME_OF[name]}"), name)
+    value = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from os.path import isdir
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evalwright.errors import UsageError
-from evalwright.spec.checking import Checking
+from evalwright.spec.checking import Checking, is_project
 
 if TYPE_CHECKING:
-    from evalwright.spec.documents.linting import DocumentLinting
+    from evalwright.spec.documents.lint import DocumentLint
     from evalwright.spec.records.check import Validated
     from evalwright.spec.records.lint import Linting
 
@@ -32,37 +31,12 @@ def checks(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Checking]:
     found: list[Checking] = []
     for path in paths:
         if is_project(path):
-            found += _documents(path, env)
+            from evalwright.api.documents import validate_project
+
+            found += validate_project(path, env)
         else:
             found.append(Checking(path))
     return found
-
-
-def is_project(path: str) -> bool:
-    """Whether a path is that of task documents, not of task records."""
-    # Unlike pathlib's, it is False for what may not be looked at.
-    return path.endswith((".yaml", ".yml")) or isdir(path)  # noqa: PTH112
-
-
-def _documents(path: str, env: Sequence[str]) -> Iterator[Checking]:
-    from evalwright.api.rows_of import row_problems
-    from evalwright.spec.documents.checking import checked
-    from evalwright.spec.documents.kinds import RUN_FILES
-    from evalwright.spec.documents.project import read_project
-    from evalwright.spec.documents.variables import environment_with
-
-    environment, problems = environment_with(env)
-    project = read_project(path, environment=environment)
-    groups = (project.tasks, project.datasets, project.generators, project.models)
-    more = (project.adapters, project.evaluations)
-    entities = [one for group in (*groups, *more) for one in group.values()]
-    kinds: dict[str, str] = {entity.file: entity.kind for entity in entities}
-    if project.kind is not None and project.files:
-        kinds[project.files[0]] = project.kind
-    kinds.update({file: "run" for file in project.files if Path(file).name in RUN_FILES})
-    if not any(one.level == "error" for one in problems):
-        problems = [*problems, *row_problems(project)]
-    return checked(project.files, [*problems, *project.problems], kinds)
 
 
 def lint(path: str | Path) -> Linting:
@@ -77,24 +51,17 @@ def lint(path: str | Path) -> Linting:
     return Linting(str(path))
 
 
-def lints(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Linting | DocumentLinting]:
+def lints(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Linting | DocumentLint]:
     """The same for many files and projects. A project is one entry a file."""
-    found: list[Linting | DocumentLinting] = []
+    found: list[Linting | DocumentLint] = []
     for path in paths:
         if is_project(path):
-            found += _linted(path, env)
+            from evalwright.api.documents import lint_project_files
+
+            found += lint_project_files(path, env)
         else:
             found.append(lint(path))
     return found
-
-
-def _linted(path: str, env: Sequence[str]) -> Iterator[DocumentLinting]:
-    from evalwright.spec.documents.linting import lint_project
-    from evalwright.spec.documents.project import read_project
-    from evalwright.spec.documents.variables import environment_with
-
-    environment, _ = environment_with(env)
-    return lint_project(read_project(path, environment=environment))
 
 
 _NOT_FOR_GIT = (
@@ -156,11 +123,11 @@ def schema(kind: str) -> dict[str, Any]:
 
         return report_schema()
     if kind == "perplexity":
-        from evalwright.report.schema import perplexity_schema
+        from evalwright.perplexity.report import perplexity_schema
 
         return perplexity_schema()
     if kind in SCHEMAS:
-        from evalwright.spec.documents.schema import json_schema
+        from evalwright.spec.documents.models.schema import json_schema
 
         return json_schema(cast("Any", kind))
     known = ", ".join(f"`{one}`" for one in SCHEMAS)

@@ -1,20 +1,24 @@
-"""What there is to look at: runs, a run, its samples, the providers of models."""
+"""What there is to look at: runs, a run, its samples, component types, providers of models."""
 
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, structs, to_builtins
 
-from evalwright.api.assembly import canonical, open_store
+from evalwright._version import __version__
+from evalwright.clients.providers import PROVIDERS
 from evalwright.errors import UnknownName, Unreadable
 from evalwright.nearest import nearest
-
-if TYPE_CHECKING:
-    from evalwright.ports import Store
-    from evalwright.report.runs import Listed, Shown
-    from evalwright.types import Outcome, Row, Run
+from evalwright.plan.manifest import read_manifest, read_manifest_if_readable
+from evalwright.plan.model_names import canonical_names
+from evalwright.plan.outline import PlanOutline
+from evalwright.ports import Store
+from evalwright.registry import BUILT_IN, find_plugins, load, load_components, load_plugins
+from evalwright.report.runs import ListedRun, ShownRun
+from evalwright.session.stores import open_store
+from evalwright.types import Outcome, Row, Run
 
 _MOST_SUGGESTED_FROM = 10_000
 
@@ -29,9 +33,25 @@ class Provider(Struct, frozen=True, kw_only=True):
     """Names another address."""
     key_variable: str | None = None
     needs_key: bool = False
+    origin: str = "built-in"
+    """`built-in`, or the distribution that it comes from."""
+    version: str = __version__
+    """Of that distribution."""
 
 
-def list_runs(store: str | None = None) -> "list[Listed]":
+class ComponentType(Struct, frozen=True, kw_only=True):
+    """What may stand behind `type` of a scorer, solver, metric or source."""
+
+    type: str
+    about: str
+    """The first line of its docstring."""
+    origin: str
+    """`built-in`, or the distribution that it comes from."""
+    version: str
+    """Of that distribution."""
+
+
+def list_runs(store: str | None = None) -> list[ListedRun]:
     """Every run, the last touched first, which is `latest`; none where there is no store yet."""
     try:
         opened = open_store(store, create=False)
@@ -46,17 +66,14 @@ def list_runs(store: str | None = None) -> "list[Listed]":
         opened.close()
 
 
-def show_run(name: str = "latest", store: str | None = None) -> "Shown":
+def show_run(name: str = "latest", store: str | None = None) -> ShownRun:
     """One run, with its manifest."""
-    from msgspec import structs
-
-    from evalwright.report.runs import Shown
-
     opened = open_store(store, create=False)
     try:
         run = opened.find(name)
         listed = _listed(opened, run)
-        return Shown(**structs.asdict(listed), plan_key=run.plan_key, manifest=run.manifest)
+        manifest = {**run.manifest, "plan": to_builtins(read_manifest(run).plan)}
+        return ShownRun(**structs.asdict(listed), plan_key=run.plan_key, manifest=manifest)
     finally:
         opened.close()
 
@@ -70,7 +87,7 @@ def show_samples(  # noqa: PLR0913 - one keyword each
     model: str | None = None,
     failed: bool | None = None,
     wrong: bool = False,
-) -> "Iterator[Outcome]":
+) -> Iterator[Outcome]:
     """The outcomes of one sample, task or model, or of all; failed or wrong ones, or all."""
     opened = open_store(store, create=False)
     try:
@@ -95,18 +112,38 @@ def show_samples(  # noqa: PLR0913 - one keyword each
 
 def list_models() -> list[Provider]:
     """Every provider that is known here, plugins included."""
-    from evalwright.registry import names
+    usable = {*BUILT_IN["models"], *load_plugins("models")}
+    return [_provider(name) for name in sorted(usable)]
 
-    return [_provider(name) for name in names("models")]
+
+def list_components(kind: str) -> list[ComponentType]:
+    """List every type that a document can name: scorers, solvers, metrics or sources."""
+    kind = "datasets" if kind == "sources" else kind
+    types = []
+    for name, component in sorted(load_components(kind).items()):
+        origin, version = _origin_of(kind, name)
+        about = _first_line(component)
+        types.append(ComponentType(type=name, about=about, origin=origin, version=version))
+    return types
 
 
-def _listed(store: "Store", run: "Run") -> "Listed":
-    from evalwright.api.manifest import any_plan_of
-    from evalwright.report.runs import Listed
+def _origin_of(kind: str, name: str) -> tuple[str, str]:
+    """The distribution that a name comes from, and its version."""
+    if name in BUILT_IN[kind]:
+        return "built-in", __version__
+    plugin = find_plugins(kind)[name]
+    return plugin.distribution, plugin.version
 
-    plan = any_plan_of(run)
+
+def _first_line(documented: object) -> str:
+    return (documented.__doc__ or "").strip().partition("\n")[0]
+
+
+def _listed(store: Store, run: Run) -> ListedRun:
+    manifest = read_manifest_if_readable(run)
+    plan = manifest.plan if manifest else PlanOutline(tasks=(), models=())
     done, failed = store.count(run.id)
-    return Listed(
+    return ListedRun(
         id=run.id,
         created=run.created,
         updated=run.updated,
@@ -115,15 +152,16 @@ def _listed(store: "Store", run: "Run") -> "Listed":
         tasks=[task.name for task in plan.tasks],
         models=[name for name in plan.models if name],
         done=done,
-        total=plan.total,
+        total=plan.total if manifest else done,
         failed=failed,
-        imported="imported" in run.manifest,
+        imported=bool(manifest and manifest.imported),
     )
 
 
-def _model_of(run: "Run", name: str) -> str:
-    known = list(run.manifest["models"])
-    (model,) = canonical(name)
+def _model_of(run: Run, name: str) -> str:
+    manifest = read_manifest(run)
+    known = list(dict.fromkeys([*manifest.models, *filter(None, manifest.plan.models)]))
+    (model,) = canonical_names(name)
     if model in known:
         return model
     suggestion = nearest(model, known)
@@ -133,8 +171,8 @@ def _model_of(run: "Run", name: str) -> str:
     )
 
 
-def _check_task(run: "Run", name: str) -> None:
-    known = [task["name"] for task in run.manifest["plan"]["tasks"]]
+def _check_task(run: Run, name: str) -> None:
+    known = [task.name for task in read_manifest(run).plan.tasks]
     if name not in known:
         suggestion = nearest(name, known)
         raise UnknownName(
@@ -143,7 +181,7 @@ def _check_task(run: "Run", name: str) -> None:
         )
 
 
-def _is_wrong(outcome: "Outcome") -> bool:
+def _is_wrong(outcome: Outcome) -> bool:
     """Whether any score says so: by its verdict, or by its first truth value."""
     judged = (outcome.scores, *(part.scores for part in outcome.parts))
     return any(
@@ -154,7 +192,7 @@ def _is_wrong(outcome: "Outcome") -> bool:
     )
 
 
-def _of_sample(store: "Store", run: "Run", sample_id: str) -> "Iterator[Outcome]":
+def _of_sample(store: Store, run: Run, sample_id: str) -> Iterator[Outcome]:
     """Found by the scalars, so that no body is decoded but its own."""
     places = _places(store.rows(run.id), sample_id)
     if not places:
@@ -166,11 +204,11 @@ def _of_sample(store: "Store", run: "Run", sample_id: str) -> "Iterator[Outcome]
                 yield outcome
 
 
-def _places(rows: "Iterable[Row]", sample_id: str) -> list[int]:
+def _places(rows: Iterable[Row], sample_id: str) -> list[int]:
     return [place for place, row in enumerate(rows) if row.sample_id == sample_id]
 
 
-def _unknown_sample(store: "Store", run: "Run", sample_id: str) -> UnknownName:
+def _unknown_sample(store: Store, run: Run, sample_id: str) -> UnknownName:
     known: dict[str, None] = {}
     for row in store.rows(run.id):
         known[row.sample_id] = None
@@ -184,10 +222,9 @@ def _unknown_sample(store: "Store", run: "Run", sample_id: str) -> UnknownName:
 
 
 def _provider(name: str) -> Provider:
-    from evalwright.clients.providers import PROVIDERS
-
     if name not in PROVIDERS:
-        return Provider(provider=name, about=_docstring(name))
+        origin, version = _origin_of("models", name)
+        return Provider(provider=name, about=_docstring(name), origin=origin, version=version)
     known = PROVIDERS[name]
     key = f"key in {known.key_variable}" if known.needs_key else "no key needed"
     return Provider(
@@ -201,13 +238,9 @@ def _provider(name: str) -> Provider:
 
 
 def _docstring(name: str) -> str:
-    """What the module of a built-in client says of itself; a plugin is not imported to be asked."""
-    from importlib import import_module
-
-    from evalwright.registry import BUILT_IN
-
+    """What the module of a built-in client, or the function of a plugin, says of itself."""
     target = BUILT_IN["models"].get(name)
     if target is None:
-        return "a plugin"
+        return _first_line(load("models", name)) or "a plugin"
     said = import_module(target.partition(":")[0]).__doc__ or ""
     return said.partition("\n")[0].partition("`: ")[2].partition(". ")[0].rstrip(".")

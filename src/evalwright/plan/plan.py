@@ -1,28 +1,28 @@
 """A plan: what will be run, checked whole before the first model call.
 
-A JSONL file is one task: its records are the samples, `record` is the solver and the scorer.
-Planning reads every file once, to its end, and keeps only counts and issues; running reads it
-again, a line at a time. So a file of a million records is a plan of a few hundred bytes.
+Both authoring formats are compiled into the same nouns. A `Plan` has `TaskPlan`s; a task plan has
+samples, the components that work on them, and what is done when the last sample has landed. Nothing
+after this room asks which format a task was written in.
 """
 
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2b
-from itertools import groupby, islice
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from msgspec import Struct, structs
+from msgspec import Struct, field
 
-from evalwright.errors import BadTasks, UsageError
-from evalwright.lines import STDIN, read_batches
-from evalwright.spec.records.check import check_batches, read_valid
-from evalwright.types import Issue, Sample
+from evalwright.errors import UsageError
+from evalwright.plan.finalization import Finalization
+from evalwright.plan.outline import PlanOutline, Ranking, TaskOutline
+from evalwright.ports import Scorer, Snippets, Solver
+from evalwright.secrets import Secret
+from evalwright.types import NOTHING, MLTask, Outcome, Sample, Usage
 
-_SHOWN = 5
+if TYPE_CHECKING:
+    from evalwright.components import Snippet
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """One question for one model, once."""
+    """One sample for one model, once."""
 
     task: str
     model: str
@@ -33,146 +33,197 @@ class Job(Struct, frozen=True, kw_only=True):
     group: str = ""
 
 
-class PlannedTask(Struct, frozen=True, kw_only=True):
-    """One task file, and what checking it has shown."""
+class PlannedSample(NamedTuple):
+    """A sample, and how it is run."""
 
-    name: str
-    path: str
-    records: int
-    code_exec: int
+    sample: Sample
     trials: int
-    """All generations to draw from one model."""
-    tries: tuple[tuple[int, int], ...] = ()
-    """How many records in a row have how many generations each; empty where each has one."""
-    digest: str = ""
-    """Of the file's content."""
-    issues: tuple[Issue, ...] = ()
+    group: str
+    """What tables group by."""
+
+
+class SampleSource(Protocol):
+    """The samples of one task."""
+
+    def planned_samples(self) -> Iterator[PlannedSample]:
+        """In their order, one at a time; each call begins again."""
+        ...
+
+
+class Postprocessor(Protocol):
+    """Makes several samples of one, after it was solved."""
+
+    async def apply(
+        self, sample: dict[str, Any], conversation: dict[str, Any], snippets: Snippets | None
+    ) -> Sequence[tuple[dict[str, Any], dict[str, Any]]]:
+        """Samples, each with its conversation."""
+        ...
+
+
+class StopSignal(Protocol):
+    """Tells whether a run was asked to stop."""
+
+    @property
+    def requested(self) -> bool:
+        """Whether it was."""
+        ...
+
+
+class RecordedResults(Protocol):
+    """Results of a task that were made elsewhere and are taken as they are."""
+
+    @property
+    def outline(self) -> TaskOutline:
+        """The task that they are of."""
+        ...
+
+    @property
+    def specification(self) -> dict[str, Any]:
+        """What their log says about the task."""
+        ...
+
+    @property
+    def landed(self) -> int:
+        """How many outcomes there are."""
+        ...
+
+    def outcomes(self, stop: StopSignal) -> AsyncIterator[list[Outcome]]:
+        """The outcomes, in batches."""
+        ...
+
+    async def finalize(self, model: str, *, seed: int) -> Any:
+        """The final result of the task, as `engine.results.FinalResult`."""
+        ...
+
+
+class TaskRuntime(Struct, frozen=True, kw_only=True):
+    """The components that work on the samples of one task."""
+
+    solver: Solver | None = None
+    """None where there is nothing to ask: the samples themselves are scored."""
+    scorers: Mapping[str, Scorer] = {}
+    postprocessor: Postprocessor | None = None
+    other_models: Mapping[str, str] = {}
+    """The session's names of the models that the task calls by its own."""
+    ml_task: MLTask = "chat_completion"
+    counts_other_usage: bool = False
+    """Whether a component asks a model in addition to the solver's question."""
+    ignores_memory: bool = False
+    """Whether stored answers are ignored, because how far repeated runs agree is the point."""
+
+
+class TaskPlan(Struct, frozen=True, kw_only=True):
+    """One task, ready to run."""
+
+    outline: TaskOutline
+    samples: SampleSource
+    runtime: TaskRuntime
+    finalization: Finalization | None = None
+    """None where a report makes the metrics from the stored scores."""
+    recorded: RecordedResults | None = None
+    """The results, where the task is not run."""
+    specification: dict[str, Any] = {}
+    """What an exported result log says about the task."""
+
+    @property
+    def name(self) -> str:
+        """What reports call the task."""
+        return self.outline.name
+
+    def jobs(self) -> Iterator[Job]:
+        """Sample by sample, so that what is done early is comparable across models."""
+        name, models = self.outline.name, self.outline.models
+        for ordinal, (sample, trials, group) in enumerate(self.samples.planned_samples()):
+            for trial in range(trials):
+                for model in models:
+                    yield Job(
+                        task=name,
+                        model=model,
+                        sample=sample,
+                        ordinal=ordinal,
+                        trial=trial,
+                        group=group,
+                    )
+
+
+class CurrentRun(Struct):
+    """The run under way, where later tasks find the results of earlier ones; mutable."""
+
+    run_id: str = ""
+    store: Any = None
+    """Where the run is kept, if not with the earlier ones."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """Every task with every model."""
+    """Every task, with all that a session needs to run it."""
 
-    tasks: tuple[PlannedTask, ...]
+    tasks: tuple[TaskPlan, ...]
     models: tuple[str, ...]
+    """The models that are evaluated."""
+    path: str = ""
+    evaluation: str = ""
     limit: int | None = None
-    samples: int | None = None
-    """Generations to draw for each record; without it, as many as the record says."""
+    trials: int | None = None
+    ranking: Ranking = "per_task"
+    needs_sandbox: bool = False
+    """Whether code that a model wrote is run."""
+    snippets: "tuple[Snippet, ...]" = ()
+    """The author's own functions."""
+    reuses_outcomes: bool = True
+    """Whether outcomes of earlier runs may be reused."""
+    secrets: tuple[Secret, ...] = ()
+    """Values that must not be written down."""
+    policies: tuple[Any, ...] = ()
+    """`PolicyDocument`s: what the metrics must be."""
+    spent: Usage = NOTHING
+    """What generating the rows cost."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the report must know about the samples."""
+    imported: str = ""
+    """The path that all results were imported from."""
+    current_run: CurrentRun = field(default_factory=CurrentRun)
 
     @property
-    def needs_sandbox(self) -> bool:
-        """Whether any record has to run code."""
-        return any(task.code_exec for task in self.tasks)
-
-    @property
-    def noun(self) -> str:
-        """What a job is."""
-        return "samples"
-
-    @property
-    def total(self) -> int:
-        """How many jobs there are."""
-        return sum(task.trials for task in self.tasks) * len(self.models)
-
-    def jobs(self) -> Iterator[Job]:
-        """Record by record, so that what is done early is comparable across models."""
-        for task in self.tasks:
-            bad = frozenset(issue.line for issue in task.issues)
-            records = islice(read_valid(task.path, bad=bad), self.limit)
-            for ordinal, record in enumerate(records):
-                sample = Sample(record.task_id, record)
-                for trial in range(self.samples or record.samples):
-                    for model in self.models:
-                        yield Job(
-                            task=task.name,
-                            model=model,
-                            sample=sample,
-                            ordinal=ordinal,
-                            trial=trial,
-                            group=record.category,
-                        )
-
-
-def make_plan(
-    paths: Sequence[str],
-    models: Sequence[str],
-    *,
-    limit: int | None = None,
-    samples: int | None = None,
-    allow_bad_tasks: bool = False,
-) -> Plan:
-    """Check every file; refuse while there is any error, unless told to run the good ones.
-
-    A file named twice is one task: twice the same record would look like two trials of it.
-    """
-    paths = list(dict.fromkeys(paths))
-    if any(path == STDIN or Path(path).is_fifo() for path in paths):
-        raise UsageError(
-            "tasks are read twice, so `run` cannot take them from standard input or a pipe",
-            hint="write them to a file first",
+    def outline(self) -> PlanOutline:
+        """What the manifest keeps of the plan."""
+        return PlanOutline(
+            tasks=tuple(task.outline for task in self.tasks),
+            models=self.models,
+            path=self.path,
+            evaluation=self.evaluation,
+            limit=self.limit,
+            trials=self.trials,
+            ranking=self.ranking,
         )
-    tasks = tuple(
-        _planned(name, path, limit=limit, samples=samples)
-        for name, path in zip(_names(paths), paths, strict=True)
-    )
-    if not allow_bad_tasks:
-        _refuse_errors(tasks)
-    if not sum(task.records for task in tasks):
-        where = ", ".join(paths)
-        raise UsageError(f"{where}: no tasks", hint="`evalwright validate` says what is in there")
-    return Plan(tasks=tasks, models=tuple(models), limit=limit, samples=samples)
 
+    @property
+    def live_models(self) -> tuple[str, ...]:
+        """The models that are evaluated now, and not only in recorded results."""
+        live = (task.outline.models for task in self.tasks if not task.recorded)
+        return tuple(dict.fromkeys(name for names in live for name in names))
 
-def _planned(name: str, path: str, *, limit: int | None, samples: int | None) -> PlannedTask:
-    code_exec = 0
-    tries = array("i")
-    issues: list[Issue] = []
-    content = blake2b(digest_size=16)
-    for _, item in check_batches(_digested(read_batches(path), content)):
-        if isinstance(item, Issue):
-            issues.append(structs.replace(item, raw=""))
-        elif limit is None or len(tries) < limit:
-            tries.append(samples or item.samples)
-            code_exec += item.category == "code_exec"
-    return PlannedTask(
-        name=name,
-        path=path,
-        records=len(tries),
-        code_exec=code_exec,
-        trials=sum(tries),
-        tries=_runs(tries) if sum(tries) > len(tries) else (),
-        digest=content.hexdigest(),
-        issues=tuple(issues),
-    )
+    @property
+    def other_models(self) -> tuple[str, ...]:
+        """The models that components ask in addition to the evaluated ones."""
+        names = (name for task in self.tasks for name in task.runtime.other_models.values())
+        return tuple(dict.fromkeys(names))
 
-
-def _runs(tries: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    return tuple((sum(1 for _ in same), count) for count, same in groupby(tries))
-
-
-def _digested(batches: Iterable[list[bytes]], content: blake2b) -> Iterator[list[bytes]]:
-    for batch in batches:
-        content.update(b"\n".join(batch) + b"\n")
-        yield batch
-
-
-def _refuse_errors(tasks: Iterable[PlannedTask]) -> None:
-    bad = [task for task in tasks if task.issues]
-    if not bad:
-        return
-    count = sum(len(task.issues) for task in bad)
-    places = [f"{task.path}:{issue.line} ({issue.rule})" for task in bad for issue in task.issues]
-    shown = ", ".join(places[:_SHOWN])
-    more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
-    raise BadTasks(
-        f"{count} bad record{'s' if count > 1 else ''}, nothing was run: {shown}{more}",
-        hint=f"`evalwright validate {bad[0].path}` explains each; "
-        "`--allow-bad-tasks` runs the valid ones and lists the rest in the report",
-    )
-
-
-def _names(paths: Sequence[str]) -> list[str]:
-    """File names without their suffixes; whole paths where two would be the same."""
-    short = [Path(path).name.partition(".")[0] or path for path in paths]
-    return [
-        path if short.count(name) > 1 else name for name, path in zip(short, paths, strict=True)
-    ]
+    def waves(self) -> list[tuple[TaskPlan, ...]]:
+        """The order to run the tasks in: each after the one whose results it reads."""
+        done: set[str] = set()
+        names = {task.name for task in self.tasks}
+        left = list(self.tasks)
+        waves = []
+        while left:
+            ready = [
+                task
+                for task in left
+                if task.outline.after not in names or task.outline.after in done
+            ]
+            if not ready:
+                circle = ", ".join(f"`{task.name}`" for task in left)
+                raise UsageError(f"task results that wait for each other: {circle}")
+            waves.append(tuple(ready))
+            done |= {task.name for task in ready}
+            left = [task for task in left if task.name not in done]
+        return waves

@@ -1,0 +1,100 @@
+"""What this machine can do: how it holds programs, which models it has, whose keys, which store."""
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from evalwright._version import __version__
+from evalwright.clients.llama.threads import cores, idle_threads
+from evalwright.clients.llama.weights import BUNDLED, find
+from evalwright.clients.llama.weights import INSTALL as ENGINE
+from evalwright.clients.providers import PROVIDERS
+from evalwright.clients.word_vectors import INSTALL as VECTORS
+from evalwright.clients.word_vectors import PACKAGE
+from evalwright.errors import UsageError
+from evalwright.report.machine import Key, Local, Machine, Part, Store, Threads, Tier
+from evalwright.sandbox.selftest import survey
+from evalwright.session.event_loop import run_async
+from evalwright.session.stores import MEMORY, store_name
+
+
+def doctor(store: str | None = None) -> Machine:
+    """Look at everything. Programs are run, to see how they are held; no model is loaded."""
+    local = _local()  # first: what is tried below would be in its way
+    tiers = _tiers()
+    return Machine(
+        evalwright=__version__,
+        python=platform.python_version(),
+        executable=sys.executable,
+        platform=f"{platform.system()} {platform.machine()}",
+        kernel=platform.release(),
+        cores=os.cpu_count() or 1,
+        tier=next((one.tier for one in tiers if one.available), None),
+        tiers=tiers,
+        keys=_keys(),
+        store=_store(store_name(store)),
+        local=local,
+    )
+
+
+def _local() -> Local:
+    threads = Threads(
+        now=run_async(idle_threads(os.environ)),
+        cores=cores(),
+        load=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        ci=os.environ.get("CI", "").strip(),
+    )
+    models = [_weights(name) for name in BUNDLED]
+    parts = [_package("xllamacpp", ENGINE), *models, _package(PACKAGE, VECTORS)]
+    return Local(parts=parts, threads=threads)
+
+
+def _package(name: str, install: str) -> Part:
+    try:
+        return Part(name=name, there=True, what=version(name))
+    except PackageNotFoundError:
+        return Part(name=name, there=False, what="not installed", install=install)
+
+
+def _weights(name: str) -> Part:
+    try:
+        found = find(name)
+    except UsageError as error:
+        return Part(name=f"local/{name}", there=False, what=str(error), install=error.hint)
+    return Part(name=f"local/{name}", there=True, what=str(found.path), size=found.size)
+
+
+def _tiers() -> list[Tier]:
+    return [
+        Tier(tier=one.tier, available=one.available, why=one.why, canaries=one.canaries)
+        for one in survey()
+    ]
+
+
+def _keys() -> list[Key]:
+    providers: dict[str, list[str]] = {}
+    for name, provider in PROVIDERS.items():
+        providers.setdefault(provider.key_variable, []).append(name)
+    return [
+        Key(
+            variable=variable,
+            providers=names,
+            given=bool(os.environ.get(variable, "").strip()),
+            needed=any(PROVIDERS[name].needs_key for name in names),
+        )
+        for variable, names in providers.items()
+    ]
+
+
+def _store(name: str) -> Store:
+    if name == MEMORY:
+        return Store(path=name, exists=True, writable=True)
+    path = Path(name).absolute()
+    # What is not there yet is made in the first folder above it that is.
+    there = next((one for one in (path, *path.parents) if one.exists()), path)
+    usable = there == path or there.is_dir()
+    return Store(
+        path=str(path), exists=path.is_file(), writable=usable and os.access(there, os.W_OK)
+    )

@@ -1,0 +1,107 @@
+"""Judge one program as the scorer would: for authors who debug a task."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from evalwright.errors import EvalwrightError, UnknownName, Unreadable, UsageError
+from evalwright.lines import BadLine, read_batches, read_lines, shown
+from evalwright.nearest import nearest
+from evalwright.plan.options import RunOptions
+from evalwright.ports import Sandbox
+from evalwright.report.programs import Judged, judged
+from evalwright.report.report import CodeExecution
+from evalwright.session.event_loop import run_async
+from evalwright.session.sandboxes import open_sandbox, sandbox_packages
+from evalwright.spec.records.check import check_batches
+from evalwright.text.post_process import post_process
+from evalwright.types import Execution, Program, TaskSpec
+from evalwright.vocabulary import DEFAULT_TIMEOUT_S
+
+
+class Given(NamedTuple):
+    """What is to be judged, as the author says it. What is None is the record's, or the default."""
+
+    path: str
+    """The program's file; `-` is standard input."""
+    targets: Sequence[str] = ()
+    task: str | None = None
+    """A task file, to take targets, time and post-process rule from its record `task_id`."""
+    task_id: str | None = None
+    timeout_s: float | None = None
+    post_process: str | None = None
+
+
+def execute(
+    given: Given,
+    options: RunOptions,
+    *,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Judged:
+    """What becomes of it. A target that does not compile is a `UsageError`."""
+    program, where = _program(given)
+    sandbox = open_sandbox(options, tell=tell)
+    try:
+        execution = run_async(_judge(sandbox, program))
+    except ValueError as error:
+        raise UsageError(f"{where}{error}") from error
+    except ChildProcessError as error:
+        raise EvalwrightError(str(error)) from error
+    packages = list(sandbox_packages(options))
+    held = CodeExecution(tier=sandbox.tier, verified=sandbox.verified, packages=packages)
+    return judged(program, execution, held)
+
+
+async def _judge(sandbox: Sandbox, program: Program) -> Execution:
+    try:
+        return await sandbox.judge(program)
+    finally:
+        await sandbox.close()
+
+
+def _program(given: Given) -> tuple[Program, str]:
+    """And where its targets stand, for an error."""
+    record, where = _record(given)
+    targets = (*(record.targets if record else ()), *given.targets)
+    if not targets:
+        raise UsageError(
+            "a program is judged by its targets, and there is none",
+            hint="--target 'add(1, 2) == 3', or --task FILE.jsonl --id ID",
+        )
+    rule = given.post_process or (record.post_process if record else "none")
+    default = record.timeout_s if record else DEFAULT_TIMEOUT_S
+    program = Program(
+        source=post_process(_source(given.path), rule),
+        targets=targets,
+        timeout_s=given.timeout_s or default,
+    )
+    return program, where
+
+
+def _source(path: str) -> str:
+    lines = list(read_lines(path))
+    text = b"\xff" if any(isinstance(line, BadLine) for line in lines) else b"\n".join(lines)
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        raise Unreadable(f"{shown(path)}: not text in UTF-8") from None
+
+
+def _record(given: Given) -> tuple[TaskSpec | None, str]:
+    if given.task is None and given.task_id is None:
+        return None, ""
+    if given.task is None or given.task_id is None:
+        raise UsageError("a record is named by `--task FILE.jsonl` and `--id ID` together")
+    ids = []
+    for number, item in check_batches(read_batches(given.task)):
+        if item.task_id == given.task_id and isinstance(item, TaskSpec):
+            if item.category != "code_exec":
+                raise UsageError(f"{given.task}:{number}: `{item.task_id}` is no code_exec record")
+            return item, f"{given.task}:{number}: "
+        if item.task_id == given.task_id and not isinstance(item, TaskSpec):
+            raise UsageError(f"{given.task}:{number}: {item.rule}: {item.detail}")
+        ids.append(item.task_id or "")
+    suggestion = nearest(given.task_id, ids)
+    raise UnknownName(
+        f"{given.task}: has no record `{given.task_id}`",
+        hint=f"did you mean `{suggestion}`?" if suggestion else "",
+    )

@@ -1,0 +1,120 @@
+"""`run` and `score`: begin or resume a run, or score its stored answers again, and report."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evalwright.errors import UsageError
+from evalwright.plan.manifest import read_manifest
+from evalwright.plan.model_names import canonical_names, check_names
+from evalwright.plan.options import RunOptions, parse_options
+from evalwright.plan.records import compile_records
+from evalwright.ports import Store
+from evalwright.report.report import Report
+from evalwright.session.locate import find_folder, refuse_other_project, relative_to
+from evalwright.session.models import provider_connector
+from evalwright.session.modes import check_modes
+from evalwright.session.progress import Progress, SilentProgress
+from evalwright.session.redaction import refuse_secrets
+from evalwright.session.rescore import prepare_rescoring, restore_modes
+from evalwright.session.session import Session
+from evalwright.session.stores import open_store
+from evalwright.spec.checking import is_project
+from evalwright.types import Run
+
+Paths = str | Path | Sequence[str | Path]
+
+
+def run(
+    path: Paths,
+    models: str | Sequence[str] = (),
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Report:
+    """Run every task with every model and report; the options are those of `RunOptions`.
+
+    A path is a file of task records, or a project: its run file, its folder, one of its tasks. The
+    models of a project are those that it names, unless some are given here.
+    Raises before the first model call for whatever is wrong with tasks, models or options.
+    """
+    parsed = parse_options(options)
+    progress = progress or SilentProgress()
+    paths = [str(path)] if isinstance(path, str | Path) else [str(one) for one in path]
+    projects = [one for one in paths if is_project(one)]
+    if projects and len(paths) > 1:
+        raise UsageError(
+            f"{', '.join(paths)}: a project is run alone",
+            hint="a run file may name as many tasks as you like",
+        )
+    names = canonical_names(models) if models or not projects else []
+    check_names([*paths, *names])
+    refuse_secrets([*paths, *names], parsed.parameters)
+    if projects:
+        from evalwright.api.run_project import run_project
+
+        return run_project(paths[0], names, parsed, progress)
+    plan = compile_records(paths, names, parsed)
+    connect = provider_connector(parsed, tell=progress.tell)
+    connections = {name: connect(name, None) for name in names}
+    # A mistake leaves no store behind.
+    check_modes(plan, {name: one.client for name, one in connections.items()}, parsed)
+    store = open_store(parsed.store, durable=parsed.durable)
+    try:
+        session = Session(
+            plan,
+            store,
+            parsed,
+            connect=lambda name, _: connections[name],
+            progress=progress,
+        )
+        return session.run()
+    finally:
+        store.close()
+
+
+def score(name: str = "latest", *, progress: Progress | None = None, **options: Any) -> Report:
+    """Score the stored outputs of a run again, with the task files as they are now.
+
+    No evaluated model is asked: a sample without a stored output fails. A judge of a project is
+    asked again where its scorer, the sample or the answer has changed, and where it gave no
+    verdict. The result is a new run, which names its parent.
+    """
+    parsed = parse_options(options)
+    progress = progress or SilentProgress()
+    store = open_store(parsed.store, durable=parsed.durable, create=False)
+    try:
+        parent = store.find(name)
+        manifest = read_manifest(parent)
+        if manifest.imported is not None:
+            raise UsageError(
+                f"run {parent.id} was imported: there is no project to score it with",
+                hint="a project whose specification names the log may read it as a `task_result`",
+            )
+        parsed = restore_modes(parsed, parent)
+        if manifest.plan.path:
+            from evalwright.api.run_project import score_project
+
+            return score_project(parent, store, parsed, progress)
+        return _score_records(parent, store, parsed, progress)
+    finally:
+        store.close()
+
+
+def _score_records(parent: Run, store: Store, options: RunOptions, progress: Progress) -> Report:
+    before = read_manifest(parent).plan
+    folder = find_folder(parent, options.store)
+    paths = [relative_to(folder, path) for path in before.sources]
+    plan = compile_records(paths, before.models, options)
+    refuse_other_project(parent, plan.outline.tasks, ", ".join(paths))
+    plan, rescoring = prepare_rescoring(plan, parent)
+    session = Session(
+        plan,
+        store,
+        options,
+        connect=provider_connector(options, tell=progress.tell),
+        progress=progress,
+        folder=str(folder),
+        rescoring=rescoring,
+    )
+    return session.run()

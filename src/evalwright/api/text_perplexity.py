@@ -1,0 +1,55 @@
+"""How surprised models are by a text: `ew.perplexity("corpus.jsonl", models=["local/smollm2"])`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from evalwright.errors import UsageError
+from evalwright.nearest import nearest
+from evalwright.perplexity.measure import measure_perplexity
+from evalwright.perplexity.report import PerplexityReport
+from evalwright.plan.options import parse_options
+from evalwright.session.progress import Progress, SilentProgress
+
+_OPTIONS = (
+    *("limit", "concurrency", "parameters", "cache", "seed", "retries", "max_failures"),
+    *("requests_per_minute", "tokens_per_minute", "max_cost", "max_tokens_total", "prices"),
+)
+"""The fields of `RunOptions` that apply here."""
+
+
+def perplexity(
+    path: str | Path | Sequence[str | Path],
+    models: str | Sequence[str] = (),
+    *,
+    field: str | None = None,
+    split: Literal["paragraphs", "lines"] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> PerplexityReport:
+    """Measure how surprised every model is by every document.
+
+    A `.jsonl` file has one document per line, in its `field` (`text` by default). Any other file is
+    one document, or several by `split`. The options are the fields of `RunOptions` that are not
+    about tasks or runs: `limit`, `concurrency`, `parameters`, `seed`, `cache` and so on. Unless
+    `cache` is false, likelihoods are kept in the cache and never computed again.
+    Raises before the first call for whatever is wrong with files, models or options.
+    """
+    for name in options:
+        if name not in _OPTIONS:
+            suggestion = nearest(name, _OPTIONS)
+            raise UsageError(
+                f"`perplexity` has no option `{name}`",
+                hint=f"did you mean `{suggestion}`?" if suggestion else "",
+            )
+    if split not in {None, "paragraphs", "lines"}:
+        raise UsageError(f"`split`: expected `paragraphs` or `lines`, got `{split}`")
+    paths = [path] if isinstance(path, str | Path) else path
+    return measure_perplexity(
+        [str(file) for file in paths],
+        models,
+        parse_options({"cache": True, **options}),
+        field=field,
+        split=split,
+        progress=progress or SilentProgress(),
+    )

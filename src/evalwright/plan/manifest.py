@@ -1,0 +1,251 @@
+"""The manifest of a run: enough to tell two runs apart, to resume one, and to report on it again.
+
+A store keeps it as JSON. `read_manifest` reads the manifest of a run of any version.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from evalwright.errors import Unreadable
+from evalwright.plan.keys import key_of
+from evalwright.plan.outline import PlanOutline, PrimaryMetric, TaskOutline
+from evalwright.types import Run, Usage
+
+VERSION = 2
+"""Grows when older code could not read the manifest any more."""
+_EMPTY: tuple[Any, ...] = (None, "", (), [], {})
+MODES = {"mcq": "letter", "confidence": "logprobs"}
+"""Options that make another plan of the same tasks, and the default of each."""
+_KEYED_TASK_FIELDS = (
+    *("name", "task_key", "kind", "models", "records", "trials", "trial_counts", "repeats"),
+    *("landed", "code_exec", "after", "values", "digest", "issues"),
+)
+"""What makes another plan of a task. Where its file lies does not, nor does its display name."""
+
+
+class SandboxFacts(Struct, frozen=True, kw_only=True):
+    """How code that a model wrote was held."""
+
+    tier: str
+    verified: bool
+    packages: list[str] = []
+
+
+class StopFacts(Struct, frozen=True, kw_only=True):
+    """Why a run stopped before its end."""
+
+    reason: str = ""
+    resume_hint: str = field(default="the same command resumes it", name="go_on")
+
+
+class Command(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the command of a run was given besides its path: a run is scored again with the same."""
+
+    models: tuple[str, ...] = ()
+    """In place of those that the project names."""
+    settings: dict[str, str] = {}
+    evaluation: str | None = None
+    config: str | None = None
+    env: tuple[str, ...] = ()
+    trials: int | None = None
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """What a run was. Fields typed `Any` belong to other rooms, which read them."""
+
+    version: int = 1
+    plan: PlanOutline
+    models: dict[str, str] = {}
+    """The fingerprint of each model: all that changes its answers."""
+    solver: dict[str, Any] = {}
+    scorers: dict[str, Any] = {}
+    """Versions of components, per task where tasks differ."""
+    sandbox: SandboxFacts | None = None
+    mcq: str = MODES["mcq"]
+    confidence: str = MODES["confidence"]
+    fresh: bool = False
+    seed: int = 0
+    bins: int = 10
+    calibrate: bool = False
+    parameters: dict[str, Any] = {}
+    by_sample: tuple[str, ...] = ()
+    """The models that look at the sample, and not only at what they are asked."""
+    notes: tuple[str, ...] = ()
+    stopped: StopFacts | None = None
+    folder: str = ""
+    """The folder that the paths of the command are relative to."""
+    command: Command = field(default=Command(), name="told")
+    specifications: dict[str, dict[str, Any]] = {}
+    """What an exported result log says about each task."""
+    judges: Any = None
+    judge_checks: Any = None
+    dependent_tasks: tuple[str, ...] = field(default=(), name="pooled")
+    """The tasks whose rows depend on each other."""
+    recorded_tasks: tuple[str, ...] = field(default=(), name="taken")
+    """The tasks whose results were taken from a log."""
+    answers: dict[str, str] = {}
+    """The fingerprints of the models whose stored answers are scored."""
+    rows_spent: Usage | None = None
+    """What generating the rows cost."""
+    policies: Any = None
+    report: Any = None
+    results: Any = None
+    """The final results of tasks whose metrics are not made again."""
+    imported: Any = None
+    """Where the results were imported from."""
+    evalwright: str = ""
+    python: str = ""
+    platform: str = ""
+    git: str | None = None
+
+    def to_builtins(self) -> dict[str, Any]:
+        """As JSON, for a store; what is empty is left out."""
+        values = msgspec.to_builtins(self, str_keys=True)
+        return {name: value for name, value in values.items() if value not in _EMPTY}
+
+
+def read_manifest(run: Run) -> Manifest:
+    """The manifest of a run, of this version or an older one."""
+    try:
+        if run.manifest.get("version", 1) > VERSION:
+            raise ValueError(f"its manifest has version {run.manifest['version']}")  # noqa: TRY301 - as below
+        return msgspec.convert(_upgrade(run.manifest), Manifest)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:  # no version's shape
+        raise Unreadable(
+            f"run {run.id} was written by another version, and this one cannot read it: {error}",
+            hint="run it again: what is stored of it is not asked again",
+        ) from error
+
+
+def read_manifest_if_readable(run: Run) -> Manifest | None:
+    """The same; None for a run that this version cannot read. Other runs are looked at past it."""
+    try:
+        return read_manifest(run)
+    except Unreadable:
+        return None
+
+
+def _upgrade(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A manifest written before manifests had versions, in the present shape."""
+    if raw.get("version", 1) > 1:
+        return raw
+    trials = raw.get("told", {}).get("trials")
+    upgraded = {**raw, "version": VERSION, "plan": _upgrade_plan(raw["plan"], trials)}
+    return {name: value for name, value in upgraded.items() if value is not None}
+
+
+def _upgrade_plan(plan: Mapping[str, Any], trials: int | None) -> dict[str, Any]:
+    if plan.get("kind") == "documents":
+        tasks = [{**task, "finalized": True} for task in plan["tasks"]]
+        return {**plan, "tasks": tasks, "trials": trials, "ranking": "per_task"}
+    tasks = [_upgrade_record_task(task, plan["models"]) for task in plan["tasks"]]
+    return {**plan, "tasks": tasks, "trials": plan.get("samples"), "ranking": "all_tasks"}
+
+
+def _upgrade_record_task(task: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any]:
+    counts = task.get("tries") or ()
+    return {
+        **task,
+        "models": models,
+        "trials": max((count for _, count in counts), default=1),
+        "trial_counts": counts if len(counts) > 1 else (),
+        "primary": msgspec.to_builtins(
+            PrimaryMetric(scorer="record", field="score", metric="mean")
+        ),
+    }
+
+
+def plan_key(manifest: Manifest, *, parent: str = "") -> str:
+    """Equal for equal plans. Where the files lie does not matter, what is in them does."""
+    plan = manifest.plan
+    decisive = {
+        "tasks": [
+            {name: getattr(task, name) for name in _KEYED_TASK_FIELDS}
+            | {"issues": [issue.to_json() for issue in task.issues]}
+            for task in plan.tasks
+        ],
+        "plan": [plan.models, plan.evaluation, plan.limit, plan.ranking],
+        "models": manifest.models,
+        "solver": manifest.solver,
+        "scorers": manifest.scorers,
+        "sandbox": manifest.sandbox,
+        "modes": {name: getattr(manifest, name) for name in MODES},
+    }
+    return key_of(msgspec.json.encode(decisive, order="sorted").decode(), parent)
+
+
+def key_of_run(run: Run) -> str:
+    """The plan key of a stored run, as this version makes it.
+
+    An older version may have begun the run, and the store keeps the key that it began with. A run
+    that cannot be read has none: it cannot be resumed.
+    """
+    manifest = read_manifest_if_readable(run)
+    return plan_key(manifest, parent=run.parent or "") if manifest else ""
+
+
+def describe_changes(manifest: Manifest, earlier: Sequence[Run]) -> Iterator[str]:
+    """What changed since the newest run of tasks of the same names; nothing where there is none."""
+    names = [task.name for task in manifest.plan.tasks]
+    for run in earlier:
+        before = read_manifest_if_readable(run)
+        if before and [task.name for task in before.plan.tasks] == names:
+            changes = list(_changes(before, manifest))
+            if changes:
+                yield f"not the plan of {run.id}: {', '.join(changes)}; what is the same is reused"
+            return
+
+
+def _changes(before: Manifest, after: Manifest) -> Iterator[str]:
+    for old, new in zip(before.plan.tasks, after.plan.tasks, strict=True):
+        if old.digest != new.digest:
+            yield f"{new.path or new.name} has changed"
+        if _uniform_tries(old) != _uniform_tries(new) and before.plan.trials == after.plan.trials:
+            yield f"{new.name} is tried {new.tries} times per sample, it was {old.tries}"
+    for what, name in (("the limit is", "limit"), ("--trials is", "trials")):
+        was, now = getattr(before.plan, name), getattr(after.plan, name)
+        if was != now:
+            yield f"{what} {now or 'none'}, it was {was or 'none'}"
+    for name in MODES:
+        was, now = getattr(before, name), getattr(after, name)
+        if was != now:
+            yield f"--{name} is {now}, it was {was}"
+    yield from _model_changes(before.models, after.models)
+    versions = (
+        ("solver", before.solver, after.solver),
+        ("scorers", _plain_scorers(before), _plain_scorers(after)),
+        ("sandbox", before.sandbox, after.sandbox),
+    )
+    yield from (f"another version of the {part}" for part, was, now in versions if was != now)
+
+
+def _model_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    for name, fingerprint in after.items():
+        if name not in before:
+            yield f"{name} is new"
+        elif before[name] != fingerprint:
+            yield f"{name} has other parameters"
+    yield from (f"{name} is gone" for name in before if name not in after)
+
+
+def _uniform_tries(task: TaskOutline) -> int:
+    """How often each sample is tried; 1 where the samples say it themselves."""
+    return 1 if task.trial_counts else task.tries
+
+
+def _plain_scorers(manifest: Manifest) -> dict[str, Any]:
+    """The scorers without those that a mode brings, which is named itself."""
+    modes = [name for name, default in MODES.items() if getattr(manifest, name) != default]
+    brought = {*modes, *(f"${name}" for name in modes)}
+
+    def plain(scorers: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: plain(value) if isinstance(value, dict) else value
+            for name, value in scorers.items()
+            if name not in brought
+        }
+
+    return plain(manifest.scorers)

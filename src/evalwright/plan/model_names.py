@@ -1,0 +1,28 @@
+"""How a model is written: `provider/model` and `provider:model` are the same model."""
+
+from collections.abc import Sequence
+
+from evalwright.errors import UsageError
+
+
+def canonical_name(model: str) -> str:
+    """The first form, which reports print."""
+    provider, colon, rest = model.partition(":")
+    return f"{provider}/{rest}" if colon and "/" not in provider else model
+
+
+def canonical_names(models: str | Sequence[str]) -> list[str]:
+    """Each model once; `UsageError` if there is none."""
+    if not models:
+        raise UsageError(
+            "no model was named", hint="-m scripted/oracle, or -m replay/outputs.jsonl"
+        )
+    names = map(canonical_name, [models] if isinstance(models, str) else models)
+    return list(dict.fromkeys(names))
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse names that JSON, and so a report, cannot hold: a file system may have such."""
+    for name in names:
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            raise UsageError(f"{name!a}: a name that is not UTF-8 cannot stand in a report")

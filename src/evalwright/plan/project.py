@@ -1,0 +1,533 @@
+"""Compile a project of task documents (contract B) into a plan.
+
+Every mistake is found here, before the first model call.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, structs
+from pydantic import TypeAdapter
+
+from evalwright.components import FOR_KEYS, Snippet, snippets_in
+from evalwright.errors import BadTasks, Unreadable, UsageError
+from evalwright.metrics.base import AnyMetric
+from evalwright.metrics.evidence import EvidenceMetric
+from evalwright.metrics.mean import Mean
+from evalwright.plan.finalization import Finalization, ScorerMetrics, TrialAggregate, TrialPlan
+from evalwright.plan.keys import key_of
+from evalwright.plan.model_names import canonical_name
+from evalwright.plan.options import RunOptions
+from evalwright.plan.outline import NO_MODEL, PrimaryMetric, TaskOutline
+from evalwright.plan.plan import CurrentRun, Plan, RecordedResults, TaskPlan, TaskRuntime
+from evalwright.plan.row_checks import check_columns
+from evalwright.plan.rows import (
+    earlier_result_notes,
+    link_task_results,
+    open_rows,
+    read_samples,
+    result_sources,
+)
+from evalwright.plan.samples import NoRows, RowSamples, first_ml_task
+from evalwright.plan.specifications import describe_specification
+from evalwright.plan.task_results import dependent_tasks
+from evalwright.ports import Store
+from evalwright.scorers.base import ScorerSpec
+from evalwright.scorers.evidence import KEY, Evidence
+from evalwright.scorers.python_all_samples import PythonAllSamples
+from evalwright.scorers.self_report import KEY as SELF_REPORT_KEY
+from evalwright.scorers.self_report import SelfReport
+from evalwright.scorers.string_equals_mcqa import StringEqualsMcqa
+from evalwright.secrets import Secret, secrets_in
+from evalwright.solvers.choice import ChoiceSolver
+from evalwright.solvers.pass_through_solver import PassThroughSolver
+from evalwright.solvers.single_turn_solver import SingleTurnSolver
+from evalwright.spec.documents.models.model import ProviderModel
+from evalwright.spec.documents.models.task import SystemTask
+from evalwright.spec.documents.project import Project, read_config, read_project
+from evalwright.spec.documents.resolve.entities import PLACEHOLDER_MODEL
+from evalwright.spec.documents.resolve.specifications import (
+    ResolvedSpec,
+    check_trial_counts,
+    why_not_repeatable,
+)
+from evalwright.spec.documents.yaml.environment import load_environment
+from evalwright.types import NOTHING, Issue, Usage
+
+_MAX_ERRORS_SHOWN = 5
+_MISSING_RULES = {"unreadable", "no_project"}
+"""Rules that say: the path was wrong."""
+_DESCRIPTIVE_FIELDS = {"display_name", "description", "long_description", "tags", "config_spec"}
+"""Fields of a task that change no result."""
+
+
+class ResolvedProject(Struct, frozen=True, kw_only=True):
+    """A project, and the task specifications that a run is made of."""
+
+    project: Project
+    specs: tuple[ResolvedSpec, ...]
+    models: tuple[str, ...] = ()
+    """In place of those that the project names."""
+    environment: Mapping[str, str] = {}
+    """Where documents find their variables, and clients their keys."""
+
+    @property
+    def path(self) -> str:
+        """The project's path, as it was given."""
+        return str(self.project.path)
+
+    @property
+    def snippets(self) -> tuple[Snippet, ...]:
+        """Each snippet of the tasks and of all models, once."""
+        return tuple(project_snippets(self.project, self.specs))
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """The values of the environment files and of the project that must not be written down."""
+        return project_secrets(self.project, self.environment)
+
+    def model_name(self, key: str) -> str:
+        """What reports call the model of a key."""
+        return model_name(self.project, key)
+
+
+class ExternalRows(Struct, frozen=True, kw_only=True):
+    """Rows and results that were made before the plan is compiled."""
+
+    files: Mapping[str, Path] = {}
+    """Generated rows, by the key of their dataset."""
+    spent: Usage = NOTHING
+    """What generating them cost."""
+    notes: tuple[str, ...] = ()
+    recorded: Mapping[str, RecordedResults] = {}
+    """Results that are taken from a log, by the key of their specification."""
+
+
+def resolve_project(
+    path: str,
+    models: Sequence[str],
+    options: RunOptions,
+    *,
+    tell: Callable[[str], None] = lambda _: None,
+) -> ResolvedProject:
+    """Read and resolve the project of a path; `BadTasks` if anything is wrong with it."""
+    environment = read_environment(options.env)
+    project = read_project(path, environment=environment)
+    config = read_config(options.config, environment=environment) if options.config else None
+    specs, problems = project.specs(
+        config=config,
+        assignments=options.settings,
+        evaluation=options.evaluation,
+        models_given=bool(models),
+    )
+    if options.trials is not None:  # the command line wins over the documents
+        specs = [
+            structs.replace(spec, trials=spec.trials and options.trials, run_trials=options.trials)
+            for spec in specs
+        ]
+    problems += check_trial_counts(specs)
+    refuse_errors(path, problems)
+    for problem in dict.fromkeys(problems):
+        tell(f"warning: {_problem_line(problem)}")
+    if not specs:
+        refuse_errors(path, project.problems)
+        raise UsageError(
+            f"{path}: nothing to run", hint="a run file has an `evaluation`, or `tasks`"
+        )
+    for note in _single_trial_notes(specs, options.trials):
+        tell(f"warning: {note}")
+    resolved = ResolvedProject(
+        project=project,
+        specs=tuple(link_task_results(project, specs)),
+        models=tuple(models),
+        environment=environment,
+    )
+    if options.no_snippets and (snippets := resolved.snippets):
+        raise UsageError(
+            f"{project.path}: the project brings Python of its own, and `--no-snippets` refuses "
+            f"it: {snippets[0].path}:{snippets[0].line}"
+        )
+    return resolved
+
+
+def compile_project(
+    resolved: ResolvedProject,
+    options: RunOptions,
+    *,
+    store: Store,
+    external: ExternalRows | None = None,
+) -> Plan:
+    """The plan of a resolved project. Every dataset is read once, to its end."""
+    external = external or ExternalRows()
+    specs, recorded, current_run = resolved.specs, external.recorded, CurrentRun()
+    opened = open_rows(
+        resolved.project, specs, store=store, current_run=current_run, generated=external.files
+    )
+    models = {
+        spec.key: recorded[spec.key].outline.models
+        if spec.key in recorded
+        else _evaluated_models(spec, resolved)
+        for spec in specs
+    }
+    known = {
+        key: RowSamples(rows=NoRows(), places=range(task.outline.records))
+        for key, task in recorded.items()
+    }
+    _refuse_unweighable(resolved, options, recorded)
+    samples = read_samples(specs, opened, models, known, limit=options.limit)
+    check_columns(specs, opened)
+    outlines = {
+        spec.key: recorded[spec.key].outline
+        if spec.key in recorded
+        else _task_outline(spec, samples[spec.key], models[spec.key])
+        for spec in specs
+    }
+    plan = Plan(
+        tasks=tuple(
+            _task_plan(spec, outlines[spec.key], samples[spec.key], resolved, recorded, options)
+            for spec in specs
+        ),
+        models=tuple(dict.fromkeys(name for names in models.values() for name in names)),
+        path=resolved.path,
+        evaluation=next((spec.evaluation_key or "" for spec in specs), ""),
+        limit=options.limit,
+        trials=options.trials,
+        needs_sandbox=any(_runs_code(spec) for spec in specs if spec.key not in recorded),
+        snippets=resolved.snippets,
+        reuses_outcomes=next((spec.cache_policy for spec in specs), "reuse") == "reuse",
+        secrets=resolved.secrets,
+        policies=tuple(resolved.project.policies),
+        spent=external.spent,
+        notes=(
+            *external.notes,
+            *earlier_result_notes(resolved.project, specs, store),
+            *_single_trial_notes(specs, options.trials),
+        ),
+        current_run=current_run,
+    )
+    return _mark_dependent_rows(plan, resolved, store)
+
+
+def _mark_dependent_rows(plan: Plan, resolved: ResolvedProject, store: Store) -> Plan:
+    waves = [[task.outline for task in wave] for wave in plan.waves()]
+    sources = {spec.key: result_sources(resolved.project, spec) for spec in resolved.specs}
+    dependent = dependent_tasks(waves, sources, store)
+    tasks = tuple(
+        structs.replace(
+            task, finalization=structs.replace(task.finalization, has_dependent_rows=True)
+        )
+        if task.name in dependent and task.finalization
+        else task
+        for task in plan.tasks
+    )
+    return structs.replace(plan, tasks=tasks) if dependent else plan
+
+
+def _task_plan(
+    spec: ResolvedSpec,
+    outline: TaskOutline,
+    samples: RowSamples,
+    resolved: ResolvedProject,
+    recorded: Mapping[str, RecordedResults],
+    options: RunOptions,
+) -> TaskPlan:
+    log = recorded.get(spec.key)
+    return TaskPlan(
+        outline=outline,
+        samples=samples,
+        runtime=_task_runtime(spec, resolved.model_name, options),
+        finalization=_finalization(spec, samples),
+        recorded=log,
+        specification=log.specification if log else describe_specification(spec, trial_plan(spec)),
+    )
+
+
+def _task_runtime(
+    spec: ResolvedSpec, model_name: Callable[[str], str], options: RunOptions
+) -> TaskRuntime:
+    definition = spec.task.definition
+    if isinstance(definition, SystemTask):
+        context = {"task": spec.task.key, "config": spec.values}
+        return TaskRuntime(scorers={KEY: Evidence(definition.compute_evidence_snippet, context)})
+    scorers: dict[str, Any] = {
+        scorer.key or scorer.type: scorer
+        for scorer in definition.scorers
+        if not isinstance(scorer, PythonAllSamples)
+    }
+    solver: Any = definition.solver
+    postprocessor = solver.postprocessor if solver else None
+    has_self_reports = options.confidence == "self" and _can_report(spec)
+    if has_self_reports:
+        scorers[SELF_REPORT_KEY] = SelfReport()
+    if options.mcq == "loglikelihood" and (choices := _multiple_choice(spec)):
+        solver = ChoiceSolver(solver, choices.offered_labels)
+    other_models = {name: model_name(name) for name in other_model_keys(spec)}
+    return TaskRuntime(
+        solver=solver,
+        scorers=scorers,
+        postprocessor=postprocessor,
+        other_models=other_models,
+        ml_task=first_ml_task(spec.task.tasks),
+        counts_other_usage=bool(other_models)
+        or has_self_reports
+        or any(one.asks for one in definition.scorers),
+        ignores_memory=spec.repeats > 1,
+    )
+
+
+def _runs_code(spec: ResolvedSpec) -> bool:
+    """Whether a scorer runs code that a model wrote."""
+    return any(scorer.needs_sandbox for scorer in getattr(spec.task.definition, "scorers", ()))
+
+
+def _asks_for_chat(spec: ResolvedSpec) -> bool:
+    solver = getattr(spec.task.definition, "solver", None)
+    is_chat = first_ml_task(spec.task.tasks) == "chat_completion"
+    return solver is not None and solver.asks and is_chat
+
+
+def _can_report(spec: ResolvedSpec) -> bool:
+    """Whether the model can be asked about its answer: one answer, which is judged as a whole."""
+    solver: Any = getattr(spec.task.definition, "solver", None)
+    return _asks_for_chat(spec) and not solver.postprocessor
+
+
+def _multiple_choice(spec: ResolvedSpec) -> StringEqualsMcqa | None:
+    """The scorer that says what a model can choose from; None for a task without choices."""
+    if not _asks_for_chat(spec):
+        return None
+    scorers = getattr(spec.task.definition, "scorers", ())
+    return next((scorer for scorer in scorers if isinstance(scorer, StringEqualsMcqa)), None)
+
+
+def _refuse_unweighable(
+    resolved: ResolvedProject, options: RunOptions, recorded: Mapping[str, RecordedResults]
+) -> None:
+    """Refuse multiple choice whose answers are more than one choice."""
+    if options.mcq != "loglikelihood":
+        return
+    for spec in resolved.specs:
+        solver: Any = getattr(spec.task.definition, "solver", None)
+        if (
+            spec.key not in recorded
+            and _multiple_choice(spec)
+            and not isinstance(solver, SingleTurnSolver)
+        ):
+            raise UsageError(
+                f"{spec.key}: `--mcq loglikelihood` weighs the choices of a `single_turn_solver`; "
+                f"the task has a `{solver.type}`",
+                hint="`--mcq letter`, or another solver",
+            )
+
+
+def other_model_keys(spec: ResolvedSpec) -> tuple[str, ...]:
+    """The models that a task names itself."""
+    definition: Any = spec.task.definition
+    parts = [getattr(definition, "solver", None), *getattr(definition, "scorers", ())]
+    return tuple(dict.fromkeys(name for part in parts if part for name in part.model_keys))
+
+
+def _finalization(spec: ResolvedSpec, samples: RowSamples) -> Finalization:
+    definition = spec.task.definition
+    if isinstance(definition, SystemTask):
+        return Finalization(measured={KEY: ScorerMetrics(metrics=((KEY, EvidenceMetric()),))})
+    trials = trial_plan(spec)
+    return Finalization(
+        run_scorers={
+            scorer.key or scorer.type: scorer
+            for scorer in definition.scorers
+            if isinstance(scorer, PythonAllSamples)
+        },
+        rules=definition.actions or (),
+        measured={
+            scorer.key or scorer.type: scorer_metrics(scorer, trials)
+            for scorer in definition.scorers
+        },
+        together=samples.together,
+        fans_out=bool(definition.solver and definition.solver.postprocessor),
+        trials=trials,
+    )
+
+
+def trial_plan(spec: ResolvedSpec) -> TrialPlan | None:
+    """How the trials of a sample are aggregated; None where each is tried once."""
+    definition = getattr(spec.task.definition, "trials", None)
+    if definition is None and spec.num_trials * spec.repeats == 1:
+        return None
+    aggregates = tuple(
+        TrialAggregate(
+            score=score.score_name,
+            function=score.aggregator.function,
+            k=score.aggregator.k or 0,
+            names=names,
+        )
+        for score, names in (definition.named() if definition else ())
+    )
+    return TrialPlan(trials=spec.num_trials, repeats=spec.repeats, aggregates=aggregates)
+
+
+def scorer_metrics(scorer: ScorerSpec, trials: TrialPlan | None = None) -> ScorerMetrics:
+    """The metrics of a scorer: its own, or the defaults of its type.
+
+    What trials are aggregated to is measured by default, too: who asks for pass@3 of a score wants
+    to see it.
+    """
+    metrics: list[tuple[str, Any]] = []
+    own_keys: frozenset[str] = frozenset()
+    if scorer.metrics is not None:
+        metrics = [(str(metric.key or metric.type), metric) for metric in scorer.metrics]
+        own_keys = frozenset(str(metric.key) for metric in scorer.metrics if metric.own_key)
+    elif scorer.purpose == "score":
+        defaults = [*scorer.default_metrics]
+        means = {field for kind, field in defaults if kind == "mean"}
+        aggregates = trials.aggregates if trials else ()
+        names = [aggregate.names[-1] for aggregate in aggregates if aggregate.score in means]
+        defaults += [("mean", name) for name in names if name not in means]
+        several = len(defaults) > 1
+        metrics = [
+            (f"{kind}_{field}" if several else kind, _default_metric(kind, field))
+            for kind, field in defaults
+        ]
+    return ScorerMetrics(purpose=scorer.purpose, metrics=tuple(metrics), own_keys=own_keys)
+
+
+@cache
+def _default_metric(kind: str, field: str) -> Any:
+    return TypeAdapter(AnyMetric).validate_python({"type": kind, "field": field})
+
+
+def _task_outline(spec: ResolvedSpec, samples: RowSamples, models: tuple[str, ...]) -> TaskOutline:
+    task_json = spec.task.model_dump_json(exclude=_DESCRIPTIVE_FIELDS, context=FOR_KEYS)
+    places = "" if isinstance(samples.places, range) else str(list(samples.places))
+    rows_digest = samples.rows.digest
+    return TaskOutline(
+        name=spec.key,
+        task_key=spec.task.key,
+        display_name=spec.display_name,
+        kind=spec.task.evaluates,
+        models=models,
+        records=len(samples.places),
+        trials=spec.num_trials,
+        repeats=spec.repeats,
+        code_exec=len(samples.places) if _runs_code(spec) else 0,
+        after=spec.dataset_keys.get("", "") if spec.source == "task_result" else "",
+        values=spec.values,
+        digest=key_of(task_json, rows_digest, places),
+        samples_digest=key_of(rows_digest, places, str(len(samples.places))) if rows_digest else "",
+        primary=_primary_metric(spec),
+        finalized=True,
+    )
+
+
+def _primary_metric(spec: ResolvedSpec) -> PrimaryMetric | None:
+    """The first metric of the first scorer with `purpose: score` that is a mean over samples.
+
+    A mean of aggregated trials has no value per outcome, so it is passed over.
+    """
+    trials = trial_plan(spec)
+    aggregated = {name for one in (trials.aggregates if trials else ()) for name in one.names}
+    for scorer in getattr(spec.task.definition, "scorers", ()):
+        if scorer.purpose != "score":
+            continue
+        for _, metric in scorer_metrics(scorer, trials).metrics:
+            if isinstance(metric, Mean) and metric.field not in aggregated:
+                return PrimaryMetric(
+                    scorer=scorer.key or scorer.type, field=metric.field, metric=metric.value_name
+                )
+    return None
+
+
+def _evaluated_models(spec: ResolvedSpec, resolved: ResolvedProject) -> tuple[str, ...]:
+    """The models that a specification is run with."""
+    solver = getattr(spec.task.definition, "solver", None)
+    if solver is None or (isinstance(solver, PassThroughSolver) and not resolved.models):
+        return (NO_MODEL,)
+    if resolved.models:
+        return resolved.models
+    named = spec.model_key or NO_MODEL
+    return (NO_MODEL,) if named == PLACEHOLDER_MODEL else (resolved.model_name(named),)
+
+
+def _single_trial_notes(specs: Sequence[ResolvedSpec], trials: int | None) -> Iterator[str]:
+    """A sentence for each task whose samples are tried once, though the run says otherwise.
+
+    `trials` is what the command line says. What a run file says is for tasks that ask a model:
+    that it is not for others, is no news.
+    """
+    for spec in specs:
+        if spec.recording is not None or spec.num_trials > 1 or (spec.run_trials or 1) == 1:
+            continue
+        why = why_not_repeatable(spec.task)
+        if trials is None and (not why or spec.task.evaluates != "model"):
+            continue
+        yield f"{spec.key}: tried once: the task {why or 'asks no model'}"
+
+
+def model_name(project: Project, key: str) -> str:
+    """What reports call the model of a key: `provider/model` where the project says it so.
+
+    The key form has lost characters, and the same model must not be paid for under two names.
+    """
+    declared = project.models.get(key)
+    if declared is not None and isinstance(declared.document, ProviderModel):
+        return declared.document.model
+    return canonical_name(key) if "/" in key or ":" in key else key
+
+
+def project_secrets(project: Project, environment: Mapping[str, str]) -> tuple[Secret, ...]:
+    """The values of an environment and of a project that must not be written down."""
+    declared = project.secrets.values()
+    return (
+        *map(Secret, secrets_in(environment)),
+        *(value if isinstance(value, Secret) else Secret(str(value)) for value in declared),
+    )
+
+
+def project_snippets(project: Project, specs: Sequence[ResolvedSpec]) -> Iterator[Snippet]:
+    """Each snippet of these tasks and of all models, once."""
+    seen = set()
+    documents = [*(spec.task for spec in specs), *(one.document for one in project.models.values())]
+    for document in documents:
+        for snippet in snippets_in(document):
+            if snippet.key not in seen:
+                seen.add(snippet.key)
+                yield snippet
+
+
+def read_environment(files: Sequence[str]) -> dict[str, str]:
+    """The environment of this process and of files: variables of documents, keys of clients."""
+    environment, problems = load_environment(files)
+    refuse_errors(", ".join(files) or ".env", problems)
+    return environment
+
+
+def refuse_errors(path: str, problems: Sequence[Issue]) -> None:
+    """Raise if there is any error; the first few are named."""
+    errors = [problem for problem in problems if problem.level == "error"]
+    if not errors:
+        return
+    if all(problem.rule in _MISSING_RULES for problem in errors):
+        shown = errors[:_MAX_ERRORS_SHOWN]
+        raise Unreadable("; ".join(f"{problem.file}: {problem.detail}" for problem in shown))
+    count = len(errors)
+    lines = "; ".join(map(_problem_line, errors[:_MAX_ERRORS_SHOWN]))
+    more = f"; and {count - _MAX_ERRORS_SHOWN} more" if count > _MAX_ERRORS_SHOWN else ""
+    in_files = any(
+        not problem.file.startswith("--") and problem.rule != "no_model" for problem in errors
+    )
+    raise BadTasks(
+        f"{count} error{'s' if count > 1 else ''}, nothing was run: {lines}{more}",
+        hint=f"`evalwright validate {path}` shows each at its place" if in_files else "",
+    )
+
+
+def _problem_line(problem: Issue) -> str:
+    """A problem on one line. What the command line gave has no line of a file."""
+    place = (
+        f"{problem.file} {problem.field}"
+        if problem.file.startswith("--")
+        else f"{problem.file}:{problem.line}"
+    )
+    return f"{place}: {problem.detail}" + (f"; {problem.hint}" if problem.hint else "")

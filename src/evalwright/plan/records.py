@@ -1,0 +1,154 @@
+"""Compile files of task records (contract A) into a plan.
+
+A JSONL file is one task: its records are the samples, `record` is the solver and the scorer.
+Compiling reads every file once, to its end, and keeps only counts and issues; running reads it
+again, line by line. So a file of a million records is a plan of a few hundred bytes.
+"""
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from itertools import groupby, islice
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from evalwright.errors import BadTasks, UsageError
+from evalwright.lines import STDIN, read_batches
+from evalwright.plan.options import RunOptions
+from evalwright.plan.outline import PrimaryMetric, TaskOutline
+from evalwright.plan.plan import Plan, PlannedSample, TaskPlan, TaskRuntime
+from evalwright.scorers.record import RecordScorer
+from evalwright.scorers.self_report import SelfReport
+from evalwright.solvers.record import RecordSolver
+from evalwright.spec.records.check import check_batches, read_valid
+from evalwright.types import Issue, Sample
+
+SCORER = "record"
+"""What outcomes call the scorer of a record."""
+PRIMARY = PrimaryMetric(scorer=SCORER, field="score", metric="mean")
+_MAX_ISSUES_SHOWN = 5
+
+
+class RecordSamples(Struct, frozen=True, kw_only=True):
+    """The valid records of one file, as samples."""
+
+    path: str
+    bad_lines: frozenset[int] = frozenset()
+    limit: int | None = None
+    trials: int | None = None
+    """Trials per record; without it, as many as the record says."""
+
+    def planned_samples(self) -> Iterator[PlannedSample]:
+        """In the order of the file."""
+        for record in islice(read_valid(self.path, bad=self.bad_lines), self.limit):
+            trials = self.trials or record.samples
+            yield PlannedSample(Sample(record.task_id, record), trials, record.category)
+
+
+def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOptions) -> Plan:
+    """Check every file; refuse while there is any error, unless told to run the valid records.
+
+    A file named twice is one task: the same record twice would look like two trials of it.
+    """
+    paths = list(dict.fromkeys(paths))
+    if any(path == STDIN or Path(path).is_fifo() for path in paths):
+        raise UsageError(
+            "tasks are read twice, so `run` cannot take them from standard input or a pipe",
+            hint="write them to a file first",
+        )
+    outlines = [
+        _check_file(name, path, tuple(models), options)
+        for name, path in zip(_task_names(paths), paths, strict=True)
+    ]
+    if not options.allow_bad_tasks:
+        _refuse_bad_records(outlines)
+    if not sum(outline.records for outline in outlines):
+        where = ", ".join(paths)
+        raise UsageError(f"{where}: no tasks", hint="`evalwright validate` says what is in there")
+    runtime = _runtime(options)
+    return Plan(
+        tasks=tuple(_task_plan(outline, runtime, options) for outline in outlines),
+        models=tuple(models),
+        limit=options.limit,
+        trials=options.trials,
+        ranking="all_tasks",
+        needs_sandbox=any(outline.code_exec for outline in outlines),
+    )
+
+
+def _runtime(options: RunOptions) -> TaskRuntime:
+    asks_confidence = options.confidence == "self"
+    return TaskRuntime(
+        solver=RecordSolver(weighs=options.mcq == "loglikelihood"),
+        scorers={
+            SCORER: RecordScorer(),
+            **({SelfReport.name: SelfReport()} if asks_confidence else {}),
+        },
+        counts_other_usage=asks_confidence,
+    )
+
+
+def _task_plan(outline: TaskOutline, runtime: TaskRuntime, options: RunOptions) -> TaskPlan:
+    samples = RecordSamples(
+        path=outline.path,
+        bad_lines=frozenset(issue.line for issue in outline.issues),
+        limit=options.limit,
+        trials=options.trials,
+    )
+    return TaskPlan(outline=outline, samples=samples, runtime=runtime)
+
+
+def _check_file(name: str, path: str, models: tuple[str, ...], options: RunOptions) -> TaskOutline:
+    code_exec = 0
+    trials = array("i")
+    issues: list[Issue] = []
+    content = blake2b(digest_size=16)
+    for _, item in check_batches(_digest_batches(read_batches(path), content)):
+        if isinstance(item, Issue):
+            issues.append(structs.replace(item, raw=""))
+        elif options.limit is None or len(trials) < options.limit:
+            trials.append(options.trials or item.samples)
+            code_exec += item.category == "code_exec"
+    counts = tuple((sum(1 for _ in same), count) for count, same in groupby(trials))
+    return TaskOutline(
+        name=name,
+        path=path,
+        models=models,
+        records=len(trials),
+        trials=max((count for _, count in counts), default=1),
+        trial_counts=counts if len(counts) > 1 else (),
+        code_exec=code_exec,
+        digest=content.hexdigest(),
+        issues=tuple(issues),
+        primary=PRIMARY,
+    )
+
+
+def _digest_batches(batches: Iterable[list[bytes]], content: blake2b) -> Iterator[list[bytes]]:
+    for batch in batches:
+        content.update(b"\n".join(batch) + b"\n")
+        yield batch
+
+
+def _refuse_bad_records(tasks: Iterable[TaskOutline]) -> None:
+    bad = [task for task in tasks if task.issues]
+    if not bad:
+        return
+    count = sum(len(task.issues) for task in bad)
+    places = [f"{task.path}:{issue.line} ({issue.rule})" for task in bad for issue in task.issues]
+    shown = ", ".join(places[:_MAX_ISSUES_SHOWN])
+    more = f" and {count - _MAX_ISSUES_SHOWN} more" if count > _MAX_ISSUES_SHOWN else ""
+    raise BadTasks(
+        f"{count} bad record{'s' if count > 1 else ''}, nothing was run: {shown}{more}",
+        hint=f"`evalwright validate {bad[0].path}` explains each; "
+        "`--allow-bad-tasks` runs the valid ones and lists the rest in the report",
+    )
+
+
+def _task_names(paths: Sequence[str]) -> list[str]:
+    """File names without their suffixes; whole paths where two would be the same."""
+    short = [Path(path).name.partition(".")[0] or path for path in paths]
+    return [
+        path if short.count(name) > 1 else name for name, path in zip(short, paths, strict=True)
+    ]

@@ -1,0 +1,81 @@
+"""The samples of a task document: rows of its dataset, each with an id.
+
+Each dataset is read once, to its end, before anything is run: how many rows there are, and whether
+each can be read.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from evalwright.datasets.rows import AlignedRows
+from evalwright.datasets.sampling import sampled
+from evalwright.plan.plan import PlannedSample
+from evalwright.types import MLTask, Sample
+
+
+class IdentifiedRows(Protocol):
+    """Rows that have ids."""
+
+    @property
+    def digest(self) -> str:
+        """Of all that decides which rows come."""
+        ...
+
+    def identified(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each row with its id, in their order."""
+        ...
+
+
+class RowSamples(Struct, frozen=True, kw_only=True):
+    """The rows of one task specification, as samples."""
+
+    rows: IdentifiedRows
+    places: Sequence[int]
+    """Of the rows that are used, in order."""
+    together: Callable[[Sequence[int]], dict[str, list[dict[str, Any]]]] | None = None
+    """Of each of several datasets, the rows of these samples: for a scorer of all samples."""
+    trials: int = 1
+    group: str = ""
+
+    def planned_samples(self) -> Iterator[PlannedSample]:
+        """In their order, each with its id."""
+        for id_, row in sampled(self.rows.identified(), self.places):
+            yield PlannedSample(Sample(id_, row), self.trials, self.group)
+
+
+class NoRows:
+    """The data of a task that has none: one empty sample."""
+
+    digest = ""
+
+    def identified(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """One empty row."""
+        yield "0", {}
+
+
+class LeadingRows:
+    """Of several datasets, the rows of the first: what a scorer of all samples scores."""
+
+    def __init__(self, aligned: AlignedRows) -> None:
+        self._aligned = aligned
+        self._name, self._first = next(iter(aligned.parts.items()))
+
+    @property
+    def digest(self) -> str:
+        """Of all datasets."""
+        return self._aligned.digest
+
+    def identified(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each row with its id, under the name of its dataset."""
+        return ((id_, {self._name: row}) for id_, row in self._first.identified())
+
+    def check(self) -> int:
+        """How many rows there are."""
+        return self._first.check()
+
+
+def first_ml_task(tasks: Sequence[MLTask]) -> MLTask:
+    """What a task asks its model for: the first that it names, and chat where it names none."""
+    return tasks[0] if tasks else "chat_completion"

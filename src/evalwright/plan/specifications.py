@@ -1,0 +1,49 @@
+"""What an exported result log says about the task that it is of.
+
+    key task_key display_name task_config dataset_keys num_samples subsampling
+    trials repeatability            where there are any
+    scorers                         each with its key, type, name and purpose
+    evalwright                      how several trials become one score
+
+It is plain data and kept with the run: whoever exports the run later need not have the project.
+"""
+
+from typing import Any
+
+import msgspec
+
+from evalwright.plan.finalization import TrialPlan
+from evalwright.spec.documents.models.task import BenchmarkTask
+from evalwright.spec.documents.resolve.specifications import ResolvedSpec
+
+LOG_EXTENSION = "evalwright"
+"""The key of a log under which we keep what the format has no place for."""
+
+
+def describe_specification(spec: ResolvedSpec, trials: TrialPlan | None) -> dict[str, Any]:
+    """One specification, as JSON."""
+    definition = spec.task.definition
+    scorers = definition.scorers if isinstance(definition, BenchmarkTask) else ()
+    description: dict[str, Any] = {
+        "key": spec.key,
+        "task_key": spec.task.key,
+        "display_name": spec.display_name,
+        "task_config": spec.values,
+        "dataset_keys": spec.dataset_keys,
+        "num_samples": spec.num_samples,
+        "subsampling": spec.subsampling,
+        "scorers": [
+            {
+                "key": scorer.key or scorer.type,
+                "type": scorer.type,
+                "display_name": scorer.display_name,
+                "purpose": scorer.purpose,
+            }
+            for scorer in scorers
+        ],
+    }
+    if trials is not None:
+        description["trials"] = {"num_trials": trials.trials} if trials.trials > 1 else None
+        description["repeatability"] = {"num_runs": trials.repeats} if trials.repeats > 1 else None
+        description[LOG_EXTENSION] = {"aggregates": msgspec.to_builtins(trials.aggregates)}
+    return description

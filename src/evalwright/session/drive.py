@@ -1,0 +1,58 @@
+"""Run asynchronous engine work for a command: Ctrl-C, progress, and closing what was opened."""
+
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any
+
+from evalwright.engine.journal import Journal
+from evalwright.engine.run import Resources
+from evalwright.engine.run import run as run_engine
+from evalwright.engine.stop import Stop
+from evalwright.plan.plan import Job
+from evalwright.session.event_loop import run_async
+from evalwright.session.progress import Progress
+from evalwright.types import Outcome
+
+
+def drive(
+    work: Callable[[], Coroutine[Any, Any, None]],
+    resources: Resources,
+    *,
+    stop: Stop,
+    progress: Progress,
+) -> None:
+    """Run `work` to its end, or until a person stops it; then close models and snippets."""
+
+    async def guarded() -> None:
+        with stop.on_ctrl_c():
+            try:
+                await work()
+            finally:
+                try:
+                    if resources.snippets is not None:
+                        await resources.snippets.close()
+                finally:
+                    for model in resources.models.values():
+                        await model.close()
+
+    try:
+        run_async(guarded())
+    finally:
+        progress.end(interrupted=stop.interrupted)
+
+
+def drive_jobs(
+    jobs: Iterable[Job],
+    resources: Resources,
+    commit: Callable[[Sequence[Outcome]], None],
+    *,
+    workers: int,
+    stop: Stop,
+    progress: Progress,
+) -> None:
+    """Run jobs that are kept in no run: `commit` takes their outcomes, in batches."""
+
+    async def work() -> None:
+        journal = Journal(commit, committed=progress.committed)
+        await run_engine(jobs, resources, journal, workers=workers, stop=stop)
+
+    drive(work, resources, stop=stop, progress=progress)

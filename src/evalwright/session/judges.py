@@ -1,0 +1,59 @@
+"""The judges of a run: which scorers ask a model for a verdict, and which model that is."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import structs, to_builtins
+
+from evalwright.plan.keys import key_of
+from evalwright.plan.plan import TaskRuntime
+from evalwright.ports import Model, Store
+from evalwright.report.judges import CLASSIFIER, LABELER, SCORER, Judge, judge_rows
+from evalwright.report.report import Report
+from evalwright.types import Run
+
+
+def describe_judges(
+    tasks: Mapping[str, TaskRuntime], models: Mapping[str, Model]
+) -> list[dict[str, Any]]:
+    """Per task, the scorers that ask a model for its judgement, as JSON for the manifest."""
+    judges = []
+    for task, runtime in tasks.items():
+        for name, scorer in runtime.scorers.items():
+            if key := judge_model_key(scorer):
+                model = runtime.other_models[key]
+                judges.append(describe_judge(task, name, scorer, model=model, client=models[model]))
+    return list(to_builtins(judges))
+
+
+def add_judges(report: Report, run: Run, store: Store) -> Report:
+    """The report, with what the store knows about the run's judges now."""
+    if not run.manifest.get("judges"):
+        return report
+    return structs.replace(report, judges=judge_rows(run, store.runs()))
+
+
+def judge_model_key(scorer: Any) -> str:
+    """The model that a scorer asks for its judgement; empty if it asks none."""
+    if getattr(scorer, "type", "") in {CLASSIFIER, LABELER, SCORER}:
+        return str(scorer.model_key)
+    return str(getattr(scorer, "judge_model_key", None) or "")
+
+
+def describe_judge(task: str, name: str, scorer: Any, *, model: str, client: Model) -> Judge:
+    """A scorer with the model that it asks."""
+    labels: list[str] = getattr(scorer, "correct_labels", getattr(scorer, "valid_labels", []))
+    return Judge(
+        task=task,
+        scorer=name,
+        type=scorer.type,
+        judge=judge_model_key(scorer),
+        model=model,
+        identity=key_of(
+            scorer.type, str(scorer.version), scorer.settings, model, client.fingerprint
+        ),
+        correct_labels=list(labels),
+        incorrect_labels=list(getattr(scorer, "incorrect_labels", ())),
+        score_min=float(getattr(scorer, "score_min", 0.0)),
+        score_max=float(getattr(scorer, "score_max", 1.0)),
+    )

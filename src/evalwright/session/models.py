@@ -1,0 +1,182 @@
+"""Connect models by their names, and wrap them with retry, limits, cache, budget and redaction."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+
+from msgspec import Struct
+
+from evalwright.clients.llama.settings import LlamaSettings
+from evalwright.engine.models.cap import Budget
+from evalwright.engine.models.limits import Rate
+from evalwright.engine.models.prices import Prices, read_prices
+from evalwright.engine.models.retry import Backoff
+from evalwright.engine.models.wrap import (
+    AdaptiveConcurrency,
+    ModelSettings,
+    SharedWrapping,
+    apply_wrappers,
+)
+from evalwright.engine.models.wrapper import Counters
+from evalwright.errors import UsageError
+from evalwright.plan.options import RunOptions
+from evalwright.ports import Model, Snippets
+from evalwright.registry import load
+from evalwright.secrets import Redactor, Secret
+from evalwright.session.stores import open_reply_cache
+from evalwright.types import NOTHING, MLTask, ModelOptions, Usage
+
+SAMPLE_READERS = frozenset({"replay", "scripted"})
+"""Providers that answer by looking at the sample, which is no part of what is asked."""
+LOCAL_PROVIDERS = frozenset({"local", *SAMPLE_READERS})
+"""Providers that send nothing anywhere: a call that fails would fail again."""
+
+
+class Connection(Struct, frozen=True, kw_only=True):
+    """A bare client, and how it is to be called."""
+
+    name: str
+    """`provider/model` where there is one, else the key: for prices and reports."""
+    client: Model
+    requests_per_minute: float | None = None
+    at_once: int | None = None
+    """The most requests at once; None for as many as the server takes."""
+    task: MLTask | None = None
+    """What it is declared for; None for whatever its API can do."""
+    remote: bool = True
+    """Whether a call may fail now and succeed later."""
+    by_sample: bool = False
+    """Whether it looks at the sample, which is no part of a cache's key: then it has no cache."""
+    secrets: tuple[Secret, ...] = ()
+    """Values that must not be written down."""
+
+
+Connector = Callable[[str, Snippets | None], Connection]
+"""Connects the model of a name; a model may be one of the author's snippets."""
+
+
+def connect_provider(name: str, options: ModelOptions) -> Connection:
+    """The model `provider/model`."""
+    provider, _, rest = name.partition("/")
+    if not provider or not rest:
+        raise UsageError(f"`{name}` is not a model", hint="a model is written provider/model")
+    client: Model = load("models", provider)(rest, _for_provider(options, provider))
+    return Connection(
+        name=name,
+        client=client,
+        at_once=slots_of(client),
+        remote=provider not in LOCAL_PROVIDERS,
+        by_sample=provider in SAMPLE_READERS,
+    )
+
+
+def _for_provider(options: ModelOptions, provider: str) -> ModelOptions:
+    return ModelOptions(
+        parameters=options.parameters,
+        environment=options.environment,
+        provider=provider,
+        tell=options.tell,
+    )
+
+
+def provider_connector(
+    options: RunOptions, *, tell: Callable[[str], None] = lambda _: None
+) -> Connector:
+    """Connects models by provider alone, with the keys of this process's environment."""
+    model_options = ModelOptions(
+        parameters=options.parameters, environment=dict(os.environ), tell=tell
+    )
+
+    def connect(name: str, snippets: Snippets | None) -> Connection:
+        del snippets
+        return connect_provider(name, model_options)
+
+    return connect
+
+
+def wrap_models(
+    connections: Mapping[str, Connection], options: RunOptions, shared: SharedWrapping
+) -> dict[str, Model]:
+    """The models, wrapped with retry, rate limit, cache, budget and redaction."""
+    return {
+        name: wrap_model(name, connection, options, shared)
+        for name, connection in connections.items()
+    }
+
+
+def wrap_model(
+    name: str, connection: Connection, options: RunOptions, shared: SharedWrapping
+) -> Model:
+    """One model, wrapped."""
+    remote = connection.remote
+    adaptive = AdaptiveConcurrency() if remote and options.concurrency is None else None
+    settings = ModelSettings(
+        name=connection.name or name,
+        backoff=Backoff(attempts=1 + (options.retries if remote else 0)),
+        at_once=connection.at_once or slots_of(connection.client) or adaptive,
+        by_sample=connection.by_sample,
+        rate=Rate(
+            requests_per_minute=options.requests_per_minute or connection.requests_per_minute,
+            tokens_per_minute=options.tokens_per_minute,
+        )
+        if remote
+        else Rate(),
+    )
+    return apply_wrappers(connection.client, settings, shared)
+
+
+def share_limits(
+    options: RunOptions,
+    exit_stack: ExitStack,
+    *,
+    redactor: Redactor | None,
+    counters: Counters | None = None,
+    spent: Callable[[], Usage] = lambda: NOTHING,
+    command: str = "run",
+) -> SharedWrapping:
+    """What all models of a command share; `spent` is called only if there is a budget."""
+    capped = options.max_cost is not None or options.max_tokens_total is not None
+    return SharedWrapping(
+        counters=counters or Counters(),
+        redactor=redactor or None,
+        prices=Prices(read_prices(options.prices) if options.prices else None),
+        budget=Budget(
+            max_cost=options.max_cost,
+            max_tokens=options.max_tokens_total,
+            spent=spent(),
+            command=command,
+        )
+        if capped
+        else None,
+        reply_cache=open_reply_cache(exit_stack) if options.cache else None,
+    )
+
+
+def choose_workers(
+    models: Sequence[str], options: RunOptions, *, needs_sandbox: bool = False
+) -> int:
+    """The concurrency that was asked for; else enough to find out what a server takes."""
+    if options.concurrency is not None:
+        return options.concurrency
+    providers = {name.partition("/")[0] for name in models if name}
+    if providers - LOCAL_PROVIDERS:
+        return AdaptiveConcurrency().most
+    if "local" in providers:  # while one is computed, the next is ready
+        return 2 * int(options.parameters.get("slots", LlamaSettings().slots))
+    # A program is a process here.
+    return 4 * (os.cpu_count() or 1) if needs_sandbox else AdaptiveConcurrency().most
+
+
+def slots_of(client: Model) -> int | None:
+    """How many calls a model that is computed here takes at once; None where that is not known."""
+    slots: int | None = getattr(client, "slots", None)
+    return slots
+
+
+def caveat_notes(clients: Mapping[str, Model]) -> tuple[str, ...]:
+    """One note per caveat, with the models it is about."""
+    names: dict[str, list[str]] = {}
+    for name, client in clients.items():
+        if client.caveat:
+            names.setdefault(client.caveat, []).append(name)
+    return tuple(f"{', '.join(about)}: {caveat}" for caveat, about in names.items())

@@ -1,0 +1,91 @@
+"""Judge runs by policies: the run's own, or those of files."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import structs
+from pydantic import ValidationError
+
+from evalwright.engine.redact import redact_json
+from evalwright.errors import UsageError
+from evalwright.plan.manifest import read_manifest, read_manifest_if_readable
+from evalwright.plan.task_results import ENDED
+from evalwright.ports import Store
+from evalwright.report.policies import Evidence, evidence_of, judge, looks_around
+from evalwright.report.report import PolicyRow, Report
+from evalwright.secrets import Redactor
+from evalwright.session.reports import load_report, stored_report
+from evalwright.spec.documents.models.policy import PolicyDocument
+from evalwright.types import Run
+
+_UNREADABLE = "has a report of another version, which cannot be read; run it again"
+
+
+def add_policies(
+    report: Report,
+    policies: Sequence[PolicyDocument],
+    run: Run,
+    store: Store,
+    redactor: Redactor,
+) -> Report:
+    """The report of a run that has just ended, with what its own policies say about it."""
+    plan = read_manifest(run).plan
+    others = other_evidence(store, run) if looks_around(policies) else []
+    rows = judge(policies, evidence_of(report, plan.evaluation, limit=plan.limit), others)
+    redacted = redact_json(msgspec.to_builtins(rows), redactor)
+    return structs.replace(report, policies=msgspec.convert(redacted, list[PolicyRow]))
+
+
+def dump_policies(policies: Sequence[PolicyDocument], redactor: Redactor) -> list[dict[str, Any]]:
+    """Policies as JSON, for the manifest of a run; no secret is in them."""
+    dumped = [policy.model_dump(mode="json", exclude_none=True) for policy in policies]
+    return list(redact_json(dumped, redactor))
+
+
+def read_run_policies(run: Run) -> list[PolicyDocument]:
+    """The policies that a run's project brought, as they were then."""
+    try:
+        return [PolicyDocument.model_validate(one) for one in read_manifest(run).policies or ()]
+    except ValidationError as error:
+        raise UsageError(
+            f"the policies that are kept with run {run.id} cannot be read by this version",
+            hint="name them with `--policy FILE`",
+        ) from error
+
+
+def run_evidence(store: Store, run: Run) -> Evidence:
+    """What a stored run gives policies to look at."""
+    manifest = read_manifest(run)
+    plan = manifest.plan
+    if manifest.report is None and any(task.finalized for task in plan.tasks):
+        done = store.count(run.id)[0]
+        why = f"is not finished ({run.status}; samples done: {done})"
+        return Evidence(run_id=run.id, evaluation=plan.evaluation, unfinished=why)
+    return evidence_of(load_report(store, run), plan.evaluation, limit=plan.limit)
+
+
+def other_evidence(store: Store, own: Run) -> list[Evidence]:
+    """The newest finished run of every other evaluation.
+
+    A report that cannot be read fails the rules about it, and no others.
+    """
+    return list(_other_evidence(store, own))
+
+
+def _other_evidence(store: Store, own: Run) -> Iterator[Evidence]:
+    seen = {read_manifest(own).plan.evaluation, ""}
+    for run in store.runs():  # newest first
+        manifest = read_manifest_if_readable(run)
+        if manifest is None:
+            continue
+        plan = manifest.plan
+        if plan.evaluation in seen or run.status not in ENDED or manifest.report is None:
+            continue
+        seen.add(plan.evaluation)
+        try:
+            report = stored_report(run)
+        except UsageError:
+            yield Evidence(run_id=run.id, evaluation=plan.evaluation, unfinished=_UNREADABLE)
+        else:
+            yield evidence_of(report, plan.evaluation, limit=plan.limit)

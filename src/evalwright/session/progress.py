@@ -1,0 +1,42 @@
+"""How a run tells a person about its progress."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from evalwright.types import Outcome
+
+
+class Progress(Protocol):
+    """Is told how a run goes."""
+
+    def begin(self, total: int, done: int, counters: Any, *, noun: str = "samples") -> None:
+        """Called before the first job; `counters` is live, `noun` says what a job is."""
+        ...
+
+    def committed(self, outcomes: Sequence[Outcome]) -> None:
+        """Called after these were stored."""
+        ...
+
+    def tell(self, text: str) -> None:
+        """Show a sentence to a person."""
+        ...
+
+    def end(self, *, interrupted: bool) -> None:
+        """Called after the last job; `interrupted` if a person stopped the run."""
+        ...
+
+
+class SilentProgress:
+    """Shows nothing."""
+
+    def begin(self, total: int, done: int, counters: Any, *, noun: str = "samples") -> None:
+        """Nothing to do."""
+
+    def committed(self, outcomes: Sequence[Outcome]) -> None:
+        """Nothing to do."""
+
+    def tell(self, text: str) -> None:
+        """Nothing to do."""
+
+    def end(self, *, interrupted: bool) -> None:
+        """Nothing to do."""

@@ -1,0 +1,84 @@
+"""Make the report of a stored run again."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from evalwright.errors import UsageError
+from evalwright.plan.manifest import Manifest, read_manifest
+from evalwright.ports import Store
+from evalwright.report.build import build_report
+from evalwright.report.calibration import recalibrate
+from evalwright.report.report import Report, ReportBody
+from evalwright.session.judges import add_judges
+from evalwright.session.manifests import report_facts
+from evalwright.types import Outcome, Run
+
+
+def load_report(
+    store: Store,
+    run: Run,
+    *,
+    seed: int | None = None,
+    bins: int | None = None,
+    calibrate: bool | None = None,
+) -> Report:
+    """The report of a run, with its own seed and bins, or others.
+
+    Metrics that were made when the run ended are kept as they were: to make them again would run
+    the author's code again. Calibration needs no such code.
+    """
+    given = {"seed": seed, "bins": bins, "calibrate": calibrate}
+    changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    manifest = structs.replace(read_manifest(run), **changed)
+
+    def outcomes(*, failed: bool | None = None) -> Iterator[Outcome]:
+        return store.outcomes(run.id, failed=failed)
+
+    if not any(task.finalized for task in manifest.plan.tasks):
+        facts = report_facts(
+            run.id,
+            manifest,
+            wall_seconds=0.0,
+            reused=store.count(run.id)[0],
+            stopped=run.status in {"running", "stopped"},
+        )
+        return build_report(
+            manifest.plan, store.rows(run.id), facts, results=None, samples=outcomes
+        )
+    body = stored_report(run)
+    if changed:
+        body = _recalibrate(body, manifest, outcomes())
+    report = Report(**structs.asdict(body), stored=outcomes)
+    return add_judges(report, run, store)
+
+
+def _recalibrate(body: ReportBody, manifest: Manifest, outcomes: Iterator[Outcome]) -> ReportBody:
+    calibration = recalibrate(
+        body,
+        outcomes,
+        bins=manifest.bins,
+        seed=manifest.seed,
+        calibrate=manifest.calibrate,
+        has_self_reports=manifest.confidence == "self",
+    )
+    return structs.replace(body, calibration=calibration)
+
+
+def stored_report(run: Run) -> ReportBody:
+    """The report that is kept with a run; `UsageError` if this version cannot read it."""
+    report = read_manifest(run).report
+    if report is None:
+        raise UsageError(
+            f"run {run.id} has no report yet", hint="the command that began it resumes it"
+        )
+    try:
+        return msgspec.convert(report, ReportBody)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"the report of run {run.id} was written by another version, and this one cannot read "
+            f"it: {error}",
+            hint="run it again: what is stored of it is not asked again",
+        ) from error

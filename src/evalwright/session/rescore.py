@@ -1,0 +1,107 @@
+"""Score the stored answers of a run again.
+
+No evaluated model is asked: an answer that is not stored is a failure of its sample. The models
+that scorers name (judges, embeddings) are asked where a scorer, a sample or an answer has changed,
+and where there was no verdict: a score that is stored under the same key is reused.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import structs
+
+from evalwright.clients.placeholder import StoredModel
+from evalwright.errors import UsageError
+from evalwright.plan.manifest import read_manifest
+from evalwright.plan.options import RunOptions
+from evalwright.plan.outline import NO_MODEL
+from evalwright.plan.plan import Plan, TaskPlan, TaskRuntime
+from evalwright.ports import Case, Solver
+from evalwright.session.session import Rescoring
+from evalwright.types import Run, Sample, Trace
+
+_ASKS_EVALUATED_MODEL = (
+    "the scorer asks the evaluated model itself, and `score` asks none: name the model with "
+    "`model_key`, or use `evalwright run`"
+)
+
+
+def prepare_rescoring(plan: Plan, parent: Run) -> tuple[Plan, Rescoring]:
+    """The plan with solvers that only look answers up, and stand-ins for the models that answered.
+
+    A model that is known only from a result log was never asked, and has no stand-in.
+    """
+    manifest = read_manifest(parent)
+    live = [task for task in plan.tasks if not task.recorded]
+    _refuse_new_models(parent, [name for task in live for name in task.outline.models])
+    fingerprints = {**manifest.models, **manifest.answers}
+    stand_ins = {
+        name: StoredModel(fingerprint, _ASKS_EVALUATED_MODEL)
+        for name, fingerprint in fingerprints.items()
+    }
+    tasks = tuple(_only_stored_answers(task) for task in plan.tasks)
+    return structs.replace(plan, tasks=tasks), Rescoring(parent=parent, stand_ins=stand_ins)
+
+
+def restore_modes(options: RunOptions, parent: Run) -> RunOptions:
+    """The options with the modes, parameters and limit of a run: it is scored as it was asked."""
+    manifest = read_manifest(parent)
+    modes: dict[str, Any] = {"mcq": manifest.mcq, "confidence": manifest.confidence}
+    return structs.replace(
+        options,
+        **modes,
+        parameters=manifest.parameters,
+        limit=manifest.plan.limit,
+        trials=manifest.plan.trials or manifest.command.trials,
+    )
+
+
+def _refuse_new_models(parent: Run, models: Iterable[str]) -> None:
+    """Refuse a model that the run did not ask: there is nothing to score."""
+    asked = read_manifest(parent).plan.models
+    for name in models:
+        if name != NO_MODEL and name not in asked:
+            known = ", ".join(f"`{model}`" for model in asked if model) or "none"
+            raise UsageError(
+                f"run {parent.id} has no answers of `{name}`, which the project names now; "
+                f"it has those of {known}",
+                hint="`evalwright run` asks it, and scores everything as the project is now",
+            )
+
+
+def _only_stored_answers(task: TaskPlan) -> TaskPlan:
+    runtime = structs.replace(task.runtime, ignores_memory=False)
+    return structs.replace(task, runtime=_with_stored_solver(runtime))
+
+
+def _with_stored_solver(runtime: TaskRuntime) -> TaskRuntime:
+    solver: Any = runtime.solver
+    asks = getattr(solver, "asks", True) or getattr(solver, "model_keys", ())
+    if solver is None or not asks:
+        return runtime
+    return structs.replace(runtime, solver=StoredSolver(solver))
+
+
+class StoredSolver:
+    """A solver whose answers are stored, or are not: it asks nobody."""
+
+    def __init__(self, solver: Solver) -> None:
+        self._solver = solver
+        self.name, self.version = solver.name, solver.version
+        self.model_keys: tuple[str, ...] = getattr(solver, "model_keys", ())
+        """Part of the key under which an answer is stored."""
+
+    def reads(self, sample: Sample) -> str:
+        """What the solver itself reads."""
+        return self._solver.reads(sample)
+
+    def revised(self, sample: Sample, trace: Trace) -> Trace:
+        """What the solver itself would make of it."""
+        return self._solver.revised(sample, trace)
+
+    async def solve(self, case: Case) -> Trace:
+        """Fail: nothing is stored under this key."""
+        raise LookupError(
+            f"no answer is stored for {case.sample.id!r} as its task and its row are now, and "
+            "`score` asks no model: `evalwright run` does"
+        )

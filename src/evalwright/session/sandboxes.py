@@ -1,0 +1,50 @@
+"""Choose the sandbox that runs code which a model wrote."""
+
+from collections.abc import Callable
+
+from evalwright.errors import EvalwrightError
+from evalwright.plan.manifest import SandboxFacts
+from evalwright.plan.options import RunOptions
+from evalwright.ports import Sandbox
+from evalwright.registry import load
+
+
+def open_sandbox(options: RunOptions, *, tell: Callable[[str], None]) -> Sandbox:
+    """A sandbox that isolates; a plain child process where none can, and only if asked for."""
+    # A run without code must not import the sandbox.
+    from evalwright.sandbox.selftest import NoTier
+
+    packages = sandbox_packages(options)
+    try:
+        sandbox: Sandbox = load("sandboxes", "jailed")(
+            in_process_targets=options.in_process_targets, packages=packages
+        )
+    except NoTier as reason:
+        if packages:
+            raise EvalwrightError(
+                f"`--sandbox-package` needs a sandbox that isolates: {reason}"
+            ) from reason
+        if not options.unsafe_code_exec:
+            raise EvalwrightError(
+                f"no sandbox that isolates a program is available here: {reason}",
+                hint="`evalwright doctor` says what would help; `--unsafe-code-exec` runs programs "
+                "in a plain child process, with your rights: only for code you trust",
+            ) from reason
+        tell(f"warning: programs run in a plain child process, with your rights: {reason}")
+        unsafe: Sandbox = load("sandboxes", "unsafe")()
+        return unsafe
+    if options.unsafe_code_exec:
+        tell(f"`--unsafe-code-exec` is not needed here: programs are isolated ({sandbox.tier})")
+    return sandbox
+
+
+def sandbox_packages(options: RunOptions) -> tuple[str, ...]:
+    """What programs may import besides the standard library: each once, in one order."""
+    return tuple(sorted(set(options.sandbox_packages)))
+
+
+def describe_sandbox(sandbox: Sandbox | None, packages: tuple[str, ...]) -> SandboxFacts | None:
+    """How code is held, for the manifest and the report."""
+    if sandbox is None:
+        return None
+    return SandboxFacts(tier=sandbox.tier, verified=sandbox.verified, packages=list(packages))

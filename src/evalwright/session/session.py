@@ -1,0 +1,472 @@
+"""One invocation: find or begin the run of a plan, do what is left of it, finalize, report.
+
+The same plan in the same store is the same run: what it has done is not done again. Another plan
+is another run, which reuses what is stored under the same keys. What differs between plans is data
+in the plan, so there is one driver for all of them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from secrets import token_hex
+from time import perf_counter
+from typing import Any
+
+from msgspec import Struct, structs, to_builtins
+
+from evalwright.engine.finalize import finalize_task
+from evalwright.engine.journal import FinishedJobs, Journal
+from evalwright.engine.models.wrap import SharedWrapping
+from evalwright.engine.redact import redact_json, redact_outcome, redact_result
+from evalwright.engine.results import TaskModelResult, TaskOutcomes
+from evalwright.engine.run import Resources
+from evalwright.engine.run import run as run_engine
+from evalwright.engine.stop import Stop
+from evalwright.plan.manifest import (
+    Command,
+    Manifest,
+    describe_changes,
+    key_of_run,
+    plan_key,
+    read_manifest,
+)
+from evalwright.plan.options import RunOptions
+from evalwright.plan.plan import Job, Plan, TaskPlan
+from evalwright.ports import Model, Store
+from evalwright.report.build import build_report
+from evalwright.report.report import Report
+from evalwright.secrets import Redactor
+from evalwright.session.drive import drive
+from evalwright.session.event_loop import run_async
+from evalwright.session.judges import add_judges
+from evalwright.session.manifests import describe_run, end_manifest, keep_checks, report_facts
+from evalwright.session.memory import RunOutcomes, StoredAnswers, recall_answers
+from evalwright.session.models import (
+    Connection,
+    Connector,
+    choose_workers,
+    share_limits,
+    wrap_models,
+)
+from evalwright.session.modes import check_modes
+from evalwright.session.progress import Progress, SilentProgress
+from evalwright.session.redaction import make_redactor, redact_outline
+from evalwright.session.sandboxes import open_sandbox, sandbox_packages
+from evalwright.session.snippets import open_snippets
+from evalwright.store.scalars import RESUMABLE
+from evalwright.types import NOTHING, Outcome, Row, Run, Usage
+
+_ROWS_AT_ONCE = 512
+"""Samples under way where no model is asked: their snippets are called in batches."""
+
+
+class Rescoring(Struct, frozen=True, kw_only=True):
+    """A run whose stored answers are scored again: no evaluated model is asked."""
+
+    parent: Run
+    stand_ins: Mapping[str, Model]
+    """Models that only have the fingerprints of those that answered."""
+
+
+class Session:
+    """A plan, the store it is kept in, and what it is run with."""
+
+    def __init__(  # noqa: PLR0913 - one keyword each
+        self,
+        plan: Plan,
+        store: Store,
+        options: RunOptions,
+        *,
+        connect: Connector,
+        progress: Progress | None = None,
+        command: Command | None = None,
+        folder: str = "",
+        rescoring: Rescoring | None = None,
+        on_print: Callable[[str], None] | None = None,
+    ) -> None:
+        """`on_print` takes the lines that snippets print, in place of `progress`."""
+        self.plan, self.store, self.options = plan, store, options
+        self.progress = progress or SilentProgress()
+        self.redactor: Redactor = make_redactor(plan.secrets)
+        self.outline = redact_outline(plan.outline, self.redactor)
+        self.stop = Stop(
+            most_failures=options.max_failures, total=self.outline.total, tell=self.progress.tell
+        )
+        self._connect = connect
+        self._command = command or Command()
+        self._folder = folder or str(Path.cwd())
+        self._rescoring = rescoring
+        self._on_print = on_print or self.progress.tell
+        self._connections: dict[str, Connection] = {}
+        self._results: list[TaskModelResult] = []
+        self._is_finalized = False
+        self._reused = 0
+        self._seconds = 0.0
+        """How long samples were under way."""
+        self._ignores_runs = options.fresh or (not plan.reuses_outcomes and rescoring is None)
+        """Whether nothing is reused from earlier runs."""
+
+    @property
+    def parent(self) -> Run | None:
+        """The run whose answers are scored again."""
+        return self._rescoring.parent if self._rescoring else None
+
+    def run(self) -> Report:
+        """Do what is left to do, and report on all of it."""
+        with ExitStack() as exit_stack:
+            run = self._carry_out(exit_stack)
+        manifest = structs.replace(
+            end_manifest(read_manifest(run), self.outline, self.options, self.stop),
+            folder=self._folder,
+            policies=self._dump_policies(),
+        )
+        outcomes = RunOutcomes(self.store, self.options.store, run.id)
+        facts = report_facts(
+            run.id,
+            manifest,
+            wall_seconds=self._seconds,
+            reused=self._reused,
+            stopped=self.stop.requested,
+        )
+        report = build_report(
+            self.outline,
+            self.store.rows(run.id),
+            facts,
+            results=self._sorted_results() if self._is_finalized else None,
+            samples=outcomes.read,
+        )
+        run = structs.replace(run, manifest=manifest.to_builtins())
+        report = add_judges(self._add_policies(report, run), run, self.store)
+        if any(task.finalization for task in self.plan.tasks):
+            manifest = structs.replace(
+                manifest,
+                report=report.to_dict(),
+                results=to_builtins(self._sorted_results(), str_keys=True)
+                if self._is_finalized
+                else None,
+            )
+        self.store.update(
+            run.id, status=report.status, manifest=partial(keep_checks, manifest.to_builtins())
+        )
+        return outcomes.attach(report)
+
+    # Find or begin the run, and run its jobs.
+
+    def _carry_out(self, exit_stack: ExitStack) -> Run:
+        resources = self._open_resources(exit_stack)
+        manifest = self._describe(resources)
+        key = plan_key(manifest, parent=self.parent.id if self.parent else "")
+        earlier = self.store.runs()
+        run = self._find_run(earlier, key)
+        shared = share_limits(
+            self.options,
+            exit_stack,
+            redactor=self.redactor,
+            spent=partial(self._usage_so_far, run),
+            command="score" if self.parent else "run",
+        )
+        wrapped = wrap_models(self._connections, self.options, shared)
+        resources = structs.replace(resources, models={**resources.models, **wrapped})
+        if run is not None:
+            run = self._resume(run)
+        else:
+            run = self._begin(key, manifest)
+            if not self._ignores_runs and not self.plan.imported:
+                for change in describe_changes(manifest, earlier):
+                    self.progress.tell(change)
+        if self.parent or (earlier and not read_manifest(run).fresh):
+            memory = recall_answers(self.store, earlier, parent=self.parent)
+            resources = structs.replace(resources, memory=memory)
+        started = perf_counter()
+        self._run_jobs(run.id, resources, shared)
+        if shared.budget is not None and shared.budget.exceeded and not self.stop.requested:
+            self.progress.tell(shared.budget.exceeded)
+        self._seconds = perf_counter() - started
+        return run
+
+    def _open_resources(self, exit_stack: ExitStack) -> Resources:
+        """Bare models, sandbox and snippets; what must be closed goes to `exit_stack`."""
+        plan, options = self.plan, self.options
+        snippets = open_snippets(plan.snippets, options, log=self._print_line)
+        names = self._names_to_connect()
+        self._connections = {name: self._connect(name, snippets) for name in names}
+        clients = {name: connection.client for name, connection in self._connections.items()}
+        evaluated = {name: clients[name] for name in plan.models if name and name in clients}
+        check_modes(plan, evaluated, options)
+        secrets = (s for connection in self._connections.values() for s in connection.secrets)
+        self.redactor = make_redactor([*plan.secrets, *secrets])
+        sandbox = open_sandbox(options, tell=self.progress.tell) if plan.needs_sandbox else None
+        if sandbox is not None:  # its workers must not outlive the run, whatever becomes of it
+            exit_stack.callback(lambda: run_async(sandbox.close()))
+        stand_ins = self._rescoring.stand_ins if self._rescoring else {}
+        by_sample = {name for name, one in self._connections.items() if one.by_sample}
+        if self.parent:
+            by_sample |= set(read_manifest(self.parent).by_sample)
+        return Resources(
+            models={**stand_ins, **clients},
+            tasks={task.name: task.runtime for task in plan.tasks},
+            sandbox=sandbox,
+            packages=sandbox_packages(options) if sandbox else (),
+            snippets=snippets,
+            by_sample=frozenset(by_sample),
+            stand_ins=stand_ins,
+        )
+
+    def _names_to_connect(self) -> list[str]:
+        """All models that are named; when scoring again, only those that scorers ask."""
+        plan = self.plan
+        names = list(dict.fromkeys([*plan.live_models, *plan.other_models]))
+        if self._rescoring is None:
+            return names
+        asked = {
+            task.runtime.other_models[key]
+            for task in plan.tasks
+            for scorer in task.runtime.scorers.values()
+            for key in getattr(scorer, "model_keys", ())
+        }
+        known = self._rescoring.stand_ins
+        return [name for name in names if name in asked or name not in known]
+
+    def _print_line(self, line: str) -> None:
+        """Show a line that a snippet printed, without secrets."""
+        self._on_print(self.redactor.clean(line))
+
+    def _describe(self, resources: Resources) -> Manifest:
+        plan = self.plan
+        stand_ins = self._rescoring.stand_ins if self._rescoring else {}
+        clients = {
+            name: self._connections[name].client if name in self._connections else stand_ins[name]
+            for name in dict.fromkeys([*plan.models, *self._connections])
+            if name and (name in self._connections or name in stand_ins)
+        }
+        manifest = describe_run(
+            plan, self.outline, clients, resources, self.options, parent=self.parent
+        )
+        return structs.replace(
+            manifest,
+            fresh=self._ignores_runs,
+            folder=self._folder,
+            command=_redact_command(self._command, self.redactor),
+            specifications=redact_json(
+                {task.name: task.specification for task in plan.tasks if task.specification},
+                self.redactor,
+            ),
+            judges=redact_json(manifest.judges, self.redactor) or None,
+            answers={name: model.fingerprint for name, model in stand_ins.items()},
+            rows_spent=self._row_usage(None),
+            policies=self._dump_policies(),
+        )
+
+    def _find_run(self, runs: Sequence[Run], key: str) -> Run | None:
+        """The earlier run of this plan that is resumed."""
+        if self.options.fresh:
+            return None
+        same = (run for run in runs if key_of_run(run) == key)
+        if not self._ignores_runs:
+            return next(same, None)
+        # Only its own unfinished work, and no other run's.
+        run = next((run for run in same if run.status in RESUMABLE), None)
+        ended = run is not None and run.status == "finished_with_failures"
+        return None if ended and not self.options.retry_failed else run
+
+    def _begin(self, key: str, manifest: Manifest) -> Run:
+        now = datetime.now(UTC)
+        run = Run(
+            id=f"{now:%Y%m%d-%H%M%S}-{token_hex(2)}",
+            created=now.isoformat(timespec="seconds"),
+            updated=now.isoformat(timespec="seconds"),
+            status="running",
+            plan_key=key,
+            parent=self.parent.id if self.parent else None,
+            manifest=manifest.to_builtins(),
+        )
+        self.store.begin(run)
+        return run
+
+    def _resume(self, run: Run) -> Run:
+        """Mark the run as running; its earlier report and results no longer hold."""
+        manifest = structs.replace(
+            read_manifest(run), report=None, results=None, rows_spent=self._row_usage(run)
+        ).to_builtins()
+        self.store.update(run.id, status="running", manifest=partial(keep_checks, manifest))
+        return structs.replace(run, manifest=manifest)
+
+    def _run_jobs(self, run_id: str, resources: Resources, shared: SharedWrapping) -> None:
+        done = FinishedJobs(self.store.done(run_id), retry_failed=self.options.retry_failed)
+        self._reused = done.count
+
+        self.progress.begin(self.outline.total, done.count, shared.counters, noun=self.outline.noun)
+        failed = self.store.count(run_id)[1] if done.count else 0
+        if failed and not self.options.retry_failed:
+            self.progress.tell(f"{failed:,} of them failed: `--retry-failed` tries them again")
+        drive(
+            partial(self._run_waves, run_id, resources, done),
+            resources,
+            stop=self.stop,
+            progress=self.progress,
+        )
+        memory = resources.memory
+        self._reused += memory.reused if isinstance(memory, StoredAnswers) else 0
+
+    async def _run_waves(self, run_id: str, resources: Resources, done: FinishedJobs) -> None:
+        self.plan.current_run.run_id = run_id
+        write = partial(self._write, run_id)
+        changed: set[str] = set()
+        """The tasks of which a job was run now."""
+        for wave in self.plan.waves():
+            if not self.stop.requested:
+                for task in wave:
+                    if task.outline.after in changed:  # its samples are other ones now
+                        self._reused -= done.forget(task.name)
+                await self._take_recorded(run_id, wave)
+                live = [task for task in wave if not task.recorded]
+                jobs = _note_tasks(done.left(_jobs(live)), changed)
+                journal = Journal(write, committed=self.progress.committed)
+                await run_engine(jobs, resources, journal, workers=self._workers(), stop=self.stop)
+            if any(task.finalization for task in wave):
+                await self.stop.unless_interrupted(self._finalize(run_id, wave, resources))
+        finalized = sum(len(task.outline.models) for task in self.plan.tasks if task.finalization)
+        self._is_finalized = len(self._results) == finalized
+
+    async def _take_recorded(self, run_id: str, tasks: Sequence[TaskPlan]) -> None:
+        """Store the results of tasks that are not run, unless they are stored."""
+        if not any(task.recorded for task in tasks):
+            return
+        counts = _count_landed(self.store, run_id)
+        for task in tasks:
+            landed = counts.get((task.name, task.outline.models[0]), 0)
+            if task.recorded is not None and landed < task.recorded.landed:
+                async for batch in task.recorded.outcomes(self.stop):
+                    self._write(run_id, batch)
+                    self.progress.committed(batch)
+
+    async def _finalize(self, run_id: str, tasks: Sequence[TaskPlan], resources: Resources) -> None:
+        """Finalize each task with each model before the next wave, which may read the results."""
+        counts = _count_landed(self.store, run_id)
+        for task in tasks:
+            if task.finalization is None:
+                continue
+            for model in task.outline.models:
+                landed = counts.get((task.name, model), 0)
+                if task.recorded is not None:
+                    if landed < task.recorded.landed:
+                        continue  # stopped: its metrics are of all its outcomes
+                    result = await task.recorded.finalize(model, seed=self.options.seed)
+                else:
+                    result = await finalize_task(
+                        task.finalization,
+                        TaskOutcomes(
+                            outcomes=partial(self.store.of_task, run_id, task.name, model),
+                            write=partial(self._write, run_id),
+                            complete=landed >= task.outline.jobs,
+                        ),
+                        resources.snippets,
+                        seed=self.options.seed,
+                    )
+                result = redact_result(result, self.redactor) if self.redactor else result
+                self._results.append(TaskModelResult(task=task.name, model=model, finished=result))
+
+    def _write(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
+        """Store outcomes, without a secret in them."""
+        redactor = self.redactor
+        self.store.append(
+            run_id, [redact_outcome(one, redactor) for one in outcomes] if redactor else outcomes
+        )
+
+    def _sorted_results(self) -> list[TaskModelResult]:
+        """In the order of the plan, whichever task was run first."""
+        places = {task.name: place for place, task in enumerate(self.plan.tasks)}
+        return sorted(self._results, key=lambda result: places[result.task])
+
+    # Policies are documents; a plan without any must not import what reads them.
+
+    def _dump_policies(self) -> list[dict[str, Any]] | None:
+        if not self.plan.policies:
+            return None
+        from evalwright.session.policies import dump_policies
+
+        return dump_policies(self.plan.policies, self.redactor)
+
+    def _add_policies(self, report: Report, run: Run) -> Report:
+        if not self.plan.policies:
+            return report
+        from evalwright.session.policies import add_policies
+
+        return add_policies(report, self.plan.policies, run, self.store, self.redactor)
+
+    # What earlier invocations of the run have used: a budget is the run's.
+
+    def _usage_so_far(self, run: Run | None) -> Usage:
+        used: list[Row | Usage] = []
+        if run is not None:
+            own: Iterator[Row] = iter(()) if self.parent else self.store.rows(run.id)
+            used = [_sum_usage(chain(own, self._other_usage(run.id)))]
+        rows = self._row_usage(run) or NOTHING
+        return _sum_usage([*used, structs.replace(rows, cost=rows.cost or 0.0)])
+
+    def _other_usage(self, run_id: str) -> Iterator[Usage]:
+        """What components asked of models in addition to the evaluated answers."""
+        asks = any(task.runtime.counts_other_usage or task.recorded for task in self.plan.tasks)
+        # A solver that failed after some calls has no trace: its outcome says what they took.
+        for outcome in self.store.outcomes(run_id, failed=None if asks else True):
+            yield from outcome.others.values()
+
+    def _row_usage(self, run: Run | None) -> Usage | None:
+        """What generating the rows of this run cost, in this invocation and earlier ones."""
+        before = (read_manifest(run).rows_spent if run is not None else None) or NOTHING
+        used = before + self.plan.spent
+        return used if used.requests or used.total_tokens else None
+
+    def _workers(self) -> int:
+        """How many jobs at once: more where no model is asked."""
+        jobs = self.outline.total
+        if self.options.concurrency is None and not any(self.plan.models):
+            return max(1, min(_ROWS_AT_ONCE, jobs))
+        workers = choose_workers(
+            self.plan.models, self.options, needs_sandbox=self.plan.needs_sandbox
+        )
+        return max(1, min(workers, jobs))
+
+
+def _redact_command(command: Command, redactor: Redactor) -> Command:
+    """The command without secrets in its settings."""
+    return structs.replace(
+        command,
+        models=tuple(redact_json(command.models, redactor)),
+        settings=redact_json(command.settings, redactor),
+        config=redact_json(command.config, redactor),
+        env=tuple(redact_json(command.env, redactor)),
+    )
+
+
+def _jobs(tasks: Sequence[TaskPlan]) -> Iterator[Job]:
+    for task in tasks:
+        yield from task.jobs()
+
+
+def _note_tasks(jobs: Iterator[Job], tasks: set[str]) -> Iterator[Job]:
+    """The same jobs; the names of their tasks are added to `tasks`."""
+    for job in jobs:
+        tasks.add(job.task)
+        yield job
+
+
+def _count_landed(store: Store, run_id: str) -> dict[tuple[str, str], int]:
+    counts: dict[tuple[str, str], int] = {}
+    for task, model, *_ in store.done(run_id):
+        counts[task, model] = counts.get((task, model), 0) + 1
+    return counts
+
+
+def _sum_usage(parts: Any) -> Usage:
+    requests = prompt_tokens = completion_tokens = 0
+    cost = 0.0
+    for part in parts:
+        requests += part.requests
+        prompt_tokens += part.prompt_tokens
+        completion_tokens += part.completion_tokens
+        cost += part.cost or 0.0
+    return Usage(requests, prompt_tokens, completion_tokens, cost)

@@ -1,0 +1,10 @@
+from evalwright.session.progress import Progress, SilentProgress
+
+
+def test_nobody_has_to_watch() -> None:
+    progress: Progress = SilentProgress()
+
+    progress.begin(1, 0, None)
+    progress.committed([])
+    progress.tell("nothing")
+    progress.end(interrupted=False)
