@@ -6,7 +6,8 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.report.made import outcome, report_of
+from msgspec import structs
+from tests.report.made import answer, finalize, finalized_report, outcome, report_of, task_of
 
 from evalwright import api
 from evalwright.report.report import CodeExecution, MetricRow, Report
@@ -43,7 +44,8 @@ BESIDE = {
         *("policies", "repeatability", "agreement", "flaky", "asked_beside", "judges"),
     },
     "metrics": {"interval", "purpose", "reason", "key", "own_key", "name", "absent"},
-    "leaderboard": {"interval", "n", "own_low", "own_high"},
+    "leaderboard": {"interval", "n", "own_low", "own_high", "task", "metric"},
+    "pairwise": {"task", "metric"},
     "calibration": {"ece_low", "ece_high", "brier_low", "brier_high", "scaled"},
     "summary": {"trials", "flaky"},
 }
@@ -149,14 +151,14 @@ def test_a_run_is_stopped_when_something_is_left_of_it(
 @pytest.mark.parametrize(
     ("facts", "note"),
     [
-        pytest.param({}, "not finished: 2 of 5 samples; the same command goes on", id="killed"),
+        pytest.param({}, "not finished: 2 of 5 samples; the same command resumes it", id="killed"),
         pytest.param(
             {"stop_reason": "interrupted"},
-            "not finished (interrupted): 2 of 5 samples; the same command goes on",
+            "not finished (interrupted): 2 of 5 samples; the same command resumes it",
             id="with the reason",
         ),
         pytest.param(
-            {"stop_reason": "the cap is reached", "go_on": "raise the cap"},
+            {"stop_reason": "the cap is reached", "resume_hint": "raise the cap"},
             "not finished (the cap is reached): 2 of 5 samples; raise the cap",
             id="and what to do, where it is something else",
         ),
@@ -526,3 +528,80 @@ def test_every_report_is_strict_json_within_its_bounds(outcomes: list[Outcome]) 
             assert row.mean - 1e-12 <= row.ci_high <= 1
     if all(row.mean is not None for row in report.leaderboard):
         assert math.fsum(row.win_rate or 0 for row in report.leaderboard) == pytest.approx(1)
+
+
+def test_perplexity_sums_before_it_divides() -> None:
+    report = report_of(
+        [
+            outcome("m", "a", 1.0, logprob=-1.0),
+            outcome("m", "b", 1.0, logprob=-3.0),
+            outcome("m", "says nothing", 1.0),
+        ]
+    )
+
+    row = report.perplexity["m"]
+
+    assert row.perplexity == pytest.approx(math.exp(2.0))
+    assert (row.tokens, row.covered, row.n) == (2, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "outcomes",
+    [
+        pytest.param([], id="nothing was run"),
+        pytest.param([outcome("m", "a", None)], id="everything failed"),
+        pytest.param([outcome("m", "a", 1.0)], id="the model gives no log-probabilities"),
+        pytest.param(
+            [outcome("m", "a", 1.0, logprob=-9999.0)], id="beyond what a float, or JSON, can hold"
+        ),
+    ],
+)
+def test_a_perplexity_that_is_no_number_is_null(outcomes: list[Outcome]) -> None:
+    assert report_of(outcomes, models=["m"]).perplexity["m"].perplexity is None
+
+
+def test_the_score_of_a_record_lies_between_0_and_1() -> None:
+    with pytest.raises(ValueError, match=r"a number in \[0, 1\]"):
+        report_of([outcome("m", "a", 1.1)])
+
+
+CATEGORIES = ("arithmetic", "mcq", "arithmetic", "summary")
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(*[st.sampled_from([True, False, None])] * 3), min_size=1, max_size=len(CATEGORIES)
+    )
+)
+def test_the_same_samples_as_records_and_as_documents_are_ranked_the_same(
+    rows: list[tuple[bool | None, ...]],
+) -> None:
+    """`exact_match` of records against `string_equals` of documents."""
+    cases = [
+        (model, n, value)
+        for n, values in enumerate(rows)
+        for model, value in zip("mno", values, strict=True)
+    ]
+    records = report_of(
+        [
+            outcome(model, f"{n:03}", None if value is None else float(value), group=CATEGORIES[n])
+            for model, n, value in cases
+        ]
+    )
+    answers = [answer(model, n, value, category=CATEGORIES[n]) for model, n, value in cases]
+    task = task_of(answers)
+    documents = finalized_report(answers, task, results=finalize(answers, task))
+
+    def unnamed(report: Report) -> list[Any]:
+        found = [*report.leaderboard, *report.pairwise]
+        return [structs.replace(row, task="", metric="") for row in found]
+
+    assert unnamed(documents) == unnamed(records)
+    numbers = [
+        [(row.model, row.value, row.ci_low, row.ci_high, row.n) for row in report.metrics]
+        for report in (records, documents)
+    ]
+    assert numbers[0] == numbers[1]
+    assert documents.summary == records.summary
+    assert documents.usage == records.usage or any(None in row for row in rows)

@@ -1,25 +1,25 @@
 import math
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tests.report.made import folded, outcome
+from msgspec import structs
+from tests.report.made import answer, finalized_report, folded, outcome, task_of
 
-from evalwright.report.calibration import answers_in, calibration_of, perplexity_of
-from evalwright.report.calibration_rows import CalibrationRow, ScaledRow
-from evalwright.report.fold import Column
+from evalwright.engine.results import FinalResult, MetricValue, TaskModelResult
+from evalwright.metrics.scores import Measure
+from evalwright.plan.outline import TaskOutline
+from evalwright.report.calibration import calibration_row, recalibrate
+from evalwright.report.report import CalibrationRow, ScaledRow
 from evalwright.stats.calibration import brier
-from evalwright.types import Outcome
-
-
-def column(*outcomes: Outcome) -> Column:
-    """What the model `m` did."""
-    return folded(outcomes, models=["m"]).columns["m"]
+from evalwright.types import SELF_REPORT, Action, Failure, Outcome, Part, Score, Trace
 
 
 def row_of(*outcomes: Outcome, **settings: Any) -> CalibrationRow:
-    """Its calibration."""
-    return calibration_of(answers_in(column(*outcomes)), **{"bins": 10, **settings})
+    """The calibration of the model `m`."""
+    answers = folded(outcomes, models=["m"]).models["m"].answers
+    return calibration_row(answers, **{"bins": 10, **settings})
 
 
 def answered(n: int, share: float, *, trials: int = 1, logprob: float = -0.1) -> list[Outcome]:
@@ -191,29 +191,107 @@ def test_no_temperature_is_fitted_to_confidences_that_none_can_move() -> None:
     assert (found.fitted_on, found.n) == (4, 4)
 
 
-def test_perplexity_sums_before_it_divides() -> None:
-    found = column(
-        outcome("m", "a", 1.0, logprob=-1.0),
-        outcome("m", "b", 1.0, logprob=-3.0),
-        outcome("m", "says nothing", 1.0),
-    )
+def sure(
+    n: int, *, correct: bool | None = True, confidence: float | None = 0.8, **fields: Any
+) -> Outcome:
+    """An answer to a finalized task."""
+    trace = Trace(input="", output="", post_processed="", confidence=confidence)
+    scores = {"exact": Score(values={"is_correct": correct}, correct=correct)}
+    return answer("m", n, **{"trace": trace, "scores": scores, **fields})
 
-    row = perplexity_of(found)
 
-    assert row.perplexity == pytest.approx(math.exp(2.0))
-    assert (row.tokens, row.covered, row.n) == (2, 2, 3)
+def calibration(outcomes: Sequence[Outcome], *tasks: TaskOutline, **facts: Any) -> CalibrationRow:
+    return finalized_report(outcomes, *tasks, **facts).calibration["m"]
+
+
+def test_answers_with_a_confidence_that_are_right_or_wrong_are_calibrated() -> None:
+    row = calibration([sure(0), sure(1, correct=False), sure(2, confidence=None)])
+
+    assert (row.covered, row.n) == (2, 3)
+    assert row.ece == pytest.approx(0.3)
+    assert row.scaled is None
 
 
 @pytest.mark.parametrize(
-    "outcomes",
+    "one",
     [
-        pytest.param([], id="nothing was run"),
-        pytest.param([outcome("m", "a", None)], id="everything failed"),
-        pytest.param([outcome("m", "a", 1.0)], id="the model gives no log-probabilities"),
+        pytest.param(sure(0, confidence=None), id="no confidence"),
+        pytest.param(sure(0, correct=None), id="a score that is no verdict"),
+        pytest.param(sure(0, scores={}), id="no score"),
+        pytest.param(sure(0, trace=None), id="no answer"),
         pytest.param(
-            [outcome("m", "a", 1.0, logprob=-9999.0)], id="beyond what a float, or JSON, can hold"
+            sure(0, actions=(Action(action="exclude", rule_key="r"),)), id="excluded by a rule"
+        ),
+        pytest.param(
+            sure(0, failure=Failure(stage="action", type="KeyError", message="")),
+            id="a rule could not say",
+        ),
+        pytest.param(
+            structs.replace(sure(0, scores={}), parts=(Part(sample={}, scores=sure(0).scores),)),
+            id="parts of an answer",
         ),
     ],
 )
-def test_a_perplexity_that_is_no_number_is_null(outcomes: list[Outcome]) -> None:
-    assert perplexity_of(column(*outcomes)).perplexity is None
+def test_a_model_without_such_answers_has_nulls(one: Outcome) -> None:
+    row = calibration([one])
+
+    assert (row.covered, row.n, row.ece) == (0, 1, None)
+
+
+def test_the_first_scorer_that_gives_a_verdict_on_the_answer_counts() -> None:
+    scores = {
+        "language": Score(values={"is_english": True}, correct=True),
+        "length": Score(values={"words": 3}),
+        "exact": Score(values={"is_correct": False}, correct=False),
+        "judge": Score(values={"is_correct": True}, correct=True),
+    }
+
+    qa = MetricValue(
+        scorer="language", metric="mean", measure=Measure("mean", 1.0, None, 1), purpose="qa"
+    )
+    result = TaskModelResult(task="qa", model="m", finished=FinalResult(figures=[qa]))
+
+    report = finalized_report([sure(0, scores=scores)], results=[result])
+
+    assert report.calibration["m"].ece == pytest.approx(0.8)
+
+
+def test_what_another_scorer_could_not_do_does_not_matter() -> None:
+    failure = Failure(stage="score", type="timeout", message="the judge was silent")
+
+    assert calibration([sure(0, failure=failure)]).covered == 1
+
+
+def test_trials_stay_together_and_samples_of_two_tasks_apart() -> None:
+    often = [sure(n, trial=trial) for n in range(4) for trial in range(3)]
+    twice = [sure(n, task=task) for n in range(4) for task in ("one", "two")]
+    tasks = [task_of(twice, name, primary=None) for name in ("one", "two")]
+
+    tried = calibration(often, task_of(often, trials=3), calibrate=True).scaled
+    apart = calibration(twice, *tasks, calibrate=True).scaled
+
+    assert tried is not None
+    assert (tried.fitted_on, tried.n) == (6, 6)
+    assert apart is not None
+    assert (apart.fitted_on, apart.n) == (4, 4)
+
+
+def test_what_a_model_says_of_its_answers_takes_the_place_of_its_log_probabilities() -> None:
+    def told(n: int, confidence: float | None) -> Outcome:
+        said = Score(values={"confidence": confidence}, metadata={SELF_REPORT: True})
+        return structs.replace(sure(n), scores={**sure(n).scores, "confidence": said})
+
+    row = calibration([told(0, 0.5), told(1, None)], confidence="self")
+
+    assert (row.covered, row.n) == (1, 2)
+    assert row.ece == pytest.approx(0.5)
+
+
+def test_a_stored_report_is_calibrated_again_from_its_outcomes() -> None:
+    outcomes = [sure(n, correct=n > 0) for n in range(4)]
+    report = finalized_report(outcomes)
+
+    again = recalibrate(report, outcomes, bins=5, calibrate=True)
+
+    assert again == finalized_report(outcomes, bins=5, calibrate=True).calibration
+    assert len(again["m"].bins) == 5

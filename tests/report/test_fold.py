@@ -10,18 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from evalwright.plan.plan import Plan, PlannedTask
-from evalwright.report.fold import Column, Folded, fold
-from evalwright.types import Row
+from evalwright.plan.outline import PlanOutline, TaskOutline
+from evalwright.report.fold import ModelFold, RunFold, fold_rows
+from evalwright.report.usage import UsageTotal, usage_rows
+from evalwright.store.scalars import row_of
+from evalwright.types import Failure, Outcome, Row
 
 
-def plan(*sizes: int, models: Sequence[str] = ("m", "n")) -> Plan:
+def plan(*sizes: int, models: Sequence[str] = ("m", "n")) -> PlanOutline:
     """Tasks of so many records, called `t0`, `t1`…"""
     tasks = tuple(
-        PlannedTask(name=f"t{n}", path=f"t{n}.jsonl", records=size, code_exec=0, trials=size)
+        TaskOutline(name=f"t{n}", path=f"t{n}.jsonl", models=tuple(models), records=size)
         for n, size in enumerate(sizes)
     )
-    return Plan(tasks=tasks, models=tuple(models))
+    return PlanOutline(tasks=tasks, models=tuple(models), ranking="all_tasks")
 
 
 def row(ordinal: int = 0, score: float | None = 1.0, **fields: object) -> Row:
@@ -51,17 +53,17 @@ def row(ordinal: int = 0, score: float | None = 1.0, **fields: object) -> Row:
     return Row(**{**known, **fields})  # type: ignore[arg-type]
 
 
-def of(found: Folded, model: str = "m") -> Column:
-    return found.columns[model]
+def of(found: RunFold, model: str = "m") -> ModelFold:
+    return found.models[model]
 
 
 def test_a_records_place_is_its_tasks_offset_and_its_ordinal() -> None:
-    found = fold(plan(2, 3), [row(1, 0.5), row(2, 1.0, task="t1")])
+    found = fold_rows(plan(2, 3), [row(1, 0.5), row(2, 1.0, task="t1")])
 
     means = of(found).means()
     assert np.isnan(means[[0, 2, 3]]).all()
     assert means[[1, 4]].tolist() == [0.5, 1.0]
-    assert [found.place(task) for task in plan(2, 3).tasks] == [slice(0, 2), slice(2, 5)]
+    assert [found.places(task) for task in plan(2, 3).tasks] == [slice(0, 2), slice(2, 5)]
 
 
 def test_a_record_is_completed_when_no_trial_of_it_has_failed() -> None:
@@ -71,15 +73,18 @@ def test_a_record_is_completed_when_no_trial_of_it_has_failed() -> None:
         row(2, None),
     ]
 
-    means = of(fold(plan(4), rows)).means()
+    means = of(fold_rows(plan(4), rows)).means()
 
     assert means[0] == 0.5
     assert np.isnan(means[1:]).all()
 
 
 def test_a_record_is_completed_when_as_many_trials_have_landed_as_were_planned() -> None:
-    once, thrice = plan(1).tasks[0], structs.replace(plan(0, 3).tasks[1], tries=((2, 3), (1, 1)))
-    planned = Plan(tasks=(once, thrice), models=("m",))
+    once, thrice = (
+        plan(1).tasks[0],
+        structs.replace(plan(0, 3).tasks[1], trial_counts=((2, 3), (1, 1))),
+    )
+    planned = PlanOutline(tasks=(once, thrice), models=("m", "n"))
     rows = [
         row(0, 1.0),
         *(row(0, 0.5, task="t1", trial=n) for n in range(3)),
@@ -87,7 +92,7 @@ def test_a_record_is_completed_when_as_many_trials_have_landed_as_were_planned()
         row(2, 0.0, task="t1"),
     ]
 
-    means = of(fold(planned, rows)).means()
+    means = of(fold_rows(planned, rows)).means()
 
     assert np.isnan(means[2])
     assert means[[0, 1, 3]].tolist() == [1.0, 0.5, 0.0]
@@ -96,16 +101,16 @@ def test_a_record_is_completed_when_as_many_trials_have_landed_as_were_planned()
 def test_a_score_that_is_undefined_completes_nothing() -> None:
     undefined = row(0, None, failure_type=None, finish="stop")
 
-    column = of(fold(plan(1), [undefined]))
+    column = of(fold_rows(plan(1), [undefined]))
 
     assert np.isnan(column.means()).all()
-    assert (column.outcomes, column.traces) == (1, 1)
+    assert column.answers.outcomes == 1
 
 
 def test_a_category_has_its_records_whoever_has_reached_them() -> None:
     rows = [row(0, group="mcq"), row(1, group="arithmetic"), row(2, None, group="mcq", model="n")]
 
-    members = {name: inside.tolist() for name, inside in fold(plan(4), rows).members()}
+    members = {name: inside.tolist() for name, inside in fold_rows(plan(4), rows).categories()}
 
     assert list(members) == ["arithmetic", "mcq"]
     assert members == {
@@ -115,10 +120,10 @@ def test_a_category_has_its_records_whoever_has_reached_them() -> None:
 
 
 def test_a_category_that_nothing_has_landed_of_has_no_records() -> None:
-    found = fold(plan(2), [row(0, group="mcq")])
+    found = fold_rows(plan(2), [row(0, group="mcq")])
 
-    assert found.of_group("mcq").tolist() == [True, False]
-    assert found.of_group("code_exec").tolist() == [False, False]
+    assert found.members("mcq").tolist() == [True, False]
+    assert found.members("code_exec").tolist() == [False, False]
 
 
 def test_an_answer_is_calibrated_when_it_has_a_confidence_and_a_verdict() -> None:
@@ -130,9 +135,12 @@ def test_an_answer_is_calibrated_when_it_has_a_confidence_and_a_verdict() -> Non
         row(4, None, confidence=0.25),
     ]
 
-    column = of(fold(plan(5), rows))
+    column = of(fold_rows(plan(5), rows))
 
-    assert (list(column.confidences), list(column.verdicts)) == ([0.75, 0.5], [1, 0])
+    assert (list(column.answers.confidences), list(column.answers.verdicts)) == (
+        [0.75, 0.5],
+        [1, 0],
+    )
 
 
 @pytest.mark.parametrize(
@@ -153,15 +161,15 @@ def test_an_answer_is_calibrated_when_it_has_a_confidence_and_a_verdict() -> Non
 def test_a_cost_is_known_or_it_is_known_that_it_is_not(
     rows: list[Row], costs: list[float], *, unknown: bool
 ) -> None:
-    column = of(fold(plan(2), rows))
+    spent = fold_rows(plan(2), rows).account.answers.get("m", UsageTotal())
 
-    assert (list(column.costs), column.unknown_cost) == (costs, unknown)
+    assert (list(spent.costs), not spent.is_cost_known) == (costs, unknown)
 
 
 def test_failures_are_counted_by_kind_with_the_first_five_ids() -> None:
     rows = [*(row(n, None) for n in range(7)), row(7, None, failure_stage="score"), row(8)]
 
-    failures = fold(plan(9), rows).failures
+    failures = fold_rows(plan(9), rows).failures
 
     assert {key: kind.count for key, kind in failures.items()} == {
         ("m", "solver", "timeout"): 7,
@@ -178,7 +186,7 @@ def test_failures_are_counted_by_kind_with_the_first_five_ids() -> None:
     ],
 )
 def test_what_the_plan_does_not_name_is_left_out(stranger: Row) -> None:
-    assert fold(plan(1), [stranger, row()]) == fold(plan(1), [row()])
+    assert fold_rows(plan(1), [stranger, row()]) == fold_rows(plan(1), [row()])
 
 
 ROWS = st.builds(
@@ -204,23 +212,26 @@ def consistent(rows: Sequence[Row]) -> list[Row]:
     return [structs.replace(one, group=groups[one.task, one.ordinal]) for one in rows]
 
 
-def comparable(found: Folded) -> object:
+def comparable(found: RunFold) -> object:
     """A fold without what depends on the order, which is the order."""
     columns = {
         model: {
             **structs.asdict(column),
-            "confidences": sorted(
-                zip(column.confidences, column.verdicts, column.places, strict=True)
+            "answers": sorted(
+                zip(
+                    column.answers.confidences,
+                    column.answers.verdicts,
+                    column.answers.places,
+                    strict=True,
+                )
             ),
-            "verdicts": None,
-            "places": None,
             "nlls": sorted(column.nlls),
-            "costs": sorted(column.costs),
         }
-        for model, column in found.columns.items()
+        for model, column in found.models.items()
     }
-    members = [(name, inside.tolist()) for name, inside in found.members()]
-    return columns, members, {key: kind.count for key, kind in found.failures.items()}
+    usage = usage_rows(found.account.answers)
+    members = [(name, inside.tolist()) for name, inside in found.categories()]
+    return columns, usage, members, {key: kind.count for key, kind in found.failures.items()}
 
 
 @settings(deadline=None)
@@ -231,26 +242,30 @@ def test_rows_in_any_order_give_the_same_columns(
     shuffled = list(rows)
     randomness.shuffle(shuffled)
 
-    assert comparable(fold(plan(5, 5), shuffled)) == comparable(fold(plan(5, 5), rows))
+    assert comparable(fold_rows(plan(5, 5), shuffled)) == comparable(fold_rows(plan(5, 5), rows))
 
 
 @settings(deadline=None)
 @given(st.lists(ROWS, max_size=40).map(consistent))
 def test_the_sums_are_those_of_the_rows(rows: list[Row]) -> None:
-    found = fold(plan(5, 5), rows)
+    found = fold_rows(plan(5, 5), rows)
 
-    for model, column in found.columns.items():
+    for model, column in found.models.items():
         own = [one for one in rows if one.model == model]
-        assert column.outcomes == len(own)
+        assert column.answers.outcomes == len(own)
         assert sum(column.failed) == sum(one.failure_type is not None for one in own)
         assert sum(column.completed) == sum(one.failure_type is None for one in own)
         assert math.fsum(column.score_sum) == math.fsum(one.score or 0.0 for one in own)
-        assert column.prompt_tokens == sum(one.prompt_tokens for one in own if one.finish)
+        spent = found.account.answers.get(model, UsageTotal())
+        assert spent.prompt_tokens == sum(one.prompt_tokens for one in own if one.finish)
 
 
-def numbers_in(found: Folded) -> Iterator[object]:
-    for column in found.columns.values():
-        yield from structs.asdict(column).values()
+def numbers_in(found: RunFold) -> Iterator[object]:
+    for column in found.models.values():
+        yield from structs.asdict(structs.replace(column, answers=0)).values()
+        yield from structs.asdict(column.answers).values()
+    for spent in found.account.answers.values():
+        yield from structs.asdict(spent).values()
     yield from (found.groups, found.offsets, len(found.group_names), len(found.failures))
 
 
@@ -260,7 +275,7 @@ def test_a_row_costs_a_few_bytes_in_arrays_and_nothing_else() -> None:
             row(n, confidence=0.5, nll=1.0, nll_tokens=1, cost=0.1, group=f"g{n % 5}")
             for n in range(count)
         )
-        found = fold(plan(count, models=["m"]), rows)
+        found = fold_rows(plan(count, models=["m"]), rows)
         assert all(
             isinstance(part, array | int | float | bool | dict) for part in numbers_in(found)
         )
@@ -270,11 +285,11 @@ def test_a_row_costs_a_few_bytes_in_arrays_and_nothing_else() -> None:
 
     sizes = [size(count) for count in (1000, 2000, 3000)]
 
-    assert [after - before for before, after in pairwise(sizes)] == [54_000, 54_000]
+    assert [after - before for before, after in pairwise(sizes)] == [58_000, 58_000]
 
 
 def test_a_score_stands_where_only_the_confidence_could_not_be_asked_for() -> None:
-    found = fold(
+    found = fold_rows(
         plan(3),
         [
             row(0, confidence=0.75),
@@ -285,4 +300,58 @@ def test_a_score_stands_where_only_the_confidence_could_not_be_asked_for() -> No
 
     assert list(of(found).completed) == [1, 1, 0]
     assert list(of(found).failed) == [0, 0, 1]
-    assert list(of(found).confidences) == [0.75]
+    assert list(of(found).answers.confidences) == [0.75]
+
+
+BROKEN = Failure(stage="solver", type="Timeout", message="no")
+
+
+def trials_of(
+    *places: tuple[int, int, str], failed: tuple[int, int, str] | None = None
+) -> list[Row]:
+    """Ordinal, trial and model of each."""
+    return [
+        row_of(
+            Outcome(
+                task="t",
+                model=model,
+                sample_id=str(ordinal),
+                ordinal=ordinal,
+                trial=trial,
+                failure=BROKEN if (ordinal, trial, model) == failed else None,
+            )
+        )
+        for ordinal, trial, model in places
+    ]
+
+
+def counts(given: list[Row], *, trials: int = 1, repeats: int = 1) -> tuple[int, int, int]:
+    """Samples, failed ones among them, and outcomes, of a finalized task."""
+    task = TaskOutline(
+        name="t", models=("x", "y"), records=2, trials=trials, repeats=repeats, finalized=True
+    )
+    found = fold_rows(PlanOutline(tasks=(task,), models=("x", "y")), given)
+    return found.samples, found.failed_samples, found.landed
+
+
+EVERY = [(ordinal, trial, model) for ordinal in (0, 1) for trial in (0, 1) for model in "xy"]
+
+
+def test_a_sample_is_counted_once_for_each_model_however_often_it_is_tried() -> None:
+    assert counts(trials_of(*EVERY), trials=2) == (4, 0, 8)
+
+
+def test_a_sample_has_failed_if_one_of_its_trials_has() -> None:
+    assert counts(trials_of(*EVERY, failed=(1, 0, "y")), repeats=2) == (4, 1, 8)
+
+
+def test_a_sample_whose_trials_are_not_all_there_is_not_counted() -> None:
+    assert counts(trials_of(*EVERY[:-1], failed=(1, 0, "y")), trials=2) == (3, 0, 7)
+
+
+def test_where_each_is_tried_once_a_row_is_a_sample() -> None:
+    assert counts(trials_of((0, 0, "x"), (0, 0, "y"), (1, 0, "x"), failed=(1, 0, "x"))) == (3, 1, 3)
+
+
+def test_nothing_is_no_sample() -> None:
+    assert counts([]) == (0, 0, 0)

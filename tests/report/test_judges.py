@@ -3,21 +3,23 @@ from typing import Any
 import pytest
 from msgspec import structs, to_builtins
 
-from evalwright.report.agreement import Scale, label_agreement, score_agreement, share_of
-from evalwright.report.judge_lines import check_lines
+from evalwright.judge_check.agreement import (
+    estimate_share,
+    measure_label_agreement,
+    measure_score_agreement,
+)
 from evalwright.report.judges import (
     CLASSIFIER,
-    Agreement,
     Figure,
     Judge,
     JudgeCheck,
     ProbeRow,
     RepeatsRow,
+    format_figure,
     judge_rows,
-    judges_of,
-    shown,
+    read_judges,
 )
-from evalwright.report.tables_judges import judges_table
+from evalwright.report.report_tables import judges_table
 from evalwright.types import Run
 
 JUDGE = Judge(
@@ -30,7 +32,7 @@ JUDGE = Judge(
     correct_labels=["correct"],
     incorrect_labels=["incorrect"],
 )
-AGREES = label_agreement(
+AGREES = measure_label_agreement(
     [("a", "correct", "correct"), ("b", "incorrect", "incorrect"), ("c", "correct", "incorrect")],
     source="labels.csv",
     compared="labels",
@@ -58,7 +60,7 @@ def run(name: str = "r1", *judges: Judge, checks: tuple[JudgeCheck, ...] = ()) -
 def test_a_run_without_judges_has_no_rows() -> None:
     bare = structs.replace(run(), manifest={})
 
-    assert judges_of(bare) == []
+    assert read_judges(bare) == []
     assert judge_rows(bare, [bare]) == []
 
 
@@ -89,8 +91,8 @@ def test_a_scorer_that_gives_no_verdict_cannot_be_compared() -> None:
 
 def test_the_newest_of_each_kind_is_taken_from_any_run() -> None:
     early = run("r0", checks=(check(run_id="r0", agreement=AGREES, checked="2026-01-01T00:00"),))
-    probe = ProbeRow(probe="swap", n=9, flips=share_of(1, 9))
-    older = ProbeRow(probe="swap", n=9, flips=share_of(9, 9))
+    probe = ProbeRow(probe="swap", n=9, flips=estimate_share(1, 9))
+    older = ProbeRow(probe="swap", n=9, flips=estimate_share(9, 9))
     late = run(
         "r1",
         checks=(
@@ -112,8 +114,8 @@ def test_the_newest_of_each_kind_is_taken_from_any_run() -> None:
 
 
 def test_a_check_of_more_samples_is_not_hidden_by_a_newer_one_of_fewer() -> None:
-    few = label_agreement([("a", "correct", "correct")], source="x", compared="labels")
-    small, large = (ProbeRow(probe="swap", n=n, flips=share_of(1, n)) for n in (2, 9))
+    few = measure_label_agreement([("a", "correct", "correct")], source="x", compared="labels")
+    small, large = (ProbeRow(probe="swap", n=n, flips=estimate_share(1, n)) for n in (2, 9))
     one = run(
         "r1",
         checks=(
@@ -129,7 +131,7 @@ def test_a_check_of_more_samples_is_not_hidden_by_a_newer_one_of_fewer() -> None
 
 
 def test_one_label_is_said_in_the_singular() -> None:
-    few = label_agreement([("a", "correct", "correct")], source="x", compared="labels")
+    few = measure_label_agreement([("a", "correct", "correct")], source="x", compared="labels")
     one = run("r1", checks=(check(agreement=few),))
 
     assert judge_rows(one, [one])[0].known.startswith("agrees with 1 human label in ")
@@ -157,7 +159,9 @@ def test_a_check_of_another_version_is_passed_over() -> None:
 
 
 def test_probes_without_people_say_that_people_were_not_asked() -> None:
-    repeats = RepeatsRow(times=3, n=8, all_equal=share_of(6, 8), pairwise=share_of(7, 8))
+    repeats = RepeatsRow(
+        times=3, n=8, all_equal=estimate_share(6, 8), pairwise=estimate_share(7, 8)
+    )
     failed = ProbeRow(probe="pad", n=0, flips=Figure(value=None, reason="no answer"))
     one = run("r1", checks=(check(repeats=repeats, probes=[failed]),))
 
@@ -169,7 +173,7 @@ def test_probes_without_people_say_that_people_were_not_asked() -> None:
 
 def test_scores_are_told_by_how_far_they_are_apart() -> None:
     pairs = [("a", 1.0, 2.0), ("b", 3.0, 3.0), ("c", 5.0, 4.0), ("d", 2.0, 2.0)]
-    found = score_agreement(pairs, Scale(1, 5), source="x")
+    found = measure_score_agreement(pairs, (1, 5), source="x")
     one = run("r1", checks=(check(agreement=found),))
 
     known = judge_rows(one, [one])[0].known
@@ -189,7 +193,7 @@ def test_scores_are_told_by_how_far_they_are_apart() -> None:
     ids=["a reason", "none", "no interval", "an interval"],
 )
 def test_a_figure_is_shown_with_what_is_known_of_it(figure: Figure, text: str) -> None:
-    assert shown(figure) == text
+    assert format_figure(figure) == text
 
 
 def test_the_table_of_a_report_has_a_row_a_judge() -> None:
@@ -204,64 +208,3 @@ def test_the_table_of_a_report_has_a_row_a_judge() -> None:
         "nothing is known of this judge",
     )
     assert table.note == "`evalwright judge check RUN --labels FILE` compares a judge with people"
-
-
-def test_lines_show_counts_confusion_and_what_was_seen_differently() -> None:
-    text = "\n".join(check_lines(check(agreement=AGREES, notes=["a note"])))
-
-    assert "answers/right: model_as_a_judge_classifier, judged by openai/judge, run r1" in text
-    assert "against 3 labels of people (labels.csv), compared: labels" in text
-    assert "people ↓, judge →  correct  incorrect" in text
-    assert "c: people `correct`, judge `incorrect`" in text
-    assert text.endswith("note: a note")
-
-
-def test_lines_of_probes_say_where_verdicts_went_and_what_failed() -> None:
-    probe = ProbeRow(
-        probe="pad",
-        n=4,
-        flips=share_of(2, 4),
-        directions={"to correct": 2},
-        examples=["a", "b\n\x1b[31m"],
-        change=Figure(value=0.5),
-        failed=1,
-        not_applicable=1,
-        reason="why",
-    )
-    repeats = RepeatsRow(
-        times=2,
-        n=4,
-        all_equal=share_of(4, 4),
-        pairwise=share_of(4, 4),
-        spread=Figure(value=0.0),
-        failed=2,
-        reason="busy",
-    )
-
-    lines = list(check_lines(check(probes=[probe], repeats=repeats)))
-
-    assert "  verdicts that flip  0.50 [0.15, 0.85]" in lines
-    assert "    to correct: 2" in lines
-    assert "  without a verdict: 1 (why)" in lines
-    assert "  not applicable: 1 (why)" in lines
-    assert "  without a verdict: 2 (busy)" in lines
-    assert not any("\x1b" in line or "\n" in line for line in lines)
-
-
-def test_many_labels_are_cut_for_people_and_said_so() -> None:
-    many = label_agreement(
-        [(str(n), f"l{n}", f"l{n}") for n in range(20)], source="x", compared="labels"
-    )
-
-    text = "\n".join(check_lines(check(agreement=many)))
-
-    assert "… and 8 more: see --json" in text
-    assert len(many.labels) == 20
-
-
-def test_nothing_compared_is_nothing_known() -> None:
-    empty: Agreement = label_agreement([], source="x", compared="labels")
-
-    assert empty.figures["agreement"].value is None
-    assert empty.figures["kappa"].reason == "nothing was compared"
-    assert list(check_lines(check(agreement=empty)))

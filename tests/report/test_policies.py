@@ -7,7 +7,7 @@ from tests.report.test_verdicts import row
 
 from evalwright.report.policies import Evidence, evidence_of, judge, looks_around
 from evalwright.report.report import FailureRow, PolicyRow
-from evalwright.spec.documents.policy import PolicyDocument
+from evalwright.spec.documents.models.policy import PolicyDocument
 
 ACCURACY: Any = {"key": "accuracy", "own_key": True}
 OWN = Evidence(

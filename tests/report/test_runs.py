@@ -2,21 +2,21 @@ from typing import Any
 
 from msgspec import structs
 
-from evalwright.report.runs import Listed, Shown, cells, run_lines
+from evalwright.report.runs import ListedRun, ShownRun, list_cells, run_lines
 
 TASK = {
     "name": "tasks",
     "path": "data/tasks.jsonl",
     "records": 10,
     "code_exec": 2,
-    "trials": 12,
+    "trial_counts": [[8, 1], [2, 2]],
     "digest": "bd80",
-    "issues": [{"line": 3}],
+    "issues": [{"line": 3, "rule": "bad_json", "field": None, "detail": "cut"}],
 }
 
 
-def shown(**manifest: Any) -> Shown:
-    return Shown(
+def shown(**manifest: Any) -> ShownRun:
+    return ShownRun(
         id="20261115-120000-abcd",
         created="2026-11-15T12:00:00+00:00",
         updated="2026-11-15T12:05:00+00:00",
@@ -33,9 +33,9 @@ def shown(**manifest: Any) -> Shown:
 
 
 def test_a_row_of_the_list_is_cells_of_text() -> None:
-    run: Listed = shown()
+    run: ListedRun = shown()
 
-    assert cells(run) == (
+    assert list_cells(run) == (
         "20261115-120000-abcd",
         "2026-11-15 12:00:00",
         "stopped",
@@ -47,7 +47,7 @@ def test_a_row_of_the_list_is_cells_of_text() -> None:
 
 
 def test_a_run_whose_results_were_made_elsewhere_is_marked() -> None:
-    assert cells(structs.replace(shown(), imported=True))[2] == "stopped, imported"
+    assert list_cells(structs.replace(shown(), imported=True))[2] == "stopped, imported"
 
 
 def test_a_task_is_told_with_its_counts_and_its_content() -> None:

@@ -1,184 +1,6 @@
 import pytest
-from tests.report.made import outcome, report_of
 
-from evalwright.report.report import CodeExecution, Report
-from evalwright.report.tables import Table, counted, remarks, shortened, tables
-from evalwright.types import Failure, Issue, Usage
-
-
-def table(report: Report, title: str) -> Table:
-    return next(one for one in tables(report) if one.title == title)
-
-
-def titles(report: Report) -> list[str]:
-    return [one.title for one in tables(report)]
-
-
-def cells(found: Table, column: str) -> list[str]:
-    return [row[found.columns.index(column)] for row in found.rows]
-
-
-TWO = [
-    outcome("good", "a", 1.0, logprob=-0.1),
-    outcome("good", "b", 1.0, group="mcq", logprob=-0.1),
-    outcome("poor", "a", 1.0),
-    outcome("poor", "b", 0.0, group="mcq"),
-]
-
-
-def test_two_models_without_a_failure() -> None:
-    found = table(report_of(TWO), "Leaderboard")
-
-    assert found.columns == ("#", "model", "mean", "95 % interval", "wins", "completed")
-    assert found.rows == [
-        ("1", "good", "1.00", "[0.34, 1.00]", "75 %", "2/2"),
-        ("2", "poor", "0.50", "[0.09, 0.91]", "25 %", "2/2"),
-    ]
-    assert found.note == "mean over the 2 tasks that every model completed"
-
-
-def test_with_a_failure_the_own_mean_and_its_bounds_stand_beside() -> None:
-    report = report_of([*TWO, outcome("good", "c", 1.0), outcome("poor", "c", None)])
-
-    found = table(report, "Leaderboard")
-
-    assert cells(found, "own mean") == ["1.00", "0.50"]
-    assert cells(found, "if failures were 0 … 1") == ["1.00 … 1.00", "0.33 … 0.67"]
-    assert cells(found, "completed") == ["3/3", "2/3"]
-
-
-def test_one_model_wins_nothing_and_is_compared_with_nobody() -> None:
-    report = report_of([outcome("only", "a", 1.0)])
-
-    assert "wins" not in table(report, "Leaderboard").columns
-    assert table(report, "Leaderboard").note == "mean over the 1 task that it completed"
-    assert "Differences" not in titles(report)
-
-
-def test_when_no_task_is_shared_the_note_says_so() -> None:
-    report = report_of([outcome("one", "a", 1.0), outcome("two", "a", None)])
-
-    found = table(report, "Leaderboard")
-
-    assert found.note == "no task was completed by every model, so nothing can be ranked"
-    assert cells(found, "#") == cells(found, "mean") == ["–", "–"]
-    assert cells(found, "own mean") == ["1.00", "–"]
-    assert cells(table(report, "Differences"), "verdict") == ["nothing to compare"]
-
-
-def test_an_interval_of_equal_scores_is_marked_as_a_bound() -> None:
-    report = report_of([outcome("m", "a", 0.5), outcome("m", "b", 0.5)])
-
-    found = table(report, "Leaderboard")
-
-    assert cells(found, "95 % interval")[0].endswith(" (b)")
-    assert "(b): all scores are equal" in found.note
-
-
-def test_categories_are_shown_when_there_are_several() -> None:
-    assert table(report_of(TWO), "Mean by category").rows == [
-        ("good", "1.00", "1.00"),
-        ("poor", "1.00", "0.00"),
-    ]
-    assert "Mean by category" not in titles(report_of(TWO[:1]))
-
-
-def test_several_files_are_shown_each_alone() -> None:
-    report = report_of([outcome("m", "a", 1.0, task="x"), outcome("m", "a", None, task="y")])
-
-    found = table(report, "Mean by file")
-
-    assert cells(found, "file") == ["x", "y"]
-    assert cells(found, "mean") == ["1.00", "–"]
-    assert cells(found, "completed") == ["1/1", "0/1"]
-    assert "Mean by file" not in titles(report_of(TWO))
-
-
-def test_a_difference_says_whether_it_is_significant() -> None:
-    outcomes = [
-        outcome(model, str(n), score)
-        for n in range(20)
-        for model, score in (("best", 1.0), ("near", float(n > 0)), ("worst", 0.0))
-    ]
-
-    found = table(report_of(outcomes), "Differences")
-
-    assert cells(found, "models") == ["best − near", "best − worst", "near − worst"]
-    assert cells(found, "verdict") == ["tied", "significant", "significant"]
-    assert cells(found, "difference") == ["+0.05", "+1.00", "+0.95"]
-
-
-def test_pass_at_k_says_over_how_many_tasks() -> None:
-    outcomes = [outcome("m", "a", float(n), trial=n) for n in range(2)]
-
-    found = table(report_of(outcomes), "pass@k")
-
-    assert cells(found, "metric") == ["pass@1", "pass@2"]
-    assert cells(found, "value") == ["0.50", "1.00"]
-    assert cells(found, "tasks") == ["1", "1"]
-
-
-def test_calibration_shows_the_models_that_said_how_sure_they_were() -> None:
-    assert cells(table(report_of(TWO), "Calibration"), "model") == ["good"]
-    assert cells(table(report_of(TWO), "Calibration"), "answers") == ["2/2"]
-    assert "Calibration" not in titles(report_of([outcome("m", "a", 1.0)]))
-
-
-@pytest.mark.parametrize(
-    ("cost", "shown"),
-    [
-        pytest.param(None, "unknown", id="no price is no guess"),
-        pytest.param(0.0, "$0.00", id="free"),
-        pytest.param(1.239, "$1.24", id="paid"),
-    ],
-)
-def test_a_cost_is_shown_or_said_to_be_unknown(cost: float | None, shown: str) -> None:
-    report = report_of([outcome("m", "a", 1.0, usage=Usage(requests=1, cost=cost))])
-
-    assert cells(table(report, "Usage"), "cost") == [shown]
-
-
-def test_a_failure_shows_what_broke_how_often_and_for_example_where() -> None:
-    report = report_of([outcome("m", name, None) for name in "ab"])
-
-    assert table(report, "Failures").rows == [
-        ("m", "solver", "2", "TimeoutError: no answer in 60 s (hint: wait)", "a")
-    ]
-
-
-def test_that_there_are_other_messages_is_said_with_the_way_to_them() -> None:
-    said = [Failure(stage="score", type="ValueError", message=f"m{n}") for n in range(3)]
-    report = report_of([outcome("m", f"s{n}", None, failure=one) for n, one in enumerate(said)])
-
-    (what,) = cells(table(report, "Failures"), "what")
-
-    assert what == (
-        f"ValueError: m0 (and 2 other messages: `evalwright show {report.run_id} --failed`)"
-    )
-
-
-def test_a_message_is_one_printable_line_of_bearable_length() -> None:
-    text = "bad \x1b[31mred\x1b[0m\r\nTraceback\t" + "x" * 1000
-    failure = Failure(stage="solver", type="ValueError", message=text)
-
-    report = report_of([outcome("m", "a", None, failure=failure)])
-
-    what = cells(table(report, "Failures"), "what")[0]
-    assert what.startswith("ValueError: bad [31mred [0m Traceback xxx")
-    assert what.isprintable()
-    assert len(what) == 200
-    assert what.endswith("…")
-    assert report.failures[0].message == text
-
-
-def test_a_long_list_of_bad_records_is_cut_and_says_so() -> None:
-    issues = [Issue(line=n, rule="bad_json", field=None, detail="cut") for n in range(1, 1001)]
-
-    found = table(report_of([outcome("m", "a", 1.0)], issues=issues), "Left out")
-
-    assert len(found.rows) == 50
-    assert found.rows[0] == ("tasks.jsonl:1", "bad_json", "cut")
-    assert found.note == "bad records, which were not run; the first 50 of 1000, JSON has all"
+from evalwright.report.tables import count_noun, format_interval, format_number, shorten
 
 
 @pytest.mark.parametrize(
@@ -195,45 +17,19 @@ def test_a_long_list_of_bad_records_is_cut_and_says_so() -> None:
     ],
 )
 def test_names_are_shortened_in_the_middle(name: str, shown: str) -> None:
-    found = shortened(name, 35) if len(name) > 36 else shortened(name)
+    found = shorten(name, 35) if len(name) > 36 else shorten(name)
 
     assert found == shown
 
 
-def test_two_long_names_that_differ_at_their_ends_stay_different() -> None:
-    stem = "replay/outputs-of-a-very-long-experiment-name"
-    report = report_of([outcome(f"{stem}-{end}", "a", 1.0) for end in ("one", "two")])
-
-    shown = cells(table(report, "Leaderboard"), "model")
-
-    assert len(set(shown)) == 2
-    assert all(name.startswith("replay/outputs") and len(name) == 36 for name in shown)
-
-
-def test_remarks_say_who_is_no_model_and_that_code_could_have_lied() -> None:
-    unsafe = CodeExecution(tier="rlimits", verified=False)
-    safe = CodeExecution(tier="container", verified=True)
-    outcomes = [outcome("m", "a", 1.0)]
-
-    assert remarks(report_of(outcomes, code_execution=safe)) == []
-    said = remarks(report_of(outcomes, code_execution=unsafe, notes=["m: a script"]))
-    assert said[0] == "m: a script"
-    assert said[1] == (
-        "code_exec: programs ran in a plain child process (tier `rlimits`), not isolated; "
-        "a program could have forged its own verdict"
-    )
-
-
-def test_a_remark_says_when_isolated_programs_were_judged_where_they_could_lie() -> None:
-    held = CodeExecution(tier="landlock+seccomp", verified=False)
-
-    (said,) = remarks(report_of([outcome("m", "a", 1.0)], code_execution=held))
-
-    assert said == (
-        "code_exec: programs were isolated (tier `landlock+seccomp`), but judged in their own "
-        "process; a program could have forged its own verdict"
-    )
-
-
 def test_counts_agree_with_their_nouns() -> None:
-    assert [counted(n, "task") for n in range(3)] == ["0 tasks", "1 task", "2 tasks"]
+    assert [count_noun(n, "task") for n in range(3)] == ["0 tasks", "1 task", "2 tasks"]
+
+
+def test_what_is_not_there_is_a_dash() -> None:
+    assert (format_number(None), format_interval(None, 0.5)) == ("–", "–")
+
+
+def test_numbers_have_as_many_decimals_as_asked_for() -> None:
+    assert (format_number(0.5), format_number(0.5, 1)) == ("0.500", "0.5")
+    assert format_interval(-0.25, 0.5, 2, signed=True) == "[-0.25, +0.50]"

@@ -6,7 +6,7 @@ from rich.console import Console
 from tests.report.made import outcome, report_of
 
 from evalwright.report.report import Report
-from evalwright.report.tables import shortened
+from evalwright.report.tables import shorten
 from evalwright.report.to_text import _print, print_report
 from evalwright.types import Issue
 
@@ -75,8 +75,8 @@ def test_a_name_that_does_not_fit_folds() -> None:
 
     header = next(line for line in lines if " model " in line)
     column = slice(header.index("model"), header.index("mean"))
-    assert shortened(LONG) in "".join(line[column].strip() for line in lines)
-    assert not any(shortened(LONG) in line for line in lines)
+    assert shorten(LONG) in "".join(line[column].strip() for line in lines)
+    assert not any(shorten(LONG) in line for line in lines)
 
 
 def test_a_remark_is_one_line_of_a_pipe() -> None:

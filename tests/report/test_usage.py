@@ -1,7 +1,7 @@
 import pytest
 
-from evalwright.engine.finish import Finished
-from evalwright.report.usage import Account, Spent, usage_rows
+from evalwright.engine.results import FinalResult
+from evalwright.report.usage import Account, UsageTotal, usage_rows
 from evalwright.store.scalars import row_of
 from evalwright.types import Failure, Outcome, Trace, Usage
 
@@ -23,8 +23,8 @@ def outcome(*, solved: bool = True, **others: Usage) -> Outcome:
 
 def test_what_was_asked_beside_the_answers_is_counted_apart_also_of_the_same_model() -> None:
     account = Account()
-    account.answered(row_of(outcome(m=ONE)))
-    account.ended(Finished(others={"m": ONE, "judge": Usage(2, 20, 10, 0.25)}))
+    account.add_answer("m", row_of(outcome(m=ONE)))
+    account.add_result(FinalResult(others={"m": ONE, "judge": Usage(2, 20, 10, 0.25)}))
 
     answers, beside = usage_rows(account.answers), usage_rows(account.beside)
 
@@ -35,7 +35,7 @@ def test_what_was_asked_beside_the_answers_is_counted_apart_also_of_the_same_mod
 
 def test_what_an_answer_took_that_never_came_is_usage_of_the_model() -> None:
     account = Account()
-    account.landed([outcome(solved=False, m=ONE, other=ONE), outcome(judge=ONE, m=ONE)])
+    account.add_outcomes([outcome(solved=False, m=ONE, other=ONE), outcome(judge=ONE, m=ONE)])
 
     assert {name: one.requests for name, one in account.answers.items()} == {"m": 1}
     assert {name: one.requests for name, one in account.beside.items()} == {
@@ -55,7 +55,7 @@ def test_what_an_answer_took_that_never_came_is_usage_of_the_model() -> None:
     ],
 )
 def test_a_cost_is_known_whole_or_not(usages: list[Usage], cost: float | None) -> None:
-    spent = Spent()
+    spent = UsageTotal()
     for usage in usages:
         spent.add(usage)
 
@@ -63,4 +63,4 @@ def test_a_cost_is_known_whole_or_not(usages: list[Usage], cost: float | None) -
 
 
 def test_nobody_has_no_row() -> None:
-    assert usage_rows({"": Spent(requests=1)}) == {}
+    assert usage_rows({"": UsageTotal(requests=1)}) == {}

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalwright.report.yaml_text import to_yaml
-from evalwright.spec.documents.reading import read_document
-from evalwright.spec.documents.resolving import plain
+from evalwright.spec.documents.resolve.documents import to_plain
+from evalwright.spec.documents.yaml.reader import read_document
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="$"), max_size=30)
 KEYS = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=8)
@@ -25,7 +25,7 @@ def read_back(text: str) -> Any:
         path.write_text(text, encoding="utf-8", newline="")
         document = read_document(path, environment={})
     assert document.ok, document.problems
-    return plain(document.data)
+    return to_plain(document.data)
 
 
 @given(st.dictionaries(KEYS, VALUES, max_size=4))

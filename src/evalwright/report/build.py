@@ -1,58 +1,82 @@
-"""A run's rows to a Report.
+"""The rows and final results of a run to a Report.
 
-A failed sample is in no mean. Models are ranked on the tasks that all of them completed; beside
+A failed sample is in no mean. Models are ranked on the samples that all of them completed; beside
 it stands each model's own mean, and what it would be if every failure had counted 0 or 1.
-A record with several trials is completed when all of them are; its score is their mean.
-pass@k is over the completed records that run code or were tried more than once: a program passes
-when all its targets do, which the mean, made of shares of targets, does not say.
-The order in which outcomes landed changes nothing.
+A sample with several trials is completed when all of them are; its score is their mean.
+The metrics of a finalized task were made when its last sample had landed, and are kept with the
+run: a Python metric is the author's code, and a report that is only read again must not run it.
+Those of other tasks are made here, from the rows. The order in which outcomes landed changes
+nothing.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
 from evalwright._version import __version__
-from evalwright.plan.plan import Plan, PlannedTask
-from evalwright.report.asking import Asked
-from evalwright.report.calibration import answers_in, calibration_of, perplexity_of
+from evalwright.engine.results import TaskModelResult
+from evalwright.plan.outline import PlanOutline, PrimaryMetric, TaskOutline
+from evalwright.report.calibration import calibration_row
 from evalwright.report.failures import failure_rows
-from evalwright.report.fold import Column, Floats, Folded, fold
-from evalwright.report.leaderboard import leaderboard, pairwise
+from evalwright.report.fold import ModelFold, RunFold, fold_rows
+from evalwright.report.leaderboard import (
+    RankedTask,
+    compare_pairs,
+    find_ranked_tasks,
+    rank_models,
+)
+from evalwright.report.outcomes import MOST_CATEGORIES, OutcomeNeeds, OutcomeReader, TaskScores
 from evalwright.report.report import (
     CodeExecution,
+    LeaderboardRow,
     LeftOutRow,
     MetricRow,
+    PerplexityRow,
     Report,
     Status,
     Summary,
+    TaskPairwiseRow,
     UsageRow,
 )
+from evalwright.report.result_rows import (
+    agreement_rows,
+    flaky_rows,
+    metric_rows,
+    repeat_rows,
+    rule_rows,
+    task_failure_rows,
+)
+from evalwright.report.usage import usage_rows
+from evalwright.stats.arrays import Floats, unit_values
 from evalwright.stats.interval import Interval
-from evalwright.stats.mean import mean_interval
+from evalwright.stats.likelihood import perplexity
+from evalwright.stats.mean import average
 from evalwright.stats.pass_at_k import pass_at_k, pass_at_k_interval
 from evalwright.types import Outcome, Row
 
-SCORER = "record"
 CODE = "code_exec"
+_MCQ = "mcq"
 _CONFIDENCES = "`-p logprobs=true`, if the model gives them, or `--confidence self`"
+_OPTION_SHARE = "; its confidence is its share of the likelihoods of all letters"
+_ANY_OF_K = "pass@"
 _KS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""And the most that any record was tried."""
+"""And the most that any sample was tried."""
+_NO_ANSWER = UsageRow(requests=0, prompt_tokens=0, completion_tokens=0, total_tokens=0, cost=None)
 
 
-class Facts(Struct, frozen=True, kw_only=True):
-    """What the rows do not say."""
+class ReportFacts(Struct, frozen=True, kw_only=True):
+    """What neither rows nor results say."""
 
     run_id: str
     wall_seconds: float
     reused: int = 0
     stopped: bool = False
-    """Whether anything kept it from its end; a run whose samples have all landed is finished."""
+    """Whether anything kept the run from its end; one whose samples have all landed is finished."""
     stop_reason: str = ""
-    go_on: str = "the same command goes on"
+    resume_hint: str = "the same command resumes it"
     bins: int = 10
     seed: int = 0
     calibrate: bool = False
@@ -60,114 +84,329 @@ class Facts(Struct, frozen=True, kw_only=True):
     code_execution: CodeExecution | None = None
     notes: tuple[str, ...] = ()
     mcq: str = "letter"
-    """How multiple choice of task records was answered."""
+    """How multiple choice was answered."""
     confidence: str = "logprobs"
-    """Where the confidences of task records are from."""
+    """Where the confidences are from."""
 
 
 def build_report(
-    plan: Plan,
+    plan: PlanOutline,
     rows: Iterable[Row],
-    facts: Facts,
+    facts: ReportFacts,
     *,
+    results: Sequence[TaskModelResult] | None = None,
     samples: Callable[..., Iterator[Outcome]],
 ) -> Report:
-    """Fold the rows into one frozen report. `samples(failed=…)` gives the outcomes themselves."""
-    folded = fold(plan, rows)
-    columns = folded.columns
-    scores = {model: column.means() for model, column in columns.items()}
-    board = leaderboard(scores, folded.members(), seed=facts.seed)
-    landed = sum(column.outcomes for column in columns.values())
-    failed = sum(kind.count for kind in folded.failures.values())
-    asked = Asked(mcq=facts.mcq, confidence=facts.confidence)
-    asked.read(samples)
-    return Report(
-        run_id=facts.run_id,
-        status=status_of(failed=failed, stopped=facts.stopped and landed < plan.total),
-        models=list(plan.models),
-        tasks=[task.name for task in plan.tasks],
-        metrics=list(_metrics(plan, folded, seed=facts.seed)),
-        leaderboard=board,
-        pairwise=pairwise(scores, [row.model for row in board], seed=facts.seed),
-        calibration={
-            model: calibration_of(
-                answers_in(one), bins=facts.bins, seed=facts.seed, calibrate=facts.calibrate
-            )
-            for model, one in columns.items()
-        },
-        perplexity={model: perplexity_of(column) for model, column in columns.items()},
-        usage={model: _usage(column) for model, column in columns.items()},
-        summary=Summary(
-            samples=landed,
-            completed=landed - failed,
-            reused=facts.reused,
-            failed=failed,
-            excluded=sum(len(task.issues) for task in plan.tasks),
-            wall_seconds=round(facts.wall_seconds, 3),
-        ),
-        failures=failure_rows(folded.failures, samples(failed=True) if failed else iter(())),
-        left_out=_left_out(plan),
-        rules=[],
-        code_execution=facts.code_execution,
-        notes=[
-            *facts.notes,
-            *asked.notes(folded),
-            *_truncated(columns),
-            *_not_calibrated(columns, facts),
-            *unfinished(plan.total, landed, facts),
-        ],
-        version=__version__,
-        kind="records",
-        asked_beside=asked.beside(),
-        stored=samples,
-    )
+    """Return one frozen report.
+
+    `results` are those of the finalized tasks; None if finalization did not happen. A plan without
+    finalized tasks needs none. `samples(failed=…)` reads the outcomes, by task, sample, trial and
+    model.
+    """
+    return _ReportBuilder(plan, rows, facts, results, samples).build()
 
 
-def status_of(*, failed: int, stopped: bool) -> Status:
-    """How a run ended."""
-    if stopped:
-        return "stopped"
-    return "finished_with_failures" if failed else "finished"
+class _ReportBuilder:
+    def __init__(
+        self,
+        plan: PlanOutline,
+        rows: Iterable[Row],
+        facts: ReportFacts,
+        results: Sequence[TaskModelResult] | None,
+        samples: Callable[..., Iterator[Outcome]],
+    ) -> None:
+        self.plan, self.facts, self.samples = plan, facts, samples
+        self.is_unfinalized = results is None and any(task.finalized for task in plan.tasks)
+        self.results = results or ()
+        self.models = [model for model in plan.models if model]
+        self.fold = fold_rows(plan, rows)
+        self.metrics = {
+            (result.task, result.model): list(metric_rows(result)) for result in self.results
+        }
+        """Of finalized tasks, by task and model."""
+        self.ranking = self._ranked_tasks()
+        self.tried = self._find_tried()
+        """The finalized tasks that have pass@k, and the scorer that says what passes."""
+        finalized = {task.name for task in plan.tasks if task.finalized}
+        needs = OutcomeNeeds(
+            ranked=[one for one in self.ranking if one.contestants[0].task in finalized],
+            tried=self.tried,
+            checks={
+                (row.task, row.scorer)
+                for found in self.metrics.values()
+                for row in found
+                if row.purpose == "qa"
+            },
+            has_results=not self.is_unfinalized,
+            has_self_reports=facts.confidence == "self",
+            has_weighed_options=facts.mcq == "loglikelihood",
+        )
+        self.reader = OutcomeReader(plan, self.fold, needs)
+        self.reader.read(samples)
+        for result in self.results:
+            self.fold.account.add_result(result.finished)
+        self.not_ranked: list[str] = []
+        """Why tasks have no leaderboard."""
 
+    def _ranked_tasks(self) -> list[RankedTask]:
+        if self.plan.ranking == "all_tasks" or self.is_unfinalized:
+            return []
+        return find_ranked_tasks(self.plan.tasks)
 
-def _metrics(plan: Plan, folded: Folded, *, seed: int) -> Iterable[MetricRow]:
-    for task in plan.tasks:
-        for model, column in folded.columns.items():
-            yield from _metrics_of(task, model, column, folded=folded, seed=seed)
-
-
-def _metrics_of(
-    task: PlannedTask, model: str, column: Column, *, folded: Folded, seed: int
-) -> Iterator[MetricRow]:
-    place = folded.place(task)
-    means = column.means()[place]
-    done = ~np.isnan(means)
-    failed = int((np.asarray(column.failed)[place] > 0).sum())
-    tries = np.asarray(column.completed)[place]
-    correct = np.asarray(column.correct)[place]
-    counted = done & ((tries > 1) | folded.of_group(CODE)[place])
-    attempts = list(zip(tries[counted].tolist(), correct[counted].tolist(), strict=True))
-    for number in (_mean(means[done], seed=seed), *_pass_at_k(attempts, seed=seed)):
-        yield MetricRow(
-            task=task.name,
-            model=model,
-            scorer=SCORER,
-            metric=number.metric,
-            value=number.value,
-            ci_low=number.interval.low if number.interval else None,
-            ci_high=number.interval.high if number.interval else None,
-            interval=number.interval.method if number.interval else None,
-            n=number.n,
-            failed=failed,
-            excluded=len(task.issues),
-            purpose="score",
-            reason="",
-            key=number.metric,
-            name=number.metric,
+    def build(self) -> Report:
+        """Put everything together."""
+        facts, fold, results = self.facts, self.fold, self.results
+        broken = task_failure_rows(results)
+        failed = failure_rows(fold.failures, self.samples(failed=True) if fold.failed else iter(()))
+        leaderboard, pairwise = self._leaderboards()
+        left_out = list(_left_out_rows(self.plan))
+        repeats = {task.name: task.repeats for task in self.plan.tasks}
+        return Report(
+            run_id=facts.run_id,
+            status=self._status(has_failures=bool(fold.failed or broken)),
+            models=self.models,
+            tasks=[task.name for task in self.plan.tasks],
+            metrics=list(self._metric_rows()),
+            leaderboard=leaderboard,
+            pairwise=pairwise,
+            calibration={
+                model: calibration_row(
+                    fold.models[model].answers,
+                    bins=facts.bins,
+                    seed=facts.seed,
+                    calibrate=facts.calibrate,
+                )
+                for model in self.models
+            },
+            perplexity={model: _perplexity_row(fold.models[model]) for model in self.models},
+            usage=self._usage(),
+            summary=Summary(
+                samples=fold.samples,
+                completed=fold.samples - fold.failed_samples,
+                reused=facts.reused,
+                failed=fold.failed_samples,
+                excluded=len(left_out) + sum(result.finished.left_out for result in results),
+                wall_seconds=round(facts.wall_seconds, 3),
+                trials=fold.landed if self._noun == "trials" else 0,
+                flaky=sum(result.finished.all_flaky for result in results),
+            ),
+            failures=[*failed, *broken],
+            left_out=left_out,
+            rules=rule_rows(results),
+            code_execution=facts.code_execution,
+            notes=list(self._notes()),
+            version=__version__,
+            kind="records" if self.plan.ranking == "all_tasks" else "evaluation",
+            repeatability=[row for result in results for row in repeat_rows(result)],
+            agreement=[
+                row for result in results for row in agreement_rows(result, repeats[result.task])
+            ],
+            flaky=[row for result in results for row in flaky_rows(result)],
+            asked_beside=usage_rows(fold.account.beside),
+            stored=self.samples,
         )
 
+    @property
+    def _noun(self) -> str:
+        """What has landed: a sample, or one of several trials of it."""
+        tried = any(task.finalized and task.tries > 1 for task in self.plan.tasks)
+        return "trials" if tried else "samples"
 
-class Number(NamedTuple):
+    def _status(self, *, has_failures: bool) -> Status:
+        is_incomplete = self.fold.landed < self.plan.total or self.is_unfinalized
+        if self.facts.stopped and is_incomplete:
+            return "stopped"
+        if any(result.finished.stopped for result in self.results):
+            return "stopped"
+        return "finished_with_failures" if has_failures else "finished"
+
+    def _usage(self) -> dict[str, UsageRow]:
+        """Models whose metrics are made from rows are listed even if no answer arrived."""
+        answered = usage_rows(self.fold.account.answers)
+        listed = [model for task in self.plan.tasks if not task.finalized for model in task.models]
+        return {
+            model: answered.get(model, _NO_ANSWER) for model in dict.fromkeys([*listed, *answered])
+        }
+
+    def _metric_rows(self) -> Iterator[MetricRow]:
+        tasks = {task.name: task for task in self.plan.tasks}
+        for task in tasks.values():
+            if not task.finalized:
+                for model in task.models:
+                    yield from _rows_from_scores(task, model, self.fold, seed=self.facts.seed)
+        for result in self.results:
+            yield from self.metrics[result.task, result.model]
+            task = tasks[result.task]
+            if task.name in self.tried:
+                yield from self._pass_at_k_rows(task, result.model)
+
+    def _find_tried(self) -> dict[str, str]:
+        """Return the finalized tasks that have pass@k beside their metrics, with the scorer.
+
+        It is that of the primary metric, or else of the first metric; none, if the task has pass
+        rates of its own.
+        """
+        tried = {}
+        for task in self.plan.tasks:
+            own = [row for model in task.models for row in self.metrics.get((task.name, model), ())]
+            scorers = [task.primary.scorer] if task.primary else []
+            scorers += [row.scorer for row in own if row.purpose == "score"]
+            is_tried = task.finalized and not task.landed and (task.trials > 1 or task.code_exec)
+            has_own = any(_ANY_OF_K in row.metric for row in own)
+            if is_tried and own and scorers and not has_own:
+                tried[task.name] = scorers[0]
+        return tried
+
+    def _pass_at_k_rows(self, task: TaskOutline, model: str) -> Iterator[MetricRow]:
+        scores, scorer = self.reader.scores[task.name, model], self.tried[task.name]
+        own = [row for row in self.metrics[task.name, model] if row.scorer == scorer]
+        if scores.has_parts or not own:
+            return
+        attempts = [(task.tries, passes) for passes in scores.passes if passes >= 0]
+        has_intervals = any(row.interval for row in own)
+        for number in _pass_at_ks(attempts, seed=self.facts.seed):
+            yield _metric_row(
+                (task.name, model, scorer),
+                number if has_intervals else number._replace(interval=None),
+                failed=own[0].failed,
+                excluded=own[0].excluded,
+                reason="" if has_intervals else own[0].reason,
+            )
+
+    def _leaderboards(self) -> tuple[list[LeaderboardRow], list[TaskPairwiseRow]]:
+        seed = self.facts.seed
+        if self.plan.ranking == "all_tasks":
+            scores = {model: self.fold.models[model].means() for model in self.models}
+            board = rank_models(scores, self.fold.categories(), seed=seed)
+            return board, compare_pairs(scores, [row.model for row in board], seed=seed)
+        leaderboard: list[LeaderboardRow] = []
+        pairwise: list[TaskPairwiseRow] = []
+        for ranked in self.ranking:
+            if (boards := self._rank_task(ranked)) is not None:
+                leaderboard += boards[0]
+                pairwise += boards[1]
+        return leaderboard, pairwise
+
+    def _rank_task(
+        self, ranked: RankedTask
+    ) -> tuple[list[LeaderboardRow], list[TaskPairwiseRow]] | None:
+        task = self.plan.task(ranked.contestants[0].task)
+        if task is None:
+            return None
+        if not task.finalized:
+            places = self.fold.places(task)
+            scores = {
+                one.label: self.fold.models[one.model].means()[places] for one in ranked.contestants
+            }
+            excluded: Mapping[str, int] = {}
+            categories = [(name, inside[places]) for name, inside in self.fold.categories()]
+            has_intervals = True
+        else:
+            known = {
+                one.label: self.reader.scores[one.task, one.model] for one in ranked.contestants
+            }
+            if not self._can_rank(ranked, list(known.values())):
+                return None
+            scores = {label: found.values() for label, found in known.items()}
+            excluded = {label: found.excluded for label, found in known.items()}
+            categories = list(self.reader.categories[ranked.name].members())
+            has_intervals = not any(
+                self._withholds_intervals(ranked.primary, one.task, one.model)
+                for one in ranked.contestants
+            )
+        board = rank_models(
+            scores,
+            categories,
+            excluded=excluded,
+            seed=self.facts.seed,
+            ranked=ranked,
+            has_intervals=has_intervals,
+        )
+        order = [row.model for row in board]
+        return board, compare_pairs(
+            scores, order, seed=self.facts.seed, ranked=ranked, has_intervals=has_intervals
+        )
+
+    def _can_rank(self, ranked: RankedTask, scores: Sequence[TaskScores]) -> bool:
+        """Whether there is one finite score per sample; a note says why not."""
+        if any(found.has_parts for found in scores):
+            why = "a postprocessor decides what is scored"
+        elif any(found.has_large_values for found in scores):
+            why = "scores are infinite or too large to be squared"
+        elif any(found.scored and not found.with_field for found in scores):
+            return False  # the metric says so
+        else:
+            if self.reader.categories[ranked.name].are_too_many:
+                self.not_ranked.append(
+                    f"`{ranked.name}`: no means by category, because there are more than "
+                    f"{MOST_CATEGORIES}"
+                )
+            return True
+        self.not_ranked.append(f"`{ranked.name}`: no leaderboard, because {why}")
+        return False
+
+    def _withholds_intervals(self, primary: PrimaryMetric, task: str, model: str) -> bool:
+        """Whether finalization gave the metric no interval where its scores alone have one.
+
+        So it is where the samples are not independent.
+        """
+        own = _primary_row(primary, self.metrics.get((task, model), ()))
+        if own is None or own.interval is not None or own.value is None:
+            return False
+        values = self.reader.scores[task, model].values()
+        return average(values[~np.isnan(values)], seed=self.facts.seed).interval is not None
+
+    def _notes(self) -> Iterator[str]:
+        facts, fold = self.facts, self.fold
+        yield from facts.notes
+        yield from self._notes_on_asking()
+        # What judges say of how they were asked, each once.
+        yield from dict.fromkeys(note for one in self.results for note in one.finished.notes)
+        for model in self.models:
+            if truncated := fold.models[model].truncated:
+                yield f"{model}: answers cut off at the token limit, and scored: {truncated}"
+        if facts.calibrate and not self.is_unfinalized:
+            for model in self.models:
+                if not fold.models[model].answers.confidences:
+                    yield f"`--calibrate`: no answer of {model} has a confidence; {_CONFIDENCES}"
+        yield from self.not_ranked
+        for result in self.results:
+            if result.finished.stopped:
+                yield (
+                    f"`{result.task}` did not come to its end where it was run, and its figures "
+                    f"are of the samples that are there: {result.finished.stopped}"
+                )
+        yield from self._notes_on_missing()
+
+    def _notes_on_asking(self) -> Iterator[str]:
+        """Say how models were asked, where that is not the usual way."""
+        has_self_reports = self.facts.confidence == "self"
+        if self.facts.mcq == "loglikelihood":
+            records, samples = int(self.fold.members(_MCQ).sum()), self.reader.weighed
+            for count, noun in ((records, "record"), (samples, "sample")):
+                if count:
+                    yield (
+                        f"`--mcq loglikelihood`: {count} multiple-choice {noun}{'s'[: count != 1]} "
+                        f"answered by the likeliest letter"
+                        f"{'' if has_self_reports else _OPTION_SHARE}"
+                    )
+        if has_self_reports:
+            yield "`--confidence self`: confidences are what each model says of its own answers"
+        for model, count in self.reader.silent.items():
+            if count:
+                yield f"{model}: replies without a number when asked how sure it is: {count}"
+
+    def _notes_on_missing(self) -> Iterator[str]:
+        facts, landed, total = self.facts, self.fold.landed, self.plan.total
+        why = f" ({facts.stop_reason})" if facts.stop_reason else ""
+        if landed < total:
+            yield f"not finished{why}: {landed} of {total} {self._noun}; {facts.resume_hint}"
+        elif self.is_unfinalized:
+            landed_all = f"all {total} {self._noun}, and no metrics"
+            yield f"not finished{why}: {landed_all}; {facts.resume_hint}"
+
+
+class _Number(NamedTuple):
     """A metric, before it is known whose."""
 
     metric: str
@@ -176,63 +415,96 @@ class Number(NamedTuple):
     n: int
 
 
-def _mean(means: Floats, *, seed: int) -> Number:
-    value = math.fsum(means) / len(means) if len(means) else None
-    return Number("mean", value, mean_interval(means, seed=seed), len(means))
+def _rows_from_scores(
+    task: TaskOutline, model: str, fold: RunFold, *, seed: int
+) -> Iterator[MetricRow]:
+    """Yield the mean of a task that is not finalized, and its pass@k.
+
+    pass@k is over the completed samples that run code or were tried more than once: a program
+    passes when all its targets do, which the mean, made of shares of targets, does not say.
+    """
+    if task.primary is None:
+        return
+    found, places = fold.models[model], fold.places(task)
+    means = found.means()[places]
+    is_done = ~np.isnan(means)
+    trials = np.asarray(found.completed)[places]
+    correct = np.asarray(found.correct)[places]
+    counted = is_done & ((trials > 1) | fold.members(CODE)[places])
+    attempts = list(zip(trials[counted].tolist(), correct[counted].tolist(), strict=True))
+    failed = int((np.asarray(found.failed)[places] > 0).sum())
+    for number in (_mean(means[is_done], seed=seed), *_pass_at_ks(attempts, seed=seed)):
+        of = task.name, model, task.primary.scorer
+        yield _metric_row(of, number, failed=failed, excluded=len(task.issues))
 
 
-def _pass_at_k(attempts: Sequence[tuple[int, int]], *, seed: int) -> Iterator[Number]:
-    """Of records as (tries, passes), at every usual k that some of them allow, and at the last."""
+def _metric_row(
+    of: tuple[str, str, str], number: _Number, *, failed: int, excluded: int, reason: str = ""
+) -> MetricRow:
+    """Return a row of a task, a model and a scorer."""
+    task, model, scorer = of
+    return MetricRow(
+        task=task,
+        model=model,
+        scorer=scorer,
+        metric=number.metric,
+        value=number.value,
+        ci_low=number.interval.low if number.interval else None,
+        ci_high=number.interval.high if number.interval else None,
+        interval=number.interval.method if number.interval else None,
+        n=number.n,
+        failed=failed,
+        excluded=excluded,
+        purpose="score",
+        reason=reason,
+        key=number.metric,
+        name=number.metric,
+    )
+
+
+def _mean(means: Floats, *, seed: int) -> _Number:
+    found = average(unit_values(means), seed=seed)
+    return _Number("mean", found.mean, found.interval, len(means))
+
+
+def _pass_at_ks(attempts: Sequence[tuple[int, int]], *, seed: int) -> Iterator[_Number]:
+    """Yield pass@k of samples given as (trials, passes), at every usual k, and at the most."""
     most = max((n for n, _ in attempts), default=0)
     for k in sorted({*(k for k in _KS if k <= most), *([most] if most else [])}):
         able = [(n, c) for n, c in attempts if n >= k]
         value = math.fsum(pass_at_k(n, c, k) for n, c in able) / len(able)
-        yield Number(f"pass@{k}", value, pass_at_k_interval(able, k, seed=seed), len(able))
+        interval = pass_at_k_interval(able, k, seed=seed)
+        yield _Number(f"{_ANY_OF_K}{k}", value, interval, len(able))
 
 
-def _usage(column: Column) -> UsageRow:
-    """What arrived; a call that failed reported no usage, and if all did, no cost is known."""
-    unknown = column.unknown_cost or not column.traces
-    return UsageRow(
-        requests=column.requests,
-        prompt_tokens=column.prompt_tokens,
-        completion_tokens=column.completion_tokens,
-        total_tokens=column.prompt_tokens + column.completion_tokens,
-        cost=None if unknown else math.fsum(column.costs),
+def _primary_row(primary: PrimaryMetric, rows: Iterable[MetricRow]) -> MetricRow | None:
+    return next(
+        (row for row in rows if (row.scorer, row.metric) == (primary.scorer, primary.metric)), None
     )
 
 
-def unfinished(total: int, landed: int, facts: Facts, noun: str = "samples") -> Iterator[str]:
-    """A note, if samples are missing."""
-    if landed < total:
-        why = f" ({facts.stop_reason})" if facts.stop_reason else ""
-        yield f"not finished{why}: {landed} of {total} {noun}; {facts.go_on}"
+def _perplexity_row(model: ModelFold) -> PerplexityRow:
+    """Measure the answers whose log-probabilities the model gave.
+
+    A perplexity beyond what a float holds is None: JSON has no infinity.
+    """
+    value = perplexity(math.fsum(model.nlls), model.nll_tokens)
+    return PerplexityRow(
+        perplexity=value if math.isfinite(value) else None,
+        tokens=model.nll_tokens,
+        covered=len(model.nlls),
+        n=model.answers.outcomes,
+    )
 
 
-def _truncated(columns: dict[str, Column]) -> Iterator[str]:
-    for model, column in columns.items():
-        if column.truncated:
-            yield f"{model}: answers cut off at the token limit, and scored: {column.truncated}"
-
-
-def _not_calibrated(columns: dict[str, Column], facts: Facts) -> Iterator[str]:
-    """With `--calibrate`: who has not one confidence, and so no table to say it in."""
-    if facts.calibrate:
-        for model, column in columns.items():
-            if not column.confidences:
-                yield f"`--calibrate`: no answer of {model} has a confidence; {_CONFIDENCES}"
-
-
-def _left_out(plan: Plan) -> list[LeftOutRow]:
-    return [
-        LeftOutRow(
-            file=task.path,
-            line=issue.line,
-            rule=issue.rule,
-            field=issue.field,
-            task_id=issue.task_id,
-            detail=issue.detail,
-        )
-        for task in plan.tasks
-        for issue in task.issues
-    ]
+def _left_out_rows(plan: PlanOutline) -> Iterator[LeftOutRow]:
+    for task in plan.tasks:
+        for issue in task.issues:
+            yield LeftOutRow(
+                file=task.path,
+                line=issue.line,
+                rule=issue.rule,
+                field=issue.field,
+                task_id=issue.task_id,
+                detail=issue.detail,
+            )

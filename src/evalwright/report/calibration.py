@@ -1,22 +1,25 @@
-"""Calibration and perplexity of one model's answers; None where nothing was measured.
+"""Calibration of one model's answers; None where nothing was measured.
 
+An answer counts if it came with a confidence and is right or wrong. Of a finalized task it is as
+the first scorer says that can (`string_equals`, `string_equals_mcqa`, `function_call_coverage`, a
+classifying judge, a Python scorer that returns `is_correct`) and that is no check of the samples
+(`purpose: qa`). What rules took out of the metrics does not count, nor do the parts that a
+postprocessor makes of an answer: the confidence is of the whole.
 With `calibrate` a temperature is fitted on one half of the answers and judged on the other: on the
 half that it was fitted on, it would look better than it is. Which record is in which half depends
 on the seed and on its place in the files, never on the order in which answers landed; all trials
 of a record are in the same half.
-A perplexity beyond what a float holds is None too: JSON has no infinity.
 """
 
-import math
 from array import array
+from collections.abc import Collection, Iterable
+from zlib import crc32
 
 import numpy as np
 from msgspec import Struct, field, structs
 from numpy.typing import NDArray
 
-from evalwright.report.calibration_rows import CalibrationFigures, CalibrationRow, ScaledRow
-from evalwright.report.fold import Column
-from evalwright.report.report import PerplexityRow
+from evalwright.report.report import CalibrationFigures, CalibrationRow, ReportBody, ScaledRow
 from evalwright.stats.calibration import (
     brier,
     brier_interval,
@@ -25,14 +28,15 @@ from evalwright.stats.calibration import (
     ece_interval,
     reliability_bins,
 )
-from evalwright.stats.grouped_mean import grouped_mean_interval
-from evalwright.stats.perplexity import perplexity
+from evalwright.stats.rates import grouped_mean_interval
 from evalwright.stats.temperature import Temperature, fit_temperature, tempered
+from evalwright.types import Outcome, find_self_report
 
 FEWEST = 2
 """Answers in each half, below which no temperature is fitted."""
 
 _EVEN, _NEARLY = 0.5, 1e-9
+_ORDINAL_BITS = 31
 
 _ENDS = {
     "lowest": "the temperature is the lowest that is tried: surer confidences fit better still, "
@@ -52,8 +56,42 @@ class Answers(Struct, kw_only=True):
     outcomes: int = 0
     """All answers and failures, these among them."""
 
+    def add(self, confidence: float, place: int, *, is_right: bool) -> None:
+        """Add one answer."""
+        self.confidences.append(confidence)
+        self.verdicts.append(is_right)
+        self.places.append(place)
 
-class _Judged(Struct, frozen=True):
+    def add_outcome(
+        self, outcome: Outcome, checks: Collection[tuple[str, str]], *, has_self_reports: bool
+    ) -> None:
+        """Add the outcome of a finalized task, if it counts.
+
+        `checks` are the scorers that check samples, each with its task.
+        """
+        verdict = _first_verdict(outcome, checks)
+        confidence = outcome.trace.confidence if outcome.trace else None
+        report = find_self_report(outcome.scores)
+        if report is not None or has_self_reports:
+            confidence = report.values.get("confidence") if report else None
+        if verdict is not None and confidence is not None:
+            place = crc32(outcome.task.encode()) << _ORDINAL_BITS | outcome.ordinal
+            self.add(confidence, place, is_right=verdict)
+
+
+def _first_verdict(outcome: Outcome, checks: Collection[tuple[str, str]]) -> bool | None:
+    is_undecided = outcome.failure is not None and outcome.failure.stage == "action"
+    if outcome.actions or is_undecided:
+        return None
+    verdicts = (
+        score.correct
+        for scorer, score in outcome.scores.items()
+        if score.correct is not None and (outcome.task, scorer) not in checks
+    )
+    return next(verdicts, None)
+
+
+class _SortedAnswers(Struct, frozen=True):
     """The same as arrays, in the order of their places."""
 
     p: NDArray[np.float64]
@@ -65,61 +103,73 @@ class _Judged(Struct, frozen=True):
         """Which of them belong together; None where none do, and much is faster."""
         return None if np.all(np.diff(self.places) > 0) else self.places
 
-    def where(self, which: NDArray[np.bool_]) -> "_Judged":
+    def where(self, which: NDArray[np.bool_]) -> "_SortedAnswers":
         """Some of them."""
-        return _Judged(self.p[which], self.right[which], self.places[which])
+        return _SortedAnswers(self.p[which], self.right[which], self.places[which])
 
 
-def answers_in(column: Column) -> Answers:
-    """Those of a column of task records."""
-    return Answers(
-        confidences=column.confidences,
-        verdicts=column.verdicts,
-        places=column.places,
-        outcomes=column.outcomes,
-    )
+def recalibrate(
+    report: ReportBody,
+    outcomes: Iterable[Outcome],
+    *,
+    bins: int,
+    seed: int = 0,
+    calibrate: bool = False,
+    has_self_reports: bool = False,
+) -> dict[str, CalibrationRow]:
+    """Return a row per model of a stored report, over the outcomes of its finalized tasks."""
+    checks = {(row.task, row.scorer) for row in report.metrics if row.purpose == "qa"}
+    answers = {model: Answers() for model in report.models}
+    for outcome in outcomes:
+        if known := answers.get(outcome.model):
+            known.outcomes += 1
+            known.add_outcome(outcome, checks, has_self_reports=has_self_reports)
+    return {
+        model: calibration_row(known, bins=bins, seed=seed, calibrate=calibrate)
+        for model, known in answers.items()
+    }
 
 
-def calibration_of(
+def calibration_row(
     answers: Answers, *, bins: int, seed: int = 0, calibrate: bool = False
 ) -> CalibrationRow:
-    """Over every answer that came with a confidence and was judged right or wrong."""
-    judged = _judged(answers)
-    found = calibration(judged.p, judged.right, bins=bins)
+    """Return the figures over the answers, with a temperature where one is asked for."""
+    ordered = _sort_answers(answers)
+    measured = calibration(ordered.p, ordered.right, bins=bins)
     row = CalibrationRow(
         ece=None,
         brier=None,
         reliability=None,
         resolution=None,
         uncertainty=None,
-        bins=found.bins,
-        populated_bins=found.populated_bins,
-        covered=judged.p.size,
+        bins=measured.bins,
+        populated_bins=measured.populated_bins,
+        covered=ordered.p.size,
         n=answers.outcomes,
-        scaled=_scaled(judged, bins=bins, seed=seed) if calibrate else None,
+        scaled=_fit_on_half(ordered, bins=bins, seed=seed) if calibrate else None,
     )
     if not row.covered:
         return row
     return structs.replace(
         row,
-        reliability=found.parts.reliability,
-        resolution=found.parts.resolution,
-        uncertainty=found.parts.uncertainty,
-        **structs.asdict(_figures(judged, bins=bins, seed=seed)),
+        reliability=measured.parts.reliability,
+        resolution=measured.parts.resolution,
+        uncertainty=measured.parts.uncertainty,
+        **structs.asdict(_figures(ordered, bins=bins, seed=seed)),
     )
 
 
-def _judged(answers: Answers) -> _Judged:
+def _sort_answers(answers: Answers) -> _SortedAnswers:
     p, right = np.asarray(answers.confidences), np.asarray(answers.verdicts, dtype=np.bool_)
     places = np.asarray(answers.places, dtype=np.int64)
     if np.all(np.diff(places) > 0):  # as rows come from a store
-        return _Judged(p, right, places)
+        return _SortedAnswers(p, right, places)
     order = np.lexsort((right, p, places))
-    return _Judged(p[order], right[order], places[order])
+    return _SortedAnswers(p[order], right[order], places[order])
 
 
-def _figures(judged: _Judged, *, bins: int, seed: int) -> CalibrationFigures:
-    p, right, groups = judged.p, judged.right, judged.groups
+def _figures(answers: _SortedAnswers, *, bins: int, seed: int) -> CalibrationFigures:
+    p, right, groups = answers.p, answers.right, answers.groups
     error, score = ece(p, right, bins=bins), brier(p, right)
     of_error = ece_interval(p, right, bins=bins, groups=groups, seed=seed)
     of_score = brier_interval(p, right, groups=groups, seed=seed)
@@ -133,9 +183,9 @@ def _figures(judged: _Judged, *, bins: int, seed: int) -> CalibrationFigures:
     )
 
 
-def _scaled(judged: _Judged, *, bins: int, seed: int) -> ScaledRow:
-    first = _first_half(judged.places, seed=seed)
-    fitted, held_out = judged.where(first), judged.where(~first)
+def _fit_on_half(answers: _SortedAnswers, *, bins: int, seed: int) -> ScaledRow:
+    first = _first_half(answers.places, seed=seed)
+    fitted, held_out = answers.where(first), answers.where(~first)
     sizes = fitted.p.size, held_out.p.size
     reason = ""
     if min(sizes) < FEWEST:
@@ -147,32 +197,32 @@ def _scaled(judged: _Judged, *, bins: int, seed: int) -> ScaledRow:
         reason = "every confidence that it would be fitted on is 50 %, which no temperature moves"
     if reason:
         return ScaledRow(reason=reason, fitted_on=sizes[0], n=sizes[1])
-    found = fit_temperature(fitted.p, fitted.right, groups=fitted.groups)
-    return _judged_at(found, held_out, fitted_on=sizes[0], bins=bins, seed=seed)
+    temperature = fit_temperature(fitted.p, fitted.right, groups=fitted.groups)
+    return _apply_temperature(temperature, held_out, fitted_on=sizes[0], bins=bins, seed=seed)
 
 
-def _judged_at(
-    found: Temperature, held_out: _Judged, *, fitted_on: int, bins: int, seed: int
+def _apply_temperature(
+    temperature: Temperature, held_out: _SortedAnswers, *, fitted_on: int, bins: int, seed: int
 ) -> ScaledRow:
-    after = _Judged(tempered(held_out.p, found.value), held_out.right, held_out.places)
-    raw, scaled = (_figures(one, bins=bins, seed=seed) for one in (held_out, after))
+    after = _SortedAnswers(tempered(held_out.p, temperature.value), held_out.right, held_out.places)
+    raw, scaled = (_figures(half, bins=bins, seed=seed) for half in (held_out, after))
     diagram = reliability_bins(after.p, after.right, bins=bins)
     better = (after.p - after.right) ** 2 - (held_out.p - held_out.right) ** 2
     paired = grouped_mean_interval((better + 1) / 2, held_out.groups, seed=seed)
     return ScaledRow(
-        reason=_ENDS.get(found.end, ""),
+        reason=_ENDS.get(temperature.end, ""),
         fitted_on=fitted_on,
         n=held_out.p.size,
-        temperature=found.value,
-        temperature_low=found.low,
-        temperature_high=found.high,
+        temperature=temperature.value,
+        temperature_low=temperature.low,
+        temperature_high=temperature.high,
         raw=raw,
         scaled=scaled,
         brier_difference=scaled.brier - raw.brier,
         brier_difference_low=2 * paired.low - 1 if paired else None,
         brier_difference_high=2 * paired.high - 1 if paired else None,
         bins=diagram,
-        populated_bins=sum(1 for one in diagram if one.count),
+        populated_bins=sum(1 for cell in diagram if cell.count),
     )
 
 
@@ -183,12 +233,12 @@ def _first_half(places: NDArray[np.int64], *, seed: int) -> NDArray[np.bool_]:
     same records, and for every version of numpy.
     """
     records = np.unique(places)
-    drawn = records[np.argsort(_hashed(records, seed), kind="stable")]
+    drawn = records[np.argsort(_hash_places(records, seed), kind="stable")]
     half: NDArray[np.bool_] = np.isin(places, drawn[: len(records) // 2])
     return half
 
 
-def _hashed(places: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
+def _hash_places(places: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
     """The finaliser of splitmix64: neighbours are far apart. Steele et al. (2014), OOPSLA."""
     mixed: NDArray[np.uint64] = places.astype(np.uint64) + np.uint64(1)
     for salt in (seed, 0):
@@ -197,14 +247,3 @@ def _hashed(places: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
             mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
         mixed ^= mixed >> np.uint64(31)
     return mixed
-
-
-def perplexity_of(column: Column) -> PerplexityRow:
-    """Of the answers whose log-probabilities the model gave."""
-    value = perplexity(math.fsum(column.nlls), column.nll_tokens)
-    return PerplexityRow(
-        perplexity=value if math.isfinite(value) else None,
-        tokens=column.nll_tokens,
-        covered=len(column.nlls),
-        n=column.outcomes,
-    )

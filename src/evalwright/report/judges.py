@@ -199,126 +199,125 @@ class JudgeRow(Struct, frozen=True, kw_only=True):
     repeats: RepeatsRow | None = None
 
 
-def judges_of(run: Run) -> list[Judge]:
-    """The judges of a run; none of a run of records, or of one that asked none."""
+def read_judges(run: Run) -> list[Judge]:
+    """Read the judges of a run from its manifest; none if no scorer asked a model."""
     return msgspec.convert(run.manifest.get("judges", []), list[Judge])
 
 
-def checks_in(runs: Iterable[Run]) -> Iterator[JudgeCheck]:
-    """All checks that these runs keep, of each the newest first.
+def judge_rows(run: Run, runs: Sequence[Run]) -> list[JudgeRow]:
+    """Build one row per judge of a run, with what any of these runs knows of the same judge.
 
-    One that another version wrote is passed over.
+    Of several checks of one kind the one with the most samples counts, and of equals the newest.
     """
+    judges = read_judges(run)
+    if not judges:
+        return []
+    checks = sorted(_read_checks(runs), key=lambda check: check.checked, reverse=True)
+    return [_build_row(run, judge, checks) for judge in judges]
+
+
+def _read_checks(runs: Iterable[Run]) -> Iterator[JudgeCheck]:
+    """Read the checks that these runs keep, newest first per run; skip those of other versions."""
     for run in runs:
-        for kept in reversed(run.manifest.get(CHECKS, [])):
+        for stored in reversed(run.manifest.get(CHECKS, [])):
             try:
-                yield msgspec.convert(kept, JudgeCheck)
+                yield msgspec.convert(stored, JudgeCheck)
             except msgspec.ValidationError:
                 continue
 
 
-def judge_rows(run: Run, runs: Sequence[Run]) -> list[JudgeRow]:
-    """Each judge of a run, with what any of these runs knows of the same judge.
-
-    Of several checks of one kind the one of the most samples counts, and of equals the newest.
-    """
-    judges = judges_of(run)
-    if not judges:
-        return []
-    checks = sorted(checks_in(runs), key=lambda one: one.checked, reverse=True)
-    return [_row(run, judge, checks) for judge in judges]
-
-
-def _row(run: Run, judge: Judge, checks: Sequence[JudgeCheck]) -> JudgeRow:
-    ours = [one for one in checks if one.judge.identity == judge.identity]
+def _build_row(run: Run, judge: Judge, all_checks: Sequence[JudgeCheck]) -> JudgeRow:
+    checks = [check for check in all_checks if check.judge.identity == judge.identity]
     compared = max(
-        (one for one in ours if one.agreement),
-        key=lambda one: one.agreement.n if one.agreement else 0,
+        ((check.agreement, check) for check in checks if check.agreement),
+        key=lambda pair: pair[0].n,
         default=None,
     )
     repeated = max(
-        (one for one in ours if one.repeats),
-        key=lambda one: one.repeats.n if one.repeats else 0,
+        ((check.repeats, check) for check in checks if check.repeats),
+        key=lambda pair: pair[0].n,
         default=None,
     )
     probed: dict[str, tuple[ProbeRow, JudgeCheck]] = {}
-    for one in ours:
-        for probe in one.probes:
+    for check in checks:
+        for probe in check.probes:
             if probe.probe not in probed or probe.n > probed[probe.probe][0].n:
-                probed[probe.probe] = (probe, one)
-    told = [
-        *((_agrees(one.agreement), one) for one in (compared,) if one and one.agreement),
-        *((_repeats(one.repeats), one) for one in (repeated,) if one and one.repeats),
-        *((_flips(probe), one) for probe, one in probed.values()),
-    ]
+                probed[probe.probe] = (probe, check)
+    findings = [(_describe_probe(probe), check) for probe, check in probed.values()]
+    if repeated:
+        findings.insert(0, (_describe_repeats(repeated[0]), repeated[1]))
+    if compared:
+        findings.insert(0, (_describe_agreement(compared[0]), compared[1]))
     return JudgeRow(
         task=judge.task,
         scorer=judge.scorer,
         judge=judge.judge,
         model=judge.model,
         identity=judge.identity,
-        known=_known(run, judge, told) if told else _unknown(run, judge),
-        checked=ours[0].checked if ours else "",
-        run_id=ours[0].run_id if ours else "",
-        agreement=compared.agreement if compared else None,
+        known=_describe_findings(run, judge, findings) if findings else _suggest_check(run, judge),
+        checked=checks[0].checked if checks else "",
+        run_id=checks[0].run_id if checks else "",
+        agreement=compared[0] if compared else None,
         probes=[probe for probe, _ in probed.values()],
-        repeats=repeated.repeats if repeated else None,
+        repeats=repeated[0] if repeated else None,
     )
 
 
-def _unknown(run: Run, judge: Judge) -> str:
+def _suggest_check(run: Run, judge: Judge) -> str:
     if judge.type not in CHECKABLE:
         return f"nothing is known of this judge: `{judge.type}` gives no verdict to compare"
-    which = f" --task {judge.task} --scorer {judge.scorer}" if len(judges_of(run)) > 1 else ""
+    several = len(read_judges(run)) > 1
+    which = f" --task {judge.task} --scorer {judge.scorer}" if several else ""
     return (
         "nothing is known of this judge: "
         f"`evalwright judge check {run.id}{which} --labels FILE` compares it with people"
     )
 
 
-def _known(run: Run, judge: Judge, told: Sequence[tuple[str, JudgeCheck]]) -> str:
-    """What was found together is told together, with when and where.
+def _describe_findings(run: Run, judge: Judge, findings: Sequence[tuple[str, JudgeCheck]]) -> str:
+    """Describe findings; consecutive ones of one check share its date, run and task.
 
     A judge is the same on every task; how good it is may not be.
     """
-    parts = [] if told[0][1].agreement else ["not compared with people"]
-    for place, (text, check) in enumerate(told):
+    parts = [] if findings[0][1].agreement else ["not compared with people"]
+    for index, (text, check) in enumerate(findings):
         parts.append(text)
-        if place + 1 == len(told) or told[place + 1][1] is not check:
-            here = "this run" if check.run_id == run.id else f"run {check.run_id}"
-            on = f" on task `{check.judge.task}`" if check.judge.task != judge.task else ""
-            parts.append(f"checked {check.checked[:10]} in {here}{on}")
+        if index + 1 == len(findings) or findings[index + 1][1] is not check:
+            where = "this run" if check.run_id == run.id else f"run {check.run_id}"
+            task = f" on task `{check.judge.task}`" if check.judge.task != judge.task else ""
+            parts.append(f"checked {check.checked[:10]} in {where}{task}")
     return "; ".join(parts)
 
 
-def _agrees(agreement: Agreement) -> str:
+def _describe_agreement(agreement: Agreement) -> str:
     figures = agreement.figures
+    plural = "s"[: agreement.n != 1]
     if agreement.compared == "scores":
         return (
-            f"differs from {agreement.n} human score{'s'[: agreement.n != 1]} by "
-            f"{shown(figures['mean_absolute_difference'])} on average, "
-            f"Spearman {shown(figures['spearman'])}"
+            f"differs from {agreement.n} human score{plural} by "
+            f"{format_figure(figures['mean_absolute_difference'])} on average, "
+            f"Spearman {format_figure(figures['spearman'])}"
         )
     kappa = figures["kappa"]
-    beyond = f"kappa {shown(kappa)}" if kappa.value is not None else "kappa undefined"
-    labels = f"{agreement.n} human label{'s'[: agreement.n != 1]}"
-    return f"agrees with {labels} in {shown(figures['agreement'])}, {beyond}"
+    beyond = f"kappa {format_figure(kappa)}" if kappa.value is not None else "kappa undefined"
+    share = format_figure(figures["agreement"])
+    return f"agrees with {agreement.n} human label{plural} in {share}, {beyond}"
 
 
-def _repeats(repeats: RepeatsRow) -> str:
+def _describe_repeats(repeats: RepeatsRow) -> str:
     if repeats.all_equal.value is None:
         return f"asked {repeats.times} times gave no verdicts to compare"
-    return f"asked {repeats.times} times says the same in {shown(repeats.all_equal)}"
+    return f"asked {repeats.times} times says the same in {format_figure(repeats.all_equal)}"
 
 
-def _flips(probe: ProbeRow) -> str:
+def _describe_probe(probe: ProbeRow) -> str:
     if probe.flips.value is None:
         return f"{probe.probe} could not be tried"
-    return f"{probe.probe} flips {shown(probe.flips)}"
+    return f"{probe.probe} flips {format_figure(probe.flips)}"
 
 
-def shown(figure: Figure) -> str:
-    """A number and its interval, for people."""
+def format_figure(figure: Figure) -> str:
+    """Format a number and its interval for people."""
     if figure.value is None:
         return f"undefined ({figure.reason})" if figure.reason else "undefined"
     if figure.ci_low is None or figure.ci_high is None:

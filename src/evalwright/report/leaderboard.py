@@ -1,41 +1,114 @@
-"""Rank models on the tasks that all of them completed, and compare them in pairs.
+"""Rank models on the samples that all of them completed, and compare them in pairs.
 
-Scores come as one array a model, a place a record; NaN where the model did not complete it.
+Scores come as one array per model, one place per sample; NaN where the model did not complete it.
+Where models are ranked task by task, whatever ran on the same samples is ranked together: the
+models of a task, and the specifications of one task that have the same samples.
 """
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
-from evalwright.report.report import LeaderboardRow, PairwiseRow
-from evalwright.stats.mean import mean_interval
-from evalwright.stats.paired import paired_difference
-from evalwright.stats.win_rate import win_rates
+from evalwright.plan.outline import PrimaryMetric, TaskOutline
+from evalwright.report.report import LeaderboardRow, TaskPairwiseRow
+from evalwright.stats.arrays import Floats
+from evalwright.stats.mean import average
+from evalwright.stats.paired import any_paired_difference, win_rates
 
-Floats = NDArray[np.float64]
 Members = NDArray[np.bool_]
 
 
-def leaderboard(
-    scores: Mapping[str, Floats], categories: Iterable[tuple[str, Members]], *, seed: int = 0
-) -> list[LeaderboardRow]:
-    """One row a model, best first; models with the same mean share a rank.
+class Contestant(NamedTuple):
+    """One task specification with one model."""
 
-    Among those, the one that completed more comes first.
+    label: str
+    task: str
+    model: str
+
+
+class RankedTask(Struct, frozen=True, kw_only=True):
+    """A task, and all that ran on its samples."""
+
+    name: str
+    """The key of the task where several specifications of it are compared, else the task's name."""
+    primary: PrimaryMetric
+    records: int
+    contestants: tuple[Contestant, ...]
+
+
+def find_ranked_tasks(tasks: Iterable[TaskOutline]) -> list[RankedTask]:
+    """Return the tasks that have two or more contestants, in their order."""
+    groups: dict[tuple[object, ...], list[TaskOutline]] = {}
+    for task in tasks:
+        if task.primary is not None:
+            shared = task.samples_digest and task.task_key
+            key = (task.task_key, task.samples_digest, task.primary) if shared else (task.name,)
+            groups.setdefault(key, []).append(task)
+    several = [group for group in groups.values() if sum(len(task.models) for task in group) > 1]
+    keys = Counter(group[0].task_key for group in several if len(group) > 1)
+    ranked = []
+    for group in several:
+        first = group[0]
+        name = first.name
+        if len(group) > 1:
+            is_unique = keys[first.task_key] == 1
+            name = first.task_key if is_unique else ", ".join(task.name for task in group)
+        if first.primary is not None:
+            ranked.append(
+                RankedTask(
+                    name=name,
+                    primary=first.primary,
+                    records=first.records,
+                    contestants=tuple(_label_contestants(group)),
+                )
+            )
+    return ranked
+
+
+def _label_contestants(tasks: Sequence[TaskOutline]) -> Iterable[Contestant]:
+    models = Counter(model for task in tasks for model in task.models)
+    is_ambiguous = any(count > 1 for model, count in models.items() if model)
+    for task in tasks:
+        for model in task.models:
+            label = f"{task.name} ({model})" if is_ambiguous else model
+            yield Contestant(label if model else task.name, task.name, model)
+
+
+def rank_models(
+    scores: Mapping[str, Floats],
+    categories: Iterable[tuple[str, Members]],
+    *,
+    excluded: Mapping[str, int] | None = None,
+    seed: int = 0,
+    ranked: RankedTask | None = None,
+    has_intervals: bool = True,
+) -> list[LeaderboardRow]:
+    """Return one row per model, best first; models with the same mean share a rank.
+
+    Among those, the one that completed more comes first. `excluded` says how many samples of a
+    model do not count; they have no score.
     """
     shared = _shared(scores)
     members = list(categories)
     wins = win_rates({model: row[shared].tolist() for model, row in scores.items()})
-    means = {model: _mean(row[shared]) for model, row in scores.items()}
+    means = {model: average(row[shared], seed=seed) for model, row in scores.items()}
+    is_unit = all(_is_unit(row) for row in scores.values())
     board = []
     for model, row in scores.items():
-        interval = mean_interval(row[shared], seed=seed)
-        own, total, mean = row[~np.isnan(row)], len(row), means[model]
+        mean, own = means[model].mean, row[~np.isnan(row)]
+        interval = means[model].interval if has_intervals else None
+        total = len(row) - (excluded or {}).get(model, 0)
+        own_sum = math.fsum(own)
+        has_bounds = total > 0 and is_unit
         board.append(
             LeaderboardRow(
-                rank=_rank(mean, means),
+                rank=_rank(mean, [other.mean for other in means.values()]),
                 model=model,
                 mean=mean,
                 ci_low=interval.low if interval else None,
@@ -46,47 +119,61 @@ def leaderboard(
                 completed=len(own),
                 total=total,
                 own_mean=_mean(own),
-                own_low=float(own.sum()) / total if total else None,
-                own_high=(float(own.sum()) + total - len(own)) / total if total else None,
+                own_low=own_sum / total if has_bounds else None,
+                own_high=(own_sum + total - len(own)) / total if has_bounds else None,
                 categories={name: _mean(row[shared & inside]) for name, inside in members},
+                task=ranked.name if ranked else "",
+                metric=ranked.primary.metric if ranked else "",
             )
         )
     return sorted(board, key=lambda row: (row.rank is None, row.rank, -row.completed, row.model))
 
 
-def pairwise(
-    scores: Mapping[str, Floats], order: Sequence[str], *, seed: int = 0
-) -> list[PairwiseRow]:
-    """Every pair, the better one first, over the tasks that all models completed."""
+def compare_pairs(
+    scores: Mapping[str, Floats],
+    order: Sequence[str],
+    *,
+    seed: int = 0,
+    ranked: RankedTask | None = None,
+    has_intervals: bool = True,
+) -> list[TaskPairwiseRow]:
+    """Compare every pair, the better one first, over the samples that all models completed."""
     shared = _shared(scores)
     rows = []
     for a, b in combinations(order, 2):
-        found = paired_difference(scores[a][shared], scores[b][shared], seed=seed)
+        paired = any_paired_difference(scores[a][shared], scores[b][shared], seed=seed)
         rows.append(
-            PairwiseRow(
+            TaskPairwiseRow(
                 a=a,
                 b=b,
-                difference=found.difference,
-                ci_low=found.low,
-                ci_high=found.high,
-                significant=found.significant,
-                n=found.n,
+                difference=paired.difference,
+                ci_low=paired.low if has_intervals else None,
+                ci_high=paired.high if has_intervals else None,
+                significant=paired.significant and has_intervals,
+                n=paired.n,
+                task=ranked.name if ranked else "",
+                metric=ranked.primary.metric if ranked else "",
             )
         )
     return rows
 
 
 def _shared(scores: Mapping[str, Floats]) -> Members:
-    """Which records all models completed."""
+    """Return which samples all models completed."""
     rows = np.vstack(list(scores.values()))
     return np.asarray(~np.isnan(rows).any(axis=0))
 
 
+def _is_unit(row: Floats) -> bool:
+    own = row[~np.isnan(row)]
+    return not own.size or bool(own.min() >= 0 and own.max() <= 1)
+
+
 def _mean(values: Floats) -> float | None:
-    return float(values.mean()) if len(values) else None
+    return math.fsum(values) / len(values) if len(values) else None
 
 
-def _rank(mean: float | None, means: Mapping[str, float | None]) -> int | None:
+def _rank(mean: float | None, means: Sequence[float | None]) -> int | None:
     if mean is None:
         return None
-    return 1 + sum(other is not None and other > mean for other in means.values())
+    return 1 + sum(other is not None and other > mean for other in means)

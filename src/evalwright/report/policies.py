@@ -18,7 +18,7 @@ from msgspec import Struct
 from evalwright.nearest import nearest
 from evalwright.report.report import FailureRow, JudgedRow, MetricRow, PolicyRow, ReportBody
 from evalwright.report.verdicts import Verdict, compare, present, reaches_over
-from evalwright.spec.documents.policy import (
+from evalwright.spec.documents.models.policy import (
     ALL_LATEST,
     PolicyDocument,
     PolicyRule,

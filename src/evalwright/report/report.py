@@ -10,8 +10,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from evalwright.report.calibration_rows import CalibrationRow
 from evalwright.report.judges import JudgeRow
+from evalwright.stats.calibration import Bin
 from evalwright.types import Outcome
 
 _NOT_ISOLATING = "rlimits"
@@ -152,25 +152,31 @@ class FlakyRow(Struct, frozen=True, kw_only=True):
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True):
-    """One model, on the tasks that all models completed, and on its own."""
+    """One model, on the samples that all models completed, and on its own."""
 
     rank: int | None
     model: str
+    """The model. `SPECIFICATION (MODEL)` where two specifications of the task ran the same model,
+    and the specification alone where it asks no model."""
     mean: float | None
     ci_low: float | None
     ci_high: float | None
     interval: str | None
     n: int
-    """How many tasks all models completed: what the mean is over."""
+    """How many samples all models completed: what the mean is over."""
     win_rate: float | None
     completed: int
     total: int
     own_mean: float | None
     own_low: float | None
-    """The own mean if every failure had counted 0."""
+    """The own mean if every failure had counted 0; None where scores lie outside [0, 1]."""
     own_high: float | None
-    """The own mean if every failure had counted 1."""
+    """The own mean if every failure had counted 1; None where scores lie outside [0, 1]."""
     categories: dict[str, float | None]
+    task: str = ""
+    """The task that the models are ranked on; empty where it is all tasks together."""
+    metric: str = ""
+    """The metric that they are ranked by; empty where it is the mean score of all tasks."""
 
 
 class PairwiseRow(Struct, frozen=True, kw_only=True):
@@ -183,6 +189,77 @@ class PairwiseRow(Struct, frozen=True, kw_only=True):
     ci_high: float | None
     significant: bool
     n: int
+
+
+class TaskPairwiseRow(PairwiseRow, frozen=True, kw_only=True):
+    """Two models of a leaderboard, sample by sample."""
+
+    task: str = ""
+    """As in the leaderboard."""
+    metric: str = ""
+    """As in the leaderboard."""
+
+
+class CalibrationFigures(Struct, frozen=True, kw_only=True):
+    """ECE and Brier score of some answers, with their 95 % intervals."""
+
+    ece: float
+    ece_low: float
+    ece_high: float
+    brier: float
+    brier_low: float
+    brier_high: float
+
+
+class ScaledRow(Struct, frozen=True, kw_only=True):
+    """What one temperature makes of a model's confidences: fitted on a half, judged on the other.
+
+    The figures are null where nothing could be fitted.
+    """
+
+    reason: str
+    """Why there is no temperature, or why it is to be distrusted; else empty."""
+    fitted_on: int
+    """Answers that the temperature was fitted on; those of a record are all in one half."""
+    n: int
+    """Answers that were held out, and that all figures here are over."""
+    temperature: float | None = None
+    """Above 1: the model was too sure."""
+    temperature_low: float | None = None
+    temperature_high: float | None = None
+    raw: CalibrationFigures | None = None
+    """Of the confidences as they were."""
+    scaled: CalibrationFigures | None = None
+    """Of the same answers at the temperature."""
+    brier_difference: float | None = None
+    """Scaled minus raw, paired by answer: below 0 the temperature has helped."""
+    brier_difference_low: float | None = None
+    brier_difference_high: float | None = None
+    bins: list[Bin] = []
+    """The reliability diagram at the temperature."""
+    populated_bins: int = 0
+
+
+class CalibrationRow(Struct, frozen=True, kw_only=True):
+    """Whether a model is as often right as it is sure."""
+
+    ece: float | None
+    ece_low: float | None = None
+    ece_high: float | None = None
+    brier: float | None
+    brier_low: float | None = None
+    brier_high: float | None = None
+    reliability: float | None
+    resolution: float | None
+    uncertainty: float | None
+    bins: list[Bin]
+    """The reliability diagram."""
+    populated_bins: int
+    covered: int
+    """Answers that came with a confidence; the figures are over these."""
+    n: int
+    scaled: ScaledRow | None = None
+    """With `--calibrate`: the same on held-out answers, raw and with a temperature."""
 
 
 class PerplexityRow(Struct, frozen=True, kw_only=True):
@@ -279,7 +356,7 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     tasks: list[str]
     metrics: list[MetricRow]
     leaderboard: list[LeaderboardRow]
-    pairwise: list[PairwiseRow]
+    pairwise: list[TaskPairwiseRow]
     calibration: dict[str, CalibrationRow]
     perplexity: dict[str, PerplexityRow]
     usage: dict[str, UsageRow]
@@ -292,7 +369,7 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     notes: list[str]
     version: str
     kind: Literal["records", "evaluation"]
-    """Made from task records, or from an evaluation of task documents."""
+    """`records`: models are ranked over all tasks together; `evaluation`: task by task."""
     policies: list[PolicyRow] = []
     """What the policies of the run file say of the figures, rule by rule."""
     repeatability: list[RepeatRow] = []

@@ -10,7 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from evalwright.plan.outline import PlanOutline, TaskOutline
 from evalwright.report.samples import visible
+from evalwright.report.tables import count_noun
 from evalwright.types import RunStatus
 
 COLUMNS = ("run", "created (UTC)", "status", "tasks", "models", "done", "failed")
@@ -18,7 +20,7 @@ NUMERIC = frozenset({5, 6})
 _NONE = "none"
 
 
-class Listed(Struct, frozen=True, kw_only=True):
+class ListedRun(Struct, frozen=True, kw_only=True):
     """One line of `evalwright list`."""
 
     id: str
@@ -37,15 +39,16 @@ class Listed(Struct, frozen=True, kw_only=True):
     """Whether its results were made elsewhere."""
 
 
-class Shown(Listed, frozen=True, kw_only=True):
+class ShownRun(ListedRun, frozen=True, kw_only=True):
     """All that is known of a run beside its outcomes."""
 
     plan_key: str
     manifest: dict[str, Any]
+    """`plan` in it is a `PlanOutline`."""
 
 
-def cells(run: Listed) -> tuple[str, ...]:
-    """A row under `COLUMNS`."""
+def list_cells(run: ListedRun) -> tuple[str, ...]:
+    """Return a row under `COLUMNS`."""
     return (
         run.id,
         run.created.replace("T", " ").removesuffix("+00:00"),
@@ -57,15 +60,15 @@ def cells(run: Listed) -> tuple[str, ...]:
     )
 
 
-def run_lines(run: Shown) -> Iterator[str]:
-    """A fact a line, its name first."""
+def run_lines(run: ShownRun) -> Iterator[str]:
+    """Yield one line per fact, its name first."""
     facts = list(_facts(run))
     width = max(len(name) for name, _ in facts)
     for name, fact in facts:
         yield f"{name:<{width}}  {visible(fact)}"
 
 
-def _facts(run: Shown) -> Iterator[tuple[str, str]]:
+def _facts(run: ShownRun) -> Iterator[tuple[str, str]]:
     yield "run", run.id
     yield "status", run.status
     yield "outcomes", f"{run.done} of {run.total}, {run.failed} failed"
@@ -74,55 +77,54 @@ def _facts(run: Shown) -> Iterator[tuple[str, str]]:
     yield "parent", run.parent or _NONE
     yield "plan_key", run.plan_key
     for name, value in run.manifest.items():
-        if name == "plan" and value.get("kind") == "documents":
-            yield from _evaluation(value)
-        elif name == "plan":
-            yield from _plan(value)
+        if name == "plan":
+            yield from _plan_facts(msgspec.convert(value, PlanOutline))
         elif name in {"report", "results", "specifications"}:
             continue  # `evalwright report` prints it, `evalwright export --format logs` the rest
         else:
-            yield from ((name, fact) for fact in _each(value))
+            yield from ((name, fact) for fact in _lines(value))
 
 
-def _plan(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for task in plan["tasks"]:
-        counts = [_counted(task["records"], "record")]
-        if task["code_exec"]:
-            counts.append(f"{task['code_exec']} of them code_exec")
-        if task["trials"] != task["records"]:
-            counts.append(f"{task['trials']} generations a model")
-        if task["issues"]:
-            counts.append(f"{_counted(len(task['issues']), 'bad record')} left out")
-        yield "task", f"{task['path']}: {', '.join(counts)}; content {task['digest']}"
-    for name in ("limit", "samples"):
-        value = plan.get(name)
-        yield name, _NONE if value is None else str(value)
+def _plan_facts(plan: PlanOutline) -> Iterator[tuple[str, str]]:
+    for name, fact in (("evaluation", plan.evaluation), ("path", plan.path)):
+        if fact:
+            yield name, fact
+    for task in plan.tasks:
+        yield "task", _describe_file(task) if task.path else _describe_task(task)
+    if any(task.path for task in plan.tasks):
+        yield "limit", _NONE if plan.limit is None else str(plan.limit)
+        yield "samples", _NONE if plan.trials is None else str(plan.trials)
 
 
-def _evaluation(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name in ("evaluation", "path"):
-        if plan[name]:
-            yield name, plan[name]
-    for task in plan["tasks"]:
-        models = ", ".join(one for one in task["models"] if one)
-        parts = [f"{task['name']}: {_counted(task['records'], 'sample')}"]
-        parts += [f"{task['trials']} trials of each"] if task.get("trials", 1) > 1 else []
-        parts += [f"{task['repeats']} runs"] if task.get("repeats", 1) > 1 else []
-        parts += [f"with {models}"] if models else []
-        parts += [f"{name} = {_words(value)}" for name, value in task["values"].items()]
-        yield "task", ", ".join(parts)
+def _describe_file(task: TaskOutline) -> str:
+    """Describe a task that is a file of its own."""
+    counts = [count_noun(task.records, "record")]
+    if task.code_exec:
+        counts.append(f"{task.code_exec} of them code_exec")
+    if task.jobs != task.records:
+        counts.append(f"{task.jobs} generations a model")
+    if task.issues:
+        counts.append(f"{count_noun(len(task.issues), 'bad record')} left out")
+    return f"{task.path}: {', '.join(counts)}; content {task.digest}"
 
 
-def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+def _describe_task(task: TaskOutline) -> str:
+    """Describe a task of a project."""
+    models = ", ".join(model for model in task.models if model)
+    parts = [f"{task.name}: {count_noun(task.records, 'sample')}"]
+    parts += [f"{task.trials} trials of each"] if task.trials > 1 else []
+    parts += [f"{task.repeats} runs"] if task.repeats > 1 else []
+    parts += [f"with {models}"] if models else []
+    parts += [f"{name} = {_words(value)}" for name, value in task.values.items()]
+    return ", ".join(parts)
 
 
-def _each(value: Any) -> Iterator[str]:
-    """A line for each thing in it."""
+def _lines(value: Any) -> Iterator[str]:
+    """Yield one line per item of a value."""
     if not value and (value is None or isinstance(value, Mapping | Sequence)):
         yield _NONE
     elif isinstance(value, Mapping):
-        yield from (f"{name}: {_words(one)}" for name, one in value.items())
+        yield from (f"{name}: {_words(item)}" for name, item in value.items())
     elif isinstance(value, Sequence) and not isinstance(value, str):
         yield from map(_words, value)
     else:

@@ -11,7 +11,7 @@ from typing import Any
 
 from evalwright.report.amounts import dollars
 from evalwright.report.export.rows import Exported, exported, to_json
-from evalwright.types import Action, Outcome, Score, Trace, Usage
+from evalwright.types import SELF_REPORT, Action, Outcome, Score, Trace, Usage
 
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -100,7 +100,8 @@ def _scored(scorer: str, score: Score) -> Iterator[str]:
         reason = f"  ({score.reason})" if score.reason else ""
         yield visible(f"  {scorer}.{name}: {_brief(value)}{reason}")
     for name, fact in score.metadata.items():
-        yield visible(f"    {name}: {_fact(fact)}")
+        if name != SELF_REPORT:
+            yield visible(f"    {name}: {_fact(fact)}")
 
 
 def _fact(fact: Any) -> Any:

@@ -1,14 +1,15 @@
 """A report as GitHub-flavoured markdown."""
 
 from evalwright.report.report import Report
-from evalwright.report.tables import Table, remarks, tables
+from evalwright.report.report_tables import remarks, tables
+from evalwright.report.tables import Table
 
 
 def to_markdown(report: Report) -> str:
     """Title, summary, remarks and every table."""
     summary = report.summary
     parts = [
-        f"# {_escaped(', '.join(report.tasks))}",
+        f"# {_escape(', '.join(report.tasks))}",
         (
             f"Run `{report.run_id}`, {report.status.replace('_', ' ')}: "
             f"{summary.completed} of {summary.samples} samples completed, {summary.failed} failed, "
@@ -16,7 +17,7 @@ def to_markdown(report: Report) -> str:
         ),
     ]
     if said := remarks(report):
-        parts.append("\n".join(f"- {_escaped(remark)}" for remark in said))
+        parts.append("\n".join(f"- {_escape(remark)}" for remark in said))
     parts.extend(map(table_text, tables(report)))
     return "\n\n".join(parts) + "\n"
 
@@ -24,9 +25,9 @@ def to_markdown(report: Report) -> str:
 def table_text(table: Table) -> str:
     """One table under its title."""
     rule = ("--:" if index in table.numeric else ":--" for index in range(len(table.columns)))
-    lines = [f"## {table.title}", ""]
+    lines = [f"## {_escape(table.title)}", ""]
     if table.note:
-        lines += [f"{_escaped(table.note)}", ""]
+        lines += [f"{_escape(table.note)}", ""]
     lines += [_row(table.columns), f"| {' | '.join(rule)} |"]
     lines += [_row(row) for row in table.rows]
     if table.below:
@@ -35,10 +36,10 @@ def table_text(table: Table) -> str:
 
 
 def _row(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+    return f"| {' | '.join(_escape(cell) for cell in cells)} |"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Text that a model or an author wrote must not become markup or another cell."""
     for sign in "\\|<>*_[]`~&":
         text = text.replace(sign, f"\\{sign}")

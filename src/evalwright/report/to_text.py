@@ -14,7 +14,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from evalwright.report.report import Report
-from evalwright.report.tables import Table, counted, remarks, tables
+from evalwright.report.report_tables import remarks, tables
+from evalwright.report.tables import Table, count_noun
 
 _WIDTH_WITHOUT_A_TERMINAL = 200
 _HEADER_UNWRAPPED = 13
@@ -34,7 +35,8 @@ def print_report(report: Report, file: IO[str]) -> None:
 
 def _print(report: Report, console: Console) -> None:
     for table in tables(report):
-        console.print(_rendered(table, console.width), crop=False, no_wrap=True)
+        console.print(Text(table.title, style="bold"), soft_wrap=True)
+        console.print(_render(table, console.width), crop=False, no_wrap=True)
         if table.note:
             console.print(Text(f" {table.note}\n", style="dim"), soft_wrap=True)
         if table.below:
@@ -44,11 +46,8 @@ def _print(report: Report, console: Console) -> None:
     console.print(Text(_last_line(report), style="bold"), soft_wrap=True)
 
 
-def _rendered(table: Table, available: int) -> RichTable:
+def _render(table: Table, available: int) -> RichTable:
     rich = RichTable(
-        title=table.title,
-        title_justify="left",
-        title_style="bold",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
@@ -57,7 +56,7 @@ def _rendered(table: Table, available: int) -> RichTable:
         longest = max(len(row[index]) for row in table.rows)
         if index in table.numeric:
             header = wrap(name, max(longest, _HEADER_UNWRAPPED), break_long_words=False)
-            width = max(longest, *(len(line) for line in header))
+            width = max([longest, *(len(line) for line in header)])
             rich.add_column(Text("\n".join(header)), justify="right", width=width)
         else:
             width = min(max(longest, len(name)), _NARROWEST_TEXT)
@@ -72,14 +71,15 @@ def _rendered(table: Table, available: int) -> RichTable:
 
 def _last_line(report: Report) -> str:
     summary = report.summary
-    parts = [f"{summary.completed} of {counted(summary.samples, 'sample')} completed"]
+    parts = [f"{summary.completed} of {count_noun(summary.samples, 'sample')} completed"]
     if summary.trials:
-        parts.append(counted(summary.trials, "trial"))
+        parts.append(count_noun(summary.trials, "trial"))
     if summary.failed:
         parts.append(f"{summary.failed} failed")
-    if summary.excluded:
-        what = "bad record" if report.kind == "records" else "sample"
-        how = "left out" if report.kind == "records" else "excluded by rules"
-        parts.append(f"{counted(summary.excluded, what)} {how}")
+    bad_records = len(report.left_out)
+    if bad_records:
+        parts.append(f"{count_noun(bad_records, 'bad record')} left out")
+    if summary.excluded > bad_records:
+        parts.append(f"{count_noun(summary.excluded - bad_records, 'sample')} excluded by rules")
     parts.append(f"{summary.wall_seconds:.1f} s")
     return f"{report.run_id}: {', '.join(parts)}"

@@ -6,38 +6,39 @@ A score that an earlier run has paid for is not counted again: nothing was asked
 """
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
-from evalwright.engine.finish import Finished
-from evalwright.engine.tally import told_apart
+from evalwright.engine.results import FinalResult
+from evalwright.engine.usage import split_usage
 from evalwright.report.report import UsageRow
 from evalwright.types import Outcome, Row, Usage
 
 
-class Spent(Struct):
+class UsageTotal(Struct):
     """What one model was asked for."""
 
     requests: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    costs: list[float] = field(default_factory=list)
+    costs: "array[float]" = field(default_factory=lambda: array("d"))
     is_cost_known: bool = True
 
-    def add(self, more: Row | Usage) -> None:
-        """One answer, or several."""
-        self.requests += more.requests
-        self.prompt_tokens += more.prompt_tokens
-        self.completion_tokens += more.completion_tokens
-        asked = more.requests or more.prompt_tokens or more.completion_tokens
-        if asked and more.cost is None:
+    def add(self, usage: Row | Usage) -> None:
+        """Add one answer, or several."""
+        self.requests += usage.requests
+        self.prompt_tokens += usage.prompt_tokens
+        self.completion_tokens += usage.completion_tokens
+        asked = usage.requests or usage.prompt_tokens or usage.completion_tokens
+        if asked and usage.cost is None:
             self.is_cost_known = False
-        elif more.cost:
-            self.costs.append(more.cost)
+        elif usage.cost:
+            self.costs.append(usage.cost)
 
     def row(self) -> UsageRow:
-        """As a report has it; a cost of which a part is not known is not known."""
+        """Return the sums; a cost that is unknown in part is unknown."""
         return UsageRow(
             requests=self.requests,
             prompt_tokens=self.prompt_tokens,
@@ -48,33 +49,35 @@ class Spent(Struct):
 
 
 class Account(Struct):
-    """Of all models of a run."""
+    """What all models of a run were asked for."""
 
-    answers: dict[str, Spent] = field(default_factory=dict)
-    beside: dict[str, Spent] = field(default_factory=dict)
+    answers: dict[str, UsageTotal] = field(default_factory=dict)
+    beside: dict[str, UsageTotal] = field(default_factory=dict)
 
-    def answered(self, row: Row) -> None:
-        """An answer that came."""
-        self.answers.setdefault(row.model, Spent()).add(row)
+    def add_answer(self, model: str, usage: Row | Usage) -> None:
+        """Add an answer that arrived."""
+        if model not in self.answers:
+            self.answers[model] = UsageTotal()
+        self.answers[model].add(usage)
 
-    def ended(self, finished: Finished) -> None:
-        """What the samples of a task have taken beside what their rows say."""
-        _add(self.answers, finished.unanswered)
-        _add(self.beside, finished.others)
+    def add_result(self, result: FinalResult) -> None:
+        """Add what the samples of a task took that their rows do not say."""
+        _add_all(self.answers, result.unanswered)
+        _add_all(self.beside, result.others)
 
-    def landed(self, outcomes: Iterable[Outcome]) -> None:
-        """The same, of samples of tasks that have not come to their end."""
-        for one in outcomes:
-            unanswered, others = told_apart(one)
-            _add(self.answers, unanswered)
-            _add(self.beside, others)
+    def add_outcomes(self, outcomes: Iterable[Outcome]) -> None:
+        """Add the same of samples that no final result covers."""
+        for outcome in outcomes:
+            unanswered, others = split_usage(outcome)
+            _add_all(self.answers, unanswered)
+            _add_all(self.beside, others)
 
 
-def _add(to: dict[str, Spent], usages: Mapping[str, Usage]) -> None:
+def _add_all(accounts: dict[str, UsageTotal], usages: Mapping[str, Usage]) -> None:
     for model, usage in usages.items():
-        to.setdefault(model, Spent()).add(usage)
+        accounts.setdefault(model, UsageTotal()).add(usage)
 
 
-def usage_rows(spent: Mapping[str, Spent]) -> dict[str, UsageRow]:
-    """By the names of the models."""
-    return {model: one.row() for model, one in spent.items() if model}
+def usage_rows(accounts: Mapping[str, UsageTotal]) -> dict[str, UsageRow]:
+    """Return a row per model that has a name."""
+    return {model: spent.row() for model, spent in accounts.items() if model}

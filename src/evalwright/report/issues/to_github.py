@@ -21,7 +21,7 @@ def _command(level: str, file: str, issue: Issue) -> str:
     place = f"file={_property(file)},line={issue.line}"
     if issue.column:
         place += f",col={issue.column}"
-    return f"::{level} {place},title={_property(issue.rule)}::{_data(issue.detail)}\n"
+    return f"::{level} {place},title={_property(issue.rule)}::{_data(issue.message)}\n"
 
 
 def _data(text: str) -> str:

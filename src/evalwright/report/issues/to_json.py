@@ -22,11 +22,12 @@ def render(checks: Iterable[Checking]) -> Iterator[str]:
         head = f'{{"file":{encode(file.decode()).decode()},"kind":"{check.kind}","errors":['
         yield f",{head}" if index else head
         for number, issue in enumerate(check):
-            body = encode(issue).decode()
+            body = encode(issue.to_json()).decode()
             yield f",\n{body}" if number else f"\n{body}"
         yield f'],"valid":{check.valid}'
         if check.warnings:
-            yield f',"warnings":{encode(check.warnings).decode()}'
+            warnings = [warning.to_json() for warning in check.warnings]
+            yield f',"warnings":{encode(warnings).decode()}'
         if check.unreadable:
             yield f',"unreadable":{encode(str(check.unreadable)).decode()}'
         yield "}"

@@ -13,7 +13,7 @@ def render(checks: Iterable[Checking]) -> Iterator[str]:
     """Counts stand in a suite's first line, so the cases of one file are held until its end."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="evalwright">\n'
     for check in checks:
-        cases = [_case(check.file, issue.line, issue.rule, issue.detail) for issue in check]
+        cases = [_case(check.file, issue.line, issue.rule, issue.message) for issue in check]
         good = (
             f"    <testcase classname={_attr(check.file)} name={_attr(f'{check.valid} valid')}/>\n"
         )

@@ -26,7 +26,7 @@ def render(
                 place += f"{issue.column}:"
             rule = style(f"{issue.rule}:", "rule")
             excerpt = "".join(_excerpt(issue, style))
-            yield f"{style(place, 'place')} {rule} {_one_line(issue.detail)}\n{excerpt}"
+            yield f"{style(place, 'place')} {rule} {_one_line(issue.message)}\n{excerpt}"
 
 
 def _excerpt(issue: Issue, style: Callable[[str, str], str]) -> Iterator[str]:

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 from tests.report.made import outcome, report_of
 
+from evalwright.report.calibration_tables import calibration_tables, draw_bins
 from evalwright.report.report import Report
-from evalwright.report.tables import tables
-from evalwright.report.tables_calibration import calibration_tables, drawn
+from evalwright.report.report_tables import tables
 from evalwright.report.to_markdown import to_markdown
 from evalwright.stats.calibration import Bin, reliability_bins
 
@@ -21,7 +21,7 @@ def answered(model: str = "m", n: int = 40, **facts: Any) -> Report:
 
 def one_bin(accuracy: float, confidence: float) -> str:
     (line,) = list(
-        drawn([Bin(low=0.5, high=0.6, count=7, confidence=confidence, accuracy=accuracy)])
+        draw_bins([Bin(low=0.5, high=0.6, count=7, confidence=confidence, accuracy=accuracy)])
     )[1:]
     return line
 
@@ -57,7 +57,7 @@ def test_the_bar_is_the_share_that_is_right_and_the_mark_the_confidence(
 
 
 def test_bins_without_answers_have_no_line() -> None:
-    shown = list(drawn(reliability_bins([0.05, 0.95], [False, True])))
+    shown = list(draw_bins(reliability_bins([0.05, 0.95], [False, True])))
 
     assert [line.split()[0] for line in shown] == ["confidence", "0.00-0.10", "0.90-1.00"]
 
@@ -72,7 +72,7 @@ def test_a_diagram_fits_eighty_columns(bins: int) -> None:
 
 
 def test_the_marks_of_all_lines_stand_under_one_scale() -> None:
-    head, *lines = drawn(reliability_bins([0.0, 0.5, 1.0], [True] * 3, bins=3))
+    head, *lines = draw_bins(reliability_bins([0.0, 0.5, 1.0], [True] * 3, bins=3))
 
     assert [line.index("◆") for line in lines] == [
         head.index("0"),

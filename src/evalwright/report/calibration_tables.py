@@ -1,6 +1,6 @@
 """How sure models are, and how right: figures, reliability diagrams, and what a temperature does.
 
-A diagram has one line a bin that holds answers, and is 80 columns wide at most:
+A diagram has one line per bin that holds answers, and is 80 columns wide at most:
 
     confidence 0                  0.5                 1   sure  right  answers
      0.50-0.60 ████████████████████▌·◆·················   0.55   0.51       37
@@ -12,9 +12,15 @@ the right of its bar says that the model is too sure. Neither needs a colour.
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from evalwright.report.calibration_rows import CalibrationFigures, CalibrationRow, ScaledRow
-from evalwright.report.report import Report
-from evalwright.report.tables import Table, counted, shortened
+from evalwright.report.report import CalibrationFigures, CalibrationRow, Report, ScaledRow
+from evalwright.report.tables import (
+    NOTHING,
+    Table,
+    count_noun,
+    format_interval,
+    format_number,
+    shorten,
+)
 from evalwright.stats.calibration import Bin
 
 _WIDTH = 40
@@ -27,9 +33,9 @@ _PAGE = 78
 
 
 def calibration_tables(report: Report) -> list[Table]:
-    """Nothing for models that said nothing of how sure they are."""
-    sure = {model: row for model, row in report.calibration.items() if row.covered}
-    return [_figures(sure), _temperatures(sure)]
+    """Return the tables of models that said how sure they are."""
+    rows = {model: row for model, row in report.calibration.items() if row.covered}
+    return [_figures(rows), _temperatures(rows)]
 
 
 def _figures(rows: dict[str, CalibrationRow]) -> Table:
@@ -38,11 +44,11 @@ def _figures(rows: dict[str, CalibrationRow]) -> Table:
         ("model", "ECE", "95 % interval", "Brier", "95 % interval", "bins", "answers"),
         [
             (
-                shortened(model),
-                _number(row.ece),
-                _interval(row.ece_low, row.ece_high),
-                _number(row.brier),
-                _interval(row.brier_low, row.brier_high),
+                shorten(model),
+                format_number(row.ece),
+                format_interval(row.ece_low, row.ece_high),
+                format_number(row.brier),
+                format_interval(row.brier_low, row.brier_high),
                 f"{row.populated_bins}/{len(row.bins)}",
                 f"{row.covered}/{row.n}",
             )
@@ -56,25 +62,27 @@ def _figures(rows: dict[str, CalibrationRow]) -> Table:
 
 
 def _diagram(model: str, row: CalibrationRow) -> Iterator[str]:
-    yield f" {shortened(model)}"
-    yield from drawn(row.bins)
+    yield f" {shorten(model)}"
+    yield from draw_bins(row.bins)
+    parts = row.brier, row.reliability, row.resolution, row.uncertainty
+    brier, reliability, resolution, uncertainty = map(format_number, parts)
     yield (
-        f" Brier {_number(row.brier)} ≈ reliability {_number(row.reliability)} "
-        f"- resolution {_number(row.resolution)} + uncertainty {_number(row.uncertainty)}"
+        f" Brier {brier} ≈ reliability {reliability} "
+        f"- resolution {resolution} + uncertainty {uncertainty}"
     )
 
 
-def drawn(bins: Sequence[Bin]) -> Iterator[str]:
-    """The diagram: its head, and a line for each bin that holds answers."""
+def draw_bins(bins: Sequence[Bin]) -> Iterator[str]:
+    """Yield the head of a diagram, and a line per bin that holds answers."""
     digits = 2 if len(bins) <= _MOST_WITH_TWO_DIGITS else 3
     scale = f"{'0':<{_WIDTH // 2 - 1}}{'0.5':<{_WIDTH // 2}}1"
     yield f"  {'confidence':<{2 * digits + 6}} {scale}   sure  right  answers"
-    for one in bins:
-        if one.confidence is not None and one.accuracy is not None:
-            place = f"{one.low:.{digits}f}-{one.high:.{digits}f}"
+    for cell in bins:
+        if cell.confidence is not None and cell.accuracy is not None:
+            place = f"{cell.low:.{digits}f}-{cell.high:.{digits}f}"
             yield (
-                f"  {place:>{2 * digits + 6}} {_bar(one.accuracy, one.confidence)}"
-                f"   {one.confidence:.2f}   {one.accuracy:.2f} {one.count:>8}"
+                f"  {place:>{2 * digits + 6}} {_bar(cell.accuracy, cell.confidence)}"
+                f"   {cell.confidence:.2f}   {cell.accuracy:.2f} {cell.count:>8}"
             )
 
 
@@ -94,64 +102,60 @@ def _temperatures(rows: dict[str, CalibrationRow]) -> Table:
         frozenset(range(2, 6)),
         "above 1: the model was too sure; fitted on one half of the records, judged on the other, "
         "which all figures here are of",
-        (_LEGEND, *(line for model, row in fitted.items() for line in _at_t(model, row))),
+        (
+            _LEGEND,
+            *(line for model, row in fitted.items() for line in _describe_temperature(model, row)),
+        ),
     )
 
 
 def _before_and_after(model: str, row: ScaledRow) -> Iterator[tuple[str, ...]]:
     if row.temperature is None or row.raw is None or row.scaled is None:
-        yield (shortened(model), "not fitted", *("–",) * 4)
+        yield (shorten(model), "not fitted", *(NOTHING,) * 4)
         return
-    yield (shortened(model), "raw", *_shown(row.raw))
-    yield ("", f"T = {_figure(row.temperature)}", *_shown(row.scaled))
+    yield (shorten(model), "raw", *_figure_cells(row.raw))
+    yield ("", f"T = {_short_number(row.temperature)}", *_figure_cells(row.scaled))
 
 
-def _shown(figures: CalibrationFigures) -> tuple[str, str, str, str]:
+def _figure_cells(figures: CalibrationFigures) -> tuple[str, str, str, str]:
     return (
-        _number(figures.ece),
-        _interval(figures.ece_low, figures.ece_high),
-        _number(figures.brier),
-        _interval(figures.brier_low, figures.brier_high),
+        format_number(figures.ece),
+        format_interval(figures.ece_low, figures.ece_high),
+        format_number(figures.brier),
+        format_interval(figures.brier_low, figures.brier_high),
     )
 
 
-def _at_t(model: str, row: ScaledRow) -> Iterator[str]:
+def _describe_temperature(model: str, row: ScaledRow) -> Iterator[str]:
     yield ""
     if row.temperature is None:
-        yield from _wrapped(f"{shortened(model)}: {row.reason}")
+        yield from _wrap(f"{shorten(model)}: {row.reason}")
         return
     yield (
-        f" {shortened(model)} at T = {_figure(row.temperature)} "
-        f"[{_figure(row.temperature_low)}, {_figure(row.temperature_high)}]"
+        f" {shorten(model)} at T = {_short_number(row.temperature)} "
+        f"[{_short_number(row.temperature_low)}, {_short_number(row.temperature_high)}]"
     )
-    yield from drawn(row.bins)
+    yield from draw_bins(row.bins)
     low, high = row.brier_difference_low, row.brier_difference_high
     if row.brier_difference is not None and low is not None and high is not None:
         yield (
             f" change of the Brier score, paired: {row.brier_difference:+.3f} "
-            f"[{low:+.3f}, {high:+.3f}]{_meaning(low, high)}"
+            f"[{low:+.3f}, {high:+.3f}]{_describe_change(low, high)}"
         )
-    yield f" fitted on {counted(row.fitted_on, 'answer')}, judged on {counted(row.n, 'other')}"
-    yield from _wrapped(row.reason)
+    fitted, judged = count_noun(row.fitted_on, "answer"), count_noun(row.n, "other")
+    yield f" fitted on {fitted}, judged on {judged}"
+    yield from _wrap(row.reason)
 
 
-def _wrapped(text: str) -> Iterator[str]:
+def _wrap(text: str) -> Iterator[str]:
     yield from wrap(text, _PAGE, initial_indent=" ", subsequent_indent=" ")
 
 
-def _meaning(low: float, high: float) -> str:
+def _describe_change(low: float, high: float) -> str:
     if high < 0:
         return ", better"
     return ", worse" if low > 0 else ", which may be chance"
 
 
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+def _short_number(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.3g}"

@@ -1,6 +1,7 @@
+from evalwright.report.gate_text import gate_lines, gate_markdown
 from evalwright.report.policies import Judgement
 from evalwright.report.report import PolicyRow
-from evalwright.report.tables_policies import gate_lines, gate_markdown, policies_table
+from evalwright.report.report_tables import policies_table
 
 
 def verdict(rule: str, *, holds: bool, reason: str = "why") -> PolicyRow:
