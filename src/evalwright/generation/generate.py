@@ -1,0 +1,357 @@
+"""Find the generated rows of a project's datasets, or make them.
+
+    make_rows(project, specs, …)            the files that a run reads; missing ones are made
+    find_rows(project, specs, …)            the same files; missing ones stay missing
+    generate_dataset(project, entity, …)    the rows of one dataset and of those it is made from
+
+Rows are made once and used until something that determines them changes: the generator and its
+values, the rows of its data source, the models and their endpoints, or our own versions. A digest
+of these is part of the file name: `.evalwright/generated/quiz-rows-3f2a….jsonl`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache, partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from evalwright.components import FOR_KEYS
+from evalwright.datasets.generated import FOLDER
+from evalwright.datasets.reading import Reader
+from evalwright.datasets.rows import Rows
+from evalwright.datasets.synthesizers.data_sources import SourceLookup, SourceRows
+from evalwright.errors import BadDataset, BadTasks, Unreadable, UsageError
+from evalwright.generation.resources import GeneratorResources
+from evalwright.generation.results import GeneratedDataset
+from evalwright.generation.synthesis import GenerationJob, generate_file
+from evalwright.plan.options import STATE, RunOptions
+from evalwright.plan.project import model_name, refuse_errors
+from evalwright.plan.task_results import result_of
+from evalwright.ports import Store
+from evalwright.session.event_loop import run_async
+from evalwright.session.progress import Progress, SilentProgress
+from evalwright.session.stores import open_store, store_name
+from evalwright.spec.documents.models.dataset import open_dataset
+from evalwright.spec.documents.project import Project
+from evalwright.spec.documents.resolve.entities import Entity
+from evalwright.spec.documents.resolve.generations import Generation
+from evalwright.spec.documents.resolve.specifications import ResolvedSpec
+from evalwright.types import NOTHING, Usage
+
+_VERSION = 1
+"""Increases when the same documents make other rows; part of every digest."""
+_MAX_KEY_LENGTH = 200
+"""Of a dataset key in a file name, whose length file systems limit."""
+
+
+class GeneratedRows(Struct, frozen=True, kw_only=True):
+    """The generated rows that a run reads."""
+
+    files: dict[str, Path] = {}
+    """By dataset."""
+    spent: Usage = NOTHING
+    """For the rows that were made now, earlier attempts included."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the report must know about them."""
+
+
+def make_rows(
+    project: Project,
+    specs: Sequence[ResolvedSpec],
+    options: RunOptions,
+    *,
+    store: Store,
+    progress: Progress,
+    planned: Iterable[str] = (),
+) -> GeneratedRows:
+    """Return the generated rows that specifications read; make the missing ones first.
+
+    `planned` are the keys of all specifications of the run: no rows can be made from their results.
+    """
+    order = _order_datasets(project, specs, planned)
+    generator = DatasetGenerator(project, options, store=lambda: store, progress=progress)
+    for key in order:
+        dataset = generator.generate(key)
+        if dataset.made:
+            progress.tell(dataset.describe())
+    return _collect_rows(project, generator, order)
+
+
+def find_rows(
+    project: Project,
+    specs: Sequence[ResolvedSpec],
+    options: RunOptions,
+    *,
+    store: Store,
+    planned: Iterable[str] = (),
+) -> GeneratedRows:
+    """Return the generated rows that specifications read; missing ones are not made."""
+    order = _order_datasets(project, specs, planned)
+    generator = DatasetGenerator(project, options, store=lambda: store, progress=SilentProgress())
+    for key in order:
+        generator.find_file(key)
+    return _collect_rows(project, generator, order)
+
+
+def _order_datasets(
+    project: Project, specs: Sequence[ResolvedSpec], planned: Iterable[str]
+) -> list[str]:
+    """Return the generated datasets that specifications read, each after those it is made from."""
+    keys = [key for spec in specs if spec.source == "dataset" for key in spec.dataset_keys.values()]
+    order = project.generations.order(dict.fromkeys(keys))
+    _refuse_own_results(project, order, {*planned, *(spec.key for spec in specs)})
+    return order
+
+
+def _collect_rows(
+    project: Project, generator: "DatasetGenerator", order: Sequence[str]
+) -> GeneratedRows:
+    notes = tuple(_describe_origin(project, generator.generation_of(key)) for key in order)
+    return GeneratedRows(files=generator.files, spent=generator.spent, notes=notes)
+
+
+def generate_dataset(
+    project: Project,
+    entity: Entity,
+    options: RunOptions,
+    *,
+    progress: Progress,
+    again: bool = False,
+) -> list[GeneratedDataset]:
+    """Make the rows of a dataset, and first of those that it is made from.
+
+    With `again`, the rows of this dataset are made even if they exist.
+    """
+    generations = project.generations
+    problems = [*entity.part.raw.problems, *entity.problems, *generations.problems(entity)]
+    refuse_errors(entity.file, problems)
+    if generations.of(entity.key) is None:
+        raise UsageError(
+            f"the rows of dataset `{entity.key}` are not made by a generator",
+            hint=f"`evalwright dataset test {entity.key}` shows them",
+        )
+    with open_generator(project, options, progress) as generator:
+        return [
+            generator.generate(key, again=again and key == entity.key)
+            for key in generations.order([entity.key])
+        ]
+
+
+@contextmanager
+def open_generator(
+    project: Project, options: RunOptions, progress: Progress
+) -> "Iterator[DatasetGenerator]":
+    """Yield a generator that opens the store of earlier runs when a data source first reads it."""
+    with ExitStack() as closing:
+
+        @cache
+        def store() -> Store:
+            opened = open_store(store_name(), create=False)
+            closing.callback(opened.close)
+            return opened
+
+        yield DatasetGenerator(project, options, store=store, progress=progress)
+
+
+def _describe_origin(project: Project, generation: Generation) -> str:
+    """Say in a note which generator and models made the rows."""
+    document = generation.document
+    models = [model_name(project, key) for key in document.definition.model_keys]
+    by = f", with {', '.join(models)}" if models else ""
+    return f"the rows of `{generation.dataset}` were made by the generator `{document.key}`{by}"
+
+
+def _refuse_own_results(project: Project, order: Iterable[str], planned: set[str]) -> None:
+    """Raise if rows are made from a result of this run: they are made before its first sample."""
+    for key in order:
+        for result, through in _find_results(project, key):
+            if result in planned:
+                way = f", through dataset `{through}`," if through else ""
+                raise BadTasks(
+                    f"dataset `{key}` is made{way} of the result of `{result}`, and that is made "
+                    "by this run: nothing was run",
+                    hint=f"run `{result}` in a run of its own first; its result is found then",
+                )
+
+
+def _find_results(project: Project, key: str) -> Iterator[tuple[str, str]]:
+    """Yield the task results that a dataset is made from, each with the dataset in between, if any.
+
+    Generated datasets in between have their own place in the order.
+    """
+    generation = project.generations.of(key)
+    if generation is None:
+        return
+    source = generation.document.definition.source
+    if source.result_key:
+        yield source.result_key, ""
+    for dataset in source.dataset_keys:
+        entity = project.datasets.get(dataset)
+        origin: Any = entity.document.origin if entity and entity.document else None
+        if getattr(origin, "type", "") == "task_result":
+            yield origin.key, dataset
+
+
+class DatasetGenerator:
+    """Makes the rows of a project's datasets, one dataset after another."""
+
+    def __init__(
+        self,
+        project: Project,
+        options: RunOptions,
+        *,
+        store: Callable[[], Store],
+        progress: Progress,
+    ) -> None:
+        self._project, self._options = project, options
+        self._store, self._progress = store, progress
+        self.files: dict[str, Path] = {}
+        """The files that exist, by dataset."""
+        self.spent: Usage = NOTHING
+
+    def generation_of(self, key: str) -> Generation:
+        """Return how the rows of a dataset are made; `BadDataset` if no generator makes them."""
+        generation = self._project.generations.of(key)
+        if generation is None:
+            raise BadDataset(f"the rows of dataset `{key}` are not made by a generator")
+        return generation
+
+    def open_resources(
+        self, generation: Generation, *, needs_keys: bool = True
+    ) -> GeneratorResources:
+        """Return the models and snippets of a generator, to be opened by `with`."""
+        return GeneratorResources(
+            self._project, generation, self._options, progress=self._progress, needs_keys=needs_keys
+        )
+
+    def find_file(self, key: str) -> Path | None:
+        """Return the file of a dataset's rows; None if they are not generated."""
+        generation = self.generation_of(key)
+        path = self._build_path(generation, self.select_source_rows(generation))
+        if not path.is_file():
+            return None
+        self.files[key] = path
+        return path
+
+    def generate(self, key: str, *, again: bool = False) -> GeneratedDataset:
+        """Make the rows of a dataset, unless they exist."""
+        generation = self.generation_of(key)
+        source = self.select_source_rows(generation)
+        job = GenerationJob(
+            dataset=key,
+            source=source,
+            synthesizers=generation.document.definition.synthesizers,
+            path=self._build_path(generation, source),
+            again=again,
+        )
+        dataset = None if job.path.is_file() and not again else self._run_job(job, generation)
+        self.files[key] = job.path
+        return dataset or _describe_existing(generation, job.path)
+
+    def select_source_rows(self, generation: Generation) -> SourceRows:
+        """Return the rows to start from; `BadDataset` if a synthesizer needs another column."""
+        definition = generation.document.definition
+        lookup = SourceLookup(dataset=self._open_dataset, result=self._open_result)
+        try:
+            source = definition.source.select_rows(lookup, generation.num_samples)
+        except BadDataset as error:
+            raise BadDataset(f"dataset `{generation.dataset}`: {error}", hint=error.hint) from error
+        columns = source.columns
+        try:
+            for synthesizer in definition.synthesizers:
+                columns = synthesizer.columns_after(columns)
+        except ValueError as error:
+            raise BadDataset(f"generator `{generation.document.key}`: {error}") from error
+        return source
+
+    def _run_job(self, job: GenerationJob, generation: Generation) -> GeneratedDataset | None:
+        """Generate the file; None if another process was faster."""
+        try:
+            with self.open_resources(generation) as resources:
+                file = run_async(
+                    resources.run(
+                        partial(generate_file, job, progress=self._progress),
+                        use_cache=not job.again,
+                        spent=self.spent,
+                    )
+                )
+        except KeyboardInterrupt:
+            self._progress.tell("what is made is kept: run again, and it goes on")
+            raise
+        if file is None:
+            return None
+        dataset = GeneratedDataset(
+            dataset=job.dataset,
+            generator=generation.document.key,
+            file=str(job.path),
+            rows=file.rows,
+            source_rows=job.source.total,
+            made=True,
+            usage=file.usage,
+            notes=resources.notes,
+        )
+        with suppress(OSError):  # the rows are what matters
+            job.path.with_suffix(".json").write_bytes(msgspec.json.encode(dataset))
+        self.spent = sum(file.usage.values(), self.spent)
+        return dataset
+
+    def _build_path(self, generation: Generation, source: SourceRows) -> Path:
+        """Return the path of the file; its name has a digest of all that determines its rows."""
+        definition = generation.document.definition
+        with self.open_resources(generation, needs_keys=False) as resources:
+            models = {
+                key: [connection.name, connection.client.fingerprint]
+                for key, connection in resources.connections.items()
+            }
+        parts = [
+            _VERSION,
+            definition.model_dump(mode="json", context=FOR_KEYS),
+            [synthesizer.version for synthesizer in definition.synthesizers],
+            generation.num_samples,
+            source.digest,
+            models,
+        ]
+        encoded = msgspec.json.Encoder(order="sorted").encode(parts)
+        digest = blake2b(encoded, digest_size=8).hexdigest()
+        return STATE / FOLDER / f"{generation.dataset[:_MAX_KEY_LENGTH]}-{digest}.jsonl"
+
+    def _open_dataset(self, key: str) -> Rows:
+        document: Any = self._project.datasets[key].document
+        return open_dataset(
+            document, cache_dir=STATE, task_results=self._open_result, generated=self.files
+        )
+
+    def _open_result(self, key: str) -> Reader:
+        try:
+            return result_of(key, store=self._store())
+        except Unreadable as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+            raise BadDataset(
+                f"there is no result of `{key}`: nothing was run here yet",
+                hint=f"run `{key}` first; its result is found then",
+            ) from error
+
+
+def _describe_existing(generation: Generation, path: Path) -> GeneratedDataset:
+    """Return what is recorded about rows that exist; else count them."""
+    try:
+        recorded = msgspec.json.decode(
+            path.with_suffix(".json").read_bytes(), type=GeneratedDataset
+        )
+    except (OSError, msgspec.MsgspecError):
+        with path.open("rb") as file:
+            rows = sum(1 for _ in file)
+        return GeneratedDataset(
+            dataset=generation.dataset,
+            generator=generation.document.key,
+            file=str(path),
+            rows=rows,
+            source_rows=rows,
+            made=False,
+        )
+    return msgspec.structs.replace(recorded, made=False, file=str(path))

@@ -1,0 +1,128 @@
+"""Make the first rows of a dataset as its generator would, and keep nothing.
+
+Rows that exist already are not made again to be shown: `find_generated_files` finds their files.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evalwright.datasets.synthesizers.synthesizer import Row, SynthesizerSpec
+from evalwright.engine.models.wrapper import ModelWrapper
+from evalwright.engine.redact import redact_json
+from evalwright.engine.usage import UsageCounter, add_usage
+from evalwright.errors import StageError, boundary
+from evalwright.generation.generate import open_generator
+from evalwright.generation.resources import GeneratorRuntime
+from evalwright.generation.results import GenerationPreview, PreviewError, PreviewRow, PreviewStep
+from evalwright.generation.synthesis import apply_synthesizer, clean_rows
+from evalwright.plan.options import RunOptions
+from evalwright.ports import Case, Model
+from evalwright.session.event_loop import run_async
+from evalwright.session.progress import SilentProgress
+from evalwright.spec.documents.project import Project
+from evalwright.spec.documents.resolve.entities import Entity
+from evalwright.types import Completion, Request, Usage
+
+
+def find_generated_files(project: Project, key: str, options: RunOptions) -> dict[str, Path]:
+    """Return the files of a dataset and of those it is made from, up to the first missing one."""
+    with open_generator(project, options, SilentProgress()) as generator:
+        for dataset in project.generations.order([key]):
+            if generator.find_file(dataset) is None:
+                break
+        return generator.files
+
+
+def preview_dataset(
+    project: Project, entity: Entity, options: RunOptions, *, samples: int = 3
+) -> GenerationPreview:
+    """Make the first rows and show each step; a row that fails has an `error`."""
+    with open_generator(project, options, SilentProgress()) as generator:
+        generation = generator.generation_of(entity.key)
+        for dataset in project.generations.order(generation.dataset_keys):
+            generator.find_file(dataset)
+        definition = generation.document.definition
+        source = generator.select_source_rows(generation)
+        source_rows = list(islice(source.rows(), samples))
+        with generator.open_resources(generation) as resources:
+            rows, usage = run_async(
+                resources.run(
+                    partial(_preview_rows, source_rows, definition.synthesizers), use_cache=False
+                )
+            )
+        return GenerationPreview(
+            key=entity.key,
+            file=entity.file,
+            generator=generation.document.key,
+            source=definition.source.type,
+            source_rows=source.total,
+            rows=rows,
+            usage=usage,
+            printed=resources.printed,
+            ok=all(row.error is None for row in rows),
+        )
+
+
+async def _preview_rows(
+    source_rows: Sequence[Row], synthesizers: Sequence[SynthesizerSpec], runtime: GeneratorRuntime
+) -> tuple[list[PreviewRow], dict[str, Usage]]:
+    usage: dict[str, Usage] = {}
+    rows: list[PreviewRow] = []
+    for place, row in enumerate(source_rows):
+        tally = UsageCounter()
+        case = runtime.build_case(place, 0, tally)
+        steps, error = await _preview_steps(row, synthesizers, case, runtime)
+        source = redact_json(row, runtime.redactor)
+        rows.append(PreviewRow(index=place, source=source, steps=steps, error=error))
+        add_usage(usage, tally.usage)
+    return rows, usage
+
+
+async def _preview_steps(
+    row: Row, synthesizers: Sequence[SynthesizerSpec], case: Case, runtime: GeneratorRuntime
+) -> tuple[list[PreviewStep], PreviewError | None]:
+    calls: list[dict[str, Any]] = []
+    models = {name: _RecordingModel(model, name, calls) for name, model in case.models.items()}
+    case = msgspec.structs.replace(case, models=models)
+    steps: list[PreviewStep] = []
+    rows, clean = [row], runtime.redactor.clean
+    for synthesizer in synthesizers:
+        calls.clear()
+        try:
+            with boundary("dataset"):
+                rows = await apply_synthesizer(synthesizer, rows, case)
+                shown = clean_rows(rows, runtime.redactor)
+        except StageError as error:
+            if calls:
+                steps.append(PreviewStep(synthesizer=synthesizer.type, rows=[], said=[*calls]))
+            return steps, PreviewError(
+                stage="dataset", type=error.type, message=clean(str(error)), hint=clean(error.hint)
+            )
+        steps.append(PreviewStep(synthesizer=synthesizer.type, rows=shown, said=[*calls]))
+    return steps, None
+
+
+class _RecordingModel(ModelWrapper):
+    """Appends each request and its reply to a list."""
+
+    def __init__(self, model: Model, name: str, calls: list[dict[str, Any]]) -> None:
+        super().__init__(model)
+        self._name, self._calls = name, calls
+
+    async def complete(self, request: Request) -> Completion:
+        """Query the model and record the call."""
+        messages = [
+            {"role": message.role, "content": message.content} for message in request.messages
+        ]
+        call: dict[str, Any] = {"model": self._name, "asked": messages}
+        if request.input is not None:
+            call["with"] = request.input
+        self._calls.append(call)
+        completion = await self._ask(request)
+        call["answered"] = completion.text
+        return completion

@@ -1,0 +1,217 @@
+"""The models and snippets of one generator, wrapped as a run wraps them.
+
+No other module of this package connects a model, starts a snippet or knows an adapter.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
+from typing import Any, Self, TypeVar
+
+from msgspec import Struct, structs
+
+from evalwright.clients.placeholder import Placeholder
+from evalwright.components import snippets_in
+from evalwright.engine.models.cap import Budget
+from evalwright.engine.models.wrap import AdaptiveConcurrency
+from evalwright.engine.models.wrapper import Counters, ModelWrapper
+from evalwright.engine.usage import UsageCounter
+from evalwright.errors import ModelError, UsageError
+from evalwright.plan.model_names import canonical_name
+from evalwright.plan.options import RunOptions
+from evalwright.plan.project import project_secrets, read_environment
+from evalwright.ports import Case, Model, Snippets
+from evalwright.secrets import Redactor
+from evalwright.session.models import Connection, share_limits, wrap_models
+from evalwright.session.progress import Progress
+from evalwright.session.project_models import Keyless, connect_model
+from evalwright.session.redaction import make_redactor
+from evalwright.session.snippets import open_snippets
+from evalwright.spec.documents.project import Project
+from evalwright.spec.documents.resolve.generations import Generation
+from evalwright.types import NOTHING, Completion, Message, ModelOptions, Request, Sample, Usage
+
+MAX_PARTS = 10_000
+"""Rows made from one row of the data source that get a trial number of their own."""
+MAX_ATTEMPTS = 100
+"""Attempts at one row that get a trial number of their own."""
+Result = TypeVar("Result")
+
+
+class GeneratorRuntime(Struct, frozen=True, kw_only=True):
+    """What synthesizers work with."""
+
+    models: Mapping[str, Model]
+    """By the names that synthesizers use."""
+    report_names: Mapping[str, str]
+    """The name of each model in reports."""
+    snippets: Snippets | None
+    redactor: Redactor
+    counters: Counters
+    budget: Budget | None = None
+    workers: int = 1
+
+    def build_case(self, place: int, attempts: int, tally: UsageCounter) -> Case:
+        """Return the case of one row of the data source.
+
+        Its trial number is unique per row and attempt, so that a cache answers for this one only.
+        """
+        models = {
+            name: tally.wrap(model, self.report_names[name]) for name, model in self.models.items()
+        }
+        return Case(
+            sample=Sample(str(place), {}),
+            model=Placeholder(),
+            models=models,
+            snippets=self.snippets,
+            trial=place * MAX_PARTS * MAX_ATTEMPTS + min(attempts, MAX_ATTEMPTS - 1),
+        )
+
+
+class GeneratorResources:
+    """Connects the models of one generator and prepares its snippets; `with` closes them."""
+
+    def __init__(
+        self,
+        project: Project,
+        generation: Generation,
+        options: RunOptions,
+        *,
+        progress: Progress,
+        needs_keys: bool = True,
+    ) -> None:
+        """Without `needs_keys`, models can be identified but not queried."""
+        self._project, self._generation, self._options = project, generation, options
+        self._progress, self._needs_keys = progress, needs_keys
+        self._closing = ExitStack()
+        self._environment = read_environment(options.env)
+        self._secrets = project_secrets(project, self._environment)
+        self._redactor = make_redactor(self._secrets)
+        self._snippets: Snippets | None = None
+        self.connections: dict[str, Connection] = {}
+        self.printed: list[str] = []
+        self.notes: list[str] = []
+        """What a reader must know about how models were queried."""
+
+    def __enter__(self) -> Self:
+        self._snippets = self._create_snippet_pool()
+        environment = self._environment if self._needs_keys else Keyless(self._environment)
+        for key in self._generation.document.definition.model_keys:
+            self.connections[key] = self._connect(key, environment)
+        told = (secret for plan in self.connections.values() for secret in plan.secrets)
+        self._redactor = make_redactor([*self._secrets, *told])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.close()
+
+    async def run(
+        self,
+        work: Callable[[GeneratorRuntime], Awaitable[Result]],
+        *,
+        use_cache: bool,
+        spent: Usage = NOTHING,
+    ) -> Result:
+        """Call `work` with the models, then close them; `spent` counts against the budget."""
+        counters = Counters()
+        shared = share_limits(
+            structs.replace(self._options, cache=self._options.cache and use_cache),
+            self._closing,
+            redactor=self._redactor,
+            counters=counters,
+            spent=lambda: spent,
+        )
+        wrapped = wrap_models(self.connections, self._options, shared)
+        models: dict[str, Model] = {}
+        for key, plan in self.connections.items():
+            model = _SchemaFallbackNotice(wrapped[key], plan.name, self._note)
+            models[key] = _FirstTrialModel(model) if plan.by_sample else model
+        runtime = GeneratorRuntime(
+            models=models,
+            report_names={key: plan.name for key, plan in self.connections.items()},
+            snippets=self._snippets,
+            redactor=self._redactor,
+            counters=counters,
+            budget=shared.budget,
+            workers=self._options.concurrency or AdaptiveConcurrency().most,
+        )
+        try:
+            return await work(runtime)
+        finally:
+            for each in models.values():
+                await each.close()
+            if self._snippets is not None:
+                await self._snippets.close()
+
+    def _create_snippet_pool(self) -> Snippets | None:
+        """Create the pool, if there are snippets; a process starts with the first call."""
+        generator = self._generation.document
+        models = [
+            self._project.models[key].document
+            for key in generator.definition.model_keys
+            if key in self._project.models
+        ]
+        snippets = [
+            snippet for document in (generator, *models) for snippet in snippets_in(document)
+        ]
+        if not snippets:
+            return None
+        if self._options.no_snippets:
+            raise UsageError(
+                f"generator `{generator.key}` brings Python of its own, and "
+                f"`--no-snippets` refuses it: {snippets[0].path}:{snippets[0].line}"
+            )
+        return open_snippets(snippets, self._options, log=self._log_line)
+
+    def _connect(self, key: str, environment: Mapping[str, str]) -> Connection:
+        models: Any = {name: entity.document for name, entity in self._project.models.items()}
+        adapters: Any = {name: entity.document for name, entity in self._project.adapters.items()}
+        return connect_model(
+            canonical_name(key) if "/" in key or ":" in key else key,
+            models,
+            adapters,
+            snippets=self._snippets,
+            options=ModelOptions(environment=environment, tell=self._progress.tell),
+        )
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+            self._progress.tell(f"note: {note}")
+
+    def _log_line(self, line: str) -> None:
+        line = self._redactor.clean(line)
+        self.printed.append(line)
+        self._progress.tell(line)
+
+
+class _SchemaFallbackNotice(ModelWrapper):
+    """Reports that a server rejected a schema and was then queried without one."""
+
+    def __init__(self, model: Model, name: str, note: Callable[[str], None]) -> None:
+        super().__init__(model)
+        self._name, self._note = name, note
+        self._rejected: dict[tuple[Message, ...], str] = {}
+
+    async def complete(self, request: Request) -> Completion:
+        """Query the model."""
+        try:
+            completion = await self._ask(request)
+        except ModelError as error:
+            if request.input is not None:
+                self._rejected[request.messages] = str(error)
+            raise
+        reason = self._rejected.pop(request.messages, None)
+        if reason is not None and request.input is None:
+            self._note(
+                f"{self._name} takes no schema for its reply ({reason}): "
+                "it is asked without structured outputs"
+            )
+        return completion
+
+
+class _FirstTrialModel(ModelWrapper):
+    """Queries a model that distinguishes rows by their sample, so that the trial must not vary."""
+
+    async def complete(self, request: Request) -> Completion:
+        """Query the model as in the first trial."""
+        return await self._ask(structs.replace(request, trial=0))

@@ -1,0 +1,449 @@
+"""Compare a judge's stored verdicts with labels from people.
+
+Only pairs are kept: the distinct pairs of labels with their counts, or two numbers per sample for
+scores.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from msgspec import Struct, field, structs
+
+from evalwright.errors import BadDataset, UsageError
+from evalwright.judge_check.labels import AnswerKey, HumanLabels, Label, format_label, quote_first
+from evalwright.nearest import nearest
+from evalwright.report.judges import (
+    CLASSIFIER,
+    SCORER,
+    Agreement,
+    Compared,
+    Figure,
+    Judge,
+    LabelRow,
+    Pair,
+)
+from evalwright.scorers.judging.readers import fold_label
+from evalwright.stats.agreement import (
+    cohen_kappa,
+    cohen_kappa_interval,
+    pearson,
+    pearson_interval,
+    quadratic_kappa,
+    quadratic_kappa_interval,
+    spearman,
+    spearman_interval,
+)
+from evalwright.stats.interval import Interval, wilson
+from evalwright.stats.mean import any_mean_interval
+from evalwright.types import Outcome, Score
+
+Verdict = str | float
+MAX_EXAMPLES = 10
+_NEAR = 0.1
+_TRUTH = {"true": "true", "1": "true", "false": "false", "0": "false"}
+_MAX_NAMED = 5
+_ROUNDING = 1e-9
+_ONE_LABEL = "people and judge gave every sample one and the same label"
+_NO_SPREAD = "no interval: too few samples, or too little spread among them"
+_CONSTANT = "one of the two does not vary"
+_NOTHING_COMPARED = "nothing was compared"
+_IDS_ARE_ROW_NUMBERS = (
+    "the ids are the places of rows, from 0, because the dataset has no `sample_id`: a column of "
+    "that name gives rows ids of their own"
+)
+
+
+class Comparison(NamedTuple):
+    """What is compared, and how to read it from a label and from a judge's score."""
+
+    compared: Compared
+    read_label: Callable[[Label], Any]
+    read_score: Callable[[Score], Any]
+    label_order: tuple[str, ...] = ()
+
+
+class _MatchCounts(Struct):
+    """Counts of what could not be compared, and what was seen on the way."""
+
+    no_verdict: int = 0
+    no_answer: int = 0
+    unlabelled: int = 0
+    other_trials: int = 0
+    """Verdicts on trials that no label covers."""
+    matched_keys: set[AnswerKey] = field(default_factory=set)
+    labelled_samples: set[str] = field(default_factory=set)
+    """Ids of samples of the run that have any label."""
+    first_ids: list[str] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+
+
+def compare_with_labels(
+    judge: Judge, labels: HumanLabels, outcomes: Iterable[Outcome], *, seed: int = 0
+) -> Agreement:
+    """Measure how verdicts agree with labels; `BadDataset` if no label is of any sample."""
+    comparison = choose_comparison(judge, labels)
+    counts = _MatchCounts()
+    pairs = _match_pairs(judge, labels, outcomes, comparison=comparison, counts=counts)
+    if comparison.compared == "scores":
+        scale = (judge.score_min, judge.score_max)
+        agreement = measure_score_agreement(pairs, scale, source=labels.source, seed=seed)
+    else:
+        agreement = measure_label_agreement(
+            pairs,
+            source=labels.source,
+            compared=comparison.compared,
+            label_order=comparison.label_order,
+            seed=seed,
+        )
+    if not counts.matched_keys:
+        raise _no_match_error(judge, labels, counts)
+    unmatched = labels.by_answer.keys() - counts.matched_keys
+    of_known_samples = [key for key in unmatched if key[0] in counts.labelled_samples]
+    other_models = sum(bool(key[1]) and key[1] not in counts.models for key in of_known_samples)
+    return structs.replace(
+        agreement,
+        elsewhere=labels.elsewhere,
+        other_models=other_models,
+        other_trials=counts.other_trials,
+        unmatched_trials=len(of_known_samples) - other_models,
+        no_verdict=counts.no_verdict,
+        no_answer=counts.no_answer,
+        unlabelled=counts.unlabelled,
+        unmatched=len(unmatched) - len(of_known_samples),
+        blank=labels.blank,
+    )
+
+
+def _match_pairs(
+    judge: Judge,
+    labels: HumanLabels,
+    outcomes: Iterable[Outcome],
+    *,
+    comparison: Comparison,
+    counts: _MatchCounts,
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield (sample id, human label, judge's label) for each outcome that has both."""
+    labelled_ids = {key[0] for key in labels.by_answer}
+    for outcome in outcomes:
+        refuse_split_sample(judge, outcome)
+        if outcome.sample_id.strip() in labelled_ids:
+            counts.labelled_samples.add(outcome.sample_id.strip())
+        if len(counts.first_ids) < _MAX_NAMED:
+            counts.first_ids.append(outcome.sample_id)
+        if outcome.model not in counts.models:
+            counts.models.append(outcome.model)
+        score = outcome.scores.get(judge.scorer)
+        key = labels.key_of(outcome)
+        label = labels.by_answer.get(key) if key else None
+        if key is None or label is None:
+            counts.other_trials += key is None and score is not None
+            counts.unlabelled += key is not None and score is not None
+            continue
+        counts.matched_keys.add(key)
+        if score is not None:
+            yield outcome.sample_id, comparison.read_label(label), comparison.read_score(score)
+        elif outcome.failure is not None and outcome.failure.stage == "solver":
+            counts.no_answer += 1
+        else:
+            counts.no_verdict += 1
+
+
+def _no_match_error(judge: Judge, labels: HumanLabels, counts: _MatchCounts) -> BadDataset:
+    keys = list(labels.by_answer)
+    start = f"{labels.source}: none of its {len(keys)} labels is of"
+    if labels.names_models and {key[0] for key in keys} & set(counts.first_ids):
+        models = quote_first(list(dict.fromkeys(key[1] for key in keys)))
+        return BadDataset(
+            f"{start} an answer of `{judge.name}`: its column `model` has {models}, "
+            f"the answers are those of {quote_first(counts.models)}",
+            hint="a column `model` says whose answer a label is about",
+        )
+    ids_are_numbers = counts.first_ids and all(name.isdecimal() for name in counts.first_ids)
+    return BadDataset(
+        f"{start} a sample of `{judge.name}`: they are of {quote_first([key[0] for key in keys])}, "
+        f"the samples are {quote_first(counts.first_ids) or 'none'}",
+        hint="`--id-column` says which column has the ids of samples"
+        + (f"; {_IDS_ARE_ROW_NUMBERS}" if ids_are_numbers else ""),
+    )
+
+
+def refuse_split_sample(judge: Judge, outcome: Outcome) -> None:
+    """Raise `UsageError` for a sample that became several: no label could name one of them."""
+    if outcome.parts:
+        raise UsageError(
+            f"`{judge.name}` judges what a postprocessor made of each sample, "
+            "and those have no ids to compare by"
+        )
+
+
+def read_verdict(judge: Judge, score: Score) -> Verdict:
+    """Return what flips when a verdict changes: correctness, the label or the score.
+
+    Two labels of a classifier that both mean `correct` are one verdict. A score is a share of the
+    range.
+    """
+    if judge.type == CLASSIFIER:
+        return format_label(bool(score.values["is_correct"]))
+    if judge.type == SCORER:
+        return float(score.values["score"])
+    return fold_label(str(score.values["label"]))
+
+
+def choose_comparison(judge: Judge, labels: HumanLabels) -> Comparison:
+    """Choose how to read these labels; `BadDataset` where they are no verdicts of this judge."""
+    if judge.type == SCORER:
+        _check_scores(judge, labels)
+        return Comparison("scores", float, lambda score: float(score.metadata["raw_score"]))
+    distinct = {fold_label(format_label(label)): format_label(label) for label in labels.count()}
+    known = {fold_label(label): label for label in judge.labels}
+    if distinct.keys() <= known.keys() or not known:
+        spellings = known or distinct  # a judge that may say anything: as people spell it
+
+        def spell(label: Label) -> str:
+            plain = fold_label(format_label(label))
+            return spellings.get(plain, plain)
+
+        key = "prediction" if judge.type == CLASSIFIER else "label"
+        return Comparison(
+            "labels", spell, lambda score: spell(str(score.metadata[key])), tuple(judge.labels)
+        )
+    if judge.type == CLASSIFIER and distinct.keys() <= _TRUTH.keys():
+        return Comparison(
+            "is_correct",
+            lambda label: _TRUTH[fold_label(format_label(label))],
+            lambda score: format_label(bool(score.values["is_correct"])),
+            ("true", "false"),
+        )
+    raise _unknown_labels_error(judge, labels, known)
+
+
+def _unknown_labels_error(
+    judge: Judge, labels: HumanLabels, known: Mapping[str, str]
+) -> BadDataset:
+    unknown = {
+        label: count
+        for label, count in labels.count().items()
+        if fold_label(format_label(label)) not in known
+    }
+    described = []
+    for label, count in list(unknown.items())[:_MAX_NAMED]:
+        sample_id = next(key[0] for key, other in labels.by_answer.items() if other == label)
+        suggestion = nearest(format_label(label), judge.labels)
+        described.append(
+            f"`{format_label(label)}` ({count} times, first of sample `{sample_id}`)"
+            + (f": did you mean `{suggestion}`?" if suggestion else "")
+        )
+    more = f", and {len(unknown) - _MAX_NAMED} more" if len(unknown) > _MAX_NAMED else ""
+    truth = ", or all true or false" if judge.type == CLASSIFIER else ""
+    return BadDataset(
+        f"{labels.source}: labels that `{judge.name}` never gives: {', '.join(described)}{more}; "
+        f"it gives {', '.join(f'`{label}`' for label in judge.labels)}",
+        hint=f"labels are those of the judge{truth}; leave one empty where a person could not say",
+    )
+
+
+def _check_scores(judge: Judge, labels: HumanLabels) -> None:
+    low, high = judge.score_min, judge.score_max
+    for (sample_id, _, _), label in labels.by_answer.items():
+        number = _parse_number(label)
+        if number is None or not low <= number <= high:
+            raise BadDataset(
+                f"{labels.source}: the label of sample `{sample_id}` must be a number from {low:g} "
+                f"to {high:g}, the scale of `{judge.name}`, got `{format_label(label)}`"
+            )
+
+
+def _parse_number(label: Label) -> float | None:
+    """Parse a number, even one that is text because another cell of its column is no number."""
+    if isinstance(label, bool):
+        return None
+    try:
+        return float(label)
+    except ValueError:
+        return None
+
+
+def measure_label_agreement(
+    pairs: Iterable[tuple[str, str, str]],
+    *,
+    source: str,
+    compared: Compared,
+    label_order: Sequence[str] = (),
+    seed: int = 0,
+) -> Agreement:
+    """Measure agreement of (sample id, human label, judge's label)."""
+    counts: Counter[tuple[str, str]] = Counter()
+    disagreements: list[Pair] = []
+    for sample_id, human, judge in pairs:
+        counts[human, judge] += 1
+        if human != judge and len(disagreements) < MAX_EXAMPLES:
+            disagreements.append(Pair(sample_id=sample_id, human=human, judge=judge))
+    n = counts.total()
+    equal = sum(count for (human, judge), count in counts.items() if human == judge)
+    confusion = _count_confusion(counts, label_order)
+    return Agreement(
+        source=source,
+        compared=compared,
+        n=n,
+        figures={
+            "agreement": estimate_share(equal, n),
+            "kappa": _make_figure(
+                cohen_kappa(counts),
+                cohen_kappa_interval(counts, seed=seed),
+                n,
+                undefined=_ONE_LABEL if n else _NOTHING_COMPARED,
+            ),
+        },
+        labels=_build_label_rows(counts, label_order),
+        confusion=confusion,
+        confusion_shares={
+            human: {judge: estimate_share(count, sum(row.values())) for judge, count in row.items()}
+            for human, row in confusion.items()
+        },
+        disagreements=disagreements,
+    )
+
+
+def _build_label_rows(
+    counts: Mapping[tuple[str, str], int], label_order: Sequence[str]
+) -> list[LabelRow]:
+    human_counts: Counter[str] = Counter()
+    judge_counts: Counter[str] = Counter()
+    for (human_label, judge_label), count in counts.items():
+        human_counts[human_label] += count
+        judge_counts[judge_label] += count
+    rows = []
+    for label in _sort_labels(human_counts | judge_counts, label_order):
+        human, judge, both = human_counts[label], judge_counts[label], counts.get((label, label), 0)
+        rows.append(
+            LabelRow(
+                label=label,
+                human=human,
+                judge=judge,
+                both=both,
+                recall=estimate_share(both, human, undefined="no person gave this label"),
+                precision=estimate_share(both, judge, undefined="the judge never gave this label"),
+            )
+        )
+    return rows
+
+
+def _count_confusion(
+    counts: Mapping[tuple[str, str], int], label_order: Sequence[str]
+) -> dict[str, dict[str, int]]:
+    human_labels = _sort_labels({human for human, _ in counts}, label_order)
+    judge_labels = _sort_labels({judge for _, judge in counts}, label_order)
+    return {
+        human: {judge: counts.get((human, judge), 0) for judge in judge_labels}
+        for human in human_labels
+    }
+
+
+def _sort_labels(labels: Iterable[str], label_order: Sequence[str]) -> list[str]:
+    """Sort as the author lists them; others follow by name."""
+    known = list(dict.fromkeys(label_order))
+    present = set(labels)
+    return [*(label for label in known if label in present), *sorted(present - set(known))]
+
+
+def measure_score_agreement(
+    pairs: Iterable[tuple[str, float, float]],
+    scale: tuple[float, float],
+    *,
+    source: str,
+    seed: int = 0,
+) -> Agreement:
+    """Measure agreement of (sample id, human score, judge's score), both on the judge's scale."""
+    width = scale[1] - scale[0]
+    human_scores: list[float] = []
+    judge_scores: list[float] = []
+    differences: list[float] = []
+    """As shares of the range."""
+    disagreements: list[Pair] = []
+    for sample_id, human, judge in pairs:
+        human_scores.append(human)
+        judge_scores.append(judge)
+        differences.append((judge - human) / width if width else 0.0)
+        if not is_near(differences[-1]) and len(disagreements) < MAX_EXAMPLES:
+            disagreements.append(Pair(sample_id=sample_id, human=human, judge=judge))
+    n = len(differences)
+    distances = [abs(difference) for difference in differences]
+    is_whole = all(score.is_integer() for score in (*human_scores, *judge_scores))
+    return Agreement(
+        source=source,
+        compared="scores",
+        n=n,
+        figures={
+            "exact": estimate_share(sum(distance <= _ROUNDING for distance in distances), n),
+            "within_a_tenth": estimate_share(sum(map(is_near, differences)), n),
+            "mean_absolute_difference": estimate_mean(distances, seed=seed),
+            "mean_difference": estimate_mean_difference(differences, seed=seed),
+            ("quadratic_kappa" if is_whole else "concordance"): _make_figure(
+                quadratic_kappa(human_scores, judge_scores),
+                quadratic_kappa_interval(human_scores, judge_scores, seed=seed),
+                n,
+                undefined=_CONSTANT,
+            ),
+            "pearson": _make_figure(
+                pearson(human_scores, judge_scores),
+                pearson_interval(human_scores, judge_scores, seed=seed),
+                n,
+                undefined=_CONSTANT,
+            ),
+            "spearman": _make_figure(
+                spearman(human_scores, judge_scores),
+                spearman_interval(human_scores, judge_scores),
+                n,
+                undefined=_CONSTANT,
+            ),
+        },
+        disagreements=disagreements,
+    )
+
+
+def is_near(difference: float) -> bool:
+    """Whether two scores that differ by this share of the range are the same verdict."""
+    return abs(difference) <= _NEAR + _ROUNDING
+
+
+def estimate_share(count: int, n: int, *, undefined: str = _NOTHING_COMPARED) -> Figure:
+    """Estimate a proportion with Wilson's interval."""
+    if not n:
+        return Figure(value=None, reason=undefined)
+    return _make_figure(count / n, wilson(count, n), n)
+
+
+def estimate_mean(values: Sequence[float], *, seed: int = 0) -> Figure:
+    """Estimate a mean with the interval that suits the values."""
+    if not values:
+        return Figure(value=None, reason=_NOTHING_COMPARED)
+    return _make_figure(float(np.mean(values)), any_mean_interval(values, seed=seed), len(values))
+
+
+def estimate_mean_difference(differences: Sequence[float], *, seed: int = 0) -> Figure:
+    """Estimate a mean of values from -1 to 1, whatever the signs of those that were seen.
+
+    The interval is that of the same values mapped to scores from 0 to 1, mapped back.
+    """
+    if not differences:
+        return Figure(value=None, reason=_NOTHING_COMPARED)
+    as_scores = [min(1.0, max(0.0, (difference + 1) / 2)) for difference in differences]
+    mean = float(np.mean(differences))
+    figure = structs.replace(estimate_mean(as_scores, seed=seed), value=mean)
+    if figure.ci_low is None or figure.ci_high is None:
+        return figure
+    return structs.replace(figure, ci_low=2 * figure.ci_low - 1, ci_high=2 * figure.ci_high - 1)
+
+
+def _make_figure(
+    value: float | None, interval: Interval | None, n: int, *, undefined: str = ""
+) -> Figure:
+    if value is None:
+        return Figure(value=None, n=n, reason=undefined)
+    if interval is None:
+        return Figure(value=value, n=n, reason=_NO_SPREAD)
+    return Figure(
+        value=value, ci_low=interval.low, ci_high=interval.high, interval=interval.method, n=n
+    )

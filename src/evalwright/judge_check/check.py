@@ -1,0 +1,232 @@
+"""Check one judge of a stored run, and keep the result with the run.
+
+The result is stored under the judge's identity, so every report of a run with the same judge can
+show it.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import convert, structs, to_builtins
+
+from evalwright.engine.redact import redact_json
+from evalwright.errors import StoreError, UnknownName, UsageError
+from evalwright.judge_check.agreement import compare_with_labels
+from evalwright.judge_check.labels import HumanLabels, read_label_column, read_label_file
+from evalwright.judge_check.options import JudgeCheckOptions
+from evalwright.judge_check.rejudge import RejudgeResult, Rejudging
+from evalwright.nearest import nearest
+from evalwright.plan.manifest import read_manifest
+from evalwright.plan.model_names import canonical_names
+from evalwright.plan.options import RunOptions
+from evalwright.ports import Store
+from evalwright.report.judges import CHECKABLE, CHECKS, Agreement, Judge, JudgeCheck, read_judges
+from evalwright.secrets import Redactor
+from evalwright.session.progress import Progress
+from evalwright.session.redaction import make_redactor
+from evalwright.session.stores import open_store
+from evalwright.types import Outcome, Run
+
+
+def check_judge(
+    run_name: str, options: JudgeCheckOptions, run_options: RunOptions, *, progress: Progress
+) -> JudgeCheck:
+    """Compare the judge with people and ask it again, as the options say."""
+    options.validate()
+    store = open_store(run_options.store, create=False)
+    try:
+        run = store.find(run_name)
+        return _JudgeChecker(store, run, options, run_options, progress=progress).check()
+    finally:
+        store.close()
+
+
+class _JudgeChecker:
+    """One judge of one run."""
+
+    def __init__(
+        self,
+        store: Store,
+        run: Run,
+        options: JudgeCheckOptions,
+        run_options: RunOptions,
+        *,
+        progress: Progress,
+    ) -> None:
+        self._store, self._run, self._progress = store, run, progress
+        self._options, self._run_options = options, run_options
+        self._judge = _select_judge(run, options)
+        self._models = _select_models(run, self._judge, options)
+        self._redactor: Redactor = make_redactor()
+        self._notes: list[str] = []
+        if run.status in {"running", "stopped"}:
+            self._notes.append(f"run {run.id} is not finished: only what it has stored is compared")
+
+    def check(self) -> JudgeCheck:
+        """Read the labels before asking anything, so that their mistakes cost nothing."""
+        agreement = self._compare()
+        rejudged = self._rejudge() if self._options.asks_judge else RejudgeResult()
+        seed = self._run_options.seed
+        check = JudgeCheck(
+            run_id=self._run.id,
+            judge=self._judge,
+            checked=datetime.now(UTC).isoformat(timespec="seconds"),
+            seed=seed,
+            agreement=agreement,
+            probes=[tally.to_row(seed=seed) for tally in rejudged.probes],
+            repeats=rejudged.repeats.to_row(seed=seed) if rejudged.repeats else None,
+            calls=rejudged.usage.requests,
+            cost=rejudged.usage.cost,
+            notes=self._notes,
+            kept=not rejudged.stop_reason,
+        )
+        if self._redactor:  # a sample's id or a failure may hold a secret
+            check = convert(redact_json(to_builtins(check), self._redactor), JudgeCheck)
+        return self._save(check) if check.kept else check
+
+    def _compare(self) -> Agreement | None:
+        labels = self._read_labels()
+        if labels is None:
+            return None
+        if len(self._models) > 1 and self._options.labels and not labels.names_models:
+            models = ", ".join(f"`{model}`" for model in self._models)
+            raise UsageError(
+                f"{labels.source}: labels of answers, and `{self._judge.task}` has answers of "
+                f"{models}",
+                hint="`--model` says whose they are, or a column `model`",
+            )
+        if len(self._models) > 1 or labels.names_trials:
+            self._notes.append(
+                "several answers to one sample are compared as if they were independent: the "
+                "intervals are a little too narrow"
+            )
+        agreement = compare_with_labels(
+            self._judge, labels, self._outcomes(), seed=self._run_options.seed
+        )
+        self._notes.extend(_describe_omissions(agreement))
+        return agreement
+
+    def _read_labels(self) -> HumanLabels | None:
+        options = self._options
+        if options.labels:
+            return read_label_file(
+                options.labels,
+                id_column=options.id_column,
+                label_column=options.label_column,
+                task=self._judge.task,
+            )
+        if options.column:
+            return read_label_column(self._outcomes(), options.column)
+        return None
+
+    def _rejudge(self) -> RejudgeResult:
+        rejudging = Rejudging(
+            self._run, self._judge, self._store, self._run_options, progress=self._progress
+        )
+        result = rejudging.run(self._options, self._models)
+        self._redactor = rejudging.redactor
+        if not result.samples:
+            self._notes.append("no sample has a verdict, so the judge was asked nothing")
+        if result.stop_reason:
+            self._notes.append(
+                f"stopped ({result.stop_reason}): the check is not kept with the run"
+            )
+        elif result.overspent:
+            self._notes.append(result.overspent)
+        if self._options.repeat == 1 and any(tally.flipped for tally in result.probes):
+            self._notes.append(
+                "a verdict may also flip because the judge is not sure: `--repeat 2` shows how "
+                "often it does when nothing is changed"
+            )
+        return result
+
+    def _outcomes(self) -> Iterator[Outcome]:
+        for model in self._models:
+            yield from self._store.of_task(self._run.id, self._judge.task, model)
+
+    def _save(self, check: JudgeCheck) -> JudgeCheck:
+        """Add the check to the run's current manifest, which may have changed meanwhile.
+
+        A check that cannot be stored is still returned: it may have cost money.
+        """
+
+        def add_check(manifest: dict[str, Any]) -> dict[str, Any]:
+            return {**manifest, CHECKS: [*manifest.get(CHECKS, []), to_builtins(check)]}
+
+        try:
+            self._store.update(self._run.id, manifest=add_check)
+        except StoreError as error:
+            notes = [*check.notes, f"the check could not be kept with the run: {error}"]
+            return structs.replace(check, kept=False, notes=notes)
+        return check
+
+
+def _select_judge(run: Run, options: JudgeCheckOptions) -> Judge:
+    judges = read_judges(run)
+    if not judges:
+        raise UsageError(
+            f"run {run.id} has no judge: its tasks have no scorer that asks a model for its "
+            "verdict",
+            hint="docs/guides/judges.md says how to have one",
+        )
+    matches = [
+        judge
+        for judge in judges
+        if options.task in {None, judge.task} and options.scorer in {None, judge.scorer}
+    ]
+    if not matches:
+        raise _unknown_judge(run, judges, options)
+    checkable = [judge for judge in matches if judge.type in CHECKABLE]
+    if not checkable:
+        raise UsageError(f"`{matches[0].name}`: a {matches[0].type} gives no verdict to compare")
+    if len(checkable) > 1:
+        names = ", ".join(f"`--task {judge.task} --scorer {judge.scorer}`" for judge in checkable)
+        raise UsageError(f"run {run.id} has several judges", hint=f"name one: {names}")
+    return checkable[0]
+
+
+def _unknown_judge(run: Run, judges: Sequence[Judge], options: JudgeCheckOptions) -> UnknownName:
+    suggestion = nearest(options.scorer or "", [judge.scorer for judge in judges]) or nearest(
+        options.task or "", [judge.task for judge in judges]
+    )
+    wanted = f"{options.task or '*'}/{options.scorer or '*'}"
+    names = ", ".join(f"`{judge.name}`" for judge in judges)
+    return UnknownName(
+        f"run {run.id} has no judge `{wanted}`; it has {names}",
+        hint=f"did you mean `{suggestion}`?" if suggestion else "",
+    )
+
+
+def _select_models(run: Run, judge: Judge, options: JudgeCheckOptions) -> list[str]:
+    """The models whose answers were judged; one empty name where the task asks no model."""
+    tasks = read_manifest(run).plan.tasks
+    models: list[str] = next(list(task.models) for task in tasks if task.name == judge.task)
+    if options.model is None:
+        return models
+    (name,) = canonical_names(options.model)
+    if name not in models:
+        known = ", ".join(f"`{model}`" for model in models if model) or "of no model"
+        suggestion = nearest(name, models)
+        raise UnknownName(
+            f"`{judge.task}` has no answers of `{name}`; it has {known}",
+            hint=f"did you mean `{suggestion}`?" if suggestion else "",
+        )
+    return [name]
+
+
+def _describe_omissions(agreement: Agreement) -> Iterator[str]:
+    """One note per reason why labels or verdicts were not compared."""
+    reasons = {
+        "rows of other tasks, passed over": agreement.elsewhere,
+        "labels of samples that the run does not have": agreement.unmatched,
+        "labels of answers of other models": agreement.other_models,
+        "labels of trials that the run does not have": agreement.unmatched_trials,
+        "labels without a column `trial` are of the first trial; verdicts on other trials, "
+        "compared nowhere": agreement.other_trials,
+        "rows without a label": agreement.blank,
+        "verdicts on samples that nobody labelled": agreement.unlabelled,
+        "labelled samples without an answer to judge": agreement.no_answer,
+        "labelled samples without a verdict, compared nowhere": agreement.no_verdict,
+    }
+    return (f"{reason}: {count}" for reason, count in reasons.items() if count)

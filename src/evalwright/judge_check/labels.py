@@ -1,0 +1,179 @@
+"""Labels from people: from a file, or from a column of the dataset.
+
+    sample_id,label          one row per label; the column names are options
+    fr,correct
+
+A file may also have columns `model`, `trial` and `task`: then a label counts for that answer alone.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from evalwright.datasets.csv_file import CsvFile
+from evalwright.datasets.reading import FileRows, format_of
+from evalwright.errors import BadDataset, UnknownName, UsageError
+from evalwright.nearest import nearest
+from evalwright.plan.model_names import canonical_names
+from evalwright.types import Outcome
+
+AnswerKey = tuple[str, str, int]
+"""Sample, model, trial. The model is empty where labels name none."""
+Label = str | float | bool
+_MAX_COLUMNS_NAMED = 12
+
+
+class HumanLabels(Struct):
+    """Labels by answer; nothing else of a row is kept."""
+
+    source: str
+    by_answer: dict[AnswerKey, Label] = field(default_factory=dict)
+    names_models: bool = False
+    """Whether a label says which model's answer it is about."""
+    names_trials: bool = False
+    blank: int = 0
+    """Rows without a label."""
+    elsewhere: int = 0
+    """Rows of other tasks."""
+
+    def key_of(self, outcome: Outcome) -> AnswerKey | None:
+        """The key of an outcome's label; None for a trial that the labels do not cover."""
+        if outcome.trial and not self.names_trials:
+            return None
+        model = outcome.model if self.names_models else ""
+        return outcome.sample_id.strip(), model, outcome.trial
+
+    def count(self) -> Counter[Label]:
+        """Count each distinct label."""
+        return Counter(self.by_answer.values())
+
+    def add(self, key: AnswerKey, label: Any, *, place: str) -> None:
+        """Add the label of an answer; count it where it is blank."""
+        if label is None or (isinstance(label, str) and not label.strip()):
+            self.blank += 1
+            return
+        if not isinstance(label, str | int | float):
+            raise BadDataset(
+                f"{place}: a label is a text, a number or a truth value, got `{label}`"
+            )
+        self.by_answer[key] = label.strip() if isinstance(label, str) else label
+
+
+def read_label_file(path: str, *, id_column: str, label_column: str, task: str) -> HumanLabels:
+    """Read the labels of one task; every mistake in the file is a `BadDataset`."""
+    try:
+        file_format = format_of(path)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    text_columns = (id_column, "model", "task")
+    make = partial(CsvFile, texts=text_columns) if file_format == ".csv" else None
+    rows = FileRows(lambda: Path(path), file_format, make=make)
+    labels = HumanLabels(source=path)
+    row_numbers: dict[AnswerKey, int] = {}
+    tasks: dict[str, None] = {}
+    checked_rows = _check_columns(rows, path, id_column=id_column, label_column=label_column)
+    for number, row in enumerate(checked_rows, start=1):
+        row_task = str(row.get("task") or task).strip()
+        tasks[row_task] = None
+        if row_task != task:
+            labels.elsewhere += 1
+            continue
+        key = _read_key(row, id_column, place=f"{path}: row {number}")
+        if key in row_numbers:
+            raise BadDataset(
+                f"{path}: rows {row_numbers[key]} and {number} both label the sample `{key[0]}`",
+                hint="a sample has one label; of several people, decide first"
+                + ("" if "model" in row else "; answers of several models are told by `model`"),
+            )
+        row_numbers[key] = number
+        labels.names_models = labels.names_models or bool(key[1])
+        labels.names_trials = labels.names_trials or "trial" in row
+        labels.add(key, row.get(label_column), place=f"{path}: row {number}")
+    if not labels.by_answer and labels.elsewhere:
+        raise BadDataset(
+            f"{path}: has no label for `{task}`: its column `task` has {quote_first(list(tasks))}",
+            hint="`--task` says which task's judge is compared",
+        )
+    if not labels.by_answer:
+        raise BadDataset(f"{path}: has no label")
+    return labels
+
+
+def read_label_column(outcomes: Iterable[Outcome], column: str) -> HumanLabels:
+    """Read the labels that the samples themselves have in a column."""
+    labels = HumanLabels(source=f"column `{column}`", names_models=True)
+    columns: dict[str, None] = {}
+    for outcome in outcomes:
+        if outcome.trial:
+            continue
+        if len(columns) < _MAX_COLUMNS_NAMED:
+            columns |= dict.fromkeys(outcome.sample)
+        key = (outcome.sample_id.strip(), outcome.model, 0)
+        labels.add(key, outcome.sample.get(column), place=f"sample `{outcome.sample_id}`")
+    if not labels.by_answer:
+        suggestion = nearest(column, list(columns))
+        raise UnknownName(
+            f"no sample has a label in the column `{column}`; the columns are "
+            f"{_quote_columns(columns) or 'none'}",
+            hint=f"did you mean `{suggestion}`?" if suggestion else "",
+        )
+    return labels
+
+
+def format_label(label: Label) -> str:
+    """Format a label as a person would write it."""
+    if isinstance(label, bool):
+        return str(label).lower()
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label)
+
+
+def quote_first(names: Sequence[str]) -> str:
+    """Quote the first three names, for an error message."""
+    return ", ".join(f"`{name}`" for name in names[:3])
+
+
+def _check_columns(
+    rows: FileRows, path: str, *, id_column: str, label_column: str
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows; raise `UnknownName` if the file lacks a column."""
+    names: dict[str, None] = dict.fromkeys(rows.header or ())
+    for row in rows.rows():
+        if rows.header is None:  # any row may have other columns
+            names |= dict.fromkeys(row)
+        if id_column not in names:
+            break
+        yield row
+    if not names:
+        raise BadDataset(f"{path}: has no rows")
+    for name, option in ((id_column, "--id-column"), (label_column, "--label-column")):
+        if name not in names:
+            raise UnknownName(
+                f"{path}: has no column `{name}`; it has {_quote_columns(names)}",
+                hint=f"`{option}` says which column it is",
+            )
+
+
+def _quote_columns(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in islice(names, _MAX_COLUMNS_NAMED))
+
+
+def _read_key(row: Mapping[str, Any], id_column: str, *, place: str) -> AnswerKey:
+    sample_id = row.get(id_column)
+    if (
+        sample_id is None
+        or isinstance(sample_id, list | dict)
+        or not format_label(sample_id).strip()
+    ):
+        raise BadDataset(f"{place}: `{id_column}` must be the id of a sample, got `{sample_id}`")
+    trial = row.get("trial", 0)
+    if isinstance(trial, bool) or not isinstance(trial, int) or trial < 0:
+        raise BadDataset(f"{place}: `trial` must be a whole number from 0, got `{trial}`")
+    model = str(row.get("model") or "").strip()
+    return format_label(sample_id).strip(), canonical_names(model)[0] if model else "", trial

@@ -1,0 +1,53 @@
+"""Options of `evalwright judge check`. Imports little, so that the command starts fast."""
+
+from msgspec import Struct
+
+from evalwright.errors import UnknownName, UsageError
+from evalwright.nearest import nearest
+
+PROBES = ("swap", "pad", "fence")
+
+
+class JudgeCheckOptions(Struct, frozen=True, kw_only=True):
+    """What to compare a judge with, and how to ask it again."""
+
+    labels: str | None = None
+    """File with labels from people."""
+    id_column: str = "sample_id"
+    label_column: str = "label"
+    column: str | None = None
+    """Column of the dataset that has the labels instead."""
+    task: str | None = None
+    scorer: str | None = None
+    model: str | None = None
+    """Check verdicts on the answers of this model only; None for all models."""
+    probes: tuple[str, ...] = ()
+    repeat: int = 1
+    """Verdicts per sample, including the one of the run; 1 asks nothing."""
+    samples: int = 50
+    """Number of samples for probes and repeats."""
+
+    @property
+    def asks_judge(self) -> bool:
+        """Whether the judge is asked again."""
+        return bool(self.probes) or self.repeat > 1
+
+    def validate(self) -> None:
+        """Raise `UsageError` if the options contradict each other or leave nothing to do."""
+        if self.labels and self.column:
+            raise UsageError("labels are in a file or in a column: give `--labels` or `--column`")
+        for name in self.probes:
+            if name not in PROBES:
+                suggestion = nearest(name, PROBES)
+                raise UnknownName(
+                    f"there is no probe `{name}`; there are {', '.join(PROBES)}",
+                    hint=f"did you mean `{suggestion}`?" if suggestion else "",
+                )
+        if self.repeat < 1 or self.samples < 1:
+            raise UsageError("`repeat` and `samples` are at least 1")
+        if not (self.labels or self.column or self.asks_judge):
+            raise UsageError(
+                "nothing to check the judge by",
+                hint="`--labels FILE`, `--column NAME`, `--probe swap|pad|fence|all` or "
+                "`--repeat N`",
+            )

@@ -1,0 +1,247 @@
+"""The report of `evalwright perplexity`: its nouns, its JSON and its text.
+
+Lines of text are never cut.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from evalwright.report.export.rows import FailureCells, to_json
+from evalwright.report.judges import Figure
+from evalwright.report.report import FailureRow, PairwiseRow, Status, UsageRow
+from evalwright.report.samples import visible
+from evalwright.report.schema import struct_schema
+from evalwright.report.tables import count_noun
+
+_METRICS = ("perplexity", "bits_per_byte", "bits_per_character")
+
+
+class DocumentRow(Struct, frozen=True, kw_only=True, gc=False):
+    """One document and one model. Where it failed, all numbers but the two lengths are null."""
+
+    document: str
+    """File and line; the file alone where all of it is one document."""
+    model: str
+    nll: float | None
+    """Negative log-likelihood, in nats; null too where a token has probability 0."""
+    tokens: int | None
+    characters: int
+    bytes: int
+    perplexity: float | None
+    bits_per_byte: float | None
+    failure: FailureCells | None = None
+
+
+class ModelPerplexity(Struct, frozen=True, kw_only=True):
+    """How surprised one model is by the documents that it has read."""
+
+    model: str
+    perplexity: Figure
+    """exp(Σ nll / Σ tokens): comparable only between models with the same tokenizer."""
+    bits_per_byte: Figure
+    """Σ nll / Σ bytes / ln 2: comparable between any models, on the same documents."""
+    bits_per_character: Figure
+    """The same per character, which is a code point of Unicode."""
+    nll: float | None
+    tokens: int
+    characters: int
+    bytes: int
+    documents: int
+    """Documents that the model has read: all numbers are of them."""
+    failed: int
+    """Documents that failed: they are in no number."""
+    reused: int
+    """Documents, among those read, that came from the cache."""
+    usage: UsageRow
+    worst: list[DocumentRow]
+    """The few documents with the highest perplexity."""
+
+
+class PerplexitySummary(Struct, frozen=True, kw_only=True):
+    """What became of the documents, over all models."""
+
+    documents: int
+    """Documents per model."""
+    left_out: int
+    """Documents without text, which no model was given."""
+    completed: int
+    reused: int
+    failed: int
+    wall_seconds: float
+
+
+class PerplexityBody(Struct, frozen=True, kw_only=True):
+    """What `--json` prints before the documents."""
+
+    status: Status
+    files: list[str]
+    models: list[ModelPerplexity]
+    pairwise: list[PairwiseRow]
+    """Differences between models in bits per byte, on the documents that both have read."""
+    failures: list[FailureRow]
+    summary: PerplexitySummary
+    notes: list[str]
+    seed: int
+    version: str
+
+
+class PerplexityFile(PerplexityBody, frozen=True, kw_only=True):
+    """All that `--json` prints, and `evalwright schema perplexity` describes."""
+
+    documents: list[DocumentRow]
+    """One per document and model, in the order of the files."""
+
+
+def perplexity_schema() -> dict[str, Any]:
+    """Return the JSON Schema of what `evalwright perplexity --json` prints."""
+    return struct_schema(PerplexityFile, "evalwright perplexity")
+
+
+class PerplexityReport(PerplexityBody, frozen=True, kw_only=True):
+    """The metrics, and access to the documents that they were made from."""
+
+    rows: Callable[[], Iterator[DocumentRow]]
+    """Makes one row per document and model when called, since there may be many."""
+
+    def documents(self) -> Iterator[DocumentRow]:
+        """Yield one row per finished document and model, in the order of the files."""
+        return self.rows()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--json` prints."""
+        body: dict[str, Any] = msgspec.json.decode(b"".join(self.json_chunks()))
+        return body
+
+    def to_json(self) -> str:
+        """Return what `--json` prints."""
+        return b"".join(self.json_chunks()).decode()
+
+    def json_chunks(self) -> Iterator[bytes]:
+        """Yield what `--json` prints, one line per document: no list of all is ever built."""
+        body = {name: getattr(self, name) for name in PerplexityBody.__struct_fields__}
+        head = msgspec.json.format(to_json(body), indent=2)
+        yield head.rstrip().removesuffix(b"}").rstrip() + b',\n  "documents": ['
+        before = b"\n    "
+        for row in self.rows():
+            yield before + to_json(row)
+            before = b",\n    "
+        yield b"\n  ]\n}\n"
+
+    def to_text(self) -> str:
+        """Return what the terminal shows."""
+        return "\n".join(self.text_lines())
+
+    def text_lines(self) -> Iterator[str]:
+        """Yield metrics, differences, the worst documents, failures, notes and a summary."""
+        yield from _model_lines(self)
+        if self.pairwise:
+            yield ""
+            yield from _pair_lines(self.pairwise)
+        for model in self.models:
+            if model.documents > 1:
+                yield ""
+                yield from _worst_lines(model)
+        for failure in self.failures:
+            yield ""
+            yield from _failure_lines(failure)
+        yield ""
+        for note in self.notes:
+            yield visible(f"note: {note}")
+        yield _summary_line(self)
+
+
+def _model_lines(report: PerplexityReport) -> Iterator[str]:
+    head = ["model"]
+    for name in _METRICS:
+        head += [name.replace("_", " "), "95 % interval"]
+    rows = [(*head, "tokens", "documents")]
+    for model in report.models:
+        cells = [model.model]
+        for name in _METRICS:
+            metric: Figure = getattr(model, name)
+            digits = 2 if name == "perplexity" else 4
+            cells += [_number(metric.value, digits), _interval(metric, digits)]
+        done = f"{model.documents:,}/{report.summary.documents:,}"
+        rows.append((*cells, f"{model.tokens:,}", done))
+    yield from _align(rows, right=range(1, len(rows[0])))
+    for model in report.models:
+        yield from _reason_lines(model)
+
+
+def _reason_lines(model: ModelPerplexity) -> Iterator[str]:
+    """Yield why a metric has no value, or no interval."""
+    metrics = {name.replace("_", " "): getattr(model, name) for name in _METRICS}
+    reasons = dict.fromkeys(metric.reason for metric in metrics.values() if metric.reason)
+    for reason in reasons:
+        names = [name for name, metric in metrics.items() if metric.reason == reason]
+        has_values = all(metrics[name].value is not None for name in names)
+        lacking = "no interval" if has_values else "no value"
+        yield visible(f"  {model.model}: {lacking} of {', '.join(names)}: {reason}")
+
+
+def _pair_lines(pairs: Iterable[PairwiseRow]) -> Iterator[str]:
+    rows = [("bits per byte", "difference", "95 % interval", "documents", "verdict")]
+    for pair in pairs:
+        ends = (pair.ci_low, pair.ci_high)
+        interval = "–" if None in ends else f"[{', '.join(f'{end:+.4f}' for end in ends)}]"
+        difference = "–" if pair.difference is None else f"{pair.difference:+.4f}"
+        verdict = "significant" if pair.significant else "tied" if interval != "–" else "–"
+        rows.append((f"{pair.a} − {pair.b}", difference, interval, f"{pair.n:,}", verdict))
+    yield from _align(rows, right=(1, 2, 3))
+
+
+def _worst_lines(model: ModelPerplexity) -> Iterator[str]:
+    rows = [(f"most surprising to {model.model}", "perplexity", "bits per byte", "tokens")]
+    for row in model.worst:
+        numbers = (_number(row.perplexity, 2), _number(row.bits_per_byte, 4))
+        rows.append((row.document, *numbers, f"{row.tokens:,}"))
+    yield from _align(rows, right=(1, 2, 3))
+
+
+def _failure_lines(failure: FailureRow) -> Iterator[str]:
+    places = ", ".join(failure.sample_ids)
+    places += "…" if failure.count > len(failure.sample_ids) else ""
+    message = failure.message + (", among other reasons" if failure.messages > 1 else "")
+    failed = count_noun(failure.count, "document")
+    yield visible(f"failed with {failure.model}: {failed} ({places}): {message}")
+    if failure.hint:
+        yield visible(f"  hint: {failure.hint}")
+
+
+def _summary_line(report: PerplexityReport) -> str:
+    summary = report.summary
+    documents = count_noun(summary.documents, "document")
+    documents += f" with {len(report.models)} models" if len(report.models) > 1 else ""
+    parts = [f"{documents}: {summary.completed:,} weighed"]
+    if summary.reused:
+        parts[0] += f" ({summary.reused:,} of them before)"
+    if summary.failed:
+        parts.append(f"{summary.failed:,} failed")
+    if summary.left_out:
+        parts.append(f"{summary.left_out:,} without text left out")
+    parts.append(f"{summary.wall_seconds:.1f} s")
+    return ", ".join(parts)
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def _interval(metric: Figure, digits: int) -> str:
+    if metric.ci_low is None:
+        return "–"
+    return f"[{_number(metric.ci_low, digits)}, {_number(metric.ci_high, digits)}]"
+
+
+def _align(rows: Sequence[tuple[str, ...]], *, right: Sequence[int]) -> Iterator[str]:
+    rows = [tuple(map(visible, row)) for row in rows]
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    for row in rows:
+        cells = (
+            f"{cell:>{width}}" if index in right else f"{cell:<{width}}"
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,279 @@
+"""Add documents to a project: check each, then copy it with the files that it consists of.
+
+    tasks/qa.yaml      with `!include prompts/qa.txt` and `$ref: parts/solver.yaml`
+                   →   project/tasks/qa.yaml, project/tasks/prompts/qa.txt, …
+
+Everything is checked before anything is written, and a copy that fails removes what it has begun:
+a mistake changes nothing. Existing files are replaced only with `update`, and only if they were
+part of the document that is replaced.
+"""
+
+import filecmp
+import glob
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from msgspec import Struct
+
+from evalwright.errors import BadTasks, Unreadable, UsageError
+from evalwright.projects.kinds import COMMANDS, FOLDERS, EntityKind
+from evalwright.projects.lookup import (
+    entities_of_kind,
+    load_valid_environment,
+    require_own_file,
+    source_files,
+)
+from evalwright.spec.documents.models.model import ProviderModel
+from evalwright.spec.documents.project import Project, read_project
+from evalwright.spec.documents.resolve.entities import Entity
+from evalwright.spec.documents.yaml.reader import YamlDocument, read_document
+from evalwright.types import Issue
+
+_MOST_SHOWN = 5
+_REFERENCE_RULES = {f"unknown_{kind}" for kind in COMMANDS}
+"""Rules that do not count: what is not in the project may be added later."""
+
+
+class AddedEntity(Struct, frozen=True, kw_only=True):
+    """A document that is in the project now."""
+
+    key: str
+    kind: EntityKind
+    status: Literal["created", "updated", "unchanged"]
+    files: list[str]
+    """The files that were written."""
+    warnings: list[str]
+
+
+class _FileCopy(Struct, frozen=True):
+    """A file, and where it goes."""
+
+    source: Path
+    target: Path
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether the target is missing or different."""
+        if not self.target.exists():
+            return True
+        if self.target.samefile(self.source):
+            return False
+        return not filecmp.cmp(self.source, self.target, shallow=False)
+
+
+class _Addition(Struct, frozen=True, kw_only=True):
+    """What adding one document will do."""
+
+    entity: Entity
+    replaced: Entity | None
+    """The entity that has its key now."""
+    target: Path
+    copies: list[_FileCopy]
+    """The copies that are needed."""
+
+
+def add_entities(
+    kind: EntityKind,
+    patterns: Sequence[str],
+    project: str = ".",
+    *,
+    update: bool = False,
+    env: Sequence[str] = (),
+) -> list[AddedEntity]:
+    """Check documents and copy them into a project; raise `BadTasks` if one is not valid."""
+    root = Path(project)
+    if root.exists() and not root.is_dir():
+        raise Unreadable(f"{project}: expected the folder of a project, it is a file")
+    environment = load_valid_environment(env)
+    current = read_project(root, environment=environment) if root.is_dir() else None
+    documents = [_read_valid(kind, file, environment) for file in _expand(patterns)]
+    _refuse_duplicate_keys([entity for _, entity in documents])
+    additions = [_plan_addition(source, entity, root, current) for source, entity in documents]
+    for addition in additions:
+        _refuse_overwriting(addition, update=update)
+    _copy_files([copy for addition in additions for copy in addition.copies])
+    return [_describe_addition(addition, environment) for addition in additions]
+
+
+def add_provider(name: str, project: str = ".") -> AddedEntity:
+    """Write a document for a model of a provider, such as `openai/gpt-4o`."""
+    try:
+        model = ProviderModel(model=name)
+    except ValueError as error:  # pydantic's ValidationError is one
+        why = str(error).partition("Value error, ")[2].partition(" [type=")[0]
+        raise UsageError(f"`--provider {name}`: {why}") from error
+    if Path(project).is_dir() and model.key in read_project(project, environment={}).models:
+        return AddedEntity(key=model.key, kind="model", status="unchanged", files=[], warnings=[])
+    target = Path(project) / FOLDERS["model"] / f"{model.key.replace('$', '-')}.yaml"
+    if target.exists():
+        raise UsageError(f"{target}: already there, and left as it is")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(f"$provider: {model.model}\n", encoding="utf-8")
+    files = [str(target)]
+    return AddedEntity(key=model.key, kind="model", status="created", files=files, warnings=[])
+
+
+def _expand(patterns: Sequence[str]) -> list[Path]:
+    names: dict[str, None] = {}
+    for pattern in patterns:
+        matches = [pattern]
+        if not Path(pattern).exists():
+            matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - a pattern may begin anywhere
+        if not matches:
+            raise Unreadable(f"{pattern}: no such file")
+        names.update(dict.fromkeys(matches))
+    for name in names:
+        if Path(name).is_dir():
+            raise Unreadable(f"{name}: expected a document, it is a folder", hint=f"{name}/*.yaml")
+    return [Path(name) for name in names]
+
+
+def _read_valid(
+    kind: EntityKind, file: Path, environment: Mapping[str, str]
+) -> tuple[YamlDocument, Entity]:
+    """Read a document that is valid by itself, whatever the project around it lacks."""
+    project = read_project(file, environment=environment)
+    if project.kind is not None and project.kind != kind:
+        what = "a run file" if project.kind == "run" else f"of the kind `{project.kind}`"
+        command = COMMANDS.get(cast("EntityKind", project.kind))  # none for a run file or a policy
+        raise UsageError(
+            f"{file}: expected a document of the kind `{kind}`, it is {what}",
+            hint=f"`evalwright {command} add`" if command else "`evalwright run` takes it as it is",
+        )
+    errors = [problem for problem in project.problems if _counts(problem)]
+    if errors:
+        shown = "; ".join(f"{one.file}:{one.line}: {one.detail}" for one in errors[:_MOST_SHOWN])
+        more = f"; and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
+        raise BadTasks(
+            f"{len(errors)} error{'s' if len(errors) > 1 else ''}, nothing was added: "
+            f"{shown}{more}",
+            hint=f"`evalwright validate {file}` shows each at its place",
+        )
+    entities = entities_of_kind(project, kind).values()
+    entity = next(entity for entity in entities if Path(entity.file).samefile(file))
+    return read_document(file, environment=environment), entity
+
+
+def _counts(problem: Issue) -> bool:
+    return problem.level == "error" and problem.rule not in _REFERENCE_RULES
+
+
+def _refuse_duplicate_keys(entities: Sequence[Entity]) -> None:
+    files: dict[str, str] = {}
+    for entity in entities:
+        if entity.key in files:
+            raise UsageError(
+                f"{files[entity.key]} and {entity.file} have the same key `{entity.key}`",
+                hint="give one of them another key",
+            )
+        files[entity.key] = entity.file
+
+
+def _plan_addition(
+    source: YamlDocument, entity: Entity, root: Path, current: Project | None
+) -> _Addition:
+    kind = cast("EntityKind", entity.kind)
+    replaced = entities_of_kind(current, kind).get(entity.key) if current is not None else None
+    target = root / FOLDERS[kind] / Path(entity.file).name
+    if replaced is not None:
+        require_own_file(kind, replaced.key, file=replaced.file, line=replaced.line)
+        target = Path(replaced.file)
+    copies = [_FileCopy(Path(entity.file), target)]
+    source_folder = os.path.abspath(Path(entity.file).parent)  # noqa: PTH100 - keeps symbolic links
+    project_folder = os.path.abspath(root)  # noqa: PTH100
+    included = dict.fromkeys([*source.files[1:], *source_files(entity)[1:]])
+    for part in [*map(Path, included), *_data_files(entity)]:
+        to = os.path.normpath(target.parent / os.path.relpath(part, source_folder))
+        if not os.path.abspath(to).startswith(project_folder + os.sep):  # noqa: PTH100
+            raise UsageError(
+                f"{entity.file}: refers to {part}, which would lie outside of the project",
+                hint="keep what a document is made of beside it",
+            )
+        copies.append(_FileCopy(part, Path(to)))
+    needed = [copy for copy in copies if copy.is_needed]
+    return _Addition(entity=entity, replaced=replaced, target=target, copies=needed)
+
+
+def _data_files(entity: Entity) -> Iterator[Path]:
+    """Yield the files with the rows of a dataset, if its paths are relative to it."""
+    document: Any = entity.document
+    if entity.kind != "dataset" or document is None:
+        return
+    for name in ("file_path", "directory_path"):
+        location = getattr(document.origin, name, None)
+        if location is None or Path(location.written).is_absolute():
+            continue
+        if location.path.is_dir():
+            yield from (path for path in sorted(location.path.rglob("*")) if path.is_file())
+        else:
+            yield location.path
+
+
+def _refuse_overwriting(addition: _Addition, *, update: bool) -> None:
+    """Allow only the files of the replaced entity to be overwritten, and only with `update`."""
+    entity, replaced = addition.entity, addition.replaced
+    if replaced is not None and addition.copies and not update:
+        raise UsageError(
+            f"the project has the {entity.kind} `{entity.key}` already, in {replaced.file}",
+            hint="`--update` puts this one in its place",
+        )
+    old_files = [*map(Path, source_files(replaced)), *_data_files(replaced)] if replaced else []
+    allowed = {os.path.realpath(file) for file in old_files}
+    for copy in addition.copies:
+        if copy.target.exists() and os.path.realpath(copy.target) not in allowed:
+            raise UsageError(
+                f"{copy.target}: already there, of something else, and left as it is",
+                hint=f"give {copy.source} another name",
+            )
+
+
+def _copy_files(copies: Iterable[_FileCopy]) -> None:
+    """Copy all files or none: write each beside its target first, then rename."""
+    renames: list[tuple[Path, Path]] = []
+    try:
+        for copy in _merge_copies(copies):
+            copy.target.parent.mkdir(parents=True, exist_ok=True)
+            part = copy.target.with_name(f".{copy.target.name}.part")
+            renames.append((part, copy.target))
+            shutil.copyfile(copy.source, part)
+        for part, target in renames:
+            part.replace(target)
+    except OSError as error:
+        for part, _ in renames:
+            part.unlink(missing_ok=True)
+        raise UsageError(f"{error.filename}: cannot be copied: {error.strerror}") from error
+
+
+def _merge_copies(copies: Iterable[_FileCopy]) -> list[_FileCopy]:
+    """Copy a file of several documents once; refuse different files with the same target."""
+    merged: dict[Path, _FileCopy] = {}
+    for copy in copies:
+        other = merged.setdefault(copy.target, copy)
+        if not filecmp.cmp(copy.source, other.source, shallow=False):
+            raise UsageError(
+                f"{other.source} and {copy.source} would both become {copy.target}",
+                hint="give one of them another name",
+            )
+    return list(merged.values())
+
+
+def _describe_addition(addition: _Addition, environment: Mapping[str, str]) -> AddedEntity:
+    problems = read_project(addition.target, environment=environment).problems
+    return AddedEntity(
+        key=addition.entity.key,
+        kind=cast("EntityKind", addition.entity.kind),
+        status="created"
+        if addition.replaced is None
+        else "updated"
+        if addition.copies
+        else "unchanged",
+        files=[str(copy.target) for copy in addition.copies],
+        warnings=[
+            f"{problem.file}:{problem.line}: {problem.detail}"
+            + (f"; {problem.hint}" if problem.hint else "")
+            for problem in problems
+        ],
+    )

@@ -1,0 +1,222 @@
+"""List, show, export and delete the entities of a project.
+
+What is listed is what is in the files of the project; to delete an entity is to remove its file.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from evalwright.datasets.url import shown as show_url
+from evalwright.errors import UsageError
+from evalwright.projects.kinds import EntityKind
+from evalwright.projects.lookup import (
+    EntityReference,
+    entities_of_kind,
+    find_entity,
+    find_references,
+    open_project,
+    require_own_file,
+    source_files,
+)
+from evalwright.report.samples import visible
+from evalwright.report.yaml_text import to_yaml
+from evalwright.secrets import MASK, Redactor
+from evalwright.session.redaction import make_redactor
+from evalwright.spec.documents.models.model import ProviderModel
+from evalwright.spec.documents.project import Project
+from evalwright.spec.documents.resolve.entities import Entity
+from evalwright.spec.documents.yaml.problems import FieldPath
+from evalwright.types import Issue
+
+_UNKNOWN = "–"
+_SECRET_SETTINGS = {"api_key", "custom_headers", "environment"}
+
+
+class ListedEntity(Struct, frozen=True, kw_only=True):
+    """One line of `evalwright task list` and its siblings."""
+
+    key: str
+    name: str
+    kind: EntityKind
+    file: str
+    line: int
+    valid: bool
+    """Whether the document has no errors."""
+    entity_type: str | None = None
+    """For a task: `model`, `dataset` or `system`."""
+    url: str | None = None
+    """For a model: its URL, its provider's name for it, or its connection type."""
+
+    def table_row(self) -> dict[str, str]:
+        """Return the cells of its row, by column."""
+        if self.kind == "task":
+            return {"Key": self.key, "Entity type": self.entity_type or _UNKNOWN}
+        row = {"Key": self.key, "Name": visible(self.name)}
+        if self.kind == "model":
+            row["URL"] = visible(self.url or _UNKNOWN)
+        return row
+
+
+class ShownEntity(ListedEntity, frozen=True, kw_only=True):
+    """Everything that a project knows of an entity."""
+
+    files: list[str]
+    """The file of the entity, then the files that it includes."""
+    used_by: list[EntityReference]
+    problems: list[str]
+    document: dict[str, Any]
+    """The document as written, with what it includes and without secrets."""
+
+    def to_lines(self) -> Iterator[str]:
+        """Yield one line per fact, then the document."""
+        facts = list(self._facts())
+        width = max(len(name) for name, _ in facts)
+        for name, fact in facts:
+            yield f"{name:<{width}}  {visible(fact)}"
+        yield ""
+        yield visible(to_yaml(self.document)).rstrip("\n")
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        yield "key", self.key
+        yield "kind", self.kind
+        optional = {"name": self.name, "entity type": self.entity_type, "URL": self.url}
+        yield from ((name, fact) for name, fact in optional.items() if fact)
+        yield "file", f"{self.file}:{self.line}"
+        yield from (("made of", file) for file in self.files[1:])
+        for reference in self.used_by:
+            yield "used by", f"{reference.file}:{reference.line}: {reference.what}"
+        yield "valid", "yes" if self.valid else "no"
+        yield from (("problem", problem) for problem in self.problems)
+
+
+def list_entities(
+    kind: EntityKind, project: str = ".", *, env: Sequence[str] = ()
+) -> list[ListedEntity]:
+    """List the entities of a kind, sorted by key."""
+    entities = entities_of_kind(open_project(project, env), kind)
+    return [ListedEntity(**_describe(entities[key])) for key in sorted(entities)]
+
+
+def show_entity(
+    kind: EntityKind, key: str, project: str = ".", *, env: Sequence[str] = ()
+) -> ShownEntity:
+    """Return everything that a project knows of an entity."""
+    opened = open_project(project, env)
+    entity = find_entity(opened, kind, key)
+    return ShownEntity(
+        **_describe(entity),
+        files=source_files(entity),
+        used_by=list(find_references(opened, entity)),
+        problems=[_problem_text(problem) for problem in _problems_of(opened, entity)],
+        document=_redact_document(entity),
+    )
+
+
+def export_entity(
+    kind: EntityKind, key: str, project: str = ".", *, env: Sequence[str] = (), folder: str = "."
+) -> dict[str, Any]:
+    """Return a document with what it includes and without secrets; paths start at `folder`."""
+    return _redact_document(find_entity(open_project(project, env), kind, key), folder=folder)
+
+
+def delete_entity(
+    kind: EntityKind, key: str, project: str = ".", *, env: Sequence[str] = ()
+) -> str:
+    """Remove the file of an entity; raise `UsageError` if the file has others, too."""
+    entity = find_entity(open_project(project, env), kind, key)
+    require_own_file(kind, key, file=entity.file, line=entity.line)
+    try:
+        Path(entity.file).unlink()
+    except OSError as error:
+        raise UsageError(f"{entity.file}: cannot be removed: {error.strerror}") from error
+    return entity.file
+
+
+def _describe(entity: Entity) -> dict[str, Any]:
+    data = entity.part.raw.data if isinstance(entity.part.raw.data, dict) else {}
+    document = entity.document
+    return {
+        "key": entity.key,
+        "name": str(data.get("display_name") or ""),
+        "kind": entity.kind,
+        "file": entity.file,
+        "line": entity.line,
+        "valid": document is not None
+        and all(problem.level != "error" for problem in entity.problems),
+        "entity_type": getattr(document, "evaluates", None) if entity.kind == "task" else None,
+        "url": _model_address(document) if entity.kind == "model" else None,
+    }
+
+
+def _model_address(document: Any) -> str | None:
+    """Return where a model is reached, without what may be a key."""
+    if isinstance(document, ProviderModel):
+        return document.model
+    config = getattr(document, "config", None)
+    url = getattr(config, "url", None)
+    if isinstance(url, str):
+        return show_url(url)
+    return getattr(config, "model", None) or getattr(config, "connection_type", None)
+
+
+def _problems_of(project: Project, entity: Entity) -> Iterator[Issue]:
+    start, files = entity.part.field(()), source_files(entity)
+    for problem in project.problems:
+        if problem.file in files and (not start or (problem.field or "").startswith(start)):
+            yield problem
+
+
+def _problem_text(problem: Issue) -> str:
+    hint = f"; {problem.hint}" if problem.hint else ""
+    level = "warning: " if problem.level == "warning" else ""
+    return f"{level}{problem.file}:{problem.line}: {problem.detail}{hint}"
+
+
+def _redact_document(entity: Entity, *, folder: str | None = None) -> dict[str, Any]:
+    """Return a document without secrets; its paths are relative to `folder`, if given."""
+    data = entity.part.raw.data
+    document = _redact(data if isinstance(data, dict) else {}, (), entity.kind, make_redactor())
+    if folder is not None and entity.kind == "dataset":
+        _rebase_paths(document, data, folder)
+        if isinstance(document.get("source"), dict):
+            _rebase_paths(document["source"], data["source"], folder)
+    return dict(document)
+
+
+def _redact(value: Any, path: FieldPath, kind: str, redactor: Redactor) -> Any:
+    """Return a plain copy; variables of the environment stay as they were written."""
+    if isinstance(value, dict):
+        return {
+            str(key): _redact(item, (*path, key), kind, redactor) for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_redact(item, (*path, place), kind, redactor) for place, item in enumerate(value)]
+    if not isinstance(value, str):
+        return MASK if _is_secret(path, kind) and value is not None else value
+    variable = getattr(value, "variable", "")
+    if variable:
+        return str(variable)
+    if _is_secret(path, kind) and not value.strip().startswith(("<<", "$")):
+        return MASK
+    return redactor.clean(str(value))
+
+
+def _is_secret(path: FieldPath, kind: str) -> bool:
+    if kind == "generator":
+        return path[:1] == ("secrets",)
+    if kind != "model":
+        return False
+    is_setting = path[:1] == ("config",) and len(path) > 1 and path[1] in _SECRET_SETTINGS
+    return path[:1] == ("secrets",) or is_setting or path[-1:] == ("trusted_ca",)
+
+
+def _rebase_paths(document: dict[str, Any], data: Mapping[str, Any], folder: str) -> None:
+    for name in ("file_path", "directory_path"):
+        text = data.get(name)
+        if isinstance(text, str) and not Path(text).is_absolute():
+            path = Path(getattr(text, "file", "")).parent / text
+            document[name] = os.path.relpath(path, folder)

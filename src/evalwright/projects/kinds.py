@@ -1,0 +1,25 @@
+"""The kinds of entities that a project has. Importing this module is cheap."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+EntityKind = Literal["task", "dataset", "generator", "model", "adapter", "evaluation"]
+
+COMMANDS: Mapping[EntityKind, str] = {
+    "task": "task",
+    "dataset": "dataset",
+    "generator": "generator",
+    "model": "model",
+    "adapter": "adapter",
+    "evaluation": "eval",
+}
+"""The command for each kind."""
+FOLDERS: Mapping[str, str] = {
+    "task": "tasks",
+    "dataset": "datasets",
+    "generator": "dataset_generators",
+    "model": "models",
+    "adapter": "model_adapters",
+    "evaluation": "evaluations",
+}
+"""The folder of a project for each kind."""

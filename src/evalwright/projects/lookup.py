@@ -1,0 +1,183 @@
+"""Open a project; find its entities, the files they consist of, and where they are used."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from evalwright.errors import UnknownName, Unreadable, UsageError
+from evalwright.nearest import nearest
+from evalwright.plan.project import refuse_errors
+from evalwright.projects.kinds import COMMANDS, FOLDERS, EntityKind
+from evalwright.spec.documents.project import Project, read_project
+from evalwright.spec.documents.resolve.entities import Entity
+from evalwright.spec.documents.resolve.layout import RUN_FILES, detect_kind
+from evalwright.spec.documents.yaml.environment import load_environment
+from evalwright.spec.documents.yaml.problems import FieldPath
+from evalwright.spec.documents.yaml.reader import read_document
+
+_MOST_NAMED = 12
+_REF = re.compile(r"""\$ref["']?\s*:\s*["']?([^"'\s}]+)""")
+_KEY_FIELDS: Mapping[str, tuple[FieldPath, ...]] = {
+    "task": (("task_key",),),
+    "model": (("model_key",),),
+    "dataset": (("dataset_key",), ("dataset", "key"), ("data_source", "key")),
+    "generator": (("dataset_generator_key",),),
+    "adapter": (("adapter", "key"),),
+}
+"""The last steps of the paths whose text is the key of an entity of that kind."""
+_KEY_LISTS = {("dataset", "keys"), ("data_source", "keys")}
+"""The last steps of the paths of lists of dataset keys."""
+_PARAMETER_FIELDS = {"task_config", "dataset_generator_config"}
+"""Fields with values of parameters, any of which may be the key of a model or a dataset."""
+
+
+class EntityReference(Struct, frozen=True, kw_only=True):
+    """A place in a project that refers to an entity."""
+
+    file: str
+    line: int
+    what: str
+
+
+def open_project(folder: str, env: Sequence[str] = ()) -> Project:
+    """Read the project in a folder; raise `UsageError` if the folder has none."""
+    if not Path(folder).is_dir():
+        raise Unreadable(f"{folder}: expected the folder of a project, there is none")
+    project = read_project(folder, environment=load_valid_environment(env))
+    if not project.files:
+        raise UsageError(
+            f"{folder}: no project here: no run.yaml, no tasks/, datasets/ or models/",
+            hint="`evalwright init` writes one; `--project DIR` names another folder",
+        )
+    return project
+
+
+def load_valid_environment(env: Sequence[str]) -> dict[str, str]:
+    """Return the variables that documents may use: of the process, `.env` and the files `env`."""
+    environment, problems = load_environment(env)
+    refuse_errors(", ".join(env) or ".env", problems)
+    return environment
+
+
+def entities_of_kind(project: Project, kind: EntityKind) -> Mapping[str, Entity]:
+    """Return the entities of a kind, by key."""
+    groups = {
+        "task": project.tasks,
+        "dataset": project.datasets,
+        "generator": project.generators,
+        "model": project.models,
+        "adapter": project.adapters,
+        "evaluation": project.evaluations,
+    }
+    return groups[kind]
+
+
+def find_entity(project: Project, kind: EntityKind, key: str) -> Entity:
+    """Return the entity with a key; raise `UnknownName` with the nearest key if there is none."""
+    entities = entities_of_kind(project, kind)
+    if key in entities:
+        return entities[key]
+    suggestion = nearest(key, list(entities))
+    has = f"it has {', '.join(sorted(entities)[:_MOST_NAMED])}" if entities else "it has none"
+    raise UnknownName(
+        f"the project has no {kind} `{key}`; {has}",
+        hint=f"did you mean `{suggestion}`?" if suggestion else "",
+    )
+
+
+def find_valid_entity(
+    kind: EntityKind, name: str, project: str, env: Sequence[str]
+) -> tuple[Project, Entity]:
+    """Return the entity that a key or a file names; raise `BadTasks` if it is not valid."""
+    if is_yaml(name):
+        opened = read_project(name, environment=load_valid_environment(env))
+        if opened.kind not in {kind, None}:
+            raise UsageError(f"{name}: expected a {kind}, it is of the kind `{opened.kind}`")
+        refuse_errors(name, opened.problems)
+        entities = entities_of_kind(opened, kind).values()
+        return opened, next(entity for entity in entities if Path(entity.file).samefile(name))
+    opened = open_project(project, env)
+    entity = find_entity(opened, kind, name)
+    generation = opened.generations.problems(entity) if kind == "dataset" else ()
+    refuse_errors(entity.file, [*entity.part.raw.problems, *entity.problems, *generation])
+    return opened, entity
+
+
+def require_own_file(kind: str, key: str, *, file: str, line: int) -> None:
+    """Raise `UsageError` if an entity shares its file with others."""
+    data = read_document(file, environment={}).data
+    if detect_kind(data, FOLDERS[kind]) != kind:
+        raise UsageError(
+            f"the {kind} `{key}` stands in {file} with others",
+            hint=f"remove it there, at line {line}",
+        )
+
+
+def source_files(entity: Entity) -> list[str]:
+    """Return the file of an entity, then the files that its texts come from."""
+    files: dict[str, None] = {entity.file: None}
+    for _, text in _walk_texts(entity.part.raw.data, ()):
+        files[getattr(text, "file", "") or entity.file] = None
+    return list(files)
+
+
+def find_references(project: Project, entity: Entity) -> Iterator[EntityReference]:
+    """Yield the places that name the key of an entity, or refer to its file."""
+    for kind in COMMANDS:
+        for other in entities_of_kind(project, kind).values():
+            if other is entity:
+                continue
+            for path, text in _walk_texts(other.part.raw.data, ()):
+                if text == entity.key and _is_key(entity.kind, path):
+                    place = other.part.raw.marks.place(path)
+                    what = f"{other.kind} `{other.key}`, {other.part.field(path)}"
+                    yield EntityReference(file=place.file, line=place.line, what=what)
+    yield from find_run_file_references(project, entity)
+
+
+def find_run_file_references(project: Project, entity: Entity) -> Iterator[EntityReference]:
+    """Yield the lines of the project's run file with a `$ref` to the file of an entity."""
+    for path in (project.root / name for name in RUN_FILES):
+        if not path.is_file() or path.samefile(entity.file):
+            continue
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        for number, line in enumerate(lines, start=1):
+            match = _REF.search(line)
+            if match and os.path.realpath(path.parent / match[1]) == os.path.realpath(entity.file):
+                what = line.strip().removeprefix("- ")
+                yield EntityReference(file=str(path), line=number, what=what)
+
+
+def find_run_file(folder: Path) -> str | None:
+    """Return the path of the run file in a folder, if it has one."""
+    candidates = (folder / name for name in RUN_FILES)
+    return next((str(path) for path in candidates if path.is_file()), None)
+
+
+def is_yaml(name: str) -> bool:
+    """Tell a file from a key."""
+    return name.endswith((".yaml", ".yml"))
+
+
+def _is_key(kind: str, path: FieldPath) -> bool:
+    """Say whether the text at this path can be the key of an entity of this kind."""
+    if _PARAMETER_FIELDS & {*path} or path[-1:] == ("default_value",):
+        return kind in {"model", "dataset"}
+    return any(path[-len(steps) :] == steps for steps in _KEY_FIELDS.get(kind, ())) or (
+        kind == "dataset" and path[-3:-1] in _KEY_LISTS
+    )
+
+
+def _walk_texts(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _walk_texts(item, (*path, key))
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from _walk_texts(item, (*path, place))

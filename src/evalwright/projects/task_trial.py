@@ -1,0 +1,210 @@
+"""The result of trying a task: each sample from its row to its scores, then the metrics."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from msgspec import Struct, to_builtins
+
+from evalwright.objects import text_of
+from evalwright.report.report import FailureRow, MetricRow
+from evalwright.report.samples import visible
+from evalwright.report.tables import count_noun
+from evalwright.report.trial import TrialError, indent_yaml, printed_lines
+from evalwright.types import Outcome, Score, Trace
+
+_NONE = "none"
+
+
+class TrialScore(Struct, frozen=True, kw_only=True):
+    """The score of one scorer."""
+
+    values: dict[str, Any]
+    reason: str = ""
+    metadata: dict[str, Any] = {}
+
+
+class TrialConversation(Struct, frozen=True, kw_only=True):
+    """What the solver and the model said, and the output."""
+
+    messages: list[dict[str, Any]]
+    output: str
+    usage: dict[str, Any]
+    latency_s: float
+    finish: str
+    bodies: list[Any]
+    """The requests and replies word for word, if the model's client keeps them."""
+
+
+class TrialPart(Struct, frozen=True, kw_only=True):
+    """One of the samples that a postprocessor split a sample into."""
+
+    sample: dict[str, Any]
+    scores: dict[str, TrialScore]
+
+
+class TrialRule(Struct, frozen=True, kw_only=True):
+    """An action rule of the task."""
+
+    rule: str
+    action: str | None
+    """What it does to the sample; None if it does not apply."""
+
+
+class TrialSample(Struct, frozen=True, kw_only=True):
+    """One sample, from its row to its scores."""
+
+    sample_id: str
+    model: str
+    status: Literal["completed", "failed"]
+    sample: dict[str, Any]
+    solver: TrialConversation | None
+    scores: dict[str, TrialScore]
+    parts: list[TrialPart]
+    rules: list[TrialRule]
+    error: TrialError | None
+    trial: int = 0
+    """Which trial of the sample it is, from 0, as in an export."""
+
+
+class TaskTrial(Struct, frozen=True, kw_only=True):
+    """The result of `evalwright task test`."""
+
+    task: str
+    name: str
+    """The key of the specification, or of the task if there is no specification."""
+    file: str
+    specification: str | None
+    """Where the specification stands; None if the task itself was named."""
+    values: dict[str, Any]
+    """The values of the task's parameters."""
+    samples: list[TrialSample]
+    metrics: list[MetricRow]
+    errors: list[TrialError]
+    """Errors that belong to no single sample."""
+    printed: list[str]
+    ok: bool
+    tries: int = 1
+    """The number of trials per sample."""
+
+    def to_lines(self, *, bodies: bool = False) -> Iterator[str]:
+        """Yield the samples, then the metrics; `bodies` adds requests and replies."""
+        about: dict[str, Any] = {"file": self.file}
+        if self.specification:
+            about["specification"] = self.specification
+        if self.values:
+            about["parameters"] = self.values
+        yield visible(f"Task `{self.task}`" + ("" if self.name == self.task else f", {self.name}"))
+        yield from indent_yaml(about)
+        for sample in self.samples:
+            yield ""
+            model = f", asked of {sample.model}" if sample.model else ""
+            trial = f", trial {sample.trial + 1} of {self.tries}" if self.tries > 1 else ""
+            yield visible(f"Sample `{sample.sample_id}`{trial}{model}: {sample.status}")
+            yield from indent_yaml(_sample_sections(sample, bodies=bodies))
+        yield from printed_lines("Printed by snippets", self.printed)
+        yield ""
+        samples = count_noun(len(self.samples) // self.tries, "sample")
+        trials = f", each tried {self.tries} times" if self.tries > 1 else ""
+        yield f"Metrics over {samples}{trials}"
+        if not self.metrics:
+            yield f"  {_NONE}"
+        yield from map(_metric_line, self.metrics)
+        for error in self.errors:
+            yield ""
+            yield from indent_yaml({"Error": nonempty_fields(error)})
+
+
+def sample_from_outcome(outcome: Outcome, rules: Iterable[str]) -> TrialSample:
+    """Describe an outcome for the author of a task; `rules` are the keys of its action rules."""
+    actions = [*outcome.actions, *(action for part in outcome.parts for action in part.actions)]
+    action_of = {action.rule_key: action.action for action in actions}
+    parts = [TrialPart(sample=part.sample, scores=_scores(part.scores)) for part in outcome.parts]
+    error = None
+    if failure := outcome.failure:
+        details = {"type": failure.type, "message": failure.message, "hint": failure.hint}
+        error = TrialError(stage=failure.stage, **details)
+    return TrialSample(
+        sample_id=outcome.sample_id,
+        model=outcome.model,
+        status="failed" if failure else "completed",
+        sample=outcome.sample,
+        solver=_conversation(outcome.trace) if outcome.trace else None,
+        scores=_scores(outcome.scores),
+        parts=parts,
+        rules=[TrialRule(rule=key, action=action_of.get(key)) for key in rules],
+        error=error,
+        trial=outcome.trial,
+    )
+
+
+def errors_without_sample(failures: Iterable[FailureRow]) -> list[TrialError]:
+    """Return the failures that belong to no sample."""
+    return [
+        TrialError(stage=row.stage, type=row.type, message=row.message, hint=row.hint)
+        for row in failures
+        if not row.sample_ids
+    ]
+
+
+def nonempty_fields(struct: Struct) -> dict[str, Any]:
+    """Return the fields of a struct whose values are not empty."""
+    fields = {name: to_builtins(getattr(struct, name)) for name in struct.__struct_fields__}
+    return {name: value for name, value in fields.items() if value not in ("", [], {}, None)}
+
+
+def _sample_sections(sample: TrialSample, *, bodies: bool) -> dict[str, Any]:
+    sections: dict[str, Any] = {"Dataset sample": sample.sample or _NONE}
+    if sample.solver is not None:
+        conversation = nonempty_fields(sample.solver)
+        if not bodies:
+            conversation.pop("bodies", None)
+        sections["Solver"] = conversation
+    if sample.parts:
+        sections["Scores"] = [nonempty_fields(part) for part in sample.parts]
+    else:
+        scores = {name: nonempty_fields(score) for name, score in sample.scores.items()}
+        sections["Scores"] = scores or _NONE
+    if sample.rules:
+        sections["Rules"] = {rule.rule: rule.action or "does not apply" for rule in sample.rules}
+    if sample.error is not None:
+        sections["Error"] = nonempty_fields(sample.error)
+    return sections
+
+
+def _metric_line(row: MetricRow) -> str:
+    value = "null" if row.value is None else f"{row.value:.6g}"
+    about = [f"n {row.n}"]
+    if row.ci_low is not None and row.ci_high is not None:
+        about.append(f"95 % interval [{row.ci_low:.3g}, {row.ci_high:.3g}]")
+    about += [f"{row.failed} failed"] if row.failed else []
+    about += [f"{row.excluded} excluded"] if row.excluded else []
+    about += [row.reason] if row.reason and row.value is None else []
+    return visible(f"  {row.scorer}.{row.metric}: {value}  ({', '.join(about)})")
+
+
+def _scores(scores: dict[str, Score]) -> dict[str, TrialScore]:
+    return {
+        name: TrialScore(values=score.values, reason=score.reason, metadata=score.metadata)
+        for name, score in scores.items()
+    }
+
+
+def _conversation(trace: Trace) -> TrialConversation:
+    usage = {name: value for name, value in to_builtins(trace.usage).items() if value is not None}
+    return TrialConversation(
+        messages=[_message(item) for item in trace.conversation.get("items") or ()],
+        output=trace.output,
+        usage=usage,
+        latency_s=round(trace.latency_s, 3),
+        finish=trace.finish,
+        bodies=list(trace.conversation.get("direct_ios") or ()),
+    )
+
+
+def _message(item: dict[str, Any]) -> dict[str, Any]:
+    """Reduce a message to its role and text; return any other item unchanged."""
+    if item.get("type", "message") != "message":
+        return item
+    content = item.get("content")
+    text = content if isinstance(content, str) else text_of(content)
+    return {"role": item.get("role"), "content": text}

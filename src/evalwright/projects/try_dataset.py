@@ -1,0 +1,117 @@
+"""Read a dataset to its end, and describe the rows that a task would get."""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from evalwright.datasets.reading import Reader
+from evalwright.datasets.rows import Rows
+from evalwright.datasets.source import SourceSpec, Surroundings
+from evalwright.plan.options import STATE
+from evalwright.plan.task_results import result_of
+from evalwright.report.samples import visible
+from evalwright.report.trial import indent_yaml
+from evalwright.session.stores import open_store, store_name
+from evalwright.spec.documents.resolve.entities import Entity
+
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "text", dict: "object"}
+
+
+class DatasetTrial(Struct, frozen=True, kw_only=True):
+    """The result of `evalwright dataset test`."""
+
+    key: str
+    name: str
+    file: str
+    source: str
+    """The type of the source, and where it is."""
+    rows: int
+    """The number of rows that tasks get."""
+    read: int
+    """The number of rows before the filters."""
+    filters: list[dict[str, Any]]
+    """Each filter as written, with the number of rows that it has `dropped`."""
+    columns: dict[str, dict[str, int]]
+    """The number of values per type of each column; `missing` counts rows without a value."""
+    samples: list[dict[str, Any]]
+    """The first rows, each with its `id`."""
+
+    def to_lines(self) -> Iterator[str]:
+        """Yield the number of rows, what each filter drops, the columns and the first rows."""
+        yield visible(f"Dataset `{self.key}`")
+        rows = f"{self.rows} of {self.read} that were read" if self.filters else self.rows
+        yield from indent_yaml({"file": self.file, "source": self.source, "rows": rows})
+        for place, one in enumerate(self.filters):
+            fields = [f"{name}: {value}" for name, value in one.items() if name != "dropped"]
+            yield visible(f"  filters[{place}] dropped {one['dropped']}  ({', '.join(fields)})")
+        yield ""
+        yield "Columns"
+        yield from indent_yaml(
+            {
+                name: ", ".join(f"{kind} {count}" for kind, count in kinds.items())
+                for name, kinds in self.columns.items()
+            }
+        )
+        for sample in self.samples:
+            yield ""
+            yield visible(f"Row `{sample['id']}`")
+            yield from indent_yaml(sample["row"])
+
+
+def read_dataset(entity: Entity, generated: Mapping[str, Path], *, samples: int) -> DatasetTrial:
+    """Read a dataset and describe its rows; raise `BadDataset` if it cannot be read.
+
+    `generated` has the files of rows that a generator made, by the key of their dataset.
+    """
+    document: Any = entity.document
+    source: Any = document.origin
+    rows = _open_rows(source, generated)
+    total = rows.check()
+    row_counts = [total]
+    for count in range(len(source.filters) - 1, -1, -1):
+        fewer = source.model_copy(update={"filters": source.filters[:count]})
+        row_counts.insert(0, _open_rows(fewer, {}).check())
+    return DatasetTrial(
+        key=entity.key,
+        name=document.display_name,
+        file=entity.file,
+        source=f"{source.type}, {source.label()}",
+        rows=total,
+        read=row_counts[0],
+        filters=[
+            {**one.model_dump(mode="json", exclude_none=True), "dropped": before - after}
+            for one, before, after in zip(
+                source.filters, row_counts[:-1], row_counts[1:], strict=True
+            )
+        ],
+        columns=_count_types(rows, total),
+        samples=[{"id": id_, "row": row} for id_, row in islice(rows.identified(), samples)],
+    )
+
+
+def _open_rows(source: SourceSpec, generated: Mapping[str, Path]) -> Rows:
+    surroundings = Surroundings(
+        cache_dir=STATE, task_results=_read_earlier_result, generated=generated
+    )
+    return source.rows(surroundings)
+
+
+def _read_earlier_result(key: str) -> Reader:
+    """Return the rows that a task specification produced in an earlier run."""
+    return result_of(key, store=open_store(store_name(), create=False))
+
+
+def _count_types(rows: Rows, total: int) -> dict[str, dict[str, int]]:
+    columns: dict[str, dict[str, int]] = {}
+    for row in rows.rows():
+        for name, value in row.items():
+            counts = columns.setdefault(name, {})
+            kind = _TYPES.get(type(value)) or ("null" if value is None else "list")
+            counts[kind] = counts.get(kind, 0) + 1
+    for counts in columns.values():
+        if missing := total - sum(counts.values()):
+            counts["missing"] = missing
+    return columns

@@ -1,0 +1,228 @@
+"""Query a model once, and show every step between the input and the output."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from evalwright.clients.adapters import adapt_request
+from evalwright.components import snippets_in
+from evalwright.datasets.url import shown as show_url
+from evalwright.engine.redact import redact_json
+from evalwright.errors import ModelError, StageError, Stopped, UsageError, boundary
+from evalwright.ports import Model
+from evalwright.projects.kinds import EntityKind
+from evalwright.projects.lookup import (
+    entities_of_kind,
+    find_valid_entity,
+    is_yaml,
+    load_valid_environment,
+    open_project,
+)
+from evalwright.projects.task_trial import nonempty_fields
+from evalwright.report.samples import visible
+from evalwright.report.trial import TrialError, indent_yaml, printed_lines, stopped_error
+from evalwright.secrets import Secret, secrets_in
+from evalwright.session.event_loop import run_async
+from evalwright.session.project_models import adapter_of, connect_model, info_of
+from evalwright.session.redaction import make_redactor
+from evalwright.snippets.pool import SnippetPool
+from evalwright.snippets.sources import sources_of
+from evalwright.spec.documents.models.model import CustomConnection, CustomInference, ModelDocument
+from evalwright.spec.documents.project import Project
+from evalwright.types import Completion, Message, MLTask, ModelOptions, Request, Sample
+
+_DEFAULT_INPUTS: Mapping[str, Any] = {
+    "chat_completion": {"messages": [{"role": "user", "content": "Answer with the word OK."}]},
+    "embeddings": {"input": ["one short text"]},
+    "custom": {},
+}
+
+
+class ModelStep(Struct, frozen=True, kw_only=True):
+    """One step between the input and the output."""
+
+    step: str
+    value: Any
+
+
+class ModelTrial(Struct, frozen=True, kw_only=True):
+    """The result of `evalwright model test`."""
+
+    key: str
+    connection: dict[str, Any]
+    steps: list[ModelStep]
+    error: TrialError | None
+    printed: list[str]
+    ok: bool
+
+    def to_lines(self) -> Iterator[str]:
+        """Yield the connection, each step, what a snippet printed, and the error."""
+        yield visible(f"Model `{self.key}`")
+        yield from indent_yaml(self.connection)
+        for step in self.steps:
+            yield ""
+            yield step.step
+            yield from indent_yaml(step.value)
+        yield from printed_lines("Printed by the snippet", self.printed)
+        if self.error is not None:
+            yield ""
+            yield from indent_yaml({"Error": nonempty_fields(self.error)})
+
+
+def try_model(
+    name: str, *, given: str | None = None, project: str = ".", env: Sequence[str] = ()
+) -> ModelTrial:
+    """Query a model once, and return every step; a failure is the trial's `error`.
+
+    `given` is the text of an input: JSON, or for a chat also what the user says.
+    """
+    opened, key, document = _find_model(name, project, env)
+    adapters = _documents(opened, "adapter")
+    environment = load_valid_environment(env)
+    printed: list[str] = []
+    snippets = _snippet_pool(document, printed)
+    plan = connect_model(
+        key,
+        _documents(opened, "model"),
+        adapters,
+        snippets=snippets,
+        options=ModelOptions(environment=environment),
+    )
+    request = _make_request(plan.task or "chat_completion", given)
+    steps = list(_request_steps(document, adapters, request))
+    error: TrialError | None = None
+    try:
+        with boundary("solver"):
+            steps += _reply_steps(run_async(_query(plan.client, request, snippets)))
+    except StageError as failure:
+        details = {"type": failure.type, "message": str(failure), "hint": failure.hint}
+        error = TrialError(stage="solver", **details)
+    except Stopped as reason:  # it would end a run; a trial shows it like any other error
+        error = stopped_error(str(reason), reason.hint)
+    trial = ModelTrial(
+        key=key,
+        connection={"model": plan.name, **_describe_connection(document)},
+        steps=steps,
+        error=error,
+        printed=printed,
+        ok=error is None,
+    )
+    redactor = make_redactor([*plan.secrets, *_secrets(opened, environment)])
+    fields = msgspec.to_builtins(trial)
+    redacted = {name: redact_json(value, redactor) for name, value in fields.items()}
+    return msgspec.convert(redacted, ModelTrial)
+
+
+async def _query(client: Model, request: Request, snippets: SnippetPool | None) -> Completion:
+    """Query without retries: a trial shows the first reply."""
+    try:
+        return await client.complete(request)
+    finally:
+        await client.close()
+        if snippets is not None:
+            await snippets.close()
+
+
+def _find_model(name: str, project: str, env: Sequence[str]) -> tuple[Project | None, str, Any]:
+    """Return the project, the key, and the document if the project has one with that key."""
+    if is_yaml(name):
+        opened, entity = find_valid_entity("model", name, project, env)
+        return opened, entity.key, entity.document
+    is_of_provider = any(sign in name for sign in "/:$")
+    try:
+        known = open_project(project, env)
+    except UsageError:
+        if is_of_provider:  # needs no project
+            return None, name, None
+        raise
+    if is_of_provider and name not in known.models:
+        return known, name, None
+    return known, name, find_valid_entity("model", name, project, env)[1].document
+
+
+def _documents(project: Project | None, kind: EntityKind) -> dict[str, Any]:
+    entities = entities_of_kind(project, kind) if project is not None else {}
+    return {key: one.document for key, one in entities.items() if one.document is not None}
+
+
+def _secrets(project: Project | None, environment: Mapping[str, str]) -> Iterator[Secret]:
+    """Yield the secrets of the project and of the environment."""
+    yield from map(Secret, secrets_in(environment))
+    for value in project.secrets.values() if project is not None else ():
+        yield value if isinstance(value, Secret) else Secret(str(value))
+
+
+def _snippet_pool(document: Any, printed: list[str]) -> SnippetPool | None:
+    snippets = list(snippets_in(document))
+    return SnippetPool(sources_of(snippets), log=printed.append) if snippets else None
+
+
+def _make_request(task: MLTask, given: str | None) -> Request:
+    value = _DEFAULT_INPUTS[task] if given is None else _parse_json(given)
+    sample = Sample("test", {})
+    if task != "chat_completion":
+        return Request(sample=sample, task=task, input=value)
+    if isinstance(value, str):
+        value = [{"role": "user", "content": value}]
+    if isinstance(value, list):
+        value = {"messages": value}
+    if not isinstance(value, dict) or "messages" not in value:
+        raise UsageError("the input of a chat is a text, a list of messages, or has `messages`")
+    try:
+        messages = msgspec.convert(value["messages"], tuple[Message, ...])
+    except msgspec.ValidationError as error:
+        raise UsageError(f"the input has messages that are none: {error}") from error
+    other_fields = {name: item for name, item in value.items() if name != "messages"}
+    return Request(messages=messages, sample=sample, input=other_fields or None)
+
+
+def _parse_json(text: str) -> Any:
+    """Return the value, or the text itself if it is not JSON."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError):
+        return text.strip()
+
+
+def _request_steps(
+    document: Any, adapters: Mapping[str, Any], request: Request
+) -> Iterator[ModelStep]:
+    """Yield the input, and the request body if an adapter makes it."""
+    config = document.config if isinstance(document, ModelDocument) else None
+    with suppress(ModelError):  # the query itself raises the same error
+        adapted = adapt_request(request, {})
+        yield ModelStep(step="Input", value=adapted.input)
+        if isinstance(config, CustomConnection | CustomInference):
+            body = adapter_of(document, adapters).make_body(adapted, info_of(document, config))
+            yield ModelStep(step="What went out, after process_input", value=_parse_json(body))
+
+
+def _reply_steps(completion: Completion) -> Iterator[ModelStep]:
+    """Yield the response body if the client keeps it, and the output."""
+    if completion.bodies is not None:
+        body = _parse_json(completion.bodies[1])
+        yield ModelStep(step="What came back, before process_output", value=body)
+    usage = msgspec.to_builtins(completion.usage)
+    output = {
+        "text": completion.text,
+        "finish": completion.finish,
+        "usage": {name: value for name, value in usage.items() if value is not None},
+    }
+    if completion.output is not None:
+        output["output"] = completion.output
+    yield ModelStep(step="Output", value=output)
+
+
+def _describe_connection(document: Any) -> dict[str, Any]:
+    """Return how a model is reached, without secrets."""
+    if not isinstance(document, ModelDocument):
+        return {}
+    config: dict[str, Any] = document.config.model_dump(mode="json", exclude_none=True)
+    if "url" in config:
+        config["url"] = show_url(config["url"])
+    for snippet in snippets_in(document):
+        config["run_inference_snippet"] = f"{snippet.path}:{snippet.line}"
+    return {"task": document.task, **{name: value for name, value in config.items() if value != {}}}

@@ -1,0 +1,334 @@
+"""Try a task on a few samples, as a run would, without keeping the results.
+
+    trial = try_task(TaskSelection(path="run.yaml", spec="capitals", samples=2))
+    trial = try_task(TaskSelection(path="tasks/capitals.yaml", ids=("fr",)), ["openai/gpt-4.1"])
+
+The checks, the engine and the metrics are those of a run; only the store is in memory.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct, structs
+
+from evalwright.engine.redact import redact_json
+from evalwright.errors import UnknownName, UsageError
+from evalwright.nearest import nearest
+from evalwright.plan.model_names import canonical_names
+from evalwright.plan.options import RunOptions, parse_options
+from evalwright.plan.outline import TaskOutline
+from evalwright.plan.plan import Plan
+from evalwright.plan.project import ResolvedProject, resolve_project
+from evalwright.plan.samples import RowSamples
+from evalwright.ports import Store
+from evalwright.projects.lookup import (
+    find_entity,
+    find_run_file,
+    find_run_file_references,
+    is_yaml,
+    open_project,
+    require_own_file,
+)
+from evalwright.projects.task_trial import TaskTrial, errors_without_sample, sample_from_outcome
+from evalwright.projects.trial_run import TrialRun, run_plan
+from evalwright.report.trial import stopped_error
+from evalwright.session.project_models import project_connector
+from evalwright.session.stores import MEMORY, open_store, store_name
+from evalwright.spec.documents.checks.task_rules import assign_keys, leaves_dataset_open
+from evalwright.spec.documents.project import Project
+from evalwright.spec.documents.resolve.specifications import ResolvedSpec
+from evalwright.spec.documents.yaml.reader import read_document
+from evalwright.types import Outcome
+
+_MOST_NAMED = 12
+
+
+class CompilePlan(Protocol):
+    """Compiles a resolved project into a plan; rows that are missing are not generated."""
+
+    def __call__(self, resolved: ResolvedProject, options: RunOptions, *, store: Store) -> Plan:
+        """The plan."""
+        ...
+
+
+class TaskSelection(Struct, frozen=True, kw_only=True):
+    """Which task to try, and on which samples."""
+
+    path: str
+    spec: str | None = None
+    """The key of a specification of a run file; None for the only one."""
+    samples: int = 1
+    ids: tuple[str, ...] = ()
+    """The ids of the samples, instead of the first ones."""
+    dataset: str | None = None
+    """The key of a dataset that replaces that of the task or its specification."""
+
+
+def try_task(
+    selection: TaskSelection,
+    models: Sequence[str] = (),
+    *,
+    compile_plan: CompilePlan,
+    tell: Callable[[str], None] = lambda _: None,
+    **options: Any,
+) -> TaskTrial:
+    """Try a task; `options` are fields of `RunOptions`, `tell` receives messages for the user."""
+    limit = None if selection.ids else selection.samples
+    settings = {**_dataset_setting(selection), **options.pop("settings", {})}
+    run_options = parse_options({**options, "settings": settings, "store": MEMORY, "limit": limit})
+    names = canonical_names(models) if models else []
+    resolved = resolve_project(selection.path, names, run_options, tell=tell)
+    project, specs = resolved.project, resolved.specs
+    spec = _replace_dataset(_choose_spec(specs, selection), selection.dataset, project)
+    if spec.recording is not None:
+        raise UsageError(
+            f"`{spec.key}` is not run: its result is taken from {spec.recording.file}",
+            hint="without its `task_result_log_path` it can be tried",
+        )
+    needed = _with_sources(spec, specs)
+    earlier_runs = _open_earlier_runs(needed, project)
+    store = open_store(MEMORY)
+    try:
+        resolved = structs.replace(resolved, specs=needed)
+        plan = compile_plan(resolved, run_options, store=earlier_runs or store)
+        plan.current_run.store = store
+        if selection.ids:
+            plan = _keep_samples(plan, spec.key, selection.ids)
+        connect = project_connector(resolved, run_options, evaluated=plan.live_models, tell=tell)
+        trial_run = run_plan(plan, store, run_options, connect=connect, tell=tell)
+        outcomes = [one for one in store.outcomes(trial_run.report.run_id) if one.task == spec.key]
+        finalization = next(task.finalization for task in plan.tasks if task.name == spec.key)
+        rules = [rule.key for rule in finalization.rules] if finalization else []
+        return _task_trial(trial_run, outcomes, spec, rules, file=project.tasks[spec.task.key].file)
+    finally:
+        store.close()
+        if earlier_runs is not None:
+            earlier_runs.close()
+
+
+def locate_task(
+    name: str | None,
+    *,
+    file: str | None = None,
+    spec: str | None = None,
+    project: str = ".",
+    env: Sequence[str] = (),
+) -> tuple[str, str | None]:
+    """Return the path and the specification that a key, a file or a run file means.
+
+    A key is tried as the run file of the project uses it, or alone if the run file does not.
+    """
+    if file is not None:
+        return file, spec or name
+    if name is None and spec is not None:
+        return find_run_file(Path(project)) or project, spec
+    if name is None:
+        raise UsageError("no task was named", hint="a key, a file, or `-f run.yaml -s SPEC`")
+    if is_yaml(name):
+        return name, spec
+    opened = open_project(project, env)
+    entity = find_entity(opened, "task", name)
+    use = _find_use(opened, name)
+    if use is not None:
+        return use[0], spec or use[1]
+    require_own_file("task", name, file=entity.file, line=entity.line)
+    return entity.file, spec
+
+
+def _find_use(project: Project, task: str) -> tuple[str, str] | None:
+    """Return the run file, and the key of its specification that uses a task."""
+    run_file = find_run_file(project.root)
+    if run_file is None:
+        return None
+    for entity in project.evaluations.values():
+        is_in_run_file = Path(entity.file).samefile(run_file)
+        if not is_in_run_file and not any(find_run_file_references(project, entity)):
+            continue
+        data = entity.part.raw.data
+        specs = data.get("task_specifications") if isinstance(data, dict) else None
+        for spec in assign_keys(specs, name="task_key") if isinstance(specs, list) else ():
+            if isinstance(spec, dict) and spec.get("task_key") == task:
+                return run_file, str(spec.get("key"))
+    return None
+
+
+def _choose_spec(specs: Sequence[ResolvedSpec], selection: TaskSelection) -> ResolvedSpec:
+    if selection.spec is None and len(specs) == 1:
+        return specs[0]
+    for spec in specs:
+        if selection.spec in {spec.key, spec.task.key}:
+            return spec
+    keys = [spec.key for spec in specs]
+    first_keys = ", ".join(keys[:_MOST_NAMED])
+    if selection.spec is None:
+        raise UsageError(
+            f"{selection.path}: {len(specs)} task specifications: {first_keys}",
+            hint="name one with `-s`",
+        )
+    suggestion = nearest(selection.spec, keys)
+    raise UnknownName(
+        f"{selection.path}: no task specification `{selection.spec}`; there are {first_keys}",
+        hint=f"did you mean `{suggestion}`?" if suggestion else "",
+    )
+
+
+def _dataset_setting(selection: TaskSelection) -> dict[str, str]:
+    """Return the dataset as a parameter, for a task that leaves its dataset open."""
+    if selection.dataset is None or Path(selection.path).is_dir():
+        return {}
+    data = read_document(selection.path, environment={}).data
+    definition = data.get("definition") if isinstance(data, dict) else None
+    return {"dataset_key": selection.dataset} if leaves_dataset_open(definition) else {}
+
+
+def _replace_dataset(spec: ResolvedSpec, key: str | None, project: Project) -> ResolvedSpec:
+    """Return the specification on another dataset."""
+    if key is None:
+        return spec
+    if set(spec.dataset_keys) != {""} or spec.source != "dataset":
+        raise UsageError(f"{spec.key}: not a task on one dataset, so `--dataset` says too little")
+    find_entity(project, "dataset", key)
+    values = {**spec.values, "dataset_key": key} if "dataset_key" in spec.values else spec.values
+    return structs.replace(spec, dataset_keys={"": key}, values=values)
+
+
+def _with_sources(spec: ResolvedSpec, specs: Sequence[ResolvedSpec]) -> tuple[ResolvedSpec, ...]:
+    """Return a specification and those whose results it reads."""
+    by_key = {one.key: one for one in specs}
+    needed = {spec.key: spec}
+    while spec.source == "task_result":
+        source = by_key.get(spec.dataset_keys.get("", ""))
+        if source is None or source.key in needed:
+            break
+        needed[source.key] = spec = source
+    return tuple(needed.values())
+
+
+def _open_earlier_runs(needed: Sequence[ResolvedSpec], project: Project) -> Store | None:
+    """Open the store of earlier runs if the samples come from one of them."""
+    last = needed[-1]
+    datasets = [project.datasets.get(key) for key in last.dataset_keys.values()]
+    sources = [one.document.origin.type for one in datasets if one and one.document]
+    generations = map(project.generations.of, project.generations.order(last.dataset_keys.values()))
+    sources += [one.document.definition.source.type for one in generations if one is not None]
+    reads_earlier = last.source == "task_result" or "task_result" in sources
+    return open_store(store_name(), create=False) if reads_earlier else None
+
+
+class _IdForms(NamedTuple):
+    """What later tasks put before and after the id of a sample of the first task."""
+
+    prefixes: Sequence[str]
+    suffixes: Sequence[str]
+
+    def expand(self, ids: Iterable[str]) -> Iterator[str]:
+        """Yield the ids that later tasks give to these samples, in the order of their results."""
+        first_ids = list(ids)
+        for prefix in self.prefixes:
+            yield from (f"{prefix}{id_}{suffix}" for id_ in first_ids for suffix in self.suffixes)
+
+
+def _keep_samples(plan: Plan, name: str, ids: Sequence[str]) -> Plan:
+    """Keep only these samples of a task, and of its source tasks those that they are made from."""
+    planned = {task.name: task.outline for task in plan.tasks}
+    samples: dict[str, Any] = {task.name: task.samples for task in plan.tasks}
+    chain = [name]
+    while (source := planned[chain[0]].after) in planned:
+        chain.insert(0, source)
+    forms = _id_forms([planned[one] for one in chain[:-1]])
+    first = _find_samples(samples[chain[0]], name, ids, forms)
+    remaining = 0
+    for one in chain:
+        places: Sequence[int] = range(remaining) if remaining else list(first)
+        if remaining and one == name:
+            expanded = forms.expand(first.values())
+            places = [place for place, id_ in enumerate(expanded) if id_ in ids]
+        samples[one] = structs.replace(samples[one], places=places)
+        remaining = len(places) * len(planned[one].models) * planned[one].tries
+    tasks = tuple(
+        structs.replace(
+            task,
+            outline=structs.replace(task.outline, records=len(samples[task.name].places)),
+            samples=samples[task.name],
+        )
+        for task in plan.tasks
+    )
+    return structs.replace(plan, tasks=tasks)
+
+
+def _id_forms(sources: Sequence[TaskOutline]) -> _IdForms:
+    """A result's id has its model if there are several, and the number of its trial likewise."""
+    prefixes, suffixes = [""], [""]
+    for task in sources:
+        if len(task.models) > 1:
+            prefixes = [f"{model}/{prefix}" for model in task.models for prefix in prefixes]
+        if task.tries > 1:
+            trials = range(task.tries)
+            suffixes = [f"{suffix}#{trial + 1}" for suffix in suffixes for trial in trials]
+    return _IdForms(prefixes, suffixes)
+
+
+def _find_samples(
+    source: RowSamples, name: str, ids: Sequence[str], forms: _IdForms
+) -> Mapping[int, str]:
+    """Return the place and id of each sample of `source` that these ids of `name` come from."""
+    first_ids: list[str] = []
+    places: dict[int, str] = {}
+    missing = dict.fromkeys(ids)
+    for place, (id_, _) in enumerate(source.rows.identified()):
+        for expanded in forms.expand([id_]):
+            if expanded in ids:
+                missing.pop(expanded, None)
+                places[place] = id_
+            if len(first_ids) < _MOST_NAMED:
+                first_ids.append(expanded)
+    if missing:
+        id_ = next(iter(missing))
+        suggestion = nearest(id_, first_ids)
+        raise UnknownName(
+            f"{name}: no sample has the id `{id_}`",
+            hint=f"did you mean `{suggestion}`?"
+            if suggestion
+            else f"the first are {', '.join(first_ids)}",
+        )
+    return places
+
+
+def _task_trial(
+    trial_run: TrialRun,
+    outcomes: Iterable[Outcome],
+    spec: ResolvedSpec,
+    rules: Sequence[str],
+    *,
+    file: str,
+) -> TaskTrial:
+    report, stop, redactor = trial_run.report, trial_run.stop, trial_run.redactor
+    ordered = sorted(outcomes, key=lambda outcome: (outcome.ordinal, outcome.trial))
+    samples = [sample_from_outcome(outcome, rules) for outcome in ordered]
+    planned = next(task for task in trial_run.outline.tasks if task.name == spec.key)
+    is_complete = len(samples) == planned.jobs * len(planned.models)
+    if trial_run.interrupted and not is_complete:
+        raise KeyboardInterrupt
+    errors = errors_without_sample(report.failures)
+    if stop.requested and not is_complete:
+        errors.append(stopped_error(stop.reason, stop.hint))
+    errors = [
+        structs.replace(
+            error, message=redactor.clean(error.message), hint=redactor.clean(error.hint)
+        )
+        for error in errors
+    ]
+    return TaskTrial(
+        task=spec.task.key,
+        name=spec.key,
+        file=file,
+        specification=f"{spec.file}:{spec.line}" if spec.evaluation_key else None,
+        values=redact_json(planned.values, redactor),
+        tries=planned.tries,
+        samples=samples,
+        metrics=[row for row in report.metrics if row.task == spec.key],
+        errors=errors,
+        printed=trial_run.printed,
+        ok=is_complete and not errors and all(sample.error is None for sample in samples),
+    )

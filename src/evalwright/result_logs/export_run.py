@@ -1,0 +1,217 @@
+"""Export a run as a folder of result logs.
+
+    DIR/
+      release-check.yaml                                  the evaluation, by its key
+      task_results/first-pass/task_result_log.json        one per task specification
+
+With `link_logs`, each specification of the evaluation names its log: the folder is then a project
+whose run asks no model and reports the same metrics. A task that was run with several models
+becomes one specification per model.
+
+Everything is written beside DIR and moved into place when complete: a full disk leaves nothing.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from evalwright.engine.results import TaskModelResult
+from evalwright.errors import EvalwrightError, UsageError
+from evalwright.plan.manifest import read_manifest
+from evalwright.plan.outline import TaskOutline
+from evalwright.ports import Store
+from evalwright.report.yaml_text import to_yaml
+from evalwright.result_logs.log_outcomes import read_task_facts
+from evalwright.result_logs.write_log import LogHeader, write_log
+from evalwright.session.stores import open_store
+from evalwright.types import Run
+
+LOG_FOLDER = "task_results"
+LOG_FILE = "task_result_log.json"
+_LONGEST_NAME = 200
+_TRIAL_FIELDS = ("trials", "repeatability")
+
+
+class ExportedLogs(Struct, frozen=True, kw_only=True):
+    """What was written."""
+
+    evaluation: str
+    """The path of its YAML."""
+    logs: list[str]
+    """Their paths."""
+    samples: int
+
+
+def export_logs(
+    folder: str | Path, name: str, store: str | Path | None, *, link_logs: bool
+) -> ExportedLogs:
+    """Write the logs of a run into a folder, which must be new or empty."""
+    target = Path(folder)
+    opened = open_store(store, create=False)
+    try:
+        run = opened.find(name)
+        results = _read_results(run)
+        with _new_folder(target) as temporary:
+            exporter = _LogExporter(run, opened, target, temporary)
+            return exporter.write(results, link_logs=link_logs)
+    finally:
+        opened.close()
+
+
+def _read_results(run: Run) -> list[TaskModelResult]:
+    """Return the results of a run; raise if it has none."""
+    manifest = read_manifest(run)
+    if not any(task.finalized for task in manifest.plan.tasks):
+        raise UsageError(
+            f"run {run.id} is of task records: result logs are of evaluations",
+            hint="`--format jsonl`, `csv` or `parquet` exports its outcomes",
+        )
+    if manifest.results is None:
+        raise UsageError(
+            f"run {run.id} has no figures to export: it did not come to its end, "
+            "or it is of an older version",
+            hint="the command that began it resumes it, and asks nothing twice",
+        )
+    try:
+        return msgspec.convert(manifest.results, list[TaskModelResult])
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"the figures of run {run.id} were written by another version, and this one cannot "
+            f"read them: {error}",
+            hint="run it again: what is stored of it is not asked again",
+        ) from error
+
+
+class _LogExporter:
+    """Writes one run into a temporary folder that becomes `target`."""
+
+    def __init__(self, run: Run, store: Store, target: Path, temporary: Path) -> None:
+        self._run, self._store = run, store
+        self._target, self._temporary = target, temporary
+        self._manifest = read_manifest(run)
+        self._plan = self._manifest.plan
+        self._tasks = {task.name: task for task in self._plan.tasks}
+        self._used_keys: set[str] = set()
+
+    def write(self, results: list[TaskModelResult], *, link_logs: bool) -> ExportedLogs:
+        """Write every log, and the evaluation last."""
+        logs, specifications, samples = [], [], 0
+        for result in results:
+            task = self._tasks[result.task]
+            key = self._make_key(task, result.model)
+            path = f"{LOG_FOLDER}/{key}/{LOG_FILE}"
+            specification = {
+                **self._specification(task),
+                "key": key,
+                "model_key": result.model or None,
+            }
+            samples += self._write_log(result, task, specification, self._temporary / path)
+            logs.append(str(self._target / path))
+            specifications.append(
+                _specification_to_yaml(specification, log_path=path if link_logs else "")
+            )
+        evaluation = _slug(self._plan.evaluation or f"run-{self._run.id}")
+        document = {
+            "key": evaluation,
+            "display_name": evaluation,
+            "description": f"The results of run {self._run.id}.",
+            "task_specifications": specifications,
+        }
+        file = f"{evaluation}.yaml"
+        (self._temporary / file).write_text(to_yaml({"evaluation": document}), encoding="utf-8")
+        return ExportedLogs(evaluation=str(self._target / file), logs=logs, samples=samples)
+
+    def _make_key(self, task: TaskOutline, model: str) -> str:
+        """Return a new key: the task's, with the model's where there are several."""
+        name = task.name if len(task.models) == 1 else f"{task.name}-{model}"
+        key, number = _slug(name), 1  # it names a folder, and a task of a log may have any name
+        while key in self._used_keys:
+            number += 1
+            key = f"{_slug(name)}-{number}"
+        self._used_keys.add(key)
+        return key
+
+    def _specification(self, task: TaskOutline) -> dict[str, Any]:
+        stored = self._manifest.specifications.get(task.name)
+        return stored or {
+            "key": task.name,
+            "task_key": task.task_key,
+            "display_name": task.display_name,
+            "task_config": task.values,
+        }
+
+    def _write_log(
+        self, result: TaskModelResult, task: TaskOutline, specification: dict[str, Any], path: Path
+    ) -> int:
+        run = self._run
+        is_stopped = bool(result.finished.stopped) or bool(
+            run.status == "stopped" and self._manifest.stopped
+        )
+        is_recorded = result.task in self._manifest.recorded_tasks
+        header = LogHeader(
+            specification=specification,
+            execution={
+                "run_id": run.id,
+                "execution_status": "cancelled" if is_stopped else "finished",
+                "created_at": run.created,
+                "updated_at": run.updated,
+                "notes": list(self._manifest.notes),
+            },
+            finished=result.finished,
+            facts=read_task_facts(specification, trials=task.trials, repeats=task.repeats),
+            is_complete=not is_stopped,
+            samples=None if is_recorded else task.records,
+            is_recorded=is_recorded,
+        )
+        path.parent.mkdir(parents=True)
+        with path.open("xb", buffering=1 << 20) as file:
+            return write_log(header, self._store.of_task(run.id, result.task, result.model), file)
+
+
+def _specification_to_yaml(specification: Mapping[str, Any], *, log_path: str) -> dict[str, Any]:
+    """Return what a task specification of an evaluation may say, without empty fields.
+
+    One that names its log has no trials of its own: the log has them.
+    """
+    names = ["key", "task_key", "display_name", "model_key", "task_config", "num_samples"]
+    fields = {name: specification.get(name) for name in (*names, *_TRIAL_FIELDS)}
+    if specification.get("subsampling") == "random":
+        fields["subsampling"] = "random"
+    if log_path:
+        fields |= {"task_result_log_path": log_path, **dict.fromkeys(_TRIAL_FIELDS)}
+    return {name: value for name, value in fields.items() if value}
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:_LONGEST_NAME] or "none"
+
+
+@contextmanager
+def _new_folder(target: Path) -> Iterator[Path]:
+    """Yield a folder that becomes `target` when the block succeeds; until then it is untouched."""
+    absolute = target.absolute()
+    temporary = absolute.with_name(f".{absolute.name[:_LONGEST_NAME]}.{os.getpid()}.part")
+    try:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise UsageError(
+                f"{target}: already there, and left as it is",
+                hint="name a folder that is new or empty",
+            )
+        temporary.mkdir(parents=True)
+        try:
+            yield temporary
+            if target.exists():
+                target.rmdir()
+            temporary.rename(target)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise EvalwrightError(f"{target}: cannot be written: {why}") from error

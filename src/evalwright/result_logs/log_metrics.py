@@ -1,0 +1,278 @@
+"""The metrics of a log: to JSON and back.
+
+    {"metric_key", "metric_type", "scorer_key", "scorer_name", "scorer_purpose",
+     "values": {"is_correct_mean": 0.75}, "reason"}
+
+A value is taken from the log unchanged. An undefined value is NaN in a log and null in a report.
+Our own logs have their intervals. Logs of other tools have none: where a metric is the mean,
+standard deviation, minimum or maximum of a score, and the scores of the samples give the same
+value, the interval is computed from them; else there is none, and the reason is given.
+"""
+
+import math
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from statistics import fmean
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from evalwright.engine.results import MetricValue
+from evalwright.errors import StageError, boundary
+from evalwright.metrics.max import Max
+from evalwright.metrics.mean import Mean
+from evalwright.metrics.min import Min
+from evalwright.metrics.scores import Measure, Scores
+from evalwright.metrics.std_dev import StdDev
+from evalwright.plan.specifications import LOG_EXTENSION
+from evalwright.result_logs.log_outcomes import MalformedLog, TaskFacts
+from evalwright.stats.interval import Interval
+
+_RECOMPUTED: Mapping[str, Any] = {"mean": Mean, "std_dev": StdDev, "min": Min, "max": Max}
+_TOLERANCE = 1e-9
+_MOST_FIELDS = 64
+_NO_INTERVAL = "no interval: the log has none"
+_DIFFERENT = "the scores of its samples do not give this value"
+_UNAMBIGUOUS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "mean": fmean,
+    "min": min,
+    "max": max,
+}
+"""Metrics with one definition: if log and samples differ, one of the two is wrong."""
+
+
+class MetricExtension(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the format has no place for: of one value of a metric."""
+
+    n: int = 0
+    failed: int = 0
+    interval: Interval | None = None
+    reason: str = ""
+    runs: tuple[float | None, ...] = ()
+    absent: int = 0
+    own_key: bool = False
+
+
+def metrics_to_json(metrics: Sequence[MetricValue], facts: TaskFacts) -> list[dict[str, Any]]:
+    """Return the metrics of a log, each with all its values."""
+    written = []
+    for (scorer, metric), group in groupby(metrics, key=lambda one: (one.scorer, one.metric)):
+        values = list(group)
+        known = facts.scorers.get(scorer)
+        reasons = dict.fromkeys(one.measure.reason for one in values if one.measure.reason)
+        written.append(
+            {
+                "metric_key": metric,
+                "metric_type": values[0].type,
+                "scorer_key": scorer,
+                "scorer_name": (known.name if known else "") or scorer,
+                "scorer_purpose": values[0].purpose,
+                "values": {
+                    one.measure.name: math.nan if one.measure.value is None else one.measure.value
+                    for one in values
+                },
+                "reason": "; ".join(reasons) or None,
+                LOG_EXTENSION: {
+                    one.measure.name: msgspec.to_builtins(_make_extension(one)) for one in values
+                },
+            }
+        )
+    return written
+
+
+def _make_extension(metric: MetricValue) -> MetricExtension:
+    return MetricExtension(
+        n=metric.measure.n,
+        failed=metric.failed,
+        interval=metric.measure.interval,
+        reason=metric.measure.reason,
+        runs=metric.runs,
+        absent=metric.absent,
+        own_key=metric.own_key,
+    )
+
+
+class LoggedMetric(Struct, frozen=True, kw_only=True):
+    """One value of a metric, as a log has it."""
+
+    scorer: str
+    metric: str
+    type: str
+    purpose: str
+    name: str
+    value: float | None
+    reason: str
+    extension: MetricExtension | None
+    """None in logs of other tools."""
+
+
+def metrics_from_json(metrics: Any) -> list[LoggedMetric]:
+    """Return every value of a log's metrics; `MalformedLog` if they have another shape."""
+    if not isinstance(metrics or [], list):
+        raise MalformedLog("", "expected a list")
+    return [
+        value
+        for number, metric in enumerate(metrics or [])
+        for value in _read_metric(metric, f"[{number}]")
+    ]
+
+
+def _read_metric(metric: Any, path: str) -> Iterator[LoggedMetric]:
+    if not isinstance(metric, dict):
+        raise MalformedLog(path, "expected an object")
+    values = metric.get("values")
+    if not isinstance(values, dict):
+        raise MalformedLog(f"{path}.values", "expected an object")
+    ours = metric.get(LOG_EXTENSION)
+    extensions = ours if isinstance(ours, dict) else {}
+    kind = str(metric.get("metric_type") or "")
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int | float | None):
+            raise MalformedLog(
+                f"{path}.values.{name}", f"expected a number, got {type(value).__name__}"
+            )
+        yield LoggedMetric(
+            scorer=str(metric.get("scorer_key") or metric.get("scorer_name") or ""),
+            metric=str(metric.get("metric_key") or kind or name),
+            type=kind,
+            purpose="qa" if metric.get("scorer_purpose") == "qa" else "score",
+            name=name,
+            value=_to_float(value),
+            reason=str(metric.get("reason") or ""),
+            extension=_read_extension(extensions[name], path) if name in extensions else None,
+        )
+
+
+def _read_extension(extension: Any, path: str) -> MetricExtension:
+    try:
+        return msgspec.convert(extension, MetricExtension)
+    except msgspec.ValidationError as error:
+        raise MalformedLog(f"{path}.{LOG_EXTENSION}", str(error)) from error
+
+
+class ScoreColumns:
+    """The numbers of all samples, by scorer and score: eight bytes each."""
+
+    def __init__(self) -> None:
+        self.samples: dict[str, int] = {}
+        """How many samples each scorer has scored."""
+        self._columns: dict[tuple[str, str], array[float]] = {}
+
+    def add(self, scorer: str, values: Mapping[str, Any]) -> None:
+        """Add the score of one sample."""
+        self.samples[scorer] = self.samples.get(scorer, 0) + 1
+        for field, value in values.items():
+            column = self._columns.get((scorer, field))
+            number = _to_float(value)
+            if column is None:
+                if len(self._columns) >= _MOST_FIELDS or number is None:
+                    continue
+                column = self._columns[scorer, field] = array("d")
+            if number is not None and math.isfinite(number):
+                column.append(number)
+
+    def columns_for(self, metric: LoggedMetric) -> Iterator[tuple[str, "array[float]"]]:
+        """Yield the score that a metric is named after, or else the scorer's only score."""
+        columns = {
+            field: numbers
+            for (scorer, field), numbers in self._columns.items()
+            if scorer == metric.scorer
+        }
+        field = metric.name.removesuffix(f"_{metric.type}")
+        if field in columns:
+            yield field, columns[field]
+        elif len(columns) == 1:
+            yield from columns.items()
+
+
+def _to_float(value: Any) -> float | None:
+    """Return a number or a boolean as a float; None for anything else, and for NaN."""
+    try:
+        number = float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return math.inf
+    return None if math.isnan(number) else number
+
+
+async def add_intervals(
+    metrics: Sequence[LoggedMetric], columns: ScoreColumns, *, total: int, seed: int
+) -> list[MetricValue]:
+    """Return the metrics of a log with the intervals that can be had; `total` counts samples."""
+    values = []
+    for metric in metrics:
+        extension = metric.extension or MetricExtension(
+            failed=max(0, total - columns.samples.get(metric.scorer, 0)),
+            own_key=metric.metric not in {metric.type, metric.name},
+        )
+        measure = (
+            Measure(metric.name, metric.value, extension.interval, extension.n, extension.reason)
+            if metric.extension
+            else await _recompute(metric, columns, seed=seed)
+        )
+        values.append(
+            MetricValue(
+                scorer=metric.scorer,
+                metric=metric.metric,
+                measure=measure,
+                purpose=metric.purpose,
+                type=metric.type,
+                failed=extension.failed,
+                absent=extension.absent,
+                own_key=extension.own_key,
+                runs=extension.runs,
+            )
+        )
+    return values
+
+
+async def _recompute(metric: LoggedMetric, columns: ScoreColumns, *, seed: int) -> Measure:
+    """Return the value of the log, with an interval if the samples give the same value."""
+    n = columns.samples.get(metric.scorer, 0)
+    if metric.value is None:
+        return Measure(metric.name, None, None, n, metric.reason or "undefined in the log")
+    if not math.isfinite(metric.value):
+        return Measure(metric.name, None, None, n, f"{metric.value} in the log")
+    if metric.type in _RECOMPUTED:
+        for field, numbers in columns.columns_for(metric):
+            again = await _measure(metric.type, field, numbers, seed=seed)
+            if again.value is not None and math.isclose(
+                again.value, metric.value, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
+            ):
+                return Measure(metric.name, metric.value, again.interval, again.n, again.reason)
+        why = f"{_NO_INTERVAL}, and {_DIFFERENT}"
+    else:
+        why = f"{_NO_INTERVAL}, and `{metric.type or metric.metric}` is not measured again"
+    reason = "; ".join(filter(None, (metric.reason, why)))
+    return Measure(metric.name, metric.value, None, n, reason)
+
+
+def describe_contradictions(
+    metrics: Sequence[LoggedMetric], values: Sequence[MetricValue], columns: ScoreColumns
+) -> Iterator[str]:
+    """Yield a note for each metric that the samples of its log contradict."""
+    for metric, value in zip(metrics, values, strict=True):
+        is_recomputed = metric.extension is None and metric.type in _UNAMBIGUOUS
+        if is_recomputed and _DIFFERENT in value.measure.reason:
+            for _, numbers in columns.columns_for(metric):
+                if numbers:
+                    recomputed = round(_UNAMBIGUOUS[metric.type](numbers), 6)
+                    yield (
+                        f"`{metric.name}` of `{metric.scorer}` is {metric.value:.6g} in the log, "
+                        f"and {recomputed:.6g} by the scores of its samples"
+                    )
+
+
+async def _measure(kind: str, field: str, numbers: "array[float]", *, seed: int) -> Measure:
+    scores = Scores({field})
+    for number in numbers:
+        scores.add({field: number}, {})
+    try:
+        with boundary("metric"), np.errstate(all="ignore"):
+            metric = _RECOMPUTED[kind](type=kind, field=field)
+            measures: list[Measure] = await metric.measure(scores, seed=seed, snippets=None)
+    except StageError as error:  # the value of the log stands all the same
+        return Measure(field, None, None, 0, str(error))
+    return measures[0]

@@ -1,0 +1,476 @@
+"""The samples of a log: outcomes to JSON, and JSON to outcomes.
+
+    {"sample_id", "sample": {"data"}, "solver", "scores", "action_records", "errors",
+     "trials": [{"index", "sample_id", "sample", "solver": {"output"}, "scores", "errors"}]}
+
+Solver outputs stand with the trials only. The scores of a sample are those that its metrics are
+made of: of several trials, their aggregate; of several runs, the average of the aggregates. Logs
+from before trials existed have the solver and scores on the sample itself: that is one trial.
+
+A sample that does not have this shape raises `MalformedLog`, with the path within the sample.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+import msgspec
+from msgspec import Struct
+
+from evalwright.engine.trials import average_runs, combine_trials
+from evalwright.objects import output_items, read_trace
+from evalwright.plan.finalization import TrialAggregate, TrialPlan
+from evalwright.plan.specifications import LOG_EXTENSION
+from evalwright.solvers.conversation import answer_of_conversation, input_text
+from evalwright.types import (
+    Action,
+    Failure,
+    Finish,
+    Outcome,
+    Part,
+    Score,
+    Stage,
+    Trace,
+    Usage,
+    without_self_report,
+)
+
+_WIRE = "direct_ios"
+_STAGES: tuple[str, ...] = get_args(Stage)
+_MOST_TRIALS = 1_000_000
+_TRACE_KEYS = {"trace", "items", "messages"}
+
+
+class MalformedLog(ValueError):
+    """A part of a log does not have the expected shape."""
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(what)
+        self.path = path
+
+
+class ScorerFacts(Struct, frozen=True, kw_only=True):
+    """What a log says about a scorer beside its key."""
+
+    name: str = ""
+    purpose: str = "score"
+
+
+class TaskFacts(Struct, frozen=True, kw_only=True):
+    """What must be known about a task to write its samples."""
+
+    scorers: Mapping[str, ScorerFacts] = {}
+    """By their keys."""
+    trials: TrialPlan = TrialPlan()
+
+
+def read_task_facts(
+    specification: Mapping[str, Any], *, trials: int = 1, repeats: int = 1
+) -> TaskFacts:
+    """Read the facts from the specification of a log; `trials` and `repeats` are the plan's."""
+    scorers = {
+        str(scorer.get("key")): ScorerFacts(
+            name=str(scorer.get("display_name") or ""),
+            purpose=str(scorer.get("purpose") or "score"),
+        )
+        for scorer in specification.get("scorers") or ()
+        if isinstance(scorer, dict)
+    }
+    extension = specification.get(LOG_EXTENSION)
+    written = extension.get("aggregates", ()) if isinstance(extension, dict) else ()
+    aggregates = tuple(msgspec.convert(written, list[TrialAggregate]))
+    return TaskFacts(
+        scorers=scorers, trials=TrialPlan(trials=trials, repeats=repeats, aggregates=aggregates)
+    )
+
+
+class ScoreExtension(Struct, frozen=True, omit_defaults=True):
+    """What the format has no place for: of a score."""
+
+    correct: bool | None = None
+    reason: str = ""
+
+
+class TrialExtension(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the format has no place for: of a trial. None for what the solver's output tells."""
+
+    input: str | None = None
+    output: str | None = None
+    post_processed: str | None = None
+    usage: Usage | None = None
+    latency_s: float = 0.0
+    finish: Finish = "stop"
+    nll: float | None = None
+    nll_tokens: int = 0
+    confidence: float | None = None
+    options: dict[str, float] = {}
+    attempts: int = 1
+    group: str = ""
+    others: dict[str, Usage] = {}
+    scores: dict[str, ScoreExtension] = {}
+    parts: tuple[Part, ...] = ()
+
+
+def sample_to_json(outcomes: Sequence[Outcome], facts: TaskFacts) -> dict[str, Any]:
+    """Return one sample of a log: all its trials, in their order."""
+    first, scorers = outcomes[0], facts.scorers
+    scores = first.whole or _combine_trials(outcomes, facts.trials)
+    return {
+        "sample_id": first.sample_id,
+        "sample": {"data": first.sample},
+        "solver": None,
+        "scores": _scores_to_json(scores, scorers),
+        "action_records": [msgspec.to_builtins(action) for action in first.actions],
+        "errors": [failure_to_json(trial.failure) for trial in outcomes if trial.failure],
+        "trials": [_trial_to_json(trial, scorers) for trial in outcomes],
+    }
+
+
+def failure_to_json(failure: Failure) -> dict[str, Any]:
+    """Return an error, as the format writes it."""
+    return {
+        "error_type": failure.type,
+        "message": failure.message,
+        "hint": failure.hint or None,
+        "stage": failure.stage,
+    }
+
+
+def _trial_to_json(outcome: Outcome, scorers: Mapping[str, ScorerFacts]) -> dict[str, Any]:
+    trace = outcome.trace
+    return {
+        "index": outcome.trial,
+        "sample_id": outcome.sample_id,
+        "sample": {"data": outcome.sample},
+        "solver": {"output": _conversation_to_json(trace.conversation)} if trace else None,
+        "scores": _scores_to_json(outcome.scores, scorers),
+        "errors": [failure_to_json(outcome.failure)] if outcome.failure else [],
+        LOG_EXTENSION: msgspec.to_builtins(_trial_extension(outcome), str_keys=True),
+    }
+
+
+def _conversation_to_json(conversation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the trace, the model's raw outputs and what went over the wire."""
+    apart = {"raw_outputs", _WIRE, "solver_outputs"}
+    output = {
+        "trace": {name: value for name, value in conversation.items() if name not in apart},
+        "raw_outputs": conversation.get("raw_outputs", []),
+        _WIRE: conversation.get(_WIRE, []),
+    }
+    if "solver_outputs" in conversation:
+        output["solver_outputs"] = conversation["solver_outputs"]
+    return output
+
+
+def _trial_extension(outcome: Outcome) -> TrialExtension:
+    trace = outcome.trace
+    fields: dict[str, Any] = {
+        "attempts": outcome.failure.attempts if outcome.failure else 1,
+        "group": outcome.group,
+        "others": outcome.others,
+        "scores": {
+            name: ScoreExtension(score.correct, score.reason)
+            for name, score in outcome.scores.items()
+            if score.correct is not None or score.reason
+        },
+        "parts": outcome.parts,
+    }
+    if trace is None:
+        return TrialExtension(**fields)
+    asked, answer = _conversation_texts(trace.conversation)
+    return TrialExtension(
+        **fields,
+        input=None if trace.input == asked else trace.input,
+        output=None if trace.output == answer else trace.output,
+        post_processed=None if trace.post_processed == trace.output else trace.post_processed,
+        usage=trace.usage,
+        latency_s=trace.latency_s,
+        finish=trace.finish,
+        nll=trace.nll,
+        nll_tokens=trace.nll_tokens,
+        confidence=trace.confidence,
+        options=trace.options,
+    )
+
+
+def _conversation_texts(conversation: dict[str, Any]) -> tuple[str, str]:
+    """Return the question and the answer, as a person reads them."""
+    whole = {"items": [], "raw_outputs": [], **conversation}
+    return input_text(whole), answer_of_conversation(whole)
+
+
+def _scores_to_json(
+    scores: Mapping[str, Score], scorers: Mapping[str, ScorerFacts]
+) -> list[dict[str, Any]]:
+    written = []
+    for key, score in scores.items():
+        facts = scorers.get(key, ScorerFacts())
+        metadata = {name: value for name, value in score.metadata.items() if name != _WIRE}
+        written.append(
+            {
+                "scorer_key": key,
+                "scorer_purpose": facts.purpose,
+                "scorer_name": facts.name or key,
+                "values": score.values,
+                "metadata": metadata,
+                _WIRE: score.metadata.get(_WIRE, []),
+            }
+        )
+    return written
+
+
+def _combine_trials(outcomes: Sequence[Outcome], trials: TrialPlan) -> dict[str, Score]:
+    """Return the scores of a sample; of several trials, the scorers that every trial has."""
+    first = without_self_report(outcomes[0].scores)
+    if trials.total == 1 and not trials.aggregates:
+        return first
+    combined: dict[str, Score] = {}
+    for key in first if len(outcomes) == trials.total else ():
+        each = [trial.scores[key].values for trial in outcomes if key in trial.scores]
+        if len(each) == trials.total:
+            runs = [
+                combine_trials(each[start : start + trials.trials], trials.aggregates).values
+                for start in range(0, trials.total, trials.trials)
+            ]
+            metadata = first[key].metadata if trials.total == 1 else {}
+            values = runs[0] if len(runs) == 1 else average_runs(runs)
+            combined[key] = Score(values=values, metadata=metadata)
+    return combined
+
+
+def outcomes_from_json(
+    sample: Any, ordinal: int, *, task: str = "", model: str = ""
+) -> list[Outcome]:
+    """Return one outcome per trial of a sample."""
+    whole = _require_object(sample, "")
+    trials = whole.get("trials") or [whole]
+    if not isinstance(trials, list):
+        raise MalformedLog(".trials", "expected a list")
+    path = ".trials[{}]" if whole.get("trials") else ""
+    trials = [
+        dict(_require_object(trial, path.format(place))) for place, trial in enumerate(trials)
+    ]
+    if not any(trial.get("errors") for trial in trials):
+        trials[0]["errors"] = whole.get("errors")
+    actions = tuple(_actions_from_json(whole.get("action_records")))
+    outcomes = []
+    for place, (number, trial) in enumerate(zip(_trial_numbers(trials), trials, strict=True)):
+        for name in ("sample_id", "sample"):
+            if trial.get(name) is None:
+                trial[name] = whole.get(name)
+        reader = _TrialReader(trial, path.format(place))
+        outcomes.append(reader.outcome(task, model, ordinal, number, actions))
+    outcomes.sort(key=lambda outcome: outcome.trial)
+    if len(outcomes) > 1 and whole.get("scores"):
+        scores = _TrialReader({"scores": whole["scores"]}, "").scores()
+        outcomes[0] = msgspec.structs.replace(outcomes[0], whole=scores)
+    return outcomes
+
+
+def _trial_numbers(trials: list[dict[str, Any]]) -> Sequence[int]:
+    """Return the indexes that the trials have, if they are distinct; else their places."""
+    indexes = [trial.get("index") for trial in trials]
+    valid = [index for index in indexes if type(index) is int and 0 <= index < _MOST_TRIALS]
+    is_distinct = len(trials) > 1 and len({*valid}) == len(trials)
+    return valid if is_distinct else range(len(trials))
+
+
+class _TrialReader:
+    """One of the trials of a sample, and its path."""
+
+    def __init__(self, data: Mapping[str, Any], path: str) -> None:
+        self._data, self._path = data, path
+        self._extension = self._read_extension()
+
+    def outcome(
+        self, task: str, model: str, ordinal: int, trial: int, actions: tuple[Action, ...]
+    ) -> Outcome:
+        extension = self._extension
+        sample_id = self._data.get("sample_id")
+        return Outcome(
+            task=task,
+            model=model,
+            sample_id=str(ordinal if sample_id is None else sample_id),
+            trial=trial,
+            group=extension.group,
+            trace=self._trace(),
+            scores=self.scores(),
+            failure=self._failure(),
+            ordinal=ordinal,
+            sample=self._sample(),
+            others=extension.others,
+            parts=extension.parts,
+            actions=actions,
+        )
+
+    def _read_extension(self) -> TrialExtension:
+        try:
+            return msgspec.convert(self._data.get(LOG_EXTENSION) or {}, TrialExtension)
+        except msgspec.ValidationError as error:
+            what, _, where = str(error).partition(" - at ")
+            path = f"{self._path}.{LOG_EXTENSION}{where.strip('`$')}"
+            raise MalformedLog(path, what) from error
+
+    def _sample(self) -> dict[str, Any]:
+        sample = _require_object(self._data.get("sample") or {}, f"{self._path}.sample")
+        data = sample.get("data")
+        return data if set(sample) == {"data"} and isinstance(data, dict) else dict(sample)
+
+    def _trace(self) -> Trace | None:
+        solver = self._data.get("solver")
+        if solver is None:
+            return None
+        path = f"{self._path}.solver.output"
+        written = _require_object(solver, f"{self._path}.solver").get("output")
+        extension = self._extension
+        if written is None and extension.usage is None:
+            return None
+        try:
+            is_ours = LOG_EXTENSION in self._data
+            conversation = (
+                {} if written is None else _conversation_from_json(written, is_ours=is_ours)
+            )
+            asked, answer = _conversation_texts(conversation)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise MalformedLog(path, f"not the output of a solver: {error}") from error
+        output = answer if extension.output is None else extension.output
+        processed = extension.post_processed
+        return Trace(
+            input=asked if extension.input is None else extension.input,
+            output=output,
+            post_processed=output if processed is None else processed,
+            usage=_sum_usage(conversation) if extension.usage is None else extension.usage,
+            latency_s=extension.latency_s,
+            finish=extension.finish,
+            nll=extension.nll,
+            nll_tokens=extension.nll_tokens,
+            confidence=extension.confidence,
+            options=extension.options,
+            conversation=conversation,
+        )
+
+    def scores(self) -> dict[str, Score]:
+        """Return the scores by the keys of their scorers."""
+        written = self._data.get("scores") or []
+        if not isinstance(written, list):
+            raise MalformedLog(f"{self._path}.scores", "expected a list")
+        scores: dict[str, Score] = {}
+        for number, item in enumerate(written):
+            path = f"{self._path}.scores[{number}]"
+            score = _require_object(item, path)
+            key = score.get("scorer_key") or score.get("scorer_name")
+            if not isinstance(key, str):
+                raise MalformedLog(f"{path}.scorer_key", "missing")
+            if key in scores:
+                raise MalformedLog(f"{path}.scorer_key", f"`{key}` stands twice")
+            scores[key] = self._score(key, score, path)
+        return scores
+
+    def _score(self, key: str, score: Mapping[str, Any], path: str) -> Score:
+        values = _require_object(score.get("values"), f"{path}.values")
+        metadata = dict(_require_object(score.get("metadata") or {}, f"{path}.metadata"))
+        if score.get(_WIRE):
+            metadata[_WIRE] = score[_WIRE]
+        extension = self._extension.scores.get(key)
+        is_correct = values.get("is_correct")
+        if extension is None:
+            extension = ScoreExtension(is_correct if isinstance(is_correct, bool) else None)
+        return Score(
+            values=dict(values),
+            correct=extension.correct,
+            reason=extension.reason,
+            metadata=metadata,
+        )
+
+    def _failure(self) -> Failure | None:
+        failures = failures_from_json(
+            self._data.get("errors"),
+            f"{self._path}.errors",
+            default_stage="score" if self._data.get("solver") else "solver",
+        )
+        if not failures:
+            return None
+        first = msgspec.structs.replace(failures[0], attempts=self._extension.attempts)
+        if len(failures) == 1:
+            return first
+        message = f"{first.message} (and {len(failures) - 1} more of this sample)"
+        return msgspec.structs.replace(first, message=message)
+
+
+def failures_from_json(errors: Any, path: str, *, default_stage: Stage) -> list[Failure]:
+    """Return the failures of a list of errors; `default_stage` is for errors that name none."""
+    failures = []
+    for number, item in enumerate(_require_list(errors, path)):
+        error = _require_object(item, f"{path}[{number}]")
+        stage = error.get("stage") or default_stage
+        if stage not in _STAGES:
+            known = ", ".join(f"`{name}`" for name in _STAGES)
+            raise MalformedLog(f"{path}[{number}].stage", f"expected one of {known}, got {stage!r}")
+        failures.append(
+            Failure(
+                stage=stage,
+                type=str(error.get("error_type") or "error"),
+                message=str(error.get("message") or ""),
+                hint=str(error.get("hint") or ""),
+            )
+        )
+    return failures
+
+
+def _conversation_from_json(output: Any, *, is_ours: bool) -> dict[str, Any]:
+    """Return the output of a solver, of any version of the format; ValueError if it is none.
+
+    It is a trace with raw outputs; or the older messages and last output; or the last output alone.
+    """
+    if not isinstance(output, dict) or not _TRACE_KEYS & output.keys():
+        return {"items": output_items(output), "raw_outputs": [output], _WIRE: []}
+    if not is_ours:
+        return read_trace(output).to_json()
+    more = {name: output[name] for name in ("solver_outputs",) if name in output}
+    return {**output["trace"], "raw_outputs": output["raw_outputs"], _WIRE: output[_WIRE], **more}
+
+
+def _actions_from_json(records: Any) -> Iterator[Action]:
+    for number, item in enumerate(_require_list(records, ".action_records")):
+        record = _require_object(item, f".action_records[{number}]")
+        action = str(record.get("action") or record.get("type") or "exclude_from_metrics")
+        yield Action(action=action, rule_key=str(record.get("rule_key") or record.get("key") or ""))
+
+
+def _sum_usage(conversation: Mapping[str, Any]) -> Usage:
+    """Return what the raw outputs say they took; the cost is not known."""
+    outputs = conversation["raw_outputs"]
+    counts = [output.get("usage") for output in outputs if isinstance(output, dict)]
+    usages = [usage for usage in counts if isinstance(usage, dict)]
+    return Usage(
+        requests=len(outputs),
+        prompt_tokens=sum(_count(usage, "num_prompt_tokens") for usage in usages),
+        completion_tokens=sum(_count(usage, "num_completion_tokens") for usage in usages),
+    )
+
+
+def usage_from_json(counts: Mapping[str, Any]) -> Usage:
+    """Return what a model took according to the totals of a log; the cost is not known."""
+    return Usage(
+        requests=_count(counts, "num_requests"),
+        prompt_tokens=_count(counts, "num_prompt_tokens"),
+        completion_tokens=_count(counts, "num_completion_tokens"),
+    )
+
+
+def _count(usage: Mapping[str, Any], name: str) -> int:
+    value = usage.get(name)
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _require_object(value: Any, path: str) -> Mapping[str, Any]:
+    if isinstance(value, dict):
+        return value
+    found = "null" if value is None else type(value).__name__
+    raise MalformedLog(path, f"expected an object, got {found}")
+
+
+def _require_list(value: Any, path: str) -> list[Any]:
+    """Return the list; an empty one for null and other empty values."""
+    if not isinstance(value or [], list):
+        raise MalformedLog(path, "expected a list")
+    return value or []

@@ -1,0 +1,376 @@
+"""Read a result log: check it to its end first, then read its outcomes.
+
+    log = read_log("task_result_log.json")       checks every sample, keeps none
+    log.samples, log.trials                      how many
+    for outcome in log.outcomes("task", "model")
+
+A log of any size takes the memory of its largest sample, and a few bytes per sample and score where
+intervals must be computed. `BadLog` has file, line and path of the first few errors.
+
+How a task ended is told by three fields:
+
+    {"status": "success" | "failure", "errors": […], "execution": {"execution_status": "finished"}}
+
+The metrics of a stopped task are of the samples that it finished. They are shown, and a run that
+reads the log counts as stopped as well: no gate passes by them.
+"""
+
+import hashlib
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from evalwright.engine.results import FinalResult, TaskFailure
+from evalwright.engine.usage import add_usage, split_usage
+from evalwright.errors import BadLog, Unreadable
+from evalwright.plan.specifications import LOG_EXTENSION
+from evalwright.result_logs.json_stream import JsonStream
+from evalwright.result_logs.log_metrics import (
+    LoggedMetric,
+    ScoreColumns,
+    add_intervals,
+    describe_contradictions,
+    metrics_from_json,
+)
+from evalwright.result_logs.log_outcomes import (
+    MalformedLog,
+    failures_from_json,
+    outcomes_from_json,
+    usage_from_json,
+)
+from evalwright.types import Failure, Outcome, Usage, without_self_report
+
+FORMAT_VERSION = "v1"
+STOPPED = "stopped"
+"""The type of the error in a log of ours whose task was stopped."""
+INSPECT_HINT = (
+    "a log of Inspect AI is a dataset: `source: {{type: inspect_ai, file_path: {}}}`, for a task "
+    "with a `pass_through_solver`"
+)
+_MOST_SHOWN = 5
+_NOT_A_LOG = "a result log has `format_version`, `evidence` and `specification`"
+_SUCCEEDED = {"", "success", "succeeded", "finished", "completed"}
+_FAILED = {"failure", "failed", "error", "finished_with_failures"}
+
+Value = TypeVar("Value")
+
+
+class ResultLog(Struct, frozen=True, kw_only=True):
+    """The results of one task with one model. All of the file was checked."""
+
+    path: str
+    digest: str
+    app_version: str
+    status: str
+    specification: dict[str, Any]
+    execution: dict[str, Any]
+    metrics: list[LoggedMetric]
+    broken: list[TaskFailure]
+    finished: FinalResult
+    """Of our own logs, everything beside the metrics; else what the samples tell."""
+    columns: ScoreColumns
+    samples: int
+    landed: int
+    """Outcomes: trials of all samples."""
+    trials: int
+    """The most trials of a sample, in all runs."""
+    runs: int = 1
+    notes: tuple[str, ...] = ()
+    """What is odd about it."""
+    unattributed_usage: dict[str, Usage] = {}
+    """What models took, where the log has only the total."""
+
+    @property
+    def has_unequal_trials(self) -> bool:
+        """Whether some samples have more trials than others."""
+        return self.landed != self.samples * self.trials
+
+    @property
+    def model(self) -> str:
+        """The evaluated model; empty where there is none."""
+        return text_field(self.specification, "model_key")
+
+    def outcomes(self, task: str, model: str) -> Iterator[Outcome]:
+        """Yield one outcome per trial, in the order of the samples."""
+        with _open(self.path) as file:
+            for ordinal, sample in _samples(JsonStream(file, self.path)):
+                try:
+                    yield from outcomes_from_json(sample, ordinal, task=task, model=model)
+                except MalformedLog as error:  # it was well-formed when it was checked
+                    raise BadLog(f"{self.path}: has changed while it was read: {error}") from error
+
+    async def end(self, model: str, *, seed: int) -> FinalResult:
+        """Return the metrics and counts of the task, under the name of a model."""
+        end = self.finished
+        scored = self.samples - end.left_out
+        values = await add_intervals(self.metrics, self.columns, total=scored, seed=seed)
+        unanswered, others = dict(end.unanswered), dict(end.others)
+        for name, usage in self.unattributed_usage.items():
+            if name == self.model:
+                add_usage(unanswered, {model: usage})
+            else:
+                add_usage(others, {name: usage})
+        contradictions = describe_contradictions(self.metrics, values, self.columns)
+        return msgspec.structs.replace(
+            end,
+            figures=values,
+            broken=self.broken,
+            unanswered=unanswered,
+            others=others,
+            notes={**end.notes, **dict.fromkeys(contradictions, 1)},
+        )
+
+
+def text_field(mapping: Mapping[str, Any], name: str) -> str:
+    """Return a string of a specification; empty where there is none."""
+    value = mapping.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def stop_reason(log: Mapping[str, Any]) -> str:
+    """Return why the task was stopped; empty if it came to its end."""
+    for error in _list_or_empty(log.get("errors")):
+        if isinstance(error, dict) and error.get("error_type") == STOPPED:
+            return str(error.get("message") or "it was stopped")
+    execution = log.get("execution")
+    execution_status = execution.get("execution_status") if isinstance(execution, dict) else ""
+    statuses = {"status": log.get("status"), "execution_status": execution_status}
+    for name, status in statuses.items():
+        if _normalize(status) not in _SUCCEEDED | _FAILED:
+            return f"its log says `{name}: {_normalize(status)}`"
+    return ""
+
+
+def task_failures(log: Mapping[str, Any], evidence: Mapping[str, Any]) -> list[TaskFailure]:
+    """Return what failed for the task as a whole; `MalformedLog` if the errors are no list."""
+    own = evidence.get("errors")
+    failures = failures_from_json(own, "$.evidence.errors", default_stage="metric")
+    more = log.get("errors")
+    if not isinstance(more or [], list):
+        raise MalformedLog("$.errors", "expected a list")
+    others = [error for error in more or [] if error not in _list_or_empty(own)]
+    others_read = failures_from_json(others, "$.errors", default_stage="metric")
+    failures += [failure for failure in others_read if failure.type != STOPPED]
+    if not failures and _normalize(log.get("status")) in _FAILED and not stop_reason(log):
+        message = "the log says that the task failed, and not why"
+        failures.append(Failure(stage="metric", type="failure", message=message))
+    return [TaskFailure(stage=failure.stage, what="", failure=failure) for failure in failures]
+
+
+def _list_or_empty(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
+
+
+def _normalize(value: Any) -> str:
+    return value.strip().lower() if isinstance(value, str) else ""
+
+
+def read_log(path: str | Path) -> ResultLog:
+    """Check a log to its end; `BadLog` if anything is wrong, `Unreadable` if there is no file."""
+    with _open(path) as file:
+        reader = _LogReader(JsonStream(file, str(path)), str(path))
+        reader.read()
+    return reader.log(_digest(path))
+
+
+class _LogReader:
+    """One pass through the file."""
+
+    def __init__(self, stream: JsonStream, path: str) -> None:
+        self._stream, self._path = stream, path
+        self._head: dict[str, Any] = {}
+        """Everything but the evidence."""
+        self._evidence: dict[str, Any] = {}
+        """Everything but the samples."""
+        self._errors: list[str] = []
+        self._finished = FinalResult()
+        self._columns = ScoreColumns()
+        self._samples, self._trials, self._landed = -1, 1, 0
+        self._fewest_trials = 0
+        self._answer_usage = Usage()
+
+    def read(self) -> None:
+        """Read and check everything."""
+        stream = self._stream
+        if stream.peek() != "{":
+            raise stream.error(f"not a result log; {_NOT_A_LOG}")
+        for name in stream.members():
+            if name == "evidence":
+                self._read_evidence()
+                continue
+            value = self._head[name] = stream.read_value()
+            if name == "format_version" and value != FORMAT_VERSION:
+                raise stream.error(f"expected `format_version` {FORMAT_VERSION!r}, got {value!r}")
+        stream.expect_end()
+        if "format_version" not in self._head or self._samples < 0:
+            is_inspect = {"eval", "samples"} <= {*self._head}
+            raise BadLog(
+                f"{self._path}: not a result log; {_NOT_A_LOG}, with `evidence.samples`",
+                hint=INSPECT_HINT.format(self._path) if is_inspect else "",
+            )
+        if self._errors:
+            raise BadLog("; ".join(self._errors))
+
+    def _read_evidence(self) -> None:
+        for name in self._stream.members():
+            if name != "samples":
+                self._evidence[name] = self._stream.read_value()
+            elif self._stream.peek() == "n":  # null: a task without samples
+                self._stream.read_value()
+                self._samples = 0
+            else:
+                self._read_samples()
+
+    def _read_samples(self) -> None:
+        self._samples = 0
+        for ordinal in self._stream.elements():
+            sample = self._stream.read_value()
+            try:
+                self._count(outcomes_from_json(sample, ordinal))
+            except MalformedLog as error:
+                self._errors.append(
+                    f"{self._stream.locate_value()}: {error}"
+                    f" - at `$.evidence.samples[{ordinal}]{error.path}`"
+                )
+            self._samples = ordinal + 1
+            if len(self._errors) >= _MOST_SHOWN:
+                raise BadLog("; ".join(self._errors), hint="there may be more")
+
+    def _count(self, outcomes: list[Outcome]) -> None:
+        self._trials = max(self._trials, len(outcomes))
+        self._fewest_trials = min(self._fewest_trials or len(outcomes), len(outcomes))
+        self._landed += len(outcomes)
+        finished, first = self._finished, outcomes[0]
+        finished.scored += 1
+        finished.left_out += bool(first.actions)
+        for action in first.actions:
+            finished.excluded[action.rule_key] = finished.excluded.get(action.rule_key, 0) + 1
+        for outcome in outcomes:
+            if outcome.trace is not None:
+                self._answer_usage = self._answer_usage + outcome.trace.usage
+            unanswered, others = split_usage(outcome)
+            add_usage(finished.unanswered, unanswered)
+            add_usage(finished.others, others)
+        if first.actions or self._has_intervals:
+            return
+        # Of several trials, the scores that metrics are made of stand on the sample.
+        scores = first.whole if len(outcomes) > 1 else first.scores
+        for key, score in without_self_report(scores).items():
+            self._columns.add(key, score.values)
+
+    @property
+    def _has_intervals(self) -> bool:
+        """Whether the metrics were read and are ours: then no number of a sample is kept."""
+        metrics = self._evidence.get("metrics")
+        return isinstance(metrics, list) and all(
+            isinstance(metric, dict) and LOG_EXTENSION in metric for metric in metrics
+        )
+
+    def log(self, digest: str) -> ResultLog:
+        """Return what was read."""
+        head, evidence = self._head, self._evidence
+        listed = evidence.get("runs")
+        runs = len(listed) if isinstance(listed, list) and listed else 1
+        return ResultLog(
+            path=self._path,
+            digest=digest,
+            app_version=str(head.get("app_version") or "an unknown version"),
+            status=str(head.get("status") or ""),
+            specification=_object_or_empty(head.get("specification")),
+            execution=_object_or_empty(head.get("execution")),
+            metrics=self._convert(
+                "$.evidence.metrics", lambda: metrics_from_json(evidence.get("metrics"))
+            ),
+            broken=self._convert("", lambda: task_failures(head, evidence)),
+            finished=self._read_finished(),
+            columns=self._columns,
+            samples=self._samples,
+            landed=self._landed,
+            trials=self._trials,
+            runs=runs if self._trials % runs == 0 else 1,
+            notes=tuple(self._notes(runs)),
+            unattributed_usage=self._find_unattributed_usage(),
+        )
+
+    def _notes(self, runs: int) -> Iterator[str]:
+        if self._trials % runs:
+            yield f"its log speaks of {runs} runs, and not every run has its trials"
+        if self._fewest_trials != self._trials and self._samples > 0:
+            yield f"its samples were tried {self._fewest_trials} to {self._trials} times"
+
+    def _find_unattributed_usage(self) -> dict[str, Usage]:
+        """Return the totals of the log for models whose usage the samples do not have."""
+        evaluated = text_field(_object_or_empty(self._head.get("specification")), "model_key")
+        totals = self._evidence.get("model_token_usages")
+        usages: dict[str, Usage] = {}
+        if not isinstance(totals, list) or LOG_EXTENSION in self._evidence:
+            return usages
+        for row in totals:
+            name = row.get("model_key") if isinstance(row, dict) else None
+            is_evaluated = name == evaluated
+            is_counted = (
+                self._answer_usage.total_tokens if is_evaluated else name in self._finished.others
+            )
+            if isinstance(name, str) and name and not is_counted:
+                usage = usage_from_json(row)
+                if is_evaluated and self._answer_usage.requests:  # those are counted already
+                    usage = msgspec.structs.replace(usage, requests=0)
+                add_usage(usages, {name: usage})
+        return usages
+
+    def _read_finished(self) -> FinalResult:
+        finished, ours = self._finished, self._evidence.get(LOG_EXTENSION)
+        if isinstance(ours, dict):
+            fields = {**msgspec.to_builtins(finished), **ours}
+            try:
+                finished = msgspec.convert(fields, FinalResult)
+            except msgspec.ValidationError as error:
+                raise BadLog(f"{self._path}: {error} - at `$.evidence.{LOG_EXTENSION}`") from error
+        stopped = finished.stopped or stop_reason(self._head)
+        return msgspec.structs.replace(finished, stopped=stopped)
+
+    def _convert(self, path: str, read: Callable[[], Value]) -> Value:
+        try:
+            return read()
+        except MalformedLog as error:
+            raise BadLog(f"{self._path}: {error} - at `{path}{error.path}`") from error
+
+
+def _object_or_empty(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _samples(stream: JsonStream) -> Iterator[tuple[int, Any]]:
+    """Yield the samples of a log, and skip everything else."""
+    for name in stream.members():
+        if name != "evidence":
+            stream.read_value()
+            continue
+        for part in stream.members():
+            if part != "samples" or stream.peek() == "n":
+                stream.read_value()
+                continue
+            for ordinal in stream.elements():
+                yield ordinal, stream.read_value()
+
+
+def _open(path: str | Path) -> TextIO:
+    try:
+        if not stat.S_ISREG(Path(path).stat().st_mode) and not Path(path).is_dir():
+            raise Unreadable(
+                f"{path}: not a file: a result log is read more than once",
+                hint="write what comes through the pipe into a file first",
+            )
+        return open(path, encoding="utf-8-sig")  # noqa: PTH123 - closed by the caller
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise Unreadable(f"{path}: cannot be read: {why}") from error
+
+
+def _digest(path: str | Path) -> str:
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
