@@ -21,14 +21,12 @@ from numpy.typing import NDArray
 from evalwright.metrics.python import RESAMPLES as PYTHON_RESAMPLES
 from evalwright.metrics.python import resampled_interval
 from evalwright.metrics.ratios import f1, ratio, share
-from evalwright.stats.any_mean import any_mean_interval
 from evalwright.stats.deviation import deviation_interval
-from evalwright.stats.interval import Interval
-from evalwright.stats.mean import mean_interval
+from evalwright.stats.interval import Interval, wilson
+from evalwright.stats.mean import any_mean_interval, mean_interval
 from evalwright.stats.paired import paired_difference
 from evalwright.stats.rates import rate_interval
 from evalwright.stats.sums import Statistic, distinct
-from evalwright.stats.wilson import wilson
 
 Floats = NDArray[np.float64]
 Generator = np.random.Generator

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalwright.stats.correlation import spearman, spearman_interval
+from evalwright.stats.agreement import spearman, spearman_interval
 
 HERE = Path(__file__).parent
 PAIRS = HERE / "embeddings_pairs.jsonl"

@@ -88,7 +88,7 @@ def own_bars(ours: Times) -> list[Bar]:
 
 
 def peer_bars(ours: Times, theirs: Theirs, pairs: Sequence[Pair]) -> list[Bar]:
-    from evalwright.text import rouge_l
+    from evalwright.text.similarity import rouge_l
 
     bars = []
     for bar, metric, rivals in RATIO_BARS:
@@ -96,7 +96,7 @@ def peer_bars(ours: Times, theirs: Theirs, pairs: Sequence[Pair]) -> list[Bar]:
         ratio = theirs.times[rival] / ours[metric]
         name = rival.removeprefix(f"{metric}, ")
         bars.append(Bar(ratio >= bar, f"{metric} is {ratio:.1f} x {name}, bar {bar:.0f} x"))
-    values = [rouge_l.score(prediction, [target]) for prediction, target in pairs]
+    values = [rouge_l(prediction, [target]) for prediction, target in pairs]
     apart = max(abs(one - other) for one, other in zip(values, theirs.rouge_l, strict=True))
     bars.append(Bar(apart < 1e-9, f"rouge_l differs from rouge-score by {apart:.1g} at most"))
     return bars
@@ -126,17 +126,14 @@ def random_word(rng: random.Random) -> str:
 
 
 def measure_ours(pairs: Sequence[Pair]) -> Times:
-    from evalwright.text import bleu_4, exact_match, f1, rouge_l
-    from evalwright.text.tokens import tokens
+    from evalwright.text.similarity import bleu_4, exact_match, f1, rouge_l, tokens
 
     return {
         "tokens (one text)": spent(pairs, lambda prediction, _: tokens(prediction)),
-        "exact_match": spent(
-            pairs, lambda prediction, target: exact_match.score(prediction, [target])
-        ),
-        "f1": spent(pairs, lambda prediction, target: f1.score(prediction, [target])),
-        "rouge_l": spent(pairs, lambda prediction, target: rouge_l.score(prediction, [target])),
-        "bleu_4": spent(pairs, lambda prediction, target: bleu_4.score(prediction, [target])),
+        "exact_match": spent(pairs, lambda prediction, target: exact_match(prediction, [target])),
+        "f1": spent(pairs, lambda prediction, target: f1(prediction, [target])),
+        "rouge_l": spent(pairs, lambda prediction, target: rouge_l(prediction, [target])),
+        "bleu_4": spent(pairs, lambda prediction, target: bleu_4(prediction, [target])),
         **measure_nearest(random.Random(21)),
     }
 

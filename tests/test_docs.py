@@ -4,7 +4,7 @@
              in the output, in order; `…` stands for anything, `$ … # exit 3` for its exit code
 ```python    is executed
 ```jsonl     every line is a valid record
-```json      parses
+```json      parses, as does ```toml
 ```yaml      parses; what is a whole document (a task, a dataset, a model…) has no error, but for
              files that only a project would have
 """
@@ -15,6 +15,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,15 +23,15 @@ import pytest
 from tests.local_model import missing
 
 from evalwright import validate_task
-from evalwright.spec.documents.kinds import kind_of
 from evalwright.spec.documents.project import read_project
-from evalwright.spec.documents.reading import read_document
+from evalwright.spec.documents.resolve.layout import detect_kind
+from evalwright.spec.documents.yaml.reader import read_document
 from evalwright.spec.records.fixtures import TASKS, TASKS_BAD
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-KNOWN = {"console", "python", "jsonl", "json", "text", "yaml", "make"}
+KNOWN = {"console", "python", "jsonl", "json", "text", "toml", "yaml", "make"}
 BIN = Path(sys.executable).parent
 ADD = "def add(a, b):\n    return a + b\n"
 OUTPUTS = '{"id": "arith_001", "output": "95"}\n{"id": "arith_002", "output": "84"}\n'
@@ -144,13 +145,24 @@ def test_every_block_names_a_language_that_is_checked() -> None:
 ELSEWHERE = {"missing_file", "bad_include", "bad_ref", "unknown_secret"}
 
 
-@pytest.mark.parametrize("block", of("yaml"), ids=named)
+@pytest.mark.parametrize("block", of("toml"), ids=named)
+def test_a_toml_example_parses(block: Block) -> None:
+    assert tomllib.loads(block.text)
+
+
+# Its YAML needs the package of the same page: tests/e2e/test_plugins.py installs that and runs it.
+PLUGINS = ROOT / "docs/guides/plugins.md"
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in of("yaml") if block.page != PLUGINS], ids=named
+)
 def test_a_yaml_example_is_right(block: Block, tmp_path: Path) -> None:
     path = tmp_path / "example.yaml"
     path.write_text(block.text, encoding="utf-8")
     read = read_document(path, environment={})
     problems = [*read.problems]
-    if isinstance(read.data, dict) and kind_of(read.data) is not None:
+    if isinstance(read.data, dict) and detect_kind(read.data) is not None:
         problems += read_project(path, environment={}).problems
 
     wrong = [one for one in problems if one.level == "error" and one.rule not in ELSEWHERE]

@@ -76,8 +76,8 @@ def test_the_import_is_light(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", ["numpy", "rich", "asyncio", "sqlite3", "aiohttp"])
-def test_the_verbs_import_what_they_need_when_they_need_it(module: str) -> None:
-    assert module not in imported_by("from evalwright import api; api.run; api.load; api.score")
+def test_a_verb_is_imported_when_it_is_first_used(module: str) -> None:
+    assert module not in imported_by("from evalwright import api; assert 'run' in dir(api)")
 
 
 @pytest.mark.parametrize("module", ["numpy", "rich", "asyncio"])
@@ -104,3 +104,12 @@ def test_the_example_of_the_docstring_runs() -> None:
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
     ).stdout
     assert shown.startswith("# tasks")
+
+
+def test_a_verb_keeps_its_name_when_the_package_of_that_name_is_imported() -> None:
+    code = (
+        "import evalwright as ew; from evalwright.perplexity.report import PerplexityReport; "
+        "assert ew.perplexity.__module__ == 'evalwright.api.text_perplexity'"
+    )
+
+    assert "evalwright.perplexity.report" in imported_by(code)

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from evalwright.components import said_of
-from evalwright.datasets.generating.sources import (
+from evalwright.datasets.synthesizers.data_sources import (
     DatasetSampleCombinations,
     DatasetSamples,
     EmptySource,
@@ -22,15 +22,19 @@ from evalwright.datasets.generating.sources import (
 from evalwright.registry import BUILT_IN
 from evalwright.rules.action import ActionRule
 from evalwright.rules.filters import FilterComparison, FilterMembership, FilterUnary
-from evalwright.spec.documents import parameters
-from evalwright.spec.documents.dataset import DatasetDocument
-from evalwright.spec.documents.evaluation import EvaluationDocument, RunConfig, TaskSpecification
-from evalwright.spec.documents.generator import (
+from evalwright.spec.documents.models import parameters
+from evalwright.spec.documents.models.dataset import DatasetDocument
+from evalwright.spec.documents.models.evaluation import (
+    EvaluationDocument,
+    RunConfig,
+    TaskSpecification,
+)
+from evalwright.spec.documents.models.generator import (
     GeneratorDefinition,
     GeneratorDocument,
     GeneratorSpecification,
 )
-from evalwright.spec.documents.model import (
+from evalwright.spec.documents.models.model import (
     AdapterDocument,
     CustomConnection,
     CustomInference,
@@ -39,15 +43,15 @@ from evalwright.spec.documents.model import (
     ProviderConnection,
     ProviderModel,
 )
-from evalwright.spec.documents.policy import (
+from evalwright.spec.documents.models.policy import (
     ExistsDefinition,
     PolicyDocument,
     PolicyRule,
     Scope,
     ThresholdDefinition,
 )
-from evalwright.spec.documents.run_file import RunFile
-from evalwright.spec.documents.task import (
+from evalwright.spec.documents.models.run_file import RunFile
+from evalwright.spec.documents.models.task import (
     BenchmarkTask,
     DatasetTemplate,
     SystemTask,

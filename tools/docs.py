@@ -23,7 +23,6 @@ from tools.components import component_pages
 from evalwright import api, cli
 from evalwright import vocabulary as words
 from evalwright.registry import BUILT_IN
-from evalwright.report import calibration_rows
 from evalwright.report import report as report_module
 
 ROOT = Path(__file__).parent.parent
@@ -124,18 +123,19 @@ def module_docstring(target: str) -> str:
 
 def report_page() -> str:
     """Every struct of the report, its fields and their docstrings."""
-    structs: dict[str, type[Struct]] = {}
-    classes: dict[str, ast.ClassDef] = {}
-    for module in (report_module, calibration_rows):
-        tree = ast.parse(getsource(module))
-        here = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-        classes |= here
-        structs |= {name: getattr(module, name) for name in here}
+    tree = ast.parse(getsource(report_module))
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    structs: dict[str, type[Struct]] = {name: getattr(report_module, name) for name in classes}
     order = ["ReportBody", *(name for name in classes if name not in {"ReportBody", "Report"})]
     parts = []
     for name in order:
         struct = structs[name]
-        said = field_docstrings(classes[name])
+        said = {
+            field: docstring
+            for base in reversed(struct.__mro__)
+            if base.__name__ in classes
+            for field, docstring in field_docstrings(classes[base.__name__]).items()
+        }
         rows = (
             (
                 f"`{field.name}`",

@@ -17,14 +17,14 @@ from evalwright._version import __version__
 if TYPE_CHECKING:
     from evalwright.api import lint, load, perplexity, run, schema, score, validate
     from evalwright.errors import EvalwrightError, InvalidTask
+    from evalwright.perplexity.report import PerplexityReport
     from evalwright.ports import Model
-    from evalwright.report.perplexity import PerplexityReport
     from evalwright.report.report import Report
     from evalwright.spec.records.check import validate_file, validate_task
     from evalwright.spec.records.fixtures import load_fixtures
     from evalwright.stats.bootstrap import bootstrap_mean_ci
-    from evalwright.text.few_shot import render
     from evalwright.text.post_process import post_process
+    from evalwright.text.prompt import render
     from evalwright.types import (
         Completion,
         Failure,
@@ -41,12 +41,12 @@ _HOMES = {
     "api": ("lint", "load", "perplexity", "run", "schema", "score", "validate"),
     "errors": ("EvalwrightError", "InvalidTask"),
     "ports": ("Model",),
-    "report.perplexity": ("PerplexityReport",),
+    "perplexity.report": ("PerplexityReport",),
     "report.report": ("Report",),
     "spec.records.check": ("validate_file", "validate_task"),
     "spec.records.fixtures": ("load_fixtures",),
     "stats.bootstrap": ("bootstrap_mean_ci",),
-    "text.few_shot": ("render",),
+    "text.prompt": ("render",),
     "text.post_process": ("post_process",),
     "types": (
         "Completion",
@@ -61,6 +61,11 @@ _HOMES = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+# `perplexity` is a package and a verb. The first import of the package binds its name here, so it
+# is imported now, while it costs nothing, and the name is left to the verb.
+import_module("evalwright.perplexity")
+del globals()["perplexity"]
 
 __all__ = [
     "Completion",

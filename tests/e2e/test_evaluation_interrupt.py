@@ -55,7 +55,7 @@ def stopped(done: subprocess.CompletedProcess[str]) -> Any:
     """The report of a run that can be gone on with."""
     report = report_of(done, exit_code=130)
     assert report["status"] == "stopped"
-    assert "goes on" in " ".join(report["notes"])
+    assert "resumes it" in " ".join(report["notes"])
     assert "Traceback" not in done.stderr
     return report
 
@@ -124,7 +124,7 @@ def test_once_ends_what_comes_after_the_last_sample_and_can_be_gone_on_with(tmp_
         resumed = report_of(evalwright(server, *RUN, cwd=tmp_path))
 
     assert first["notes"] == [
-        "not finished (interrupted): all 30 samples, and no metrics; the same command goes on"
+        "not finished (interrupted): all 30 samples, and no metrics; the same command resumes it"
     ]
     assert (first["summary"]["completed"], first["metrics"]) == (SAMPLES, [])
     assert family, "there were processes of snippets"

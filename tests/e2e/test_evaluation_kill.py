@@ -153,5 +153,5 @@ def test_a_report_of_a_killed_evaluation_says_how_to_go_on(folder: Path) -> None
         shown = evalwright(server, "report", "latest", cwd=folder)
 
     assert (shown.returncode, shown.stdout) == (2, "")
-    assert "did not come to a report" in shown.stderr
-    assert "the command that began it goes on" in shown.stderr
+    assert "has no report yet" in shown.stderr
+    assert "the command that began it resumes it" in shown.stderr

@@ -159,6 +159,11 @@ EXPECTED: dict[str, Figures] = {
         "triplets/nearer/margin_min": (HALF_ALIKE - 1, 4, NO_INTERVAL),
         "paraphrases/semantic_similarity/similarity_mean": ((3 + HALF_ALIKE) / 4, 4),
     },
+    "code": {
+        "programs/code_exec/score_mean": ((1 + 1 / 2 + 1 + 0) / 4, 4),
+        "programs/code_exec/is_correct_mean": (2 / 4, 4),
+        "programs/code_exec/pass@1": (2 / 4, 4),
+    },
     "similarity": {  # of the vectors of wordllama 0.4.0.post1; "do not delete" finds "delete"
         "search/nearest/is_found_mean": (6 / 7, 7),
         "search/nearest/margin_min": (-0.391079, 7, NO_INTERVAL),

@@ -11,10 +11,10 @@ import pytest
 from msgspec import structs
 from tests.e2e.test_runs import COMMAND, environment, evalwright, refused, said
 from tests.report.made import outcome, report_of
-from tests.report.test_tables_policies import verdict
+from tests.report.test_gate_text import verdict
 
-from evalwright.api.assembly import open_store
-from evalwright.cli.printing import give
+from evalwright.cli.output import exit_with_report
+from evalwright.session.stores import open_store
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "gate"
 LAUNCH = ("--policy", "policies/launch.yaml")
@@ -82,7 +82,7 @@ def test_the_exit_code_of_a_run_with_policies(
     report = structs.replace(stopped, policies=[verdict("rule", holds=holds)])
 
     with pytest.raises(SystemExit) as ended:
-        give(report, as_json=True, markdown=None, interrupted=interrupted)
+        exit_with_report(report, as_json=True, markdown=None, interrupted=interrupted)
 
     assert ended.value.code == exit_code
 

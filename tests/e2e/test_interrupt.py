@@ -52,7 +52,7 @@ def test_once_waits_for_what_is_in_flight_and_pays_for_nothing_twice(folder: Pat
     report = report_of(stopped, exit_code=130)
     assert report["status"] == "stopped"
     assert report["summary"]["completed"] == asked == CONNECTIONS, "no more, and none given up"
-    assert "the same command goes on" in " ".join(report["notes"])
+    assert "the same command resumes it" in " ".join(report["notes"])
     report = report_of(resumed)
     assert report["status"] == "finished"
     assert (report["summary"]["completed"], report["summary"]["reused"]) == (SAMPLES, CONNECTIONS)
@@ -71,7 +71,7 @@ def test_twice_gives_up_what_is_in_flight_and_can_be_gone_on_with(folder: Path) 
 
     report = report_of(stopped, exit_code=130)
     assert (report["status"], report["summary"]["samples"]) == ("stopped", 0)
-    assert "the same command goes on" in " ".join(report["notes"])
+    assert "the same command resumes it" in " ".join(report["notes"])
     assert stopped.stderr == ""
     assert report_of(resumed)["summary"]["completed"] == SAMPLES
     assert [one.sample_id for one in outcomes_in(folder)] == [

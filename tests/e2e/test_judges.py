@@ -242,16 +242,16 @@ def test_the_rate_of_a_judge_is_that_of_its_document_and_not_the_models(
 ) -> None:
     """In this process, where a wait can be seen without being waited for."""
     from evalwright import api
-    from evalwright.engine.models.rate import Bucket
+    from evalwright.engine.models.limits import TokenBucket
 
     waits: list[float] = []
-    due = Bucket.claim
+    due = TokenBucket.claim
 
-    def claim(bucket: Bucket, shares: float) -> float:
+    def claim(bucket: TokenBucket, shares: float) -> float:
         waits.append(due(bucket, shares))
         return 0.0
 
-    monkeypatch.setattr(Bucket, "claim", claim)
+    monkeypatch.setattr(TokenBucket, "claim", claim)
     with ModelServer(chat("correct")) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-of-no-use-0815")

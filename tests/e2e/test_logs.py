@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.e2e.commands import COMMAND, PATIENCE_S
 from tests.living import wait_until
-from tests.report.logs.made import foreign, old_sample
+from tests.result_logs.sample_logs import foreign_log, old_sample
 
 MANY = 10_000
 MEAN = {
@@ -68,7 +68,7 @@ def refused(*arguments: str, cwd: Path, exit_code: int = 2, limit: int = 0) -> s
 
 def write_log(path: Path, count: int = 4, **changes: Any) -> None:
     """A log of another program, some samples long."""
-    whole = {**foreign(metrics=[MEAN]), **changes}
+    whole = {**foreign_log(metrics=[MEAN]), **changes}
     evidence = whole.pop("evidence")
     evidence.pop("samples")
     with path.open("w", encoding="utf-8") as file:

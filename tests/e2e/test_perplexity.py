@@ -144,7 +144,7 @@ def test_ctrl_c_reports_what_is_done_and_the_same_command_goes_on(folder: Path) 
 
     assert stopped["status"] == "stopped"
     assert stopped["models"][0]["documents"] == len(stopped["documents"]) == DOCUMENTS // 2 + 2
-    assert "the same command goes on" in stopped["notes"][0]
+    assert "the same command resumes it" in stopped["notes"][0]
     assert resumed["status"] == "finished"
     assert max(Counter(asked(folder)).values()) == 1, "nothing is weighed twice"
 

@@ -423,6 +423,23 @@ def test_a_project_without_a_task_of_the_run_is_refused(project: Callable[..., N
 
 
 @pytest.mark.usefixtures("server")
+def test_a_project_that_was_run_by_its_folder_is_scored_from_anywhere(
+    project: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(equals())
+    monkeypatch.chdir(tmp_path.parent)
+    first = ew.run(tmp_path.name)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+
+    again = api.score()
+
+    assert again.summary.completed == first.summary.completed
+    assert again.status == "finished"
+
+
+@pytest.mark.usefixtures("server")
 def test_a_project_that_is_gone_is_said_to_be_that_of_the_run(
     project: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -430,7 +447,7 @@ def test_a_project_that_is_gone_is_said_to_be_that_of_the_run(
     run_id = ew.run("run.yaml").run_id
     (tmp_path / "run.yaml").unlink()
 
-    with pytest.raises(Unreadable, match=f"the project of run {run_id} is not there any more"):
+    with pytest.raises(Unreadable, match=f"the files of run {run_id} are not there any more"):
         api.score()
 
 

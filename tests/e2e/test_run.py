@@ -18,8 +18,8 @@ import pytest
 
 import evalwright as ew
 from evalwright import api
-from evalwright.api.options import Unwatched
 from evalwright.errors import UsageError
+from evalwright.session.progress import SilentProgress
 from evalwright.spec.records.fixtures import TASKS, TASKS_BAD
 
 COMMAND = [sys.executable, "-m", "evalwright", "run"]
@@ -766,7 +766,7 @@ def test_ctrl_c_once_waits_for_those_in_flight_and_says_how_to_go_on(
 
     assert said == "stopping: waiting for 2 samples in flight; Ctrl-C again stops at once\n"
     assert (process.returncode, rest) == (130, "")
-    assert "note: not finished (interrupted): 4 of 20 samples; the same command goes on\n" in out
+    assert "note: not finished (interrupted): 4 of 20 samples; the same command resumes it\n" in out
     assert (resumed.returncode, resumed.stderr) == (0, "resuming: 4 of 20 samples are done\n")
     summary = json.loads(resumed.stdout)["summary"]
     assert (summary["samples"], summary["completed"], summary["reused"]) == (20, 20, 4)
@@ -784,7 +784,7 @@ def test_ctrl_c_twice_stops_at_once_and_can_be_gone_on_with(tmp_path: Path, writ
     resumed = run_json(*slow.arguments, cwd=tmp_path)
 
     assert (process.returncode, rest) == (130, "")
-    assert "note: not finished (interrupted): 2 of 20 samples; the same command goes on\n" in out
+    assert "note: not finished (interrupted): 2 of 20 samples; the same command resumes it\n" in out
     assert (resumed["status"], resumed["summary"]["reused"]) == ("finished", 2)
 
 
@@ -887,7 +887,7 @@ def test_a_broken_stream_inside_a_running_loop_raises_there_too(
 ) -> None:
     path = tmp_path / write("tasks.jsonl", record("a"))
 
-    class Gone(Unwatched):
+    class Gone(SilentProgress):
         """Whoever is told that the run begins takes the file away."""
 
         def begin(self, total: int, done: int, counters: Any, *, noun: str = "samples") -> None:
@@ -895,7 +895,7 @@ def test_a_broken_stream_inside_a_running_loop_raises_there_too(
             path.unlink()
 
     async def notebook() -> None:
-        ew.run(path, "scripted/oracle", watch=Gone())
+        ew.run(path, "scripted/oracle", progress=Gone())
 
     with pytest.raises(UsageError, match="no such file"):
         asyncio.run(notebook())
@@ -916,4 +916,4 @@ def test_the_library_gives_every_outcome() -> None:
 @pytest.mark.parametrize("name", ["limit", "concurrency", "bins", "seed"])
 def test_the_library_refuses_options_that_cannot_be_before_it_runs(name: str) -> None:
     with pytest.raises(UsageError, match=f"`{name}`: Expected `int` >= "):
-        ew.run(TASKS, "scripted/oracle", watch=None, **{name: -1})
+        ew.run(TASKS, "scripted/oracle", progress=None, **{name: -1})

@@ -134,20 +134,19 @@ def test_the_command_line_says_last_how_often_a_sample_is_tried(tmp_path: Path) 
     assert asked[2] == 0, "the first trial is known"
 
 
-def test_a_number_of_trials_is_not_for_records_nor_one_of_samples_for_projects(
-    tmp_path: Path,
-) -> None:
+def test_trials_and_samples_are_one_option_for_both_formats(tmp_path: Path) -> None:
     folder = written(tmp_path, SOLVER + PLAIN)
-    (folder / "tasks.jsonl").write_text("")
-    with ModelServer() as server:
-        records = evalwright(
-            server, "run", "tasks.jsonl", "-m", "openai/x", "--trials", "2", cwd=folder
-        )
-        project = evalwright(server, "run", "run.yaml", "--samples", "2", cwd=folder)
+    record = {"task_id": "a", "category": "arithmetic", "prompt": "2 + 2", "targets": ["4"]}
+    rules = {"metric_name": "exact_match", "post_process": "none"}
+    (folder / "tasks.jsonl").write_text(json.dumps({**record, **rules}))
+    commands = [("run", "tasks.jsonl", "-m", "openai/x"), ("run", "run.yaml")]
+    with ModelServer(chat("4")) as server:
+        for command in commands:
+            first = report_of(evalwright(server, *command, "--trials", "2", "--json", cwd=folder))
+            same = report_of(evalwright(server, *command, "--samples", "2", "--json", cwd=folder))
 
-    assert (records.returncode, project.returncode) == (2, 2)
-    assert "`--trials` is for projects" in records.stderr
-    assert "`--samples` is for task records" in project.stderr
+            assert same["run_id"] == first["run_id"]
+            assert same["summary"]["reused"] > 0
 
 
 def test_a_sample_with_a_failed_trial_has_failed_and_is_tried_again_in_that_trial_only(

@@ -5,6 +5,7 @@ Data goes to stdout, talk to stderr.
 """
 
 import sys
+import warnings
 from importlib import import_module
 from typing import Any, NoReturn, TextIO, cast
 
@@ -23,7 +24,7 @@ COMMANDS = {
     "report": "Print the report of a run.",
     "gate": "Judge a run by policies.",
     "judge": "Check how far a judge can be trusted.",
-    "list": "List runs, providers of models, or what a project has.",
+    "list": "List runs, component types, providers of models, or what a project has.",
     "show": "Show what a run was, or what became of its samples.",
     "task": "The tasks of a project.",
     "dataset": "The datasets of a project.",
@@ -97,6 +98,7 @@ def main() -> None:
         import os
 
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the process ends
+    warnings.showwarning = _show_warning
     try:
         # Only click is imported so far; our errors are, as soon as there can be one.
         app(prog_name="evalwright", standalone_mode=False)
@@ -124,6 +126,19 @@ def main() -> None:
         if error.hint:
             click.echo(f"  hint: {error.hint}", err=True)
         sys.exit(error.exit_code)
+
+
+_show_foreign_warning = warnings.showwarning
+
+
+def _show_warning(
+    message: Warning | str, category: type[Warning], *place: Any, **more: Any
+) -> None:
+    """Print our own warnings as one line; Python prints the others."""
+    if category.__module__.startswith("evalwright."):
+        click.echo(f"warning: {message}", err=True)
+    else:
+        _show_foreign_warning(message, category, *place, **more)
 
 
 def _show(error: click.ClickException) -> None:

@@ -5,9 +5,8 @@ import sys
 import click
 
 from evalwright import api
-from evalwright.cli.issues import counted
-from evalwright.cli.printing import store_option
-from evalwright.cli.stdout import write_json
+from evalwright.cli.options import store_option
+from evalwright.cli.output import format_count, write_json
 from evalwright.errors import UsageError
 
 
@@ -28,7 +27,7 @@ def command(run: str, *, yes: bool, store: str | None, as_json: bool) -> None:
     if as_json:
         write_json({"run_id": run_id, "outcomes": outcomes})
     else:
-        click.echo(f"deleted {run_id} and {counted(outcomes, 'outcome')}", err=True)
+        click.echo(f"deleted {run_id} and {format_count(outcomes, 'outcome')}", err=True)
 
 
 def _confirmed(run: str, store: str | None) -> str:
@@ -36,10 +35,10 @@ def _confirmed(run: str, store: str | None) -> str:
     found = api.show_run(run, store)
     if not sys.stdin.isatty():
         raise UsageError(
-            f"{found.id} and {counted(found.done, 'outcome')} would be gone for good",
+            f"{found.id} and {format_count(found.done, 'outcome')} would be gone for good",
             hint="add --yes if you mean it",
         )
     about = f"{', '.join(found.tasks)} with {', '.join(found.models)}, {found.status}"
-    question = f"delete {found.id} ({about}) and {counted(found.done, 'outcome')}?"
+    question = f"delete {found.id} ({about}) and {format_count(found.done, 'outcome')}?"
     click.confirm(question, abort=True, err=True)
     return found.id

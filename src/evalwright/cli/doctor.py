@@ -3,13 +3,14 @@
 import click
 
 from evalwright import api
-from evalwright.cli.printing import store_option
-from evalwright.cli.stdout import write_json, write_lines
+from evalwright.cli.options import json_option, store_option
+from evalwright.cli.output import write_json, write_lines
+from evalwright.report.machine import machine_lines
 
 
 @click.command()
 @store_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def command(*, store: str | None, as_json: bool) -> None:
     """Say what this machine can do.
 
@@ -22,6 +23,4 @@ def command(*, store: str | None, as_json: bool) -> None:
     if as_json:
         write_json(found)
         return
-    from evalwright.report.machine import machine_lines
-
     write_lines(machine_lines(found))

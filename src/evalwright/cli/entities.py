@@ -1,58 +1,42 @@
-"""The verbs that `task`, `dataset`, `generator`, `model`, `adapter` and `eval` share: on files.
+"""The subcommands that `task`, `dataset`, `generator`, `model`, `adapter` and `eval` share.
 
 list show validate export     look
 add delete                    change the folder of the project
 """
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from evalwright import api
-from evalwright.cli.issues import counted, format_options
-from evalwright.cli.projects import env_option
-from evalwright.cli.stdout import write_json, write_json_list, write_lines
-from evalwright.cli.table import print_table
-from evalwright.cli.validate import conclude
+from evalwright.cli.options import (
+    OrderedGroup,
+    issue_format_options,
+    json_option,
+    project_options,
+)
+from evalwright.cli.output import (
+    format_count,
+    print_table,
+    write_json,
+    write_json_list,
+    write_lines,
+    write_text,
+)
+from evalwright.cli.validate import report_and_exit
 from evalwright.errors import UsageError
+from evalwright.projects.kinds import FOLDERS, EntityKind
 
 if TYPE_CHECKING:
-    from evalwright.report.entities import Kind, UsedBy
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+    from evalwright.projects.lookup import EntityReference
 
 
-class Verbs(click.Group):
-    """A group whose verbs stand in the order of a day's work."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """As they were added."""
-        return list(self.commands)
-
-
-def project_options(function: Command) -> Command:
-    """`--project` and `--env`."""
-    project = click.option(
-        "--project",
-        metavar="DIR",
-        default=".",
-        help="The folder of the project. Default: the current one.",
-    )
-    return project(env_option(function))
-
-
-def json_option(function: Command) -> Command:
-    """`--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
-
-
-def verbs_of(kind: "Kind", about: str, more: str) -> click.Group:
-    """The command of a kind of entity, with the verbs that all of them have."""
-    what = api.FOLDERS[kind].replace("_", " ")
-    group = Verbs(help=f"{about}\n\n{more}")
+def entity_group(kind: EntityKind, about: str, more: str) -> click.Group:
+    """Return the command of a kind of entity, with the subcommands that all kinds have."""
+    what = FOLDERS[kind].replace("_", " ")
+    group = OrderedGroup(help=f"{about}\n\n{more}")
     group.add_command(_list(kind, what))
     group.add_command(_show(kind))
     group.add_command(_add(kind, what))
@@ -62,29 +46,28 @@ def verbs_of(kind: "Kind", about: str, more: str) -> click.Group:
     return group
 
 
-def _list(kind: "Kind", what: str) -> click.Command:
+def _list(kind: EntityKind, what: str) -> click.Command:
     @click.command("list", help=f"List the {what} of the project.")
     @project_options
     @json_option
     def command(*, project: str, env: tuple[str, ...], as_json: bool) -> None:
-        found = api.list_entities(kind, project, env=env)
+        entities = api.list_entities(kind, project, env=env)
         if as_json:
-            write_json_list(found)
-        elif found:
-            from evalwright.report.entities import COLUMNS, cells
-
-            print_table(COLUMNS[kind], [cells(one) for one in found])
+            write_json_list(entities)
+        elif entities:
+            rows = [entity.table_row() for entity in entities]
+            print_table(tuple(rows[0]), [tuple(row.values()) for row in rows])
         else:
             click.echo(f"no {what} in this project", err=True)
-        for one in found:
-            if not one.valid:
-                hint = f"`evalwright validate {one.file}`"
-                click.echo(f"warning: {one.key}: has errors: {hint}", err=True)
+        for entity in entities:
+            if not entity.valid:
+                hint = f"`evalwright validate {entity.file}`"
+                click.echo(f"warning: {entity.key}: has errors: {hint}", err=True)
 
     return command
 
 
-def _show(kind: "Kind") -> click.Command:
+def _show(kind: EntityKind) -> click.Command:
     @click.command(
         "show", help=f"Show one {kind}: where it is, who uses it, and the document whole."
     )
@@ -95,19 +78,17 @@ def _show(kind: "Kind") -> click.Command:
         shown = api.show_entity(kind, key, project, env=env)
         if as_json:
             write_json(shown)
-            return
-        from evalwright.report.entities import entity_lines
-
-        write_lines(entity_lines(shown))
+        else:
+            write_lines(shown.to_lines())
 
     return command
 
 
-def _add(kind: "Kind", what: str) -> click.Command:
+def _add(kind: EntityKind, what: str) -> click.Command:
     @click.command(
         "add",
         help=f"Check documents, and put them into the project.\n\nEach FILE (globs are fine) is "
-        f"copied to {api.FOLDERS[kind]}/, with the files that it includes or refers to in the same "
+        f"copied to {FOLDERS[kind]}/, with the files that it includes or refers to in the same "
         "relative places. If one is not valid, nothing is changed. Exit 1 then.",
     )
     @click.argument("files", nargs=-1, metavar="FILE...", required=kind != "model")
@@ -131,10 +112,10 @@ def _add(kind: "Kind", what: str) -> click.Command:
         if as_json:
             write_json_list(added)
             return
-        for one in added:
-            files_of = f": {', '.join(one.files)}" if one.files else ""
-            click.echo(f"{one.status} {one.kind} `{one.key}`{files_of}", err=True)
-            for warning in one.warnings:
+        for entity in added:
+            written = f": {', '.join(entity.files)}" if entity.files else ""
+            click.echo(f"{entity.status} {entity.kind} `{entity.key}`{written}", err=True)
+            for warning in entity.warnings:
                 click.echo(f"warning: {warning}", err=True)
 
     if kind == "model":
@@ -145,7 +126,7 @@ def _add(kind: "Kind", what: str) -> click.Command:
     return command
 
 
-def _validate(kind: "Kind", what: str) -> click.Command:
+def _validate(kind: EntityKind, what: str) -> click.Command:
     @click.command(
         "validate",
         help=f"Point out every mistake in {what}.\n\nNAME is a key or a file; without one, all "
@@ -153,17 +134,17 @@ def _validate(kind: "Kind", what: str) -> click.Command:
     )
     @click.argument("names", nargs=-1, metavar="[NAME...]")
     @project_options
-    @format_options
+    @issue_format_options
     def command(
         names: tuple[str, ...], *, project: str, env: tuple[str, ...], form: str, as_json: bool
     ) -> None:
         checks = api.check_entities(kind, names, project, env=env)
-        conclude(checks, "json" if as_json else form)
+        report_and_exit(checks, "json" if as_json else form)
 
     return command
 
 
-def _export(kind: "Kind") -> click.Command:
+def _export(kind: EntityKind) -> click.Command:
     @click.command(
         "export",
         help=f"Write one {kind} as a single YAML document.\n\nWhat it includes or refers to is in "
@@ -189,17 +170,12 @@ def _export(kind: "Kind") -> click.Command:
         if output is None and as_json:
             write_json(document)
             return
-        from evalwright.report.yaml_text import to_yaml
-
-        text = to_yaml(document)
+        text = api.to_yaml(document)
         if output is None:
             write_lines([text.rstrip("\n")])
             return
-        try:
-            output.write_text(text, encoding="utf-8")
-        except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            raise UsageError(f"{output}: cannot be written: {why}") from error
+        if error := write_text(output, text):
+            raise UsageError(error)
         if as_json:
             write_json({"key": key, "file": str(output)})
         else:
@@ -208,7 +184,7 @@ def _export(kind: "Kind") -> click.Command:
     return command
 
 
-def _delete(kind: "Kind") -> click.Command:
+def _delete(kind: EntityKind) -> click.Command:
     @click.command(
         "delete",
         help=f"Remove the file of one {kind}.\n\nOn a terminal you are asked first; elsewhere "
@@ -221,25 +197,25 @@ def _delete(kind: "Kind") -> click.Command:
     @json_option
     def command(key: str, *, yes: bool, project: str, env: tuple[str, ...], as_json: bool) -> None:
         shown = api.show_entity(kind, key, project, env=env)
-        api.refuse_shared(shown)
-        used = [one for one in shown.used_by if one.file != shown.file]
-        _warn(used)
+        api.require_own_file(kind, key, file=shown.file, line=shown.line)
+        references = [one for one in shown.used_by if one.file != shown.file]
+        _warn_of_references(references)
         if not yes:
             _confirm(f"{shown.file}, the {kind} `{key}`")
         file = api.delete_entity(kind, key, project, env=env)
         if as_json:
-            write_json({"key": key, "file": file, "used_by": used})
+            write_json({"key": key, "file": file, "used_by": references})
         else:
             click.echo(f"deleted {file}", err=True)
 
     return command
 
 
-def _warn(used: "list[UsedBy]") -> None:
-    if used:
-        click.echo(f"warning: it is used in {counted(len(used), 'place')}:", err=True)
-    for one in used:
-        click.echo(f"  {one.file}:{one.line}: {one.what}", err=True)
+def _warn_of_references(references: "list[EntityReference]") -> None:
+    if references:
+        click.echo(f"warning: it is used in {format_count(len(references), 'place')}:", err=True)
+    for reference in references:
+        click.echo(f"  {reference.file}:{reference.line}: {reference.what}", err=True)
 
 
 def _confirm(what: str) -> None:

@@ -6,9 +6,9 @@ import click
 
 from evalwright import api
 from evalwright.cli import run
-from evalwright.cli.entities import verbs_of
+from evalwright.cli.entities import entity_group
 
-command = verbs_of(
+command = entity_group(
     "evaluation",
     "The evaluations of a project.",
     "They are the files in evaluations/, and the one in run.yaml.",

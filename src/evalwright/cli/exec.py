@@ -6,8 +6,9 @@ from typing import Any
 import click
 
 from evalwright import api
-from evalwright.cli.sandboxes import sandbox_options
-from evalwright.cli.stdout import write_json, write_lines
+from evalwright.cli.options import json_option, sandbox_options
+from evalwright.cli.output import write_json, write_lines
+from evalwright.report.programs import program_lines
 from evalwright.vocabulary import LEGAL, MAX_TIMEOUT_S
 
 
@@ -31,7 +32,7 @@ from evalwright.vocabulary import LEGAL, MAX_TIMEOUT_S
     help="What is done to FILE.py first. Default: the record's rule, or none.",
 )
 @sandbox_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def command(
     path: str,
     *,
@@ -59,7 +60,5 @@ def command(
     if as_json:
         write_json(found)
     else:
-        from evalwright.report.programs import program_lines
-
         write_lines(program_lines(found))
     sys.exit(0 if found.outcome == "pass" else 1)

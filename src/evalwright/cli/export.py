@@ -12,8 +12,8 @@ from typing import BinaryIO
 import click
 
 from evalwright import api
-from evalwright.cli.issues import counted
-from evalwright.cli.printing import store_option
+from evalwright.cli.options import store_option
+from evalwright.cli.output import format_count
 from evalwright.errors import EvalwrightError, UsageError
 
 FORMATS = ("jsonl", "csv", "parquet")
@@ -75,7 +75,7 @@ def _logs(
     if failed:
         raise UsageError("a result log has all samples: `--failed` is for the other formats")
     done = api.export_logs(output, run, store, link_logs=link_logs)
-    logs, samples = counted(len(done.logs), "log"), counted(done.samples, "sample")
+    logs, samples = format_count(len(done.logs), "log"), format_count(done.samples, "sample")
     click.echo(f"wrote {done.evaluation} and {logs} of {samples}", err=True)
 
 
@@ -103,7 +103,7 @@ def _outcomes(
         return
     with _replacing(output) as file:
         count = renderer.write(read, file)
-    click.echo(f"wrote {counted(count, 'outcome')} to {output}", err=True)
+    click.echo(f"wrote {format_count(count, 'outcome')} to {output}", err=True)
 
 
 def _form_of(output: Path | None) -> str:

@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from evalwright import api
-from evalwright.cli.issues import by_rule, counted, unreadable
-from evalwright.cli.printing import check_writable, store_option
-from evalwright.cli.projects import env_option
-from evalwright.cli.stdout import write_json, write_lines
+from evalwright.cli.issues import count_by_rule, report_unreadable, report_warnings
+from evalwright.cli.options import env_option, markdown_option, store_option
+from evalwright.cli.output import check_writable, format_count, write_json, write_lines, write_text
 from evalwright.errors import EvalwrightError
+from evalwright.report.gate_text import gate_lines, gate_markdown
+from evalwright.report.issues.to_text import render
 from evalwright.spec.checking import Checking
 
 
@@ -33,12 +34,7 @@ from evalwright.spec.checking import Checking
 @env_option
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
-@click.option(
-    "--markdown",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the verdicts to FILE as markdown, too.",
-)
+@markdown_option("verdicts")
 def command(  # noqa: PLR0913 - one option each
     run: str,
     *,
@@ -60,19 +56,10 @@ def command(  # noqa: PLR0913 - one option each
     read = api.read_policies(policies, env=env)
     _refuse_bad(api.check_policies(read))
     judged = api.gate(run, read, store, strict=strict)
-    trouble = ""
-    if markdown:
-        from evalwright.report.tables_policies import gate_markdown
-
-        try:
-            markdown.write_text(gate_markdown(judged), encoding="utf-8")
-        except OSError as error:
-            trouble = f"{markdown}: cannot be written: {(error.strerror or str(error)).lower()}"
+    trouble = write_text(markdown, gate_markdown(judged)) if markdown else ""
     if as_json:
         write_json(judged)
     else:
-        from evalwright.report.tables_policies import gate_lines
-
         write_lines(gate_lines(judged))
     if trouble:
         raise EvalwrightError(trouble)
@@ -82,16 +69,12 @@ def command(  # noqa: PLR0913 - one option each
 def _refuse_bad(checks: Sequence[Checking]) -> None:
     """Exit 2 for files with mistakes: all of them are shown, each at its place."""
     found = [check for check in checks if list(check) or check.unreadable]
-    for check in checks:
-        for one in check.warnings:
-            click.echo(f"warning: {check.file}:{one.line}: {one.detail}", err=True)
+    report_warnings(checks)
     if found:
-        from evalwright.report.issues.to_text import render
-
         click.echo("".join(render(found)), nl=False, err=True)  # stdout is for verdicts
-        unreadable(found)
+        report_unreadable(found)
         errors = sum(check.errors for check in found)
         if errors:
-            line = f"{counted(errors, 'error')}, nothing was judged: {by_rule(found)}"
+            line = f"{format_count(errors, 'error')}, nothing was judged: {count_by_rule(found)}"
             click.echo(line, err=True)
         sys.exit(2)

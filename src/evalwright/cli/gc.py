@@ -3,8 +3,8 @@
 import click
 
 from evalwright import api
-from evalwright.cli.printing import store_option
-from evalwright.cli.stdout import write_json
+from evalwright.cli.options import store_option
+from evalwright.cli.output import write_json
 
 
 @click.command()

@@ -1,8 +1,8 @@
 """`evalwright generator`."""
 
-from evalwright.cli.entities import verbs_of
+from evalwright.cli.entities import entity_group
 
-command = verbs_of(
+command = entity_group(
     "generator",
     "The dataset generators of a project.",
     "They are the files in dataset_generators/, and what run.yaml lists. `evalwright dataset "

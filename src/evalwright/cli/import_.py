@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from evalwright import api
-from evalwright.cli.printing import check_writable, present, report_options, store_option
+from evalwright.cli.options import report_options, store_option
+from evalwright.cli.output import check_writable, print_report
 from evalwright.cli.progress import Progress
 
 
@@ -21,5 +22,5 @@ def command(path: str, *, store: str | None, as_json: bool, markdown: Path | Non
     measured again. Exit 0; 1 if a log is damaged, and then nothing is kept.
     """
     check_writable(markdown)
-    report = api.import_results(path, store, watch=Progress())
-    present(report, as_json=as_json, markdown=markdown)
+    report = api.import_results(path, store, progress=Progress())
+    print_report(report, as_json=as_json, markdown=markdown)

@@ -6,7 +6,7 @@ from shlex import quote
 import click
 
 from evalwright import api
-from evalwright.cli.stdout import write_json
+from evalwright.cli.output import write_json
 
 
 @click.command()

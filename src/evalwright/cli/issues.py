@@ -1,5 +1,6 @@
-"""What `validate` and `lint` share: writing issues as they are found, and the line at the end."""
+"""Print the issues that `validate`, `lint` and `gate` find, and count them."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
@@ -9,9 +10,9 @@ from typing import Any
 
 import click
 
+from evalwright.cli.output import format_count
 from evalwright.spec.checking import Checking
 
-FORMATS = ("text", "json", "github", "junit")
 _COLOURS: dict[str, dict[str, Any]] = {
     "place": {"bold": True},
     "rule": {"fg": "red"},
@@ -20,20 +21,12 @@ _COLOURS: dict[str, dict[str, Any]] = {
 _BATCH = 1000
 
 
-def format_options(function: Any) -> Any:
-    """`--format` and `--json`."""
-    choice = click.Choice(FORMATS)
-    form = click.option("--format", "form", type=choice, default="text", show_default=True)
-    as_json = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-    return form(as_json(function))
-
-
-def write(checks: Iterable[Checking], form: str) -> None:
-    """Write every issue to stdout, in batches: one write a line would cost more than the check."""
+def write_issues(checks: Iterable[Checking], form: str) -> None:
+    """Write every issue to stdout, in batches: a write per line would cost more than the check."""
     renderer = import_module(f"evalwright.report.issues.to_{form}")
     colour = form == "text" and _wants_colour()
     pieces: Iterator[str] = (
-        renderer.render(checks, style=_coloured) if colour else renderer.render(checks)
+        renderer.render(checks, style=_colour) if colour else renderer.render(checks)
     )
     out = sys.stdout
     if isinstance(out, TextIOWrapper):
@@ -46,16 +39,23 @@ def write(checks: Iterable[Checking], form: str) -> None:
     out.flush()
 
 
-def unreadable(checks: Sequence[Checking]) -> bool:
-    """Say which files could not be read; whether there are any."""
-    bad = [check.unreadable for check in checks if check.unreadable]
-    for error in bad:
+def report_unreadable(checks: Sequence[Checking]) -> bool:
+    """Print which files could not be read; return whether there are any."""
+    errors = [check.unreadable for check in checks if check.unreadable]
+    for error in errors:
         click.echo(f"evalwright: {error}", err=True)
-    return bool(bad)
+    return bool(errors)
 
 
-def by_rule(checks: Iterable[Checking]) -> str:
-    """`bad_json 2, bad_value 1`, most frequent first."""
+def report_warnings(checks: Iterable[Checking]) -> None:
+    """Print the warnings, each at its place."""
+    for check in checks:
+        for issue in check.warnings:
+            click.echo(f"warning: {check.file}:{issue.line}: {issue.detail}", err=True)
+
+
+def count_by_rule(checks: Iterable[Checking]) -> str:
+    """Return `bad_json 2, bad_value 1`, most frequent first."""
     total: dict[str, int] = {}
     for check in checks:
         for rule, count in check.rules.items():
@@ -64,16 +64,17 @@ def by_rule(checks: Iterable[Checking]) -> str:
     return ", ".join(f"{rule} {count}" for rule, count in ordered)
 
 
-def counted(n: int, noun: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+def count_by_noun(checks: Iterable[Checking], adjective: str = "") -> str:
+    """Return `3 records`, `2 documents`, or both: how many are valid."""
+    totals: dict[str, int] = {}
+    for check in checks:
+        totals[check.noun] = totals.get(check.noun, 0) + check.valid
+    return ", ".join(format_count(count, adjective + noun) for noun, count in totals.items())
 
 
 def _wants_colour() -> bool:
-    import os
-
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def _coloured(text: str, kind: str) -> str:
+def _colour(text: str, kind: str) -> str:
     return click.style(text, **_COLOURS[kind])

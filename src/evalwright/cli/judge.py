@@ -1,23 +1,19 @@
 """`evalwright judge`."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from evalwright import api
-from evalwright.api.judging import PROBES
-from evalwright.cli.entities import Verbs, json_option
-from evalwright.cli.printing import store_option
+from evalwright.cli import options as shared
+from evalwright.cli.output import write_json, write_lines
 from evalwright.cli.progress import Progress
-from evalwright.cli.projects import env_option, settings_of, value_options
-from evalwright.cli.stdout import write_json, write_lines
+from evalwright.judge_check.options import PROBES
 from evalwright.report.amounts import dollars
+from evalwright.report.judges import JudgeCheck
 
-if TYPE_CHECKING:
-    from evalwright.report.judges import JudgeCheck
-
-command = Verbs(
+command = shared.OrderedGroup(
     help="Check how far a judge can be trusted.\n\n"
     "A judge is a model that a scorer asks for its verdict on an answer."
 )
@@ -63,26 +59,19 @@ command = Verbs(
     "-n",
     "--samples",
     metavar="N",
-    type=click.IntRange(min=1),
+    type=shared.COUNT,
     default=50,
     show_default=True,
     help="How many samples to judge again, chosen at random but always the same.",
 )
-@value_options
-@env_option
-@click.option("--concurrency", metavar="N", type=click.IntRange(min=1), help="Samples at once.")
-@click.option("--cache", is_flag=True, help="Keep replies, and answer equal requests from them.")
-@click.option(
-    "--max-cost",
-    metavar="DOLLARS",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Stop when this much is spent.",
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap."
-)
-@store_option
-@json_option
+@shared.value_options
+@shared.env_option
+@shared.concurrency_option("Samples at once.")
+@shared.cache_option
+@shared.max_cost_option("Stop when this much is spent.")
+@shared.seed_option
+@shared.store_option
+@shared.json_option
 def check(  # noqa: PLR0913 - one option each
     run: str,
     *,
@@ -110,9 +99,9 @@ def check(  # noqa: PLR0913 - one option each
     interrupted.
     """
     progress = Progress()
-    found = api.judge_check(
+    result = api.judge_check(
         run,
-        api.Check(
+        api.JudgeCheckOptions(
             labels=labels,
             id_column=id_column,
             label_column=label_column,
@@ -124,28 +113,26 @@ def check(  # noqa: PLR0913 - one option each
             repeat=repeat,
             samples=samples,
         ),
-        watch=progress,
-        settings=settings_of(settings),
+        progress=progress,
+        settings=shared.parse_settings(settings),
         **{name: value for name, value in options.items() if value is not None},
     )
     if as_json:
-        write_json(found)
+        write_json(result)
     else:
-        from evalwright.report.judge_lines import check_lines
-
-        write_lines(check_lines(found))
-        _say(found)
-    sys.exit(130 if progress.interrupted else _exit_code(found))
+        write_lines(api.render_judge_check(result))
+        _print_summary(result)
+    sys.exit(130 if progress.interrupted else _choose_exit_code(result))
 
 
-def _say(found: "JudgeCheck") -> None:
-    cost = f", {dollars(found.cost)}" if found.cost else ""
-    asked = f"{found.calls:,} calls{cost}; " if found.calls else ""
-    kept = f"kept with run {found.run_id}" if found.kept else "not kept"
-    click.echo(f"{asked}{kept}", err=True)
+def _print_summary(result: JudgeCheck) -> None:
+    cost = f", {dollars(result.cost)}" if result.cost else ""
+    calls = f"{result.calls:,} calls{cost}; " if result.calls else ""
+    kept = f"kept with run {result.run_id}" if result.kept else "not kept"
+    click.echo(f"{calls}{kept}", err=True)
 
 
-def _exit_code(found: "JudgeCheck") -> int:
-    failed = sum(one.failed for one in found.probes)
-    failed += found.repeats.failed if found.repeats else 0
-    return 3 if failed or not found.kept else 0
+def _choose_exit_code(result: JudgeCheck) -> int:
+    failed = sum(probe.failed for probe in result.probes)
+    failed += result.repeats.failed if result.repeats else 0
+    return 3 if failed or not result.kept else 0

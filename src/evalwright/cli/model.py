@@ -6,11 +6,12 @@ from pathlib import Path
 import click
 
 from evalwright import api
-from evalwright.cli.entities import json_option, project_options, verbs_of
-from evalwright.cli.stdout import write_json, write_lines
+from evalwright.cli.entities import entity_group
+from evalwright.cli.options import json_option, project_options
+from evalwright.cli.output import write_json, write_lines
 from evalwright.errors import Unreadable
 
-command = verbs_of(
+command = entity_group(
     "model",
     "The models of a project.",
     "They are the files in models/, and what run.yaml lists. `evalwright list models` has the "
@@ -41,11 +42,9 @@ def test(
     if as_json:
         write_json(trial)
     else:
-        from evalwright.report.trial import model_lines
-
-        write_lines(model_lines(trial))
-        said = "answered" if trial.ok else "gave no usable answer"
-        click.echo(f"{trial.key} {said}", err=True)
+        write_lines(trial.to_lines())
+        result = "answered" if trial.ok else "gave no usable answer"
+        click.echo(f"{trial.key} {result}", err=True)
     sys.exit(not trial.ok)
 
 

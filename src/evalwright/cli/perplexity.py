@@ -6,33 +6,29 @@ from typing import Any
 import click
 
 from evalwright import api
-from evalwright.cli.parameters import model_options, parameters_of
+from evalwright.cli import options as shared
+from evalwright.cli.output import write_bytes, write_lines
 from evalwright.cli.progress import Progress
-from evalwright.cli.stdout import write_bytes, write_lines
-
-_COUNT = click.IntRange(min=1)
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@model_options
+@shared.model_options
 @click.option("--field", metavar="NAME", help="Of .jsonl files: where the text is. Default: text.")
 @click.option(
     "--split",
     type=click.Choice(["paragraphs", "lines"]),
     help="Of other files: a document a paragraph, or a line. Default: the file is one document.",
 )
-@click.option("--limit", metavar="N", type=_COUNT, help="Only the first N documents.")
-@click.option("--concurrency", metavar="N", type=_COUNT, help="How many documents at once.")
+@click.option("--limit", metavar="N", type=shared.COUNT, help="Only the first N documents.")
+@shared.concurrency_option("How many documents at once.")
 @click.option(
     "--cache/--no-cache",
     default=True,
     show_default=True,
     help="Keep what was weighed, and never weigh it again.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap."
-)
+@shared.seed_option
 @click.option("--json", "as_json", is_flag=True, help="Print all as JSON, with every document.")
 def command(
     files: tuple[str, ...],
@@ -52,14 +48,12 @@ def command(
     """
     progress = Progress()
     report = api.perplexity(
-        files, models, watch=progress, parameters=parameters_of(parameters), **options
+        files, models, progress=progress, parameters=shared.parse_parameters(parameters), **options
     )
     if as_json:
-        write_bytes(report.pieces())
+        write_bytes(report.json_chunks())
     else:
-        from evalwright.report.perplexity_lines import perplexity_lines
-
-        write_lines(perplexity_lines(report))
+        write_lines(report.text_lines())
     if progress.interrupted and report.status == "stopped":
         sys.exit(130)
     sys.exit(0 if report.status == "finished" else 3)

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from evalwright import api
-from evalwright.cli.printing import check_writable, present, report_options, store_option
+from evalwright.cli.options import report_options, store_option
+from evalwright.cli.output import check_writable, print_report
 
 
 @click.command()
@@ -30,4 +31,4 @@ def command(
     """
     check_writable(markdown)
     given = {name: value for name, value in others.items() if value is not None}
-    present(api.load(run, store, **given), as_json=as_json, markdown=markdown)
+    print_report(api.load(run, store, **given), as_json=as_json, markdown=markdown)

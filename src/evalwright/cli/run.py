@@ -6,105 +6,71 @@ from typing import Any
 import click
 
 from evalwright import api
-from evalwright.cli.parameters import model_options, parameters_of
-from evalwright.cli.printing import check_writable, give, report_options, store_option
+from evalwright.cli import options as shared
+from evalwright.cli.output import check_writable, exit_with_report
 from evalwright.cli.progress import Progress
-from evalwright.cli.projects import env_option, settings_of, value_options
-from evalwright.cli.sandboxes import sandbox_options
 from evalwright.errors import UsageError
 from evalwright.vocabulary import MAX_SAMPLES
-
-_COUNT = click.IntRange(min=1)
-_MONEY = click.FloatRange(min=0, min_open=True)
 
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @click.option("-f", "--file", "files", multiple=True, metavar="PATH", help="The same as PATH.")
-@model_options
-@value_options
+@shared.model_options
+@shared.value_options
 @click.option("--evaluation", metavar="KEY", help="Of a project that has several.")
-@env_option
-@click.option("--limit", metavar="N", type=_COUNT, help="Only the first N samples of each task.")
+@shared.env_option
 @click.option(
-    "--samples",
-    metavar="N",
-    type=click.IntRange(1, MAX_SAMPLES),
-    help="How many answers to draw for each record, for pass@k. Default: `metadata.samples`, or 1.",
+    "--limit", metavar="N", type=shared.COUNT, help="Only the first N samples of each task."
 )
 @click.option(
     "--trials",
+    "--samples",
+    "trials",
     metavar="N",
     type=click.IntRange(1, MAX_SAMPLES),
-    help="How often to try each sample of a project. Default: as its documents say, or once.",
+    help="How often to try each sample, for pass@k. Default: as the task says, or once.",
 )
 @click.option(
     "--mcq",
     type=click.Choice(["letter", "loglikelihood"]),
     default="letter",
     show_default=True,
-    help="How multiple choice of records is answered: by the letter in what the model generates, "
-    "or by the one that it finds likeliest.",
+    help="How multiple choice is answered: by the letter in what the model generates, or by the "
+    "one that it finds likeliest.",
 )
 @click.option(
     "--confidence",
     type=click.Choice(["logprobs", "self"]),
     default="logprobs",
     show_default=True,
-    help="Where the confidences of records are from: log-probabilities of the answer, or the "
-    "model itself, asked about its answer.",
+    help="Where confidences are from: log-probabilities of the answer, or the model itself, asked "
+    "about its answer.",
 )
 @click.option("--allow-bad-tasks", is_flag=True, help="Run the valid records of a bad file.")
-@sandbox_options
-@click.option("--no-snippets", is_flag=True, help="Refuse a project that brings its own Python.")
-@click.option(
-    "--snippet-timeout",
-    metavar="SECONDS",
-    type=_MONEY,
-    default=60.0,
-    show_default=True,
-    help="How long one call of a snippet may take.",
+@shared.sandbox_options
+@shared.no_snippets_option
+@shared.snippet_timeout_option
+@shared.concurrency_option(
+    "How many samples at once. Default: as many as the server takes, up to 64."
 )
+@click.option("--requests-per-minute", metavar="N", type=shared.POSITIVE, help="For each model.")
+@click.option("--tokens-per-minute", metavar="N", type=shared.POSITIVE, help="For each model.")
+@shared.retries_option
+@shared.max_cost_option()
 @click.option(
-    "--concurrency",
-    metavar="N",
-    type=_COUNT,
-    help="How many samples at once. Default: as many as the server takes, up to 64.",
+    "--max-tokens-total", metavar="N", type=shared.COUNT, help="Stop when these are used."
 )
-@click.option("--requests-per-minute", metavar="N", type=_MONEY, help="For each model.")
-@click.option("--tokens-per-minute", metavar="N", type=_MONEY, help="For each model.")
-@click.option(
-    "--retries",
-    metavar="N",
-    type=click.IntRange(min=0),
-    default=4,
-    show_default=True,
-    help="How often a call is tried again when that can help.",
-)
-@click.option("--max-cost", metavar="DOLLARS", type=_MONEY, help="Stop when this is spent.")
-@click.option("--max-tokens-total", metavar="N", type=_COUNT, help="Stop when these are used.")
 @click.option("--max-failures", metavar="N|P%", help="Stop when more samples have failed.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
-@click.option(
-    "--prices", metavar="FILE", help="TOML: prices of models, in dollars a million tokens."
-)
-@click.option("--cache", is_flag=True, help="Keep replies, and answer equal requests from them.")
-@store_option
+@shared.prices_option
+@shared.cache_option
+@shared.store_option
 @click.option("--fresh", is_flag=True, help="Begin another run, and reuse nothing.")
 @click.option("--retry-failed", is_flag=True, help="Try the failed samples of the run again.")
-@click.option("--durable", is_flag=True, help="Survive a power cut too, at some cost in speed.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap."
-)
-@click.option(
-    "--bins", type=click.IntRange(1, 100), default=10, show_default=True, help="Of the ECE."
-)
-@click.option(
-    "--calibrate",
-    is_flag=True,
-    help="Fit a temperature to the confidences on one half of the answers, judge it on the other.",
-)
-@report_options
+@shared.durable_option
+@shared.statistics_options
+@shared.report_options
 def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     paths: tuple[str, ...],
     *,
@@ -135,13 +101,13 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     report = api.run(
         paths,
         models,
-        watch=progress,
-        parameters=parameters_of(parameters),
-        settings=settings_of(settings),
+        progress=progress,
+        parameters=shared.parse_parameters(parameters),
+        settings=shared.parse_settings(settings),
         max_failures=0 if fail_fast else _failures(max_failures),
         **options,
     )
-    give(report, as_json=as_json, markdown=markdown, interrupted=progress.interrupted)
+    exit_with_report(report, as_json=as_json, markdown=markdown, interrupted=progress.interrupted)
 
 
 def _failures(text: str | None) -> float | None:

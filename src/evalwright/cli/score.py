@@ -6,43 +6,26 @@ from typing import Any
 import click
 
 from evalwright import api
-from evalwright.cli.printing import check_writable, give, report_options, store_option
+from evalwright.cli import options as shared
+from evalwright.cli.output import check_writable, exit_with_report
 from evalwright.cli.progress import Progress
-from evalwright.cli.projects import env_option
-from evalwright.cli.sandboxes import sandbox_options
-
-_MONEY = click.FloatRange(min=0, min_open=True)
 
 
 @click.command()
 @click.argument("run", metavar="RUN")
 @click.option("--allow-bad-tasks", is_flag=True, help="Score the valid records of a bad file.")
-@sandbox_options
-@env_option
-@click.option("--no-snippets", is_flag=True, help="Refuse a project that brings its own Python.")
-@click.option(
-    "--concurrency", metavar="N", type=click.IntRange(min=1), help="How many samples at once."
-)
-@click.option("--requests-per-minute", metavar="N", type=_MONEY, help="For each judge.")
-@click.option("--max-cost", metavar="DOLLARS", type=_MONEY, help="Stop when judges have cost this.")
-@click.option(
-    "--prices", metavar="FILE", help="TOML: prices of models, in dollars a million tokens."
-)
+@shared.sandbox_options
+@shared.env_option
+@shared.no_snippets_option
+@shared.concurrency_option("How many samples at once.")
+@click.option("--requests-per-minute", metavar="N", type=shared.POSITIVE, help="For each judge.")
+@shared.max_cost_option("Stop when judges have cost this.")
+@shared.prices_option
 @click.option("--retry-failed", is_flag=True, help="Try what could not be scored again.")
-@click.option("--durable", is_flag=True, help="Survive a power cut too, at some cost in speed.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap."
-)
-@click.option(
-    "--bins", type=click.IntRange(1, 100), default=10, show_default=True, help="Of the ECE."
-)
-@click.option(
-    "--calibrate",
-    is_flag=True,
-    help="Fit a temperature to the confidences on one half of the answers, judge it on the other.",
-)
-@store_option
-@report_options
+@shared.durable_option
+@shared.statistics_options
+@shared.store_option
+@shared.report_options
 def command(run: str, *, as_json: bool, markdown: Path | None, **options: Any) -> None:
     """Score the stored outputs of a run again.
 
@@ -56,5 +39,5 @@ def command(run: str, *, as_json: bool, markdown: Path | None, **options: Any) -
     """
     check_writable(markdown)
     progress = Progress()
-    report = api.score(run, watch=progress, **options)
-    give(report, as_json=as_json, markdown=markdown, interrupted=progress.interrupted)
+    report = api.score(run, progress=progress, **options)
+    exit_with_report(report, as_json=as_json, markdown=markdown, interrupted=progress.interrupted)

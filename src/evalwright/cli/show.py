@@ -5,8 +5,10 @@ from itertools import chain
 import click
 
 from evalwright import api
-from evalwright.cli.printing import store_option
-from evalwright.cli.stdout import write_json, write_json_list, write_lines
+from evalwright.cli.options import json_option, store_option
+from evalwright.cli.output import write_json, write_json_list, write_lines
+from evalwright.report.runs import run_lines
+from evalwright.report.samples import explained, sample_lines
 
 
 @click.command()
@@ -17,7 +19,7 @@ from evalwright.cli.stdout import write_json, write_json_list, write_lines
 @click.option("--failed", is_flag=True, help="Only outcomes that failed.")
 @click.option("--wrong", is_flag=True, help="Only outcomes with a score that says they are wrong.")
 @store_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def command(  # noqa: PLR0913 - one option each
     run: str,
     sample_id: str | None,
@@ -43,12 +45,8 @@ def command(  # noqa: PLR0913 - one option each
         run, sample_id, store, task=task, model=model, failed=failed or None, wrong=wrong
     )
     if as_json:
-        from evalwright.report.samples import explained
-
         write_json_list(map(explained, found))
     else:
-        from evalwright.report.samples import sample_lines
-
         write_lines(chain.from_iterable(map(sample_lines, found)))
 
 
@@ -57,6 +55,4 @@ def _run(run: str, store: str | None, *, as_json: bool) -> None:
     if as_json:
         write_json(shown)
     else:
-        from evalwright.report.runs import run_lines
-
         write_lines(run_lines(shown))

@@ -5,12 +5,11 @@ import sys
 import click
 
 from evalwright import api
-from evalwright.cli.entities import json_option, project_options, verbs_of
-from evalwright.cli.issues import counted
-from evalwright.cli.projects import settings_of, value_options
-from evalwright.cli.stdout import write_json, write_lines
+from evalwright.cli import options as shared
+from evalwright.cli.entities import entity_group
+from evalwright.cli.output import format_count, write_json, write_lines
 
-command = verbs_of(
+command = entity_group(
     "task",
     "The tasks of a project.",
     "They are the files in tasks/, and what run.yaml lists: nothing needs registering.",
@@ -23,28 +22,21 @@ command = verbs_of(
 @click.option("-s", "--spec", "-sk", metavar="SPEC", help="The key of the specification.")
 @click.option("-m", "--model", "models", multiple=True, metavar="MODEL", help="Whom to ask.")
 @click.option("--dataset", metavar="KEY", help="On this dataset, not the one that is named.")
-@value_options
+@shared.value_options
 @click.option(
     "-n",
     "samples",
     metavar="N",
-    type=click.IntRange(min=1),
+    type=shared.COUNT,
     default=1,
     show_default=True,
     help="How many samples to try, from the first.",
 )
 @click.option("--id", "-id", "ids", multiple=True, metavar="ID", help="These samples instead.")
 @click.option("--show-io", is_flag=True, help="Show what models got and gave, word for word.")
-@click.option(
-    "--snippet-timeout",
-    metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
-    help="How long one call of a snippet may take.",
-)
-@project_options
-@json_option
+@shared.snippet_timeout_option
+@shared.project_options
+@shared.json_option
 def test(  # noqa: PLR0913 - one option each
     name: str | None,
     *,
@@ -69,12 +61,12 @@ def test(  # noqa: PLR0913 - one option each
     model and the values given there; a FILE with those of -m, --set and --config alone. Exit 1 if
     anything fails.
     """
-    path, chosen = api.wanted_of(name, file=file, spec=spec, project=project, env=env)
+    path, key = api.locate_task(name, file=file, spec=spec, project=project, env=env)
     trial = api.try_task(
-        api.Wanted(path=path, spec=chosen, samples=samples, ids=ids, dataset=dataset),
+        api.TaskSelection(path=path, spec=key, samples=samples, ids=ids, dataset=dataset),
         models,
         tell=lambda text: click.echo(text, err=True),
-        settings=settings_of(settings),
+        settings=shared.parse_settings(settings),
         config=config,
         snippet_timeout=snippet_timeout,
         env=env,
@@ -82,14 +74,8 @@ def test(  # noqa: PLR0913 - one option each
     if as_json:
         write_json(trial)
     else:
-        from evalwright.report.trial import task_lines
-
-        write_lines(task_lines(trial, bodies=show_io))
-        click.echo(_said(len(trial.samples) // trial.tries, ok=trial.ok), err=True)
+        write_lines(trial.to_lines(bodies=show_io))
+        samples_tried = format_count(len(trial.samples) // trial.tries, "sample")
+        result = "all went well" if trial.ok else "not all went well: see the errors above"
+        click.echo(f"{samples_tried} tried, and {result}", err=True)
     sys.exit(not trial.ok)
-
-
-def _said(tried: int, *, ok: bool) -> str:
-    if ok:
-        return f"{counted(tried, 'sample')} tried, and all went well"
-    return f"{counted(tried, 'sample')} tried, and not all went well: see the errors above"

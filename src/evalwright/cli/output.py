@@ -1,0 +1,158 @@
+"""What commands print on stdout and write to files: lines, JSON, tables, reports."""
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+import msgspec
+
+from evalwright.errors import EvalwrightError, UsageError
+from evalwright.report.export.rows import to_json
+
+if TYPE_CHECKING:
+    from evalwright.report.report import Report
+
+Row = tuple[str, ...]
+
+
+def format_count(n: int, noun: str) -> str:
+    """Return `1 file`, `2 files`."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Print lines for people."""
+    _replace_unprintable()
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def write_json(value: Any) -> None:
+    """Print one JSON object, indented, in UTF-8 whatever the encoding of the terminal."""
+    write_bytes([msgspec.json.format(to_json(value), indent=2) + b"\n"])
+
+
+def write_json_list(values: Iterable[Any]) -> None:
+    """Print a JSON list, one line per element, as the elements come."""
+
+    def pieces() -> Iterable[bytes]:
+        separator = b"["
+        for value in values:
+            yield separator + b"\n" + to_json(value)
+            separator = b","
+        yield b"[]\n" if separator == b"[" else b"\n]\n"
+
+    write_bytes(pieces())
+
+
+def write_bytes(pieces: Iterable[bytes]) -> None:
+    """Write to stdout, past the encoding of the terminal."""
+    sys.stdout.flush()
+    out = sys.stdout.buffer
+    for piece in pieces:
+        out.write(piece)
+    out.flush()
+
+
+def print_table(columns: Row, rows: Sequence[Row], numeric: frozenset[int] = frozenset()) -> None:
+    """Print a table: drawn by rich on a terminal, aligned plain text everywhere else.
+
+    Plain text has one line per row, however long, for `grep` and `awk`. The columns with an index
+    in `numeric` are aligned right.
+    """
+    _replace_unprintable()
+    if sys.stdout.isatty():
+        _draw_table(columns, rows, numeric)
+        return
+    all_rows = [columns, *rows]
+    widths = [max(len(row[index]) for row in all_rows) for index in range(len(columns))]
+    for row in all_rows:
+        cells = (
+            f"{cell:>{width}}" if index in numeric else f"{cell:<{width}}"
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        click.echo("  ".join(cells).rstrip())
+
+
+def _draw_table(columns: Row, rows: Sequence[Row], numeric: frozenset[int]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for index, name in enumerate(columns):
+        right = index in numeric
+        # The first column is what one types next: it is never folded.
+        table.add_column(
+            name, justify="right" if right else "left", no_wrap=right or not index, overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console(highlight=False).print(table)
+
+
+def print_report(report: "Report", *, as_json: bool, markdown: Path | None) -> None:
+    """Print a report, and write it as markdown if a file is given."""
+    # The file first, because the reader of our pipe may leave; its error last, after the report.
+    error = write_text(markdown, report.to_markdown()) if markdown else ""
+    if as_json:
+        click.echo(report.to_json())
+    else:
+        from evalwright.report.to_text import print_report as print_text
+
+        _replace_unprintable()
+        print_text(report, sys.stdout)
+        sys.stdout.flush()
+    if error:
+        raise EvalwrightError(error)
+
+
+def exit_with_report(
+    report: "Report", *, as_json: bool, markdown: Path | None, interrupted: bool
+) -> NoReturn:
+    """Print and write a report, and exit with the code of its status."""
+    print_report(report, as_json=as_json, markdown=markdown)
+    if interrupted and report.status == "stopped":  # otherwise the last sample landed all the same
+        sys.exit(130)
+    if not all(row.holds for row in report.policies):
+        sys.exit(1)
+    sys.exit(0 if report.status == "finished" else 3)
+
+
+def check_writable(path: Path | None) -> None:
+    """Raise `UsageError` before the run if the file cannot be written after it."""
+    if path is None:
+        return
+    try:
+        if not path.exists():
+            path.open("xb").close()
+            path.unlink()
+        elif not os.access(path, os.W_OK):
+            raise UsageError(f"{path}: cannot be written: permission denied")
+    except OSError as error:
+        raise UsageError(_write_error(path, error)) from error
+
+
+def write_text(path: Path, text: str) -> str:
+    """Write a file; return what went wrong, if anything did."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        return _write_error(path, error)
+    return ""
+
+
+def _write_error(path: Path, error: OSError) -> str:
+    return f"{path}: cannot be written: {(error.strerror or str(error)).lower()}"
+
+
+def _replace_unprintable() -> None:
+    """Print `?` for what the terminal cannot show, instead of failing."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
