@@ -316,14 +316,17 @@ class Session:
         write = partial(self._write, run_id)
         changed: set[str] = set()
         """The tasks of which a job was run now."""
-        for wave in self.plan.waves():
+        waves = self.plan.waves()
+        for wave in waves:
             if not self.stop.requested:
                 for task in wave:
                     if task.outline.after in changed:  # its samples are other ones now
                         self._reused -= done.forget(task.name)
                 await self._take_recorded(run_id, wave)
                 live = [task for task in wave if not task.recorded]
-                jobs = _note_tasks(done.left(_jobs(live)), changed)
+                jobs = done.left(chain.from_iterable(task.jobs() for task in live))
+                if len(waves) > 1:  # a later task may read what these make
+                    jobs = _note_tasks(jobs, changed)
                 journal = Journal(write, committed=self.progress.committed)
                 await run_engine(jobs, resources, journal, workers=self._workers(), stop=self.stop)
             if any(task.finalization for task in wave):
@@ -440,11 +443,6 @@ def _redact_command(command: Command, redactor: Redactor) -> Command:
         config=redact_json(command.config, redactor),
         env=tuple(redact_json(command.env, redactor)),
     )
-
-
-def _jobs(tasks: Sequence[TaskPlan]) -> Iterator[Job]:
-    for task in tasks:
-        yield from task.jobs()
 
 
 def _note_tasks(jobs: Iterator[Job], tasks: set[str]) -> Iterator[Job]:
