@@ -57,7 +57,7 @@ class ReplyCache(Protocol):
         """What was put there; None if nothing was, or if it can not be had just now."""
         ...
 
-    def put(self, key: bytes, value: bytes) -> None:
+    def save(self, key: bytes, value: bytes) -> None:
         """Keep it, in place of what was there. What cannot be kept is let go."""
         ...
 
@@ -253,10 +253,6 @@ class Store(Memory, Protocol):
         """The run that `name` means: an id, the start of only one, or `latest`."""
         ...
 
-    def unfinished(self, plan_key: str) -> Run | None:
-        """The newest run of a plan that can be resumed: running, stopped or with failures."""
-        ...
-
     def append(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
         """Keep all of them or none; each replaces the earlier outcome of its job.
 
@@ -264,7 +260,7 @@ class Store(Memory, Protocol):
         """
         ...
 
-    def done(self, run_id: str) -> Iterator[tuple[str, str, int, int, bool]]:
+    def list_jobs(self, run_id: str) -> Iterator[tuple[str, str, int, int, bool]]:
         """Task, model, ordinal, trial and whether it failed, for each outcome of a run."""
         ...
 

@@ -23,7 +23,6 @@ from evalwright.types import (
     Part,
     Row,
     Run,
-    RunStatus,
     Score,
     Trace,
     Usage,
@@ -135,7 +134,6 @@ def test_a_run_is_as_it_was_begun(store: Store) -> None:
 
 def test_a_new_store_is_empty(store: Store) -> None:
     assert store.runs() == []
-    assert store.unfinished("plan") is None
     assert store.trace("ab") is None
     assert store.score("ab") is None
 
@@ -233,33 +231,6 @@ def test_an_update_replaces_the_manifest_if_it_brings_one(store: Store) -> None:
     assert store.find("a").manifest == {}
 
 
-@pytest.mark.parametrize(
-    ("status", "resumable"),
-    [
-        ("running", True),
-        ("stopped", True),
-        ("finished_with_failures", True),
-        ("finished", False),
-        ("failed", False),
-    ],
-)
-def test_a_run_can_be_resumed_when(store: Store, status: RunStatus, *, resumable: bool) -> None:
-    begun(store, "a", status=status)
-
-    assert (store.unfinished("plan") is not None) is resumable
-
-
-def test_the_newest_run_of_the_same_plan_is_resumed(store: Store) -> None:
-    begun(store, "a", "b")
-    begun(store, "c", status="finished")
-    begun(store, "d", plan_key="another")
-
-    unfinished = store.unfinished("plan")
-
-    assert unfinished is not None
-    assert unfinished.id == "b"
-
-
 def test_the_outcomes_of_one_task_and_one_model_come_in_order(store: Store) -> None:
     begun(store, "a")
     store.append("a", [outcome(2), outcome(0), outcome(1, model="other"), outcome(0, task="else")])
@@ -319,7 +290,7 @@ def test_what_is_odd_comes_back_as_it_was(store: Store, odd: Outcome) -> None:
     store.append("a", [odd])
 
     assert list(store.outcomes("a")) == [odd]
-    assert list(store.done("a")) == [
+    assert list(store.list_jobs("a")) == [
         (odd.task, odd.model, odd.ordinal, odd.trial, odd.failure is not None)
     ]
     assert next(store.rows("a")).sample_id == odd.sample_id
@@ -384,7 +355,7 @@ def test_nothing_appended_is_nothing(store: Store) -> None:
     [
         pytest.param(lambda store: store.append("x", [outcome()]), id="append"),
         pytest.param(lambda store: store.update("x", status="failed"), id="update"),
-        pytest.param(lambda store: store.done("x"), id="done"),
+        pytest.param(lambda store: store.list_jobs("x"), id="list_jobs"),
         pytest.param(lambda store: store.rows("x"), id="rows"),
         pytest.param(lambda store: store.outcomes("x"), id="outcomes"),
         pytest.param(lambda store: store.count("x"), id="count"),
@@ -659,7 +630,7 @@ def test_rows_and_outcomes_come_by_task_ordinal_trial_and_model(store: Store) ->
     assert [(row.task, row.ordinal, row.trial, row.model) for row in store.rows("a")] == [
         (one.task, one.ordinal, one.trial, one.model) for one in expected
     ]
-    assert sorted(store.done("a")) == sorted(
+    assert sorted(store.list_jobs("a")) == sorted(
         (one.task, one.model, one.ordinal, one.trial, one.failure is not None) for one in expected
     )
 

@@ -26,21 +26,21 @@ def reply_cache(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Repl
 
 
 def test_what_was_put_is_got(reply_cache: ReplyCache) -> None:
-    reply_cache.put(b"key", b"\x00 value \xff")
+    reply_cache.save(b"key", b"\x00 value \xff")
 
     assert reply_cache.get(b"key") == b"\x00 value \xff"
 
 
 def test_what_was_not_put_is_nothing(reply_cache: ReplyCache) -> None:
-    reply_cache.put(b"key", b"")
+    reply_cache.save(b"key", b"")
 
     assert reply_cache.get(b"key") == b""
     assert reply_cache.get(b"ke") is None
 
 
 def test_the_last_put_counts(reply_cache: ReplyCache) -> None:
-    reply_cache.put(b"key", b"one")
-    reply_cache.put(b"key", b"other")
+    reply_cache.save(b"key", b"one")
+    reply_cache.save(b"key", b"other")
 
     assert reply_cache.get(b"key") == b"other"
 
@@ -48,7 +48,7 @@ def test_the_last_put_counts(reply_cache: ReplyCache) -> None:
 def test_a_file_and_its_folder_are_made_and_outlive_the_reply_cache(tmp_path: Path) -> None:
     path = tmp_path / "a" / ".evalwright" / "cache.db"
     with closing(SqliteReplyCache(path)) as reply_cache:
-        reply_cache.put(b"key", b"value")
+        reply_cache.save(b"key", b"value")
 
     with closing(SqliteReplyCache(path)) as reply_cache:
         assert reply_cache.get(b"key") == b"value"
@@ -56,7 +56,7 @@ def test_a_file_and_its_folder_are_made_and_outlive_the_reply_cache(tmp_path: Pa
 
 def test_a_reply_cache_may_be_used_by_another_thread(tmp_path: Path) -> None:
     with closing(SqliteReplyCache(tmp_path / "cache.db")) as reply_cache:
-        thread = threading.Thread(target=reply_cache.put, args=(b"key", b"value"))
+        thread = threading.Thread(target=reply_cache.save, args=(b"key", b"value"))
         thread.start()
         thread.join()
 
@@ -71,7 +71,7 @@ reply_cache = SqliteReplyCache(sys.argv[1])
 print("open", flush=True)
 sys.stdin.readline()
 for n in range(200):
-    reply_cache.put(b"%s %d" % (sys.argv[2].encode(), n), b"value")
+    reply_cache.save(b"%s %d" % (sys.argv[2].encode(), n), b"value")
 print("done", flush=True)
 sys.stdin.readline()
 """
@@ -125,7 +125,7 @@ def test_many_may_make_the_file_at_once(tmp_path: Path) -> None:
     def make(path: Path) -> bytes | None:
         together.wait()
         with closing(SqliteReplyCache(path)) as reply_cache:
-            reply_cache.put(b"key", b"value")
+            reply_cache.save(b"key", b"value")
             return reply_cache.get(b"key")
 
     with ThreadPoolExecutor(8) as pool:
@@ -159,15 +159,15 @@ def test_a_killed_process_has_lost_nothing(tmp_path: Path) -> None:
 def test_a_reader_does_not_wait_and_a_writer_not_for_ever(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     with closing(SqliteReplyCache(path)) as reply_cache, closing(sqlite3.connect(path)) as other:
-        reply_cache.put(b"key", b"value")
+        reply_cache.save(b"key", b"value")
         other.execute("BEGIN IMMEDIATE")
 
-        reply_cache.put(b"late", b"value")
+        reply_cache.save(b"late", b"value")
 
         assert reply_cache.get(b"key") == b"value"
         assert reply_cache.get(b"late") is None
         other.execute("ROLLBACK")
-        reply_cache.put(b"late", b"value")
+        reply_cache.save(b"late", b"value")
         assert reply_cache.get(b"late") == b"value"
 
 
@@ -235,7 +235,7 @@ def test_damage_that_shows_later_stops_the_run(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     with closing(SqliteReplyCache(path)) as reply_cache:
         for n in range(2000):
-            reply_cache.put(b"%032d" % n, b"value" * 20)
+            reply_cache.save(b"%032d" % n, b"value" * 20)
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2] + b"\xa5" * (len(data) // 2))
 
@@ -245,4 +245,4 @@ def test_damage_that_shows_later_stops_the_run(tmp_path: Path) -> None:
             list(map(reply_cache.get, keys))
         assert "delete it" in caught.value.hint
         with pytest.raises(Stopped, match="the cache is damaged"):
-            list(map(reply_cache.put, keys, keys))
+            list(map(reply_cache.save, keys, keys))

@@ -295,7 +295,7 @@ class Session:
         return structs.replace(run, manifest=manifest)
 
     def _run_jobs(self, run_id: str, resources: Resources, shared: SharedWrapping) -> None:
-        done = FinishedJobs(self.store.done(run_id), retry_failed=self.options.retry_failed)
+        done = FinishedJobs(self.store.list_jobs(run_id), retry_failed=self.options.retry_failed)
         self._reused = done.count
 
         self.progress.begin(self.outline.total, done.count, shared.counters, noun=self.outline.noun)
@@ -454,7 +454,7 @@ def _note_tasks(jobs: Iterator[Job], tasks: set[str]) -> Iterator[Job]:
 
 def _count_landed(store: Store, run_id: str) -> dict[tuple[str, str], int]:
     counts: dict[tuple[str, str], int] = {}
-    for task, model, *_ in store.done(run_id):
+    for task, model, *_ in store.list_jobs(run_id):
         counts[task, model] = counts.get((task, model), 0) + 1
     return counts
 

@@ -11,7 +11,6 @@ from msgspec import structs
 from evalwright.errors import StoreError
 from evalwright.ports import Manifest
 from evalwright.store.scalars import (
-    RESUMABLE,
     current_time,
     match_run_id,
     row_of,
@@ -69,13 +68,6 @@ class MemoryStore:
         runs = {run.id: run for run in sorted(self.runs(), key=attrgetter("updated"), reverse=True)}
         return runs[match_run_id(name, list(runs))]
 
-    def unfinished(self, plan_key: str) -> Run | None:
-        """The newest run of a plan that can be resumed: running, stopped or with failures."""
-        for run in self.runs():
-            if run.plan_key == plan_key and run.status in RESUMABLE:
-                return run
-        return None
-
     def append(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
         """Keep all of them; each replaces the earlier outcome of its job."""
         with self._lock:
@@ -91,7 +83,7 @@ class MemoryStore:
                     if key := outcome.score_keys.get(name, ""):
                         self._scores.setdefault(key, {})[run_id, job] = score
 
-    def done(self, run_id: str) -> Iterator[tuple[str, str, int, int, bool]]:
+    def list_jobs(self, run_id: str) -> Iterator[tuple[str, str, int, int, bool]]:
         """Task, model, ordinal, trial and whether it failed, for each outcome of a run."""
         return (
             (one.task, one.model, one.ordinal, one.trial, one.failure is not None)

@@ -58,7 +58,7 @@ class SqliteReplyCache:
             return None
         return bytes(found[0][0]) if found else None
 
-    def put(self, key: bytes, value: bytes) -> None:
+    def save(self, key: bytes, value: bytes) -> None:
         """Keep an answer, in place of the one that was there."""
         try:
             self._sqlite.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, value))

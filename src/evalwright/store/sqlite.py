@@ -36,7 +36,6 @@ from evalwright.store.reading import (
     read_pieces,
 )
 from evalwright.store.scalars import (
-    RESUMABLE,
     current_time,
     first_number,
     match_run_id,
@@ -132,14 +131,6 @@ class SqliteStore:
             return _run(*row)
         raise unknown_run_error(found)
 
-    def unfinished(self, plan_key: str) -> Run | None:
-        """The newest run of a plan that can be resumed: running, stopped or with failures."""
-        rows = self._reader.execute(
-            f"{_RUN} WHERE plan_key = ? AND status IN (?, ?, ?) ORDER BY number DESC LIMIT 1",
-            (plan_key, *RESUMABLE),
-        )
-        return _run(*rows[0]) if rows else None
-
     def append(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
         """Keep all of them or none; each replaces the earlier outcome of its job."""
         newest = {(one.task, one.model, one.ordinal, one.trial): one for one in outcomes}.values()
@@ -174,7 +165,7 @@ class SqliteStore:
             ).fetchall()
         return numbers
 
-    def done(self, run_id: str) -> Iterator[tuple[str, str, int, int, bool]]:
+    def list_jobs(self, run_id: str) -> Iterator[tuple[str, str, int, int, bool]]:
         """Task, model, ordinal, trial and whether it failed, for each outcome of a run."""
         query = Query(run=self._run(run_id), columns="o.failure_stage IS NOT NULL")
         return (

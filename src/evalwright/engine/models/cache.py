@@ -38,7 +38,7 @@ class MemoryReplyCache:
         """What was put there."""
         return self.kept.get(key)
 
-    def put(self, key: bytes, value: bytes) -> None:
+    def save(self, key: bytes, value: bytes) -> None:
         """Keep it."""
         self.kept[key] = value
 
@@ -116,7 +116,7 @@ class CachedModel(ModelWrapper):
             value = _encode(completion)
         except (UnicodeEncodeError, OverflowError):  # half a surrogate pair, a number too large:
             return  # an answer all the same
-        self._reply_cache.put(key, value)
+        self._reply_cache.save(key, value)
 
 
 def _delimited(text: str) -> bytes:
