@@ -136,12 +136,12 @@ class Solver(Protocol):
         """Grows with every change that could move an answer: it is part of the solve key."""
         ...
 
-    def reads(self, sample: Sample) -> str:
-        """All of the sample that the answer depends on."""
+    def describe_inputs(self, sample: Sample) -> str:
+        """Return all of the sample that the answer depends on: part of the solve key."""
         ...
 
-    def revised(self, sample: Sample, trace: Trace) -> Trace:
-        """A stored trace as this solver would make it now, without asking the model."""
+    def reuse(self, sample: Sample, trace: Trace) -> Trace:
+        """Return a stored trace as this solver would make it now, without a model call."""
         ...
 
     async def solve(self, case: Case) -> Trace:
@@ -162,12 +162,12 @@ class Scorer(Protocol):
         """Grows with every change that could move a score: it is part of the score key."""
         ...
 
-    def reads(self, sample: Sample) -> str:
-        """All of the sample that the score depends on, beside the trace."""
+    def describe_inputs(self, sample: Sample) -> str:
+        """Return all of the sample that the score depends on: part of the score key."""
         ...
 
-    def revised(self, score: Score) -> Score | None:
-        """A stored score as this scorer would make it now, without asking; None if it cannot."""
+    def reuse(self, score: Score) -> Score | None:
+        """Return a stored score as it would be now, without a model call; None if unusable."""
         ...
 
     async def score(self, case: Case) -> Score:
@@ -189,7 +189,7 @@ class Case(Struct, frozen=True, kw_only=True):
     task: MLTask = "chat_completion"
     """What kind of thing the model is asked for."""
     known: Score | None = None
-    """What the scorer made of the same answer before, where it cannot be `revised`: it may be a
+    """What the scorer made of the same answer before, where it cannot be reused: it may be a
     part of what is wanted now."""
 
     @property

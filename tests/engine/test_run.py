@@ -70,10 +70,10 @@ class Waiting:
     def __init__(self) -> None:
         self.now = self.most = 0
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         return sample.id
 
-    def revised(self, sample: Sample, trace: Trace) -> Trace:
+    def reuse(self, sample: Sample, trace: Trace) -> Trace:
         del sample
         return trace
 
@@ -91,7 +91,7 @@ class Waiting:
 class Broken(RecordScorer):
     """A scorer that judges nothing."""
 
-    def revised(self, score: Score) -> Score:
+    def reuse(self, score: Score) -> Score:
         return score
 
     async def score(self, case: Case) -> Score:
@@ -101,7 +101,7 @@ class Broken(RecordScorer):
 class Wanting(RecordScorer):
     """A scorer that wants more than a stored score has."""
 
-    def revised(self, score: Score) -> None:  # type: ignore[override] # it never can
+    def reuse(self, score: Score) -> None:  # type: ignore[override] # it never can
         del score
 
     async def score(self, case: Case) -> Score:
@@ -480,7 +480,7 @@ def test_an_answer_is_not_paid_for_again_because_its_postprocessor_broke() -> No
 class Constant(Waiting):
     """A solver that sends the same, whatever the row."""
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         del sample
         return "hello"
 

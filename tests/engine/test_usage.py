@@ -27,10 +27,10 @@ class Asking:
     name = "asking"
     version = 1
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         return sample.id
 
-    def revised(self, score: Score) -> Score:
+    def reuse(self, score: Score) -> Score:
         return score
 
     async def score(self, case: Case) -> Score:

@@ -182,4 +182,4 @@ def test_a_probe_leaves_the_judge_as_it_was(name: str) -> None:
     )
 
     assert spec.model_dump_json() == before
-    assert probe.revised(Score(values={})) == Score(values={})
+    assert probe.reuse(Score(values={})) == Score(values={})

@@ -236,7 +236,7 @@ def test_modes_say_which_components_work_on_a_record(
     runtime = plan.tasks[0].runtime
     assert list(runtime.scorers) == scorers
     assert isinstance(runtime.solver, RecordSolver)
-    assert runtime.solver.reads(job.sample).startswith("loglikelihood") is weighs
+    assert runtime.solver.describe_inputs(job.sample).startswith("loglikelihood") is weighs
     assert runtime.counts_other_usage is counts
 
 

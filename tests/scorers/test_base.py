@@ -69,7 +69,7 @@ def test_what_is_no_key_is_refused(key: str) -> None:
 def test_what_cannot_move_a_score_is_not_read(fields: dict[str, Any]) -> None:
     sample = Sample("a", {"target": "x"})
 
-    assert scorer(**fields).reads(sample) == scorer().reads(sample)
+    assert scorer(**fields).describe_inputs(sample) == scorer().describe_inputs(sample)
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,13 @@ def test_what_cannot_move_a_score_is_not_read(fields: dict[str, Any]) -> None:
     ],
 )
 def test_what_can_move_a_score_is_read(fields: dict[str, Any], row: dict[str, Any]) -> None:
-    found = scorer(**fields).reads(Sample("a", row))
+    found = scorer(**fields).describe_inputs(Sample("a", row))
 
-    assert found != scorer().reads(Sample("a", {"target": "x"}))
+    assert found != scorer().describe_inputs(Sample("a", {"target": "x"}))
 
 
 def test_the_id_of_a_sample_is_not_read() -> None:
-    assert scorer().reads(Sample("a", {})) == scorer().reads(Sample("b", {}))
+    assert scorer().describe_inputs(Sample("a", {})) == scorer().describe_inputs(Sample("b", {}))
 
 
 def test_a_scorer_is_frozen() -> None:

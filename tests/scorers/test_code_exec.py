@@ -157,6 +157,6 @@ def test_a_score_depends_on_its_fields_and_on_the_row() -> None:
         for seconds in (1, 2)
     )
 
-    assert first.reads(Sample("a", ROW)) != second.reads(Sample("a", ROW))
-    assert first.reads(Sample("a", ROW)) != first.reads(Sample("a", {}))
+    assert first.describe_inputs(Sample("a", ROW)) != second.describe_inputs(Sample("a", ROW))
+    assert first.describe_inputs(Sample("a", ROW)) != first.describe_inputs(Sample("a", {}))
     assert first.needs_sandbox

@@ -76,7 +76,7 @@ def test_the_key_of_its_score_is_its_snippet() -> None:
     one, two = (Evidence(Snippet(f"a = {n}"), {}) for n in (1, 2))
     sample: Any = Sample("0", {})
 
-    assert one.reads(sample) != two.reads(sample)
+    assert one.describe_inputs(sample) != two.describe_inputs(sample)
 
 
 def test_what_the_snippet_is_told_is_in_the_key_too() -> None:
@@ -87,7 +87,10 @@ def test_what_the_snippet_is_told_is_in_the_key_too() -> None:
         {"task": "audit", "config": {"year": 2025}},
     ]
 
-    keys = [Evidence(snippet, context).reads(Sample("0", {})) for context in told]
+    keys = [Evidence(snippet, context).describe_inputs(Sample("0", {})) for context in told]
 
     assert len(set(keys)) == 3
-    assert Evidence(snippet, dict(reversed(told[0].items()))).reads(Sample("0", {})) == keys[0]
+    assert (
+        Evidence(snippet, dict(reversed(told[0].items()))).describe_inputs(Sample("0", {}))
+        == keys[0]
+    )

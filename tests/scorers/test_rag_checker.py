@@ -409,15 +409,15 @@ def test_what_it_gives_is_what_it_has_metrics_for(mode: str) -> None:
     scorer = made(scores_to_compute=["recall", "precision", "recall"], mode=mode)
     found = score("recall", "precision", row=CATS, said=ABOUT_CATS, mode=mode)
 
-    assert (*found.values,) == scorer.gives
-    assert scorer.default_metrics == tuple(("mean", one) for one in scorer.gives)
+    assert (*found.values,) == scorer.score_names
+    assert scorer.default_metrics == tuple(("mean", one) for one in scorer.score_names)
     metrics: list[Any] = [one for _, one in scorer_metrics(scorer).metrics]
-    assert [one.value_name for one in metrics] == [f"{one}_mean" for one in scorer.gives]
+    assert [one.value_name for one in metrics] == [f"{one}_mean" for one in scorer.score_names]
 
 
 def test_without_a_list_all_eleven_are_scored() -> None:
-    assert made().gives == SCORES
-    assert made(scores_to_compute=None).gives == SCORES
+    assert made().score_names == SCORES
+    assert made(scores_to_compute=None).score_names == SCORES
 
 
 def test_a_score_that_is_not_defined_is_null_and_the_mean_leaves_it_out_and_counts_it() -> None:
@@ -469,7 +469,7 @@ def test_other_scores_of_what_was_found_need_no_call() -> None:
 
     for name in SCORES:
         for mode in ("all_claims", "required_only"):
-            revised = made(scores_to_compute=[name], mode=mode).revised(everything)
+            revised = made(scores_to_compute=[name], mode=mode).reuse(everything)
             assert revised is not None
             direct = score(name, mode=mode)
             assert revised.values == direct.values
@@ -480,10 +480,10 @@ def test_other_scores_of_what_was_found_need_no_call() -> None:
 def test_what_was_never_asked_cannot_be_revised() -> None:
     some = score("faithfulness")
 
-    assert made(scores_to_compute=["precision"]).revised(some) is None
-    assert made().revised(some) is None
-    assert made(scores_to_compute=["faithfulness"], mode="required_only").revised(some) is None
-    assert made(scores_to_compute=["faithfulness"]).revised(some) == some
+    assert made(scores_to_compute=["precision"]).reuse(some) is None
+    assert made().reuse(some) is None
+    assert made(scores_to_compute=["faithfulness"], mode="required_only").reuse(some) is None
+    assert made(scores_to_compute=["faithfulness"]).reuse(some) == some
 
 
 def test_what_is_known_is_not_asked_again_and_is_kept() -> None:
@@ -531,12 +531,12 @@ def test_evidence_that_does_not_fit_is_no_evidence() -> None:
 def test_what_is_no_evidence_is_not_revised(metadata: dict[str, Any]) -> None:
     kept = Score(values={"faithfulness": 1.0}, metadata=metadata)
 
-    assert made(scores_to_compute=["faithfulness"]).revised(kept) is None
+    assert made(scores_to_compute=["faithfulness"]).reuse(kept) is None
 
 
 def test_the_key_leaves_out_what_only_formulas_look_at() -> None:
     def reads(row: Any = ROW, **fields: Any) -> str:
-        return made(**fields).reads(Sample("a", row))
+        return made(**fields).describe_inputs(Sample("a", row))
 
     same = [
         reads(),
@@ -559,7 +559,7 @@ def test_the_key_leaves_out_what_only_formulas_look_at() -> None:
 
 def test_the_judge_is_known_before_it_is_asked() -> None:
     assert made().model_keys == ("judge",)
-    assert made().asks
+    assert made().calls_model
 
 
 @pytest.mark.parametrize(
@@ -665,4 +665,4 @@ def test_a_target_may_be_a_number_or_a_truth_value() -> None:
 def test_it_needs_the_columns_that_the_wanted_scores_are_made_of(
     fields: dict[str, Any], columns: tuple[str, ...]
 ) -> None:
-    assert made(**fields).needs == columns
+    assert made(**fields).required_columns == columns

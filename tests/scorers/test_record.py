@@ -78,7 +78,9 @@ def test_a_score_depends_on(other: dict[str, Any]) -> None:
 
     after = structs.replace(before, **other)
 
-    assert RecordScorer().reads(Sample("a", after)) != RecordScorer().reads(Sample("a", before))
+    assert RecordScorer().describe_inputs(Sample("a", after)) != RecordScorer().describe_inputs(
+        Sample("a", before)
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,9 @@ def test_a_score_does_not_depend_on(other: dict[str, Any]) -> None:
 
     after = structs.replace(before, **other)
 
-    assert RecordScorer().reads(Sample("a", after)) == RecordScorer().reads(Sample("a", before))
+    assert RecordScorer().describe_inputs(Sample("a", after)) == RecordScorer().describe_inputs(
+        Sample("a", before)
+    )
 
 
 @pytest.mark.parametrize("metric", METRIC_NAMES)

@@ -179,12 +179,12 @@ def test_a_question_that_could_not_be_asked_is_an_error() -> None:
 def test_what_was_said_of_an_answer_holds_whatever_becomes_of_its_targets() -> None:
     stored = Score(values={"confidence": None})
 
-    assert SelfReport().reads(Sample("a", TASK)) == ""
-    assert SelfReport().revised(stored).values == stored.values
+    assert SelfReport().describe_inputs(Sample("a", TASK)) == ""
+    assert SelfReport().reuse(stored).values == stored.values
 
 
 def test_a_score_of_an_earlier_version_is_marked_when_it_is_reused() -> None:
-    revised = SelfReport().revised(Score(values={"confidence": 0.5}))
+    revised = SelfReport().reuse(Score(values={"confidence": 0.5}))
 
     assert find_self_report({"exact": Score(values={"score": 1}), "confidence": revised}) is revised
     assert without_self_report({"confidence": revised}) == {}

@@ -71,11 +71,11 @@ def test_its_confidence_is_its_share_of_all_likelihoods() -> None:
 def test_a_choice_depends_on(changes: dict[str, Any]) -> None:
     other = Sample("a", {**SAMPLE.data, **changes})
 
-    assert CHOICE.reads(other) != CHOICE.reads(SAMPLE)
+    assert CHOICE.describe_inputs(other) != CHOICE.describe_inputs(SAMPLE)
 
 
 def test_a_choice_is_stored_apart_from_an_answer() -> None:
-    assert CHOICE.reads(SAMPLE) != solver(ASKING).reads(SAMPLE)
+    assert CHOICE.describe_inputs(SAMPLE) != solver(ASKING).describe_inputs(SAMPLE)
     assert CHOICE.weighs_options(SAMPLE)
 
 
@@ -86,11 +86,11 @@ def test_where_no_choice_can_be_right_the_model_is_not_asked() -> None:
     with pytest.raises(ValueError, match="no choice can be right"):
         choose(model, wrong)
     with pytest.raises(ValueError, match="no choice can be right"):
-        CHOICE.revised(wrong, Trace(input="", output="B", post_processed="B"))
+        CHOICE.reuse(wrong, Trace(input="", output="B", post_processed="B"))
     assert model.requests == []
 
 
 def test_a_stored_choice_stays() -> None:
     stored = Trace(input="Which?", output="B", post_processed="B")
 
-    assert CHOICE.revised(SAMPLE, stored) is stored
+    assert CHOICE.reuse(SAMPLE, stored) is stored

@@ -63,5 +63,5 @@ def test_what_is_no_group_is_said(template: str) -> None:
 def test_what_is_read_is_what_is_sent() -> None:
     made = solver(grouped('["{{ sample.q }}"]'))
 
-    assert made.reads(Sample("a", {"q": "x", "z": 1})) == '["x"]'
-    assert '"z":1' in made.reads(Sample("a", {"z": 1}))
+    assert made.describe_inputs(Sample("a", {"q": "x", "z": 1})) == '["x"]'
+    assert '"z":1' in made.describe_inputs(Sample("a", {"z": 1}))

@@ -295,17 +295,17 @@ def test_what_is_read_is_the_solver_and_the_row() -> None:
     first, second = solver(turns(user("a"), GENERATE)), solver(turns(user("b"), GENERATE))
     row = Sample("a", {"x": 1})
 
-    assert first.reads(row) == solver(turns(user("a"), GENERATE)).reads(row)
-    assert first.reads(row) != second.reads(row)
-    assert first.reads(row) != first.reads(Sample("a", {"x": 2}))
+    assert first.describe_inputs(row) == solver(turns(user("a"), GENERATE)).describe_inputs(row)
+    assert first.describe_inputs(row) != second.describe_inputs(row)
+    assert first.describe_inputs(row) != first.describe_inputs(Sample("a", {"x": 2}))
 
 
 def test_the_models_that_it_needs_are_known() -> None:
     made = solver(turns(played(), loop(played(model_key="deep"), played())))
 
     assert made.model_keys == ("other", "deep")
-    assert not made.asks
-    assert solver(turns(user("a"), loop(GENERATE))).asks
+    assert not made.calls_model
+    assert solver(turns(user("a"), loop(GENERATE))).calls_model
 
 
 def test_after_an_empty_answer_and_a_refusal_the_talk_goes_on() -> None:

@@ -204,5 +204,9 @@ def test_without_anything_to_run_it_a_python_solver_says_so() -> None:
 def test_what_is_read_is_the_code_and_the_row() -> None:
     row = Sample("a", {"x": 1})
 
-    assert solver(TWO_TURNS).reads(row) != solver(python("    return trace")).reads(row)
-    assert solver(TWO_TURNS).reads(row) != solver(TWO_TURNS).reads(Sample("a", {"x": 2}))
+    assert solver(TWO_TURNS).describe_inputs(row) != solver(
+        python("    return trace")
+    ).describe_inputs(row)
+    assert solver(TWO_TURNS).describe_inputs(row) != solver(TWO_TURNS).describe_inputs(
+        Sample("a", {"x": 2})
+    )

@@ -96,12 +96,12 @@ def test_what_the_answer_depends_on_is_what_is_sent() -> None:
 
     solve(what, model)
 
-    assert RecordSolver().reads(Sample("a", what)) == model.calls[0].messages[0].content
+    assert RecordSolver().describe_inputs(Sample("a", what)) == model.calls[0].messages[0].content
 
 
 def test_the_rule_and_the_targets_are_not_sent() -> None:
     same = [
-        RecordSolver().reads(Sample("a", one))
+        RecordSolver().describe_inputs(Sample("a", one))
         for one in (task(), task("lower"), structs.replace(task(), targets=("5",)))
     ]
 
@@ -122,7 +122,7 @@ def test_a_stored_trace_is_revised_as_if_it_had_been_solved_now(
 ) -> None:
     before = solve(task("extract_letter"), saying(" The\nANSWER "))
 
-    after = RecordSolver().revised(Sample("a", task(rule)), before)
+    after = RecordSolver().reuse(Sample("a", task(rule)), before)
 
     assert after == structs.replace(before, post_processed=post_processed)
     assert after.post_processed == solve(task(rule), saying(" The\nANSWER ")).post_processed
@@ -268,9 +268,9 @@ class TestMultipleChoiceByLikelihood:
         solver = RecordSolver(weighs=True)
         trace = weigh(what, saying("A"))
 
-        assert solver.revised(Sample("a", what), trace) == trace
+        assert solver.reuse(Sample("a", what), trace) == trace
         with pytest.raises(ValueError, match="the target is C"):
-            solver.revised(Sample("a", structs.replace(what, targets=("C",))), trace)
+            solver.reuse(Sample("a", structs.replace(what, targets=("C",))), trace)
 
     def test_every_other_category_is_generated(self) -> None:
         model = saying("4")
@@ -293,12 +293,16 @@ class TestMultipleChoiceByLikelihood:
         generated, weighed = RecordSolver(), RecordSolver(weighs=True)
 
         keys = [
-            one.reads(Sample("a", what)) for one in (generated, weighed) for what in (two, three)
+            one.describe_inputs(Sample("a", what))
+            for one in (generated, weighed)
+            for what in (two, three)
         ]
 
         assert keys[:2] == [two.prompt, three.prompt]
         assert len(set(keys)) == 4
-        assert weighed.reads(Sample("a", task())) == generated.reads(Sample("a", task()))
+        assert weighed.describe_inputs(Sample("a", task())) == generated.describe_inputs(
+            Sample("a", task())
+        )
 
     def test_a_mended_target_or_rule_asks_nothing_again(self) -> None:
         what = choice("Which?\nA) x\nB) y")
@@ -308,8 +312,8 @@ class TestMultipleChoiceByLikelihood:
         )
         solver = RecordSolver(weighs=True)
 
-        assert {solver.reads(Sample("a", one)) for one in (what, *others)} == {
-            solver.reads(Sample("a", what))
+        assert {solver.describe_inputs(Sample("a", one)) for one in (what, *others)} == {
+            solver.describe_inputs(Sample("a", what))
         }
 
     def test_a_reply_that_weighs_something_else_breaks_the_contract(self) -> None:

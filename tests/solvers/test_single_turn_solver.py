@@ -258,17 +258,17 @@ def test_calls_of_functions_are_items_and_their_text_is_shown() -> None:
 
 def test_what_is_read_is_what_is_sent() -> None:
     made = solver(CHAT)
-    seen = made.reads(Sample("a", {"question": "?", "target": "x"}))
+    seen = made.describe_inputs(Sample("a", {"question": "?", "target": "x"}))
 
-    assert seen == made.reads(Sample("b", {"question": "?", "target": "y"}))
-    assert seen != made.reads(Sample("a", {"question": "!"}))
+    assert seen == made.describe_inputs(Sample("b", {"question": "?", "target": "y"}))
+    assert seen != made.describe_inputs(Sample("a", {"question": "!"}))
     assert json.loads(seen)["messages"][1]["content"] == "Q: ?"
 
 
 def test_where_nothing_can_be_sent_the_row_is_read_and_solving_says_why() -> None:
     made = solver(CHAT)
 
-    assert '"x":1' in made.reads(Sample("a", {"x": 1}))
+    assert '"x":1' in made.describe_inputs(Sample("a", {"x": 1}))
     with pytest.raises(ValueError, match="question"):
         solve(CHAT, {"x": 1})
 
@@ -305,7 +305,7 @@ def test_a_builder_is_checked_when_it_is_read(fields: dict[str, Any], said_so: s
 def test_a_stored_trace_is_as_good_as_new() -> None:
     trace = solve(CHAT, {"question": "?"}, "a")
 
-    assert solver(CHAT).revised(Sample("a", {}), trace) is trace
+    assert solver(CHAT).reuse(Sample("a", {}), trace) is trace
 
 
 @pytest.mark.parametrize("name", ["latticeflow", "open_responses"])
@@ -314,4 +314,4 @@ def test_a_message_format_changes_nothing(name: str) -> None:
 
     assert (given.settings, given.name) == (solver(CHAT).settings, "single_turn_solver")
     assert given.model_keys == ()
-    assert given.asks
+    assert given.calls_model

@@ -171,7 +171,7 @@ async def attempt(job: Job, resources: Resources) -> Outcome:
 
 
 async def _solved(case: Case, solver: Solver, known: Trace | None) -> Trace:
-    return solver.revised(case.sample, known) if known else await solver.solve(case)
+    return solver.reuse(case.sample, known) if known else await solver.solve(case)
 
 
 async def _fanned(
@@ -219,7 +219,7 @@ async def _judged(case: Case, task: TaskRuntime, known: Known | None) -> Judged:
                 key = score_key_of(case, name, known) if known else ""
             found = known.memory.score(key, known.task) if known and known.memory else None
             with _SCORING:
-                score = scorer.revised(found) if found else None
+                score = scorer.reuse(found) if found else None
                 asking = structs.replace(case, known=found) if found else case
                 judged.scores[name] = score or await scorer.score(asking)
             if key:
@@ -249,7 +249,7 @@ def solve_key_of(job: Job, resources: Resources) -> str:
         solver.name,
         str(solver.version),
         job.sample.id,
-        solver.reads(job.sample),
+        solver.describe_inputs(job.sample),
         job.model,
         resources.answers(job.model).fingerprint,
         str(job.trial),
@@ -288,7 +288,7 @@ def score_key_of(case: Case, name: str, known: Known) -> str:
         *(said or ("",)),
         name,
         str(scorer.version),
-        scorer.reads(case.sample),
+        scorer.describe_inputs(case.sample),
     )
     asked = (case.models[one].fingerprint for one in getattr(scorer, "model_keys", ()))
     held = known.held if getattr(scorer, "needs_sandbox", True) else ()

@@ -55,12 +55,12 @@ class ProbeScorer:
         self.first_failure = ""
         """Why it gave no verdict, the first time that it gave none."""
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """Return the probe's name; nothing is stored under this key."""
         del sample
         return self.name
 
-    def revised(self, score: Score) -> Score:
+    def reuse(self, score: Score) -> Score:
         """Return the score unchanged."""
         return score
 

@@ -146,11 +146,11 @@ class _StoredAnswers:
     def __init__(self, traces: dict[tuple[str, int], Trace]) -> None:
         self._traces = traces
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """Return the sample's id; nothing is stored under this key."""
         return sample.id
 
-    def revised(self, sample: Sample, trace: Trace) -> Trace:
+    def reuse(self, sample: Sample, trace: Trace) -> Trace:
         """Return the trace unchanged."""
         del sample
         return trace

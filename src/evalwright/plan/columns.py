@@ -50,7 +50,7 @@ def unknown_columns(
                 text = _unknown(name, known, dataset)
                 yield UnknownColumn(template.file, template.line, name, text)
     for scorer in parts_in(_seeing(definition), ScorerSpec):
-        for name in scorer.needs:
+        for name in scorer.required_columns:
             if name not in known:
                 file, line = getattr(name, "file", ""), getattr(name, "line", 0)
                 text = f"`{scorer.key or scorer.type}`: {_unknown(name, known, dataset)}"

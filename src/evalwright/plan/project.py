@@ -272,7 +272,7 @@ def _task_runtime(
         ml_task=first_ml_task(spec.task.tasks),
         counts_other_usage=bool(other_models)
         or has_self_reports
-        or any(one.asks for one in definition.scorers),
+        or any(one.calls_model for one in definition.scorers),
         ignores_memory=spec.repeats > 1,
     )
 
@@ -285,7 +285,7 @@ def _runs_code(spec: ResolvedSpec) -> bool:
 def _asks_for_chat(spec: ResolvedSpec) -> bool:
     solver = getattr(spec.task.definition, "solver", None)
     is_chat = first_ml_task(spec.task.tasks) == "chat_completion"
-    return solver is not None and solver.asks and is_chat
+    return solver is not None and solver.calls_model and is_chat
 
 
 def _can_report(spec: ResolvedSpec) -> bool:

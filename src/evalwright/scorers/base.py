@@ -50,9 +50,9 @@ class ScorerSpec(Component):
 
     version: ClassVar[int] = 1
     """Grows with every change that could move a score."""
-    gives: ClassVar[tuple[str, ...] | None] = None
+    score_names: ClassVar[tuple[str, ...] | None] = None
     """The scores that it gives; None where only a run can show."""
-    texts: ClassVar[tuple[str, ...]] = ()
+    text_scores: ClassVar[tuple[str, ...]] = ()
     """Those of them that are texts: of these, several trials leave nothing."""
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Type and field of each metric that a scorer without `metrics` has."""
@@ -71,12 +71,12 @@ class ScorerSpec(Component):
         return ()
 
     @property
-    def needs(self) -> tuple[str, ...]:
+    def required_columns(self) -> tuple[str, ...]:
         """The columns that it names itself, in no template, and cannot do without."""
         return ()
 
     @property
-    def asks(self) -> bool:
+    def calls_model(self) -> bool:
         """Whether it asks any model."""
         return bool(self.model_keys)
 
@@ -86,11 +86,11 @@ class ScorerSpec(Component):
         fields = self.model_dump(mode="json", exclude=_NOT_IN_THE_SCORE, context=FOR_KEYS)
         return dumps(fields, sort_keys=True, ensure_ascii=False)
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """The scorer's own fields, and the row: a template or a snippet may look at any column."""
         return f"{self.settings}{json.encode(sample.data, enc_hook=str).decode()}"
 
-    def revised(self, score: Score) -> Score | None:
+    def reuse(self, score: Score) -> Score | None:
         """A stored score as this scorer would make it now, without asking; None if it cannot."""
         return score
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Bleu(ComparisonScorer):
     """Scores `bleu_score`: the sentence BLEU of the value against the ground truth, in [0, 1]."""
 
-    gives: ClassVar[tuple[str, ...] | None] = ("bleu_score",)
+    score_names: ClassVar[tuple[str, ...] | None] = ("bleu_score",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "bleu_score"),)
 
     type: Literal["bleu"]

@@ -80,7 +80,7 @@ _Targets = Annotated[
 class CodeExec(ScorerSpec):
     """Scores `score`, the share of targets that pass, and `is_correct`: whether all of them do."""
 
-    gives: ClassVar[tuple[str, ...] | None] = ("score", "is_correct")
+    score_names: ClassVar[tuple[str, ...] | None] = ("score", "is_correct")
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "score"),)
     needs_sandbox: ClassVar[bool] = True
 

@@ -30,12 +30,12 @@ class Evidence:
         """`context` is what a function that takes an argument gets."""
         self._snippet, self._context = snippet, dict(context)
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """The snippet and what it is told: there is no sample to speak of."""
         del sample
         return f"{self._snippet.keyed}{dumps(self._context, sort_keys=True, default=str)}"
 
-    def revised(self, score: Score) -> Score:
+    def reuse(self, score: Score) -> Score:
         """As it was stored."""
         return score
 

@@ -52,7 +52,7 @@ class Call(Struct, frozen=True):
 class FunctionCallCoverage(ScorerSpec):
     """Scores how many of the required calls were made, and how many others."""
 
-    gives: ClassVar[tuple[str, ...] | None] = (
+    score_names: ClassVar[tuple[str, ...] | None] = (
         *("all_required_calls_made", "required_calls_coverage"),
         *("num_required_calls_made", "num_required_calls_not_made"),
         *("num_unrequired_calls", "num_required_calls_total"),

@@ -33,8 +33,8 @@ KEYS = ("label", "prediction", "classification")
 class LabelerViaModel(JudgeSpec):
     """Scores `label`: what the model calls it."""
 
-    gives: ClassVar[tuple[str, ...] | None] = ("label",)
-    texts: ClassVar[tuple[str, ...]] = ("label",)
+    score_names: ClassVar[tuple[str, ...] | None] = ("label",)
+    text_scores: ClassVar[tuple[str, ...]] = ("label",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("frequency", "label"),)
 
     type: Literal["labeler_via_model"]

@@ -39,7 +39,7 @@ LabelList = Annotated[list[Title], Field(min_length=1)]
 class ModelAsAJudgeClassifier(JudgeSpec):
     """Scores `is_correct`: whether the judge's label is one of `correct_labels`."""
 
-    gives: ClassVar[tuple[str, ...] | None] = ("is_correct",)
+    score_names: ClassVar[tuple[str, ...] | None] = ("is_correct",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "is_correct"),)
 
     type: Literal["model_as_a_judge_classifier"]

@@ -35,7 +35,7 @@ Bound = Annotated[float, Field(ge=-_FARTHEST, le=_FARTHEST, strict=True)]
 class ModelAsAJudgeScorer(JudgeSpec):
     """Scores `score`: the judge's number, brought to [0, 1]."""
 
-    gives: ClassVar[tuple[str, ...] | None] = ("score",)
+    score_names: ClassVar[tuple[str, ...] | None] = ("score",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "score"),)
 
     type: Literal["model_as_a_judge_scorer"]

@@ -106,7 +106,7 @@ class RagChecker(ScorerSpec):
         return tuple(dict.fromkeys(self.scores_to_compute or SCORES))
 
     @property
-    def gives(self) -> tuple[str, ...]:  # type: ignore[override] # its fields decide
+    def score_names(self) -> tuple[str, ...]:  # type: ignore[override] # its fields decide
         """The names of the values, by the mode."""
         plain = self.scores if self.mode != "required_only" else ()
         required = self.scores if self.mode != "all_claims" else ()
@@ -115,7 +115,7 @@ class RagChecker(ScorerSpec):
     @property
     def default_metrics(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override] # the same
         """The mean of each."""
-        return tuple(("mean", one) for one in self.gives)
+        return tuple(("mean", one) for one in self.score_names)
 
     @property
     def model_keys(self) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ class RagChecker(ScorerSpec):
         return (self.judge_model_key,)
 
     @property
-    def needs(self) -> tuple[str, ...]:
+    def required_columns(self) -> tuple[str, ...]:
         """Its columns that the wanted scores need."""
         needs = self._evidence_needs
         claims = {"target": self.target_claims_column, "response": self.response_claims_column}
@@ -144,7 +144,7 @@ class RagChecker(ScorerSpec):
         fields = self.model_dump(mode="json", exclude=_NOT_ASKED, context=FOR_KEYS)
         return dumps(fields, sort_keys=True, ensure_ascii=False)
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """Its settings and its columns."""
         columns = (
             *(self.query_column, self.target_column or DEFAULT_TARGET),
@@ -154,7 +154,7 @@ class RagChecker(ScorerSpec):
         cells = {one: sample.data[one] for one in columns if one in sample.data}
         return f"{self.settings}{dumps(cells, sort_keys=True, default=str)}"
 
-    def revised(self, score: Score) -> Score | None:
+    def reuse(self, score: Score) -> Score | None:
         """Compute the scores from stored evidence; None if it lacks something."""
         evidence, needs = RagEvidence.from_metadata(score.metadata), self._evidence_needs
         if not evidence.covers(needs):

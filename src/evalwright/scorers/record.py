@@ -31,13 +31,13 @@ class RecordScorer:
     name = "record"
     version = 2
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """Rule, metric, targets and time."""
         task = sample.data
         parts = (task.post_process, task.metric_name, task.targets, task.timeout_s)
         return msgspec.json.encode(parts).decode()
 
-    def revised(self, score: Score) -> Score:
+    def reuse(self, score: Score) -> Score:
         """As it was stored."""
         return score
 

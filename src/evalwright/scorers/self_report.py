@@ -50,12 +50,12 @@ class SelfReport:
     name = "confidence"
     version = 1
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """Nothing: the question and the answer are in every key."""
         del sample
         return ""
 
-    def revised(self, score: Score) -> Score:
+    def reuse(self, score: Score) -> Score:
         """The stored score; earlier versions did not mark it as a self-report."""
         return structs.replace(score, metadata=_MARK)
 

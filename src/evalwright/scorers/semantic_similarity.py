@@ -28,7 +28,7 @@ _NAME_ONE = "name an embedding model: `model_key: local/wordllama`"
 class SemanticSimilarity(ComparisonScorer):
     """Scores `similarity`: the cosine of the two embedded texts, in [-1, 1]."""
 
-    gives: ClassVar[tuple[str, ...] | None] = ("similarity",)
+    score_names: ClassVar[tuple[str, ...] | None] = ("similarity",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "similarity"),)
 
     type: Literal["semantic_similarity"]
@@ -43,7 +43,7 @@ class SemanticSimilarity(ComparisonScorer):
         return () if self.model_key is None else (self.model_key,)
 
     @property
-    def asks(self) -> bool:
+    def calls_model(self) -> bool:
         """Always: the evaluated model, where no other is named."""
         return True
 

@@ -18,7 +18,7 @@ from evalwright.types import Score
 class StringEquals(ComparisonScorer):
     """Scores `is_correct`: whether the rendered value equals the rendered ground truth."""
 
-    gives: ClassVar[tuple[str, ...] | None] = ("is_correct",)
+    score_names: ClassVar[tuple[str, ...] | None] = ("is_correct",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "is_correct"),)
 
     type: Literal["string_equals"]

@@ -54,7 +54,7 @@ class StringEqualsMcqa(ScorerSpec):
     """Scores `is_correct`: whether the answer's first character is the right choice."""
 
     model_config = ConfigDict(json_schema_extra=_with_the_old)
-    gives: ClassVar[tuple[str, ...] | None] = ("is_correct",)
+    score_names: ClassVar[tuple[str, ...] | None] = ("is_correct",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "is_correct"),)
     deprecated: ClassVar[dict[str, str]] = _OLD
     """Older names of fields, each with the field that says the same now."""

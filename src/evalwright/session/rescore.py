@@ -76,7 +76,7 @@ def _only_stored_answers(task: TaskPlan) -> TaskPlan:
 
 def _with_stored_solver(runtime: TaskRuntime) -> TaskRuntime:
     solver: Any = runtime.solver
-    asks = getattr(solver, "asks", True) or getattr(solver, "model_keys", ())
+    asks = getattr(solver, "calls_model", True) or getattr(solver, "model_keys", ())
     if solver is None or not asks:
         return runtime
     return structs.replace(runtime, solver=StoredSolver(solver))
@@ -91,13 +91,13 @@ class StoredSolver:
         self.model_keys: tuple[str, ...] = getattr(solver, "model_keys", ())
         """Part of the key under which an answer is stored."""
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """What the solver itself reads."""
-        return self._solver.reads(sample)
+        return self._solver.describe_inputs(sample)
 
-    def revised(self, sample: Sample, trace: Trace) -> Trace:
+    def reuse(self, sample: Sample, trace: Trace) -> Trace:
         """What the solver itself would make of it."""
-        return self._solver.revised(sample, trace)
+        return self._solver.reuse(sample, trace)
 
     async def solve(self, case: Case) -> Trace:
         """Fail: nothing is stored under this key."""

@@ -97,7 +97,7 @@ class SolverSpec(Component):
         return ()
 
     @property
-    def asks(self) -> bool:
+    def calls_model(self) -> bool:
         """Whether it asks the evaluated model at all."""
         return True
 
@@ -107,11 +107,11 @@ class SolverSpec(Component):
         fields = self.model_dump(mode="json", exclude=_NOT_IN_THE_ANSWER, context=FOR_KEYS)
         return canonical_json(fields)
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """The solver's own fields, and the row: a template or a snippet may look at any column."""
         return f"{self.settings}{canonical_json(sample.data)}"
 
-    def revised(self, sample: Sample, trace: Trace) -> Trace:
+    def reuse(self, sample: Sample, trace: Trace) -> Trace:
         """The trace as it is: what these solvers make depends on nothing but what they read."""
         del sample
         return trace

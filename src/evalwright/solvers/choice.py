@@ -30,13 +30,13 @@ class ChoiceSolver:
         del sample
         return True
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """The labels, and what is sent."""
         return "\n".join(
-            ("loglikelihood", " ".join(self._labels(sample)), self._solver.reads(sample))
+            ("loglikelihood", " ".join(self._labels(sample)), self._solver.describe_inputs(sample))
         )
 
-    def revised(self, sample: Sample, trace: Trace) -> Trace:
+    def reuse(self, sample: Sample, trace: Trace) -> Trace:
         """The stored choice, if it can be right."""
         self._labels(sample)
         return trace

@@ -34,12 +34,12 @@ class GroupedSolver(SolverSpec):
     input_builder: GenericInputBuilder
     """Renders to a JSON list or object of inputs."""
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """What is sent; the whole row where that cannot be made, for `solve` to say why."""
         try:
             return canonical_json(self.input_builder.value(sample.data))
         except ValueError:
-            return super().reads(sample)
+            return super().describe_inputs(sample)
 
     async def solve(self, case: Case) -> Trace:
         """One call of the model for each input."""

@@ -59,11 +59,11 @@ class LikelihoodSolver:
     name = "weighing"
     version = 1
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """Nothing is stored under its key: what is weighed is kept by the cache."""
         return sample.id
 
-    def revised(self, sample: Sample, trace: Trace) -> Trace:
+    def reuse(self, sample: Sample, trace: Trace) -> Trace:
         """As it is."""
         del sample
         return trace

@@ -185,7 +185,7 @@ class MultiTurnSolver(SolverSpec):
         return tuple(dict.fromkeys(keys))
 
     @property
-    def asks(self) -> bool:
+    def calls_model(self) -> bool:
         """Whether any builder is `generate`."""
         return any(
             isinstance(one, GenerateBuilder) for one in _walk_builders(self.message_builders)

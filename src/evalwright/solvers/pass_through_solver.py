@@ -29,16 +29,16 @@ class PassThroughSolver(SolverSpec):
     """Taken and without effect: every solver output can be read in both formats."""
 
     @property
-    def asks(self) -> bool:
+    def calls_model(self) -> bool:
         """It needs no model."""
         return False
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """The column alone; the whole row where it is not there."""
         data = sample.data
         if isinstance(data, dict) and self.trace_column in data:
             return canonical_json(data[self.trace_column])
-        return super().reads(sample)
+        return super().describe_inputs(sample)
 
     async def solve(self, case: Case) -> Trace:
         """Read the column."""

@@ -36,14 +36,14 @@ class RecordSolver:
         """Whether the sample is answered by the likeliest of its options."""
         return self._chooses(sample.data)
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """What is sent. The post-process rule is left out: it needs no model to change."""
         task = sample.data
         if not self._chooses(task):
             return render(task)
         return "\n".join(("loglikelihood", " ".join(offered(task)), render(task)))
 
-    def revised(self, sample: Sample, trace: Trace) -> Trace:
+    def reuse(self, sample: Sample, trace: Trace) -> Trace:
         """The same output under the record's own rule; a letter that was chosen stays."""
         task = sample.data
         if self._chooses(task):

@@ -36,12 +36,12 @@ class SingleTurnSolver(SolverSpec):
     message_format: MessageFormat = "open_responses"
     """Taken and without effect: every solver output can be read in both formats."""
 
-    def reads(self, sample: Sample) -> str:
+    def describe_inputs(self, sample: Sample) -> str:
         """What is sent; the whole row where that cannot be made, for `solve` to say why."""
         try:
             return canonical_json(self._value(sample))
         except ValueError:
-            return super().reads(sample)
+            return super().describe_inputs(sample)
 
     async def solve(self, case: Case) -> Trace:
         """One call of the model."""
@@ -58,7 +58,7 @@ class SingleTurnSolver(SolverSpec):
         return talk.trace()
 
     def _value(self, sample: Sample) -> Any:
-        """What is sent; `solve` comes right after `reads`, and does not make it again."""
+        """What is sent; `solve` comes right after `describe_inputs`, and does not make it again."""
         if self._latest.get("sample") is not sample:
             self._latest.update(value=self.input_builder.value(sample.data), sample=sample)
         return self._latest["value"]

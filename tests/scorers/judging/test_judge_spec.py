@@ -81,7 +81,7 @@ def test_the_judge_is_one_of_the_models_that_the_task_asks(fields: dict[str, Any
     scorer = SCORERS.validate_python(fields)
 
     assert scorer.model_keys == ("judge",)
-    assert scorer.asks
+    assert scorer.calls_model
 
 
 @pytest.mark.parametrize(

@@ -67,5 +67,5 @@ def test_what_a_scorer_has_metrics_for_it_gives(name: str) -> None:
     least = next(fields for fields, _ in TABLE if fields["type"] == name)
     scorer: ScorerSpec = SCORERS.validate_python(least)
 
-    assert scorer.gives is not None or not scorer.default_metrics
-    assert {field for _, field in scorer.default_metrics} <= set(scorer.gives or ())
+    assert scorer.score_names is not None or not scorer.default_metrics
+    assert {field for _, field in scorer.default_metrics} <= set(scorer.score_names or ())

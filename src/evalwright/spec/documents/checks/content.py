@@ -129,8 +129,8 @@ def check_scores(document: Any) -> Iterator[Fault]:
     scorers = getattr(definition, "scorers", None)
     trials = getattr(definition, "trials", None)
     for path, scorer in find_parts(scorers, ScorerSpec, ("definition", "scorers")):
-        if scorer.gives is not None:
-            gives = score_names_over_trials(trials, scorer.gives, scorer.texts)
+        if scorer.score_names is not None:
+            gives = score_names_over_trials(trials, scorer.score_names, scorer.text_scores)
             for number, metric in enumerate(scorer.metrics or ()):
                 yield from _unknown_scores(metric, scorer, gives, (*path, "metrics", number))
     if scorers is not None:

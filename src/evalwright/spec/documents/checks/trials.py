@@ -85,17 +85,17 @@ def check_aggregators(trials: TrialsDefinition | None, scorers: Sequence[Any]) -
     for number, one in enumerate(trials.score_aggregators):
         name, path = one.aggregator.score_name, (*_PATH, "score_aggregators", number)
         for scorer in scorers:
-            gives = scorer.gives or ()
+            gives = scorer.score_names or ()
             if name in gives and one.score_name in gives and name != one.score_name:
                 detail = f"`{scorer.type}` gives a score `{name}` itself"
                 hint = "give the result another name"
                 yield Fault((*path, "aggregator", "score_name"), "duplicate_key", detail, hint)
-    if all(one.gives is not None for one in scorers):
+    if all(one.score_names is not None for one in scorers):
         yield from _unknown_scores(trials, scorers)
 
 
 def _unknown_scores(trials: TrialsDefinition, scorers: Sequence[Any]) -> Iterator[Fault]:
-    gives = list(dict.fromkeys(name for one in scorers for name in one.gives))
+    gives = list(dict.fromkeys(name for one in scorers for name in one.score_names))
     for number, one in enumerate(trials.score_aggregators):
         name = one.score_name
         if name in gives or is_stand_in(name):
@@ -145,7 +145,7 @@ def _texts_measured(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
         elif scorer.purpose == "score":
             read = [(path, kind, (field,)) for kind, field in scorer.default_metrics]
         for where, kind, fields in read:
-            for name in sorted(set(fields) & set(scorer.texts)):
+            for name in sorted(set(fields) & set(scorer.text_scores)):
                 detail = (
                     f"`{name}` is a text, and over {trials} trials there is nothing of it: "
                     f"`{kind}` will have no value"
@@ -160,17 +160,22 @@ def _rules(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
         path = (*_DEFINITION, "actions", number, "filter")
         expression = rule.filter.expression
         for _, key, name, *_ in (one for one in expression.variables() if _is_score(one)):
-            if key in scorers and name in scorers[key].texts:
+            if key in scorers and name in scorers[key].text_scores:
                 detail = f"`{name}` is a text, and over {trials} trials there is nothing of it"
                 hint = "let a `python` scorer make a number of it, or try each sample once"
                 yield Fault((*path, "expression"), "no_value_over_trials", detail, hint)
         alone = _A_SCORE.fullmatch(expression.source.strip())
         scorer = scorers.get(alone[1]) if alone else None
-        if alone is None or scorer is None or scorer.gives is None or rule.filter.op not in _TRUTHS:
+        if (
+            alone is None
+            or scorer is None
+            or scorer.score_names is None
+            or rule.filter.op not in _TRUTHS
+        ):
             continue
-        given = set(score_names_over_trials(definition.trials, scorer.gives, scorer.texts)) - {
-            *scorer.texts
-        }
+        given = set(
+            score_names_over_trials(definition.trials, scorer.score_names, scorer.text_scores)
+        ) - {*scorer.text_scores}
         if alone[2] in given:
             detail = (
                 f"`{rule.filter.op}` wants true or false, and over {trials} trials "

@@ -166,7 +166,7 @@ def count_trials(task: TaskDocument, *, own: int | None, run: int | None, asks: 
         return own
     if definition.trials is not None:
         return run or definition.trials.num_trials
-    return (run or 1) if asks or any(one.asks for one in definition.scorers) else 1
+    return (run or 1) if asks or any(one.calls_model for one in definition.scorers) else 1
 
 
 class Sampling(TypedDict):
