@@ -7,10 +7,7 @@ from pydantic import TypeAdapter
 from evalwright.spec.documents.models.parameters import (
     AnyParameter,
     Parameter,
-    check_value,
     is_stand_in,
-    parse_text,
-    stand_in_value,
 )
 from evalwright.spec.documents.resolve.config_values import read_parameters
 
@@ -63,7 +60,7 @@ MODEL = parameter("model", usage="judge_model")
     ],
 )
 def test_a_value_of_the_declared_type_is_used(spec: Parameter, value: Any, expected: Any) -> None:
-    found = check_value(spec, value)
+    found = spec.check(value)
 
     assert found == expected
     assert type(found) is type(expected)
@@ -100,7 +97,7 @@ def test_any_other_value_is_refused_in_a_sentence(
     spec: Parameter, value: Any, message: str
 ) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        check_value(spec, value)
+        spec.check(value)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +121,7 @@ def test_any_other_value_is_refused_in_a_sentence(
 def test_a_text_of_the_command_line_is_read_by_the_declared_type(
     spec: Parameter, text: str, expected: Any
 ) -> None:
-    assert check_value(spec, parse_text(spec, text)) == expected
+    assert spec.check(spec.parse(text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -138,7 +135,7 @@ def test_a_text_of_the_command_line_is_read_by_the_declared_type(
 )
 def test_a_text_that_is_no_such_value_is_refused(spec: Parameter, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        parse_text(spec, text)
+        spec.parse(text)
 
 
 @pytest.mark.parametrize(
@@ -184,10 +181,10 @@ def test_a_key_is_one_that_a_placeholder_can_name(key: str, rules: list[str]) ->
 
 
 def test_a_value_is_required_without_a_default_unless_null_is_legal() -> None:
-    assert parameter("int").required
-    assert not parameter("int", default_value=1).required
-    assert not parameter("int", nullable=True).required
-    assert parameter("string", default_file_content="def f(): ...").required
+    assert parameter("int").needs_value
+    assert not parameter("int", default_value=1).needs_value
+    assert not parameter("int", nullable=True).needs_value
+    assert parameter("string", default_file_content="def f(): ...").needs_value
 
 
 @pytest.mark.parametrize(
@@ -212,12 +209,12 @@ def test_a_value_is_required_without_a_default_unless_null_is_legal() -> None:
     ids=lambda spec: str(spec.type),
 )
 def test_what_stands_in_for_a_value_is_a_legal_one(spec: Parameter) -> None:
-    value = stand_in_value(spec)
+    value = spec.stand_in
 
-    assert check_value(spec, value) == value
+    assert spec.check(value) == value
 
 
 def test_what_stands_in_for_a_key_can_be_told_from_one() -> None:
-    assert is_stand_in(stand_in_value(MODEL))
-    assert is_stand_in(f"{{{{ sample.{stand_in_value(parameter('dataset_column'))} }}}}")
+    assert is_stand_in(MODEL.stand_in)
+    assert is_stand_in(f"{{{{ sample.{parameter('dataset_column').stand_in} }}}}")
     assert not is_stand_in("openai$gpt")

@@ -17,7 +17,7 @@ from evalwright.scorers.base import AnyScorer
 from evalwright.solvers.base import AnySolver
 from evalwright.solvers.builders import InputBuilder
 from evalwright.solvers.multi_turn_solver import InLoop, MessageBuilder
-from evalwright.spec.documents.models.parameters import AnyParameter, check_value, read_default
+from evalwright.spec.documents.models.parameters import AnyParameter
 from evalwright.spec.documents.models.task import BenchmarkTask, TaskDocument
 from evalwright.types import Issue
 
@@ -272,11 +272,10 @@ def test_a_parameter_may_be_null_only_if_it_says_so(table: Table) -> None:
     made: Any = table.kind.model_validate(table.least)
     nullable: Any = table.kind.model_validate({**table.least, "nullable": True})
 
-    assert (made.required, nullable.required) == (True, False)
-    assert check_value(nullable, None) is None
-    assert read_default(nullable) is None
+    assert (made.needs_value, nullable.needs_value) == (True, False)
+    assert nullable.check(None) is None
     with pytest.raises(ValueError, match="got `null`"):
-        check_value(made, None)
+        made.check(None)
 
 
 @pytest.mark.parametrize("field", ["key", "display_name"])
@@ -300,12 +299,12 @@ def test_lists_and_mappings_hold_values_of_one_kind(word: str, good: Any, bad: A
     one_kind = PARAMETERS["dict parameter"]
     mapped = one_kind.kind.model_validate({**one_kind.least, "value_dtype": word})
 
-    assert check_value(listed, [good, good]) == [good, good]
-    assert check_value(mapped, {"a": good}) == {"a": good}
+    assert listed.check([good, good]) == [good, good]
+    assert mapped.check({"a": good}) == {"a": good}
     with pytest.raises(ValueError, match="item 2: expected"):
-        check_value(listed, [good, bad])
+        listed.check([good, bad])
     with pytest.raises(ValueError, match="`a`: expected"):
-        check_value(mapped, {"a": bad})
+        mapped.check({"a": bad})
 
 
 @pytest.mark.parametrize(
@@ -331,11 +330,11 @@ def test_a_category_is_translated_by_its_mapping(chosen: Any, used: Any, *, mult
         }
     )
 
-    found = check_value(made, chosen)
+    found = made.check(chosen)
     assert found == used
     assert type(found) is type(used)
     with pytest.raises(ValueError, match="expected one of `low`"):
-        check_value(made, ["high"] if multiple else "high")
+        made.check(["high"] if multiple else "high")
 
 
 @pytest.mark.parametrize(
@@ -348,10 +347,10 @@ def test_a_number_has_its_least_and_its_highest_value(
     table = PARAMETERS[f"{kind} parameter"]
     made: Any = table.kind.model_validate({**table.least, "min": 2, "max": 4})
 
-    assert [check_value(made, one) for one in good] == good
+    assert [made.check(one) for one in good] == good
     for one in bad:
         with pytest.raises(ValueError, match="expected"):
-            check_value(made, one)
+            made.check(one)
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from evalwright.spec.documents.checks.build import build_typed
-from evalwright.spec.documents.models.parameters import (
-    AnyParameter,
-    DatasetParameter,
-    Parameter,
-    check_value,
-    parse_text,
-    read_default,
-    stand_in_value,
-)
+from evalwright.spec.documents.models.parameters import AnyParameter, DatasetParameter, Parameter
 from evalwright.spec.documents.resolve.placeholders import can_be_named
 from evalwright.spec.documents.yaml.problems import (
     Fault,
@@ -130,28 +122,21 @@ def settle_parameters(
     for name, parameter in known.items():
         one = given.get(name)
         if one is None or isinstance(one.value, UnknownValue):
-            if one is None and parameter.required and not lenient:
+            if one is None and parameter.needs_value and not lenient:
                 problems.append(_missing(parameter, whose, missing_at))
             if one is not None or parameter.default_value is None:
                 waiting.add(name)
-            values[name] = _otherwise(parameter, lenient=lenient or parameter.required)
+            is_null = parameter.default_value is None and parameter.nullable and not lenient
+            values[name] = None if is_null else parameter.stand_in
             continue
         try:
-            value = parse_text(parameter, one.value) if one.text else one.value
-            values[name] = check_value(parameter, value)
+            value = parameter.parse(one.value) if one.text else one.value
+            values[name] = parameter.check(value)
         except ValueError as error:
             problems.append(_bad(name, one, str(error), whose))
-            values[name] = stand_in_value(parameter)
+            values[name] = parameter.stand_in
             waiting.add(name)
     return SettledParameters(values, problems, frozenset(waiting))
-
-
-def _otherwise(parameter: Parameter, *, lenient: bool) -> Any:
-    """The value of a parameter that has been given none."""
-    try:
-        return stand_in_value(parameter) if lenient else read_default(parameter)
-    except ValueError:  # a bad default, which is reported where it stands
-        return parameter.stand_in()
 
 
 def _undeclared(name: str, one: GivenValue, names: list[str], whose: str) -> Issue:

@@ -228,7 +228,7 @@ class Resolver:
     ) -> None:
         """Warn of what a run would be refused for, as long as nobody gives it."""
         for one in parameters:
-            if not self._complete or not one.required or one.key in given:
+            if not self._complete or not one.needs_value or one.key in given:
                 continue
             where = asked.missing if asked is not None else entity.part.declaration
             place, field = where(one.key)

@@ -326,7 +326,7 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
         """Whether a parameter has no value yet, only one that stands in for it."""
         given = self.given
         return any(isinstance(one.value, UnknownValue) for one in given.values()) or any(
-            one.required and one.key not in given for one in self.task.config_spec
+            one.needs_value and one.key not in given for one in self.task.config_spec
         )
 
 
