@@ -34,6 +34,12 @@ def nearest(word: str, candidates: Sequence[str]) -> str | None:
     return _nearest(word, tuple(candidates)) if len(word) <= _LONGEST_WORD else None
 
 
+def suggest(word: str, candidates: Sequence[str]) -> str:
+    """Return the hint "did you mean `name`?"; empty when no candidate is close."""
+    name = nearest(word, candidates)
+    return f"did you mean `{name}`?" if name else ""
+
+
 @lru_cache(maxsize=1024)
 def _nearest(word: str, candidates: tuple[str, ...]) -> str | None:
     plain = _plain(word)

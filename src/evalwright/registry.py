@@ -21,7 +21,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, get_args
 
 from evalwright.errors import BrokenPlugin, PluginWarning, UnknownName
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "datasets": {
@@ -168,10 +168,9 @@ def load(kind: str, name: str) -> Any:
     if plugin := find_plugins(kind).get(name):
         return _load_plugin(plugin)
     known = names(kind)
-    suggestion = nearest(name, known)
     raise UnknownName(
         f"`{name}` is not one of the {kind} known here: {', '.join(f'`{each}`' for each in known)}",
-        hint=f"did you mean `{suggestion}`?" if suggestion else "",
+        hint=suggest(name, known),
     )
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct, structs, to_builtins
 from evalwright._version import __version__
 from evalwright.clients.providers import PROVIDERS
 from evalwright.errors import UnknownName, Unreadable
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 from evalwright.plan.manifest import read_manifest, read_manifest_if_readable
 from evalwright.plan.model_names import canonical_names
 from evalwright.plan.outline import PlanOutline
@@ -164,20 +164,18 @@ def _model_of(run: Run, name: str) -> str:
     (model,) = canonical_names(name)
     if model in known:
         return model
-    suggestion = nearest(model, known)
     raise UnknownName(
         f"run {run.id} has no model `{name}`; it has {', '.join(f'`{one}`' for one in known)}",
-        hint=f"did you mean `{suggestion}`?" if suggestion else "",
+        hint=suggest(model, known),
     )
 
 
 def _check_task(run: Run, name: str) -> None:
     known = [task.name for task in read_manifest(run).plan.tasks]
     if name not in known:
-        suggestion = nearest(name, known)
         raise UnknownName(
             f"run {run.id} has no task `{name}`; it has {', '.join(f'`{one}`' for one in known)}",
-            hint=f"did you mean `{suggestion}`?" if suggestion else "",
+            hint=suggest(name, known),
         )
 
 
@@ -214,10 +212,9 @@ def _unknown_sample(store: Store, run: Run, sample_id: str) -> UnknownName:
         known[row.sample_id] = None
         if len(known) == _MOST_SUGGESTED_FROM:
             break
-    suggestion = nearest(sample_id, list(known))
     return UnknownName(
         f"run {run.id} has no outcome of a sample `{sample_id}`",
-        hint=f"did you mean `{suggestion}`?" if suggestion else "",
+        hint=suggest(sample_id, list(known)),
     )
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from evalwright.errors import EvalwrightError, UnknownName, Unreadable, UsageError
 from evalwright.lines import BadLine, read_batches, read_lines, shown
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Sandbox
 from evalwright.report.programs import Judged, judged
@@ -100,8 +100,7 @@ def _record(given: Given) -> tuple[TaskSpec | None, str]:
         if item.task_id == given.task_id and not isinstance(item, TaskSpec):
             raise UsageError(f"{given.task}:{number}: {item.rule}: {item.detail}")
         ids.append(item.task_id or "")
-    suggestion = nearest(given.task_id, ids)
     raise UnknownName(
         f"{given.task}: has no record `{given.task_id}`",
-        hint=f"did you mean `{suggestion}`?" if suggestion else "",
+        hint=suggest(given.task_id, ids),
     )

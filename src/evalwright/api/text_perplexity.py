@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evalwright.errors import UsageError
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 from evalwright.perplexity.measure import measure_perplexity
 from evalwright.perplexity.report import PerplexityReport
 from evalwright.plan.options import parse_options
@@ -37,10 +37,9 @@ def perplexity(
     """
     for name in options:
         if name not in _OPTIONS:
-            suggestion = nearest(name, _OPTIONS)
             raise UsageError(
                 f"`perplexity` has no option `{name}`",
-                hint=f"did you mean `{suggestion}`?" if suggestion else "",
+                hint=suggest(name, _OPTIONS),
             )
     if split not in {None, "paragraphs", "lines"}:
         raise UsageError(f"`split`: expected `paragraphs` or `lines`, got `{split}`")

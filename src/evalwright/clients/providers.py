@@ -14,7 +14,7 @@ from msgspec import Struct
 from yarl import URL
 
 from evalwright.errors import UnknownName, UsageError
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 
 
 class Provider(Struct, frozen=True):
@@ -94,10 +94,9 @@ class Address:
 def locate(name: str, path: str, environment: Mapping[str, str]) -> Address:
     """The address of a provider's endpoint; `UsageError` for what is missing or makes no sense."""
     if name not in PROVIDERS:
-        suggestion = nearest(name, tuple(PROVIDERS))
         raise UnknownName(
             f"`{name}` is not a provider; there are {', '.join(f'`{one}`' for one in PROVIDERS)}",
-            hint=f"did you mean `{suggestion}`?" if suggestion else "",
+            hint=suggest(name, tuple(PROVIDERS)),
         )
     provider = PROVIDERS[name]
     given = environment.get(provider.base_url_variable, "").strip()

@@ -22,7 +22,7 @@ from evalwright.datasets.json_files import JsonFile, JsonlFile
 from evalwright.datasets.parquet_file import ParquetFile
 from evalwright.errors import BadDataset, Unreadable
 from evalwright.lines import shown
-from evalwright.nearest import nearest
+from evalwright.nearest import nearest, suggest
 
 
 class _Format(Protocol):
@@ -196,5 +196,4 @@ def _neighbour(path: Path) -> str:
         names = sorted(one.name for one in path.parent.iterdir())
     except OSError:
         return ""
-    close = nearest(path.name, names)
-    return f"did you mean `{close}`?" if close else ""
+    return suggest(path.name, names)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from evalwright.datasets.reading import Reader, digest_of
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import UnknownName
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 
 COLUMNS = ("sample", "sample_id", "solver_output", "scores", "errors")
 
@@ -53,10 +53,9 @@ class TaskResultSource(SourceSpec):
             return results(self.key)
         known = dict(results or {})
         if self.key not in known:
-            close = nearest(self.key, list(known))
             raise UnknownName(
                 f"no task has a result under the key `{self.key}`",
-                hint=f"did you mean `{close}`?" if close else "",
+                hint=suggest(self.key, list(known)),
             )
         return known[self.key]
 

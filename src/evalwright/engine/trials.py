@@ -34,7 +34,7 @@ from typing import Any
 from msgspec import Struct, field, structs
 
 from evalwright.engine.results import FlakySample, RunAgreement, TaskFailure
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 from evalwright.plan.finalization import TrialAggregate
 from evalwright.stats.agreement import score_agreement
 from evalwright.stats.arrays import np
@@ -186,13 +186,12 @@ class TrialFailures:
 
 
 def _missing_score_failure(one: TrialAggregate, names: list[str]) -> TaskFailure:
-    close = nearest(one.score, names)
     there = ", ".join(f"`{name}`" for name in names[:_LISTED])
     failure = Failure(
         stage="score",
         type="UnknownScore",
         message=f"`{one.names[0]}`: no scorer gave a score `{one.score}`; there are: {there}",
-        hint=f"did you mean `{close}`?" if close else "",
+        hint=suggest(one.score, names),
     )
     return TaskFailure(stage="score", what=one.names[0], failure=failure)
 

@@ -16,7 +16,7 @@ from evalwright.judge_check.agreement import compare_with_labels
 from evalwright.judge_check.labels import HumanLabels, read_label_column, read_label_file
 from evalwright.judge_check.options import JudgeCheckOptions
 from evalwright.judge_check.rejudge import RejudgeResult, Rejudging
-from evalwright.nearest import nearest
+from evalwright.nearest import nearest, suggest
 from evalwright.plan.manifest import read_manifest
 from evalwright.plan.model_names import canonical_names
 from evalwright.plan.options import RunOptions
@@ -207,10 +207,9 @@ def _select_models(run: Run, judge: Judge, options: JudgeCheckOptions) -> list[s
     (name,) = canonical_names(options.model)
     if name not in models:
         known = ", ".join(f"`{model}`" for model in models if model) or "of no model"
-        suggestion = nearest(name, models)
         raise UnknownName(
             f"`{judge.task}` has no answers of `{name}`; it has {known}",
-            hint=f"did you mean `{suggestion}`?" if suggestion else "",
+            hint=suggest(name, models),
         )
     return [name]
 

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from evalwright.datasets.csv_file import CsvFile
 from evalwright.datasets.reading import FileRows, format_of
 from evalwright.errors import BadDataset, UnknownName, UsageError
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 from evalwright.plan.model_names import canonical_names
 from evalwright.types import Outcome
 
@@ -116,11 +116,10 @@ def read_label_column(outcomes: Iterable[Outcome], column: str) -> HumanLabels:
         key = (outcome.sample_id.strip(), outcome.model, 0)
         labels.add(key, outcome.sample.get(column), place=f"sample `{outcome.sample_id}`")
     if not labels.by_answer:
-        suggestion = nearest(column, list(columns))
         raise UnknownName(
             f"no sample has a label in the column `{column}`; the columns are "
             f"{_quote_columns(columns) or 'none'}",
-            hint=f"did you mean `{suggestion}`?" if suggestion else "",
+            hint=suggest(column, list(columns)),
         )
     return labels
 

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from evalwright.errors import UnknownName, UsageError
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 
 PROBES = ("swap", "pad", "fence")
 
@@ -38,10 +38,9 @@ class JudgeCheckOptions(Struct, frozen=True, kw_only=True):
             raise UsageError("labels are in a file or in a column: give `--labels` or `--column`")
         for name in self.probes:
             if name not in PROBES:
-                suggestion = nearest(name, PROBES)
                 raise UnknownName(
                     f"there is no probe `{name}`; there are {', '.join(PROBES)}",
-                    hint=f"did you mean `{suggestion}`?" if suggestion else "",
+                    hint=suggest(name, PROBES),
                 )
         if self.repeat < 1 or self.samples < 1:
             raise UsageError("`repeat` and `samples` are at least 1")

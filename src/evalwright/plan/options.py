@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from evalwright.errors import UsageError
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 from evalwright.vocabulary import MAX_SAMPLES
 
 STATE = Path(".evalwright")
@@ -92,10 +92,9 @@ def parse_options(keywords: dict[str, Any]) -> RunOptions:
     known = RunOptions.__struct_fields__
     for name in keywords:
         if name not in known and name not in _ALIASES:
-            suggestion = nearest(name, known)
             raise UsageError(
                 f"`run` has no option `{name}`",
-                hint=f"did you mean `{suggestion}`?" if suggestion else "",
+                hint=suggest(name, known),
             )
     values = {
         name: str(value) if isinstance(value, Path) else value

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalwright.datasets.task_result import TaskResult
 from evalwright.errors import BadDataset
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 from evalwright.objects import SolverTrace
 from evalwright.plan.manifest import read_manifest, read_manifest_if_readable
 from evalwright.plan.outline import TaskOutline
@@ -131,10 +131,9 @@ def _task_of(run: Run, key: str) -> TaskOutline | None:
 def _unknown_result(key: str, store: Store) -> BadDataset:
     manifests = filter(None, map(read_manifest_if_readable, store.runs()))
     known = [task.name for manifest in manifests for task in manifest.plan.tasks]
-    close = nearest(key, list(dict.fromkeys(known)))
     return BadDataset(
         f"no task specification, of this run or an earlier one, is called `{key}`",
-        hint=f"did you mean `{close}`?" if close else "",
+        hint=suggest(key, list(dict.fromkeys(known))),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from evalwright.errors import UnknownName, Unreadable, UsageError
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 from evalwright.plan.project import refuse_errors
 from evalwright.projects.kinds import COMMANDS, FOLDERS, EntityKind
 from evalwright.spec.documents.project import Project, read_project
@@ -81,11 +81,10 @@ def find_entity(project: Project, kind: EntityKind, key: str) -> Entity:
     entities = entities_of_kind(project, kind)
     if key in entities:
         return entities[key]
-    suggestion = nearest(key, list(entities))
     has = f"it has {', '.join(sorted(entities)[:_MOST_NAMED])}" if entities else "it has none"
     raise UnknownName(
         f"the project has no {kind} `{key}`; {has}",
-        hint=f"did you mean `{suggestion}`?" if suggestion else "",
+        hint=suggest(key, list(entities)),
     )
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from evalwright.engine.redact import redact_json
 from evalwright.errors import UnknownName, UsageError
-from evalwright.nearest import nearest
+from evalwright.nearest import nearest, suggest
 from evalwright.plan.model_names import canonical_names
 from evalwright.plan.options import RunOptions, parse_options
 from evalwright.plan.outline import TaskOutline
@@ -166,10 +166,9 @@ def _choose_spec(specs: Sequence[ResolvedSpec], selection: TaskSelection) -> Res
             f"{selection.path}: {len(specs)} task specifications: {first_keys}",
             hint="name one with `-s`",
         )
-    suggestion = nearest(selection.spec, keys)
     raise UnknownName(
         f"{selection.path}: no task specification `{selection.spec}`; there are {first_keys}",
-        hint=f"did you mean `{suggestion}`?" if suggestion else "",
+        hint=suggest(selection.spec, keys),
     )
 
 

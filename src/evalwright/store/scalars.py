@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from evalwright.errors import UnknownName
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 from evalwright.types import SELF_REPORT, Outcome, Row, RunStatus, Trace
 
 LATEST = "latest"
@@ -80,10 +80,9 @@ def match_run_id(name: str, ids: Sequence[str]) -> str:
         raise UnknownName(f"`{name}` is the start of {len(starting)} runs: {_list_ids(starting)}")
     if not ids:
         raise UnknownName(f"there is no run `{name}`: the store is empty")
-    suggestion = nearest(name, ids)
     raise UnknownName(
         f"there is no run `{name}`; the newest are {_list_ids(ids)}",
-        hint=f"did you mean `{suggestion}`?" if suggestion else "",
+        hint=suggest(name, ids),
     )
 
 

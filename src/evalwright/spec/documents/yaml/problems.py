@@ -10,7 +10,7 @@ Nothing here raises for what an author wrote: all problems of a document are rep
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
-from evalwright.nearest import nearest
+from evalwright.nearest import suggest
 from evalwright.types import Issue
 
 FieldPath = tuple[str | int, ...]
@@ -72,8 +72,7 @@ def locate_fault(fault: Fault, place: "Place", field: str = "") -> Issue:
 
 def did_you_mean(word: str, known: list[str] | tuple[str, ...]) -> str:
     """The hint for a misspelt name; empty when none is close."""
-    suggestion = nearest(word, known)
-    return f"did you mean `{suggestion}`?" if suggestion else ""
+    return suggest(word, known)
 
 
 def quote_names(names: list[str] | tuple[str, ...]) -> str:
