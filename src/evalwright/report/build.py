@@ -1,34 +1,33 @@
-"""The rows and final results of a run to a Report.
+"""Build a Report from the rows and final results of a run.
 
 A failed sample is in no mean. Models are ranked on the samples that all of them completed; beside
-it stands each model's own mean, and what it would be if every failure had counted 0 or 1.
+that stand each model's own mean, and its bounds if every failure counted 0 or 1.
 A sample with several trials is completed when all of them are; its score is their mean.
-The metrics of a finalized task were made when its last sample had landed, and are kept with the
-run: a Python metric is the author's code, and a report that is only read again must not run it.
-Those of other tasks are made here, from the rows. The order in which outcomes landed changes
-nothing.
+The metrics of a finalized task are stored with the run, because a Python metric is the author's
+code, which reading a report must not run. Those of other tasks are computed here, from the rows.
+The order in which outcomes landed changes nothing.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from evalwright._version import __version__
-from evalwright.engine.results import TaskModelResult
+from evalwright.engine.results import MetricValue, TaskModelResult
+from evalwright.metrics.scores import Measure
 from evalwright.plan.outline import PlanOutline, PrimaryMetric, TaskOutline
 from evalwright.report.calibration import calibration_row
-from evalwright.report.failures import failure_rows
 from evalwright.report.fold import ModelFold, RunFold, fold_rows
 from evalwright.report.leaderboard import (
+    Contestant,
     RankedTask,
     compare_pairs,
     find_ranked_tasks,
     rank_models,
 )
-from evalwright.report.outcomes import MOST_CATEGORIES, OutcomeNeeds, OutcomeReader, TaskScores
+from evalwright.report.outcomes import MOST_CATEGORIES, OutcomeReader, TaskScores
 from evalwright.report.report import (
     CodeExecution,
     LeaderboardRow,
@@ -43,15 +42,16 @@ from evalwright.report.report import (
 )
 from evalwright.report.result_rows import (
     agreement_rows,
+    failure_rows,
     flaky_rows,
+    metric_row,
     metric_rows,
     repeat_rows,
     rule_rows,
     task_failure_rows,
 )
 from evalwright.report.usage import usage_rows
-from evalwright.stats.arrays import Floats, unit_values
-from evalwright.stats.interval import Interval
+from evalwright.stats.arrays import unit_values
 from evalwright.stats.likelihood import perplexity
 from evalwright.stats.mean import average
 from evalwright.stats.pass_at_k import pass_at_k, pass_at_k_interval
@@ -124,34 +124,31 @@ class _ReportBuilder:
             (result.task, result.model): list(metric_rows(result)) for result in self.results
         }
         """Of finalized tasks, by task and model."""
-        self.ranking = self._ranked_tasks()
-        self.tried = self._find_tried()
-        """The finalized tasks that have pass@k, and the scorer that says what passes."""
+        self.ranking: list[RankedTask] = []
+        if plan.ranking != "all_tasks" and not self.is_unfinalized:
+            self.ranking = find_ranked_tasks(plan.tasks)
+        self.pass_scorers = self._find_pass_scorers()
         finalized = {task.name for task in plan.tasks if task.finalized}
-        needs = OutcomeNeeds(
-            ranked=[one for one in self.ranking if one.contestants[0].task in finalized],
-            tried=self.tried,
+        self.reader = OutcomeReader(
+            tasks={task.name: task for task in plan.tasks},
+            fold=self.fold,
+            ranked=[task for task in self.ranking if task.contestants[0].task in finalized],
+            pass_scorers=self.pass_scorers,
             checks={
                 (row.task, row.scorer)
-                for found in self.metrics.values()
-                for row in found
+                for rows_of_task in self.metrics.values()
+                for row in rows_of_task
                 if row.purpose == "qa"
             },
             has_results=not self.is_unfinalized,
             has_self_reports=facts.confidence == "self",
             has_weighed_options=facts.mcq == "loglikelihood",
         )
-        self.reader = OutcomeReader(plan, self.fold, needs)
         self.reader.read(samples)
         for result in self.results:
             self.fold.account.add_result(result.finished)
         self.not_ranked: list[str] = []
         """Why tasks have no leaderboard."""
-
-    def _ranked_tasks(self) -> list[RankedTask]:
-        if self.plan.ranking == "all_tasks" or self.is_unfinalized:
-            return []
-        return find_ranked_tasks(self.plan.tasks)
 
     def build(self) -> Report:
         """Put everything together."""
@@ -237,41 +234,39 @@ class _ReportBuilder:
         for result in self.results:
             yield from self.metrics[result.task, result.model]
             task = tasks[result.task]
-            if task.name in self.tried:
+            if task.name in self.pass_scorers:
                 yield from self._pass_at_k_rows(task, result.model)
 
-    def _find_tried(self) -> dict[str, str]:
-        """Return the finalized tasks that have pass@k beside their metrics, with the scorer.
+    def _find_pass_scorers(self) -> dict[str, str]:
+        """Return the finalized tasks that have pass@k, with the scorer that says what passes.
 
-        It is that of the primary metric, or else of the first metric; none, if the task has pass
-        rates of its own.
+        It is that of the primary metric, or else of the first metric. A task with pass rates of
+        its own has none.
         """
-        tried = {}
+        scorers = {}
         for task in self.plan.tasks:
             own = [row for model in task.models for row in self.metrics.get((task.name, model), ())]
-            scorers = [task.primary.scorer] if task.primary else []
-            scorers += [row.scorer for row in own if row.purpose == "score"]
+            candidates = [task.primary.scorer] if task.primary else []
+            candidates += [row.scorer for row in own if row.purpose == "score"]
             is_tried = task.finalized and not task.landed and (task.trials > 1 or task.code_exec)
             has_own = any(_ANY_OF_K in row.metric for row in own)
-            if is_tried and own and scorers and not has_own:
-                tried[task.name] = scorers[0]
-        return tried
+            if is_tried and own and candidates and not has_own:
+                scorers[task.name] = candidates[0]
+        return scorers
 
     def _pass_at_k_rows(self, task: TaskOutline, model: str) -> Iterator[MetricRow]:
-        scores, scorer = self.reader.scores[task.name, model], self.tried[task.name]
+        scores, scorer = self.reader.scores[task.name, model], self.pass_scorers[task.name]
         own = [row for row in self.metrics[task.name, model] if row.scorer == scorer]
         if scores.has_parts or not own:
             return
         attempts = [(task.tries, passes) for passes in scores.passes if passes >= 0]
-        has_intervals = any(row.interval for row in own)
-        for number in _pass_at_ks(attempts, seed=self.facts.seed):
-            yield _metric_row(
-                (task.name, model, scorer),
-                number if has_intervals else number._replace(interval=None),
-                failed=own[0].failed,
-                excluded=own[0].excluded,
-                reason="" if has_intervals else own[0].reason,
-            )
+        measures = _measure_pass_at_k(attempts, seed=self.facts.seed)
+        if not any(row.interval for row in own):
+            reason = own[0].reason
+            measures = [structs.replace(row, interval=None, reason=reason) for row in measures]
+        yield from _score_rows(
+            task, model, scorer, measures, failed=own[0].failed, excluded=own[0].excluded
+        )
 
     def _leaderboards(self) -> tuple[list[LeaderboardRow], list[TaskPairwiseRow]]:
         seed = self.facts.seed
@@ -296,23 +291,25 @@ class _ReportBuilder:
         if not task.finalized:
             places = self.fold.places(task)
             scores = {
-                one.label: self.fold.models[one.model].means()[places] for one in ranked.contestants
+                contestant.label: self.fold.models[contestant.model].means()[places]
+                for contestant in ranked.contestants
             }
             excluded: Mapping[str, int] = {}
             categories = [(name, inside[places]) for name, inside in self.fold.categories()]
             has_intervals = True
         else:
-            known = {
-                one.label: self.reader.scores[one.task, one.model] for one in ranked.contestants
+            own = {
+                contestant.label: self.reader.scores[contestant.task, contestant.model]
+                for contestant in ranked.contestants
             }
-            if not self._can_rank(ranked, list(known.values())):
+            if not self._can_rank(ranked, list(own.values())):
                 return None
-            scores = {label: found.values() for label, found in known.items()}
-            excluded = {label: found.excluded for label, found in known.items()}
-            categories = list(self.reader.categories[ranked.name].members())
+            scores = {label: task_scores.values() for label, task_scores in own.items()}
+            excluded = {label: task_scores.excluded for label, task_scores in own.items()}
+            categories = list(self.reader.categories[task.name].members())
             has_intervals = not any(
-                self._withholds_intervals(ranked.primary, one.task, one.model)
-                for one in ranked.contestants
+                self._withholds_intervals(ranked.primary, contestant)
+                for contestant in ranked.contestants
             )
         board = rank_models(
             scores,
@@ -329,14 +326,14 @@ class _ReportBuilder:
 
     def _can_rank(self, ranked: RankedTask, scores: Sequence[TaskScores]) -> bool:
         """Whether there is one finite score per sample; a note says why not."""
-        if any(found.has_parts for found in scores):
+        if any(own.has_parts for own in scores):
             why = "a postprocessor decides what is scored"
-        elif any(found.has_large_values for found in scores):
+        elif any(own.has_large_values for own in scores):
             why = "scores are infinite or too large to be squared"
-        elif any(found.scored and not found.with_field for found in scores):
+        elif any(own.scored and not own.with_field for own in scores):
             return False  # the metric says so
         else:
-            if self.reader.categories[ranked.name].are_too_many:
+            if self.reader.categories[ranked.contestants[0].task].are_too_many:
                 self.not_ranked.append(
                     f"`{ranked.name}`: no means by category, because there are more than "
                     f"{MOST_CATEGORIES}"
@@ -345,12 +342,15 @@ class _ReportBuilder:
         self.not_ranked.append(f"`{ranked.name}`: no leaderboard, because {why}")
         return False
 
-    def _withholds_intervals(self, primary: PrimaryMetric, task: str, model: str) -> bool:
+    def _withholds_intervals(self, primary: PrimaryMetric, contestant: Contestant) -> bool:
         """Whether finalization gave the metric no interval where its scores alone have one.
 
         So it is where the samples are not independent.
         """
-        own = _primary_row(primary, self.metrics.get((task, model), ()))
+        _, task, model = contestant
+        rows = self.metrics.get((task, model), ())
+        names = primary.scorer, primary.metric
+        own = next((row for row in rows if (row.scorer, row.metric) == names), None)
         if own is None or own.interval is not None or own.value is None:
             return False
         values = self.reader.scores[task, model].values()
@@ -361,7 +361,7 @@ class _ReportBuilder:
         yield from facts.notes
         yield from self._notes_on_asking()
         # What judges say of how they were asked, each once.
-        yield from dict.fromkeys(note for one in self.results for note in one.finished.notes)
+        yield from dict.fromkeys(note for result in self.results for note in result.finished.notes)
         for model in self.models:
             if truncated := fold.models[model].truncated:
                 yield f"{model}: answers cut off at the token limit, and scored: {truncated}"
@@ -406,15 +406,6 @@ class _ReportBuilder:
             yield f"not finished{why}: {landed_all}; {facts.resume_hint}"
 
 
-class _Number(NamedTuple):
-    """A metric, before it is known whose."""
-
-    metric: str
-    value: float | None
-    interval: Interval | None
-    n: int
-
-
 def _rows_from_scores(
     task: TaskOutline, model: str, fold: RunFold, *, seed: int
 ) -> Iterator[MetricRow]:
@@ -425,62 +416,48 @@ def _rows_from_scores(
     """
     if task.primary is None:
         return
-    found, places = fold.models[model], fold.places(task)
-    means = found.means()[places]
+    own, places = fold.models[model], fold.places(task)
+    means = own.means()[places]
     is_done = ~np.isnan(means)
-    trials = np.asarray(found.completed)[places]
-    correct = np.asarray(found.correct)[places]
+    trials = np.asarray(own.completed)[places]
+    correct = np.asarray(own.correct)[places]
     counted = is_done & ((trials > 1) | fold.members(CODE)[places])
     attempts = list(zip(trials[counted].tolist(), correct[counted].tolist(), strict=True))
-    failed = int((np.asarray(found.failed)[places] > 0).sum())
-    for number in (_mean(means[is_done], seed=seed), *_pass_at_ks(attempts, seed=seed)):
-        of = task.name, model, task.primary.scorer
-        yield _metric_row(of, number, failed=failed, excluded=len(task.issues))
-
-
-def _metric_row(
-    of: tuple[str, str, str], number: _Number, *, failed: int, excluded: int, reason: str = ""
-) -> MetricRow:
-    """Return a row of a task, a model and a scorer."""
-    task, model, scorer = of
-    return MetricRow(
-        task=task,
-        model=model,
-        scorer=scorer,
-        metric=number.metric,
-        value=number.value,
-        ci_low=number.interval.low if number.interval else None,
-        ci_high=number.interval.high if number.interval else None,
-        interval=number.interval.method if number.interval else None,
-        n=number.n,
-        failed=failed,
-        excluded=excluded,
-        purpose="score",
-        reason=reason,
-        key=number.metric,
-        name=number.metric,
+    failed = int((np.asarray(own.failed)[places] > 0).sum())
+    mean = average(unit_values(means[is_done]), seed=seed)
+    measures = [
+        Measure("mean", mean.mean, mean.interval, int(is_done.sum())),
+        *_measure_pass_at_k(attempts, seed=seed),
+    ]
+    yield from _score_rows(
+        task, model, task.primary.scorer, measures, failed=failed, excluded=len(task.issues)
     )
 
 
-def _mean(means: Floats, *, seed: int) -> _Number:
-    found = average(unit_values(means), seed=seed)
-    return _Number("mean", found.mean, found.interval, len(means))
+def _score_rows(
+    task: TaskOutline,
+    model: str,
+    scorer: str,
+    measures: Iterable[Measure],
+    *,
+    failed: int,
+    excluded: int,
+) -> Iterator[MetricRow]:
+    for measure in measures:
+        value = MetricValue(scorer=scorer, metric=measure.name, measure=measure, failed=failed)
+        yield metric_row(task.name, model, value, excluded=excluded)
 
 
-def _pass_at_ks(attempts: Sequence[tuple[int, int]], *, seed: int) -> Iterator[_Number]:
-    """Yield pass@k of samples given as (trials, passes), at every usual k, and at the most."""
+def _measure_pass_at_k(attempts: Sequence[tuple[int, int]], *, seed: int) -> list[Measure]:
+    """Return pass@k of samples given as (trials, passes), at every usual k, and at the most."""
     most = max((n for n, _ in attempts), default=0)
+    measures = []
     for k in sorted({*(k for k in _KS if k <= most), *([most] if most else [])}):
         able = [(n, c) for n, c in attempts if n >= k]
         value = math.fsum(pass_at_k(n, c, k) for n, c in able) / len(able)
         interval = pass_at_k_interval(able, k, seed=seed)
-        yield _Number(f"{_ANY_OF_K}{k}", value, interval, len(able))
-
-
-def _primary_row(primary: PrimaryMetric, rows: Iterable[MetricRow]) -> MetricRow | None:
-    return next(
-        (row for row in rows if (row.scorer, row.metric) == (primary.scorer, primary.metric)), None
-    )
+        measures.append(Measure(f"{_ANY_OF_K}{k}", value, interval, len(able)))
+    return measures
 
 
 def _perplexity_row(model: ModelFold) -> PerplexityRow:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from evalwright.plan.outline import PrimaryMetric, TaskOutline
-from evalwright.report.report import LeaderboardRow, TaskPairwiseRow
+from evalwright.report.report import LeaderboardRow, TaskPairwiseRow, interval_fields
 from evalwright.stats.arrays import Floats
 from evalwright.stats.mean import average
 from evalwright.stats.paired import any_paired_difference, win_rates
@@ -111,9 +111,7 @@ def rank_models(
                 rank=_rank(mean, [other.mean for other in means.values()]),
                 model=model,
                 mean=mean,
-                ci_low=interval.low if interval else None,
-                ci_high=interval.high if interval else None,
-                interval=interval.method if interval else None,
+                **interval_fields(interval),
                 n=int(shared.sum()),
                 win_rate=wins[model],
                 completed=len(own),

@@ -20,7 +20,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from evalwright.plan.outline import PlanOutline, PrimaryMetric, TaskOutline
+from evalwright.plan.outline import PrimaryMetric, TaskOutline
 from evalwright.report.fold import RunFold
 from evalwright.report.leaderboard import RankedTask
 from evalwright.stats.mean import LARGEST, plain_mean
@@ -79,12 +79,14 @@ class SampleCategories(Struct, kw_only=True):
             yield name, np.asarray(np.asarray(self.codes) == self.names.index(name))
 
 
-class OutcomeNeeds(Struct, frozen=True, kw_only=True):
-    """What a report needs from the outcomes."""
+class OutcomeReader(Struct, kw_only=True):
+    """Takes from the outcomes what a report needs."""
 
+    tasks: Mapping[str, TaskOutline]
+    fold: RunFold
     ranked: Sequence[RankedTask]
     """The finalized tasks that have a leaderboard."""
-    tried: Mapping[str, str]
+    pass_scorers: Mapping[str, str]
     """The finalized tasks that have pass@k, and the scorer that says what passes."""
     checks: Collection[tuple[str, str]]
     """The scorers that check samples, each with its task."""
@@ -93,78 +95,66 @@ class OutcomeNeeds(Struct, frozen=True, kw_only=True):
     has_self_reports: bool
     has_weighed_options: bool
 
+    scores: dict[tuple[str, str], TaskScores] = field(default_factory=dict)
+    categories: dict[str, SampleCategories] = field(default_factory=dict)
+    """By task; specifications that are ranked together share theirs."""
+    silent: Counter[str] = field(default_factory=Counter)
+    """By model: replies without a number when it was asked how sure it is."""
+    weighed: int = 0
+    """Samples that were answered by the likeliest option."""
 
-class OutcomeReader:
-    """Takes from the outcomes what a report needs."""
-
-    def __init__(self, plan: PlanOutline, fold: RunFold, needs: OutcomeNeeds) -> None:
-        self._tasks = {task.name: task for task in plan.tasks}
-        self._fold, self._needs = fold, needs
-        has_finalized = any(task.finalized for task in plan.tasks)
-        self._counts_options = has_finalized and needs.has_weighed_options
-        self._calibrates = needs.has_results and (
-            any(model.has_confidences for model in fold.models.values())
-            or (needs.has_self_reports and has_finalized)
-        )
-        self._lacks_results = has_finalized and not needs.has_results
-        self.scores: dict[tuple[str, str], TaskScores] = {}
-        self.categories: dict[str, SampleCategories] = {}
-        """By the name of the ranked task."""
-        self.silent: Counter[str] = Counter()
-        """By model: replies without a number when it was asked how sure it is."""
-        self.weighed = 0
-        """Samples that were answered by the likeliest option."""
-        self._ranked_as: dict[str, SampleCategories] = {}
-        for group in needs.ranked:
-            self.categories[group.name] = SampleCategories(codes=array("h", [-1]) * group.records)
+    def __post_init__(self) -> None:
+        """Make room for the scores of every task that is ranked or has pass@k."""
+        for group in self.ranked:
+            categories = SampleCategories(codes=array("h", [-1]) * group.records)
             for contestant in group.contestants:
                 self._watch(contestant.task, contestant.model)
-                self._ranked_as[contestant.task] = self.categories[group.name]
-        for name in needs.tried:
-            for model in self._tasks[name].models:
+                self.categories[contestant.task] = categories
+        for name in self.pass_scorers:
+            for model in self.tasks[name].models:
                 self._watch(name, model)
 
     def _watch(self, task: str, model: str) -> None:
-        size = self._tasks[task].records
+        size = self.tasks[task].records
         means, passes = array("d", [math.nan]) * size, array("i", [-1]) * size
         self.scores.setdefault((task, model), TaskScores(means=means, passes=passes))
 
-    @property
-    def is_needed(self) -> bool:
-        """Whether there is anything to read."""
-        return bool(
-            self.scores
-            or self._calibrates
-            or self._lacks_results
-            or self._needs.has_self_reports
-            or self._counts_options
-        )
-
     def read(self, samples: Callable[..., Iterator[Outcome]]) -> None:
         """Read every outcome, if there is anything to read."""
-        if not self.is_needed:
+        has_finalized = any(task.finalized for task in self.tasks.values())
+        calibrates = self.has_results and (
+            any(model.has_confidences for model in self.fold.models.values())
+            or (self.has_self_reports and has_finalized)
+        )
+        needs_finalized = self.has_weighed_options or not self.has_results
+        if not (
+            self.scores
+            or calibrates
+            or self.has_self_reports
+            or (has_finalized and needs_finalized)
+        ):
             return
         for (name, ordinal), outcomes in groupby(
             samples(), key=lambda outcome: (outcome.task, outcome.ordinal)
         ):
-            task = self._tasks.get(name)
+            task = self.tasks.get(name)
             if task is None:
                 continue
             trials: dict[str, list[Outcome]] = {}
             for outcome in outcomes:
-                self._add_outcome(task, outcome)
+                self._add_outcome(task, outcome, calibrates=calibrates)
                 trials.setdefault(outcome.model, []).append(outcome)
             if task.finalized:
                 self._add_sample(task, ordinal, trials)
 
-    def _add_outcome(self, task: TaskOutline, outcome: Outcome) -> None:
-        if not (task.finalized and self._needs.has_results):
-            self._fold.account.add_outcomes([outcome])
-        elif self._calibrates and outcome.model in self._fold.models:
-            self._fold.models[outcome.model].answers.add_outcome(
-                outcome, self._needs.checks, has_self_reports=self._needs.has_self_reports
+    def _add_outcome(self, task: TaskOutline, outcome: Outcome, *, calibrates: bool) -> None:
+        if not (task.finalized and self.has_results):
+            self.fold.account.add_outcomes([outcome])
+        elif calibrates and outcome.model in self.fold.models:
+            self.fold.models[outcome.model].answers.add_outcome(
+                outcome, self.checks, has_self_reports=self.has_self_reports
             )
-        if self._needs.has_self_reports:
+        if self.has_self_reports:
             report = find_self_report(outcome.scores)
             if report is None and not task.finalized:  # stored before self-reports were marked
                 report = outcome.scores.get(_CONFIDENCE)
@@ -176,8 +166,8 @@ class OutcomeReader:
         self, task: TaskOutline, ordinal: int, trials: dict[str, list[Outcome]]
     ) -> None:
         first = next(iter(trials.values()))[0]
-        if task.name in self._ranked_as:
-            self._ranked_as[task.name].add(ordinal, first.sample.get(CATEGORY))
+        if task.name in self.categories:
+            self.categories[task.name].add(ordinal, first.sample.get(CATEGORY))
         self.weighed += any(
             outcome.trace is not None and bool(outcome.trace.options)
             for outcomes in trials.values()
@@ -188,8 +178,8 @@ class OutcomeReader:
             if scores is not None and _counts(scores, task, outcomes):
                 if task.primary is not None:
                     _add_mean(scores, task, task.primary, outcomes)
-                if task.name in self._needs.tried:
-                    _add_passes(scores, self._needs.tried[task.name], outcomes)
+                if task.name in self.pass_scorers:
+                    _add_passes(scores, self.pass_scorers[task.name], outcomes)
 
 
 def _counts(scores: TaskScores, task: TaskOutline, outcomes: Sequence[Outcome]) -> bool:
@@ -207,29 +197,31 @@ def _counts(scores: TaskScores, task: TaskOutline, outcomes: Sequence[Outcome]) 
 def _add_mean(
     scores: TaskScores, task: TaskOutline, primary: PrimaryMetric, outcomes: Sequence[Outcome]
 ) -> None:
-    found = _scores_of(primary.scorer, outcomes)
-    if not found:
+    trial_scores = _scores_of_trials(primary.scorer, outcomes)
+    if not trial_scores:
         return
     names = (primary.field, primary.field.removesuffix(_TRIAL_MEAN))
-    fields = [next((name for name in names if name in score.values), "") for score in found]
+    fields = [next((name for name in names if name in score.values), "") for score in trial_scores]
     scores.scored += 1
     scores.with_field += all(fields)
-    numbers = [_number(score.values.get(name)) for score, name in zip(found, fields, strict=True)]
+    numbers = [
+        _number(score.values.get(name)) for score, name in zip(trial_scores, fields, strict=True)
+    ]
     scores.has_large_values |= any(abs(number) > LARGEST for number in numbers)
     scores.means[outcomes[0].ordinal] = _mean_over_runs(numbers, 0 if task.landed else task.trials)
 
 
 def _add_passes(scores: TaskScores, scorer: str, outcomes: Sequence[Outcome]) -> None:
-    found = _scores_of(scorer, outcomes)
-    verdicts = [score.correct for score in found if score.correct is not None]
+    trial_scores = _scores_of_trials(scorer, outcomes)
+    verdicts = [score.correct for score in trial_scores if score.correct is not None]
     if len(verdicts) == len(outcomes):
         scores.passes[outcomes[0].ordinal] = sum(verdicts)
 
 
-def _scores_of(scorer: str, outcomes: Sequence[Outcome]) -> list[Score]:
+def _scores_of_trials(scorer: str, outcomes: Sequence[Outcome]) -> list[Score]:
     """Return the scores of every trial; none, if a trial has none."""
-    found = [outcome.scores[scorer] for outcome in outcomes if scorer in outcome.scores]
-    return found if len(found) == len(outcomes) else []
+    scores = [outcome.scores[scorer] for outcome in outcomes if scorer in outcome.scores]
+    return scores if len(scores) == len(outcomes) else []
 
 
 def _mean_over_runs(numbers: Sequence[float], trials: int) -> float:

@@ -12,10 +12,18 @@ from msgspec import Struct
 
 from evalwright.report.judges import JudgeRow
 from evalwright.stats.calibration import Bin
+from evalwright.stats.interval import Interval
 from evalwright.types import Outcome
 
 _NOT_ISOLATING = "rlimits"
 Status = Literal["finished", "finished_with_failures", "stopped", "failed"]
+
+
+def interval_fields(interval: Interval | None) -> dict[str, Any]:
+    """Return the fields of a row that hold an interval."""
+    if interval is None:
+        return {"ci_low": None, "ci_high": None, "interval": None}
+    return {"ci_low": interval.low, "ci_high": interval.high, "interval": interval.method}
 
 
 class MetricRow(Struct, frozen=True, kw_only=True):

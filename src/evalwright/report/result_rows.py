@@ -1,9 +1,10 @@
-"""Rows of a report that are made from the final results of tasks."""
+"""Rows of a report: metrics, failures by kind, and how far several runs of a task agree."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from msgspec import Struct, field
 
 from evalwright.engine.results import MetricValue, TaskModelResult
 from evalwright.report.report import (
@@ -13,13 +14,21 @@ from evalwright.report.report import (
     MetricRow,
     RepeatRow,
     RuleRow,
+    interval_fields,
 )
 from evalwright.stats.deviation import deviation
 from evalwright.stats.interval import Interval
 from evalwright.stats.mean import LARGEST, plain_mean, student_interval
+from evalwright.types import Failure, Outcome, Row
 
 _LONGEST = 80
 _TOO_LARGE = "no spread: the figures are too large to be squared"
+_SHOWN_IDS = 5
+_MOST_COMPARED = 1_000
+"""Failures whose messages are compared: of a million, the first say enough."""
+
+FailureKinds = dict[tuple[str, str, str], "FailureKind"]
+"""By model, stage and type."""
 
 
 def metric_names(values: Sequence[MetricValue]) -> list[str]:
@@ -35,28 +44,77 @@ def metric_names(values: Sequence[MetricValue]) -> list[str]:
 
 def metric_rows(result: TaskModelResult) -> Iterator[MetricRow]:
     """Yield a row per metric."""
-    values = result.finished.figures
+    values, excluded = result.finished.figures, result.finished.left_out
     for name, value in zip(metric_names(values), values, strict=True):
-        interval = value.measure.interval
-        yield MetricRow(
-            task=result.task,
-            model=result.model,
-            scorer=value.scorer,
-            metric=name,
-            value=value.measure.value,
-            ci_low=interval.low if interval else None,
-            ci_high=interval.high if interval else None,
-            interval=interval.method if interval else None,
-            n=value.measure.n,
-            failed=value.failed,
-            excluded=result.finished.left_out,
-            purpose="qa" if value.purpose == "qa" else "score",
-            reason=value.measure.reason,
-            key=value.metric,
-            own_key=value.own_key,
-            name=value.measure.name,
-            absent=value.absent,
+        yield metric_row(result.task, result.model, value, metric=name, excluded=excluded)
+
+
+def metric_row(
+    task: str, model: str, value: MetricValue, *, metric: str = "", excluded: int
+) -> MetricRow:
+    """Return the row of a metric; without `metric`, under its own name."""
+    measure = value.measure
+    return MetricRow(
+        task=task,
+        model=model,
+        scorer=value.scorer,
+        metric=metric or measure.name,
+        value=measure.value,
+        **interval_fields(measure.interval),
+        n=measure.n,
+        failed=value.failed,
+        excluded=excluded,
+        purpose="qa" if value.purpose == "qa" else "score",
+        reason=measure.reason,
+        key=value.metric,
+        own_key=value.own_key,
+        name=measure.name,
+        absent=value.absent,
+    )
+
+
+class FailureKind(Struct):
+    """Failures of one model, stage and type."""
+
+    count: int = 0
+    sample_ids: list[str] = field(default_factory=list)
+
+
+def count_failure(kinds: FailureKinds, row: Row, failure_type: str) -> None:
+    """Count a row that failed."""
+    key = (row.model, row.failure_stage or "", failure_type)
+    kind = kinds.setdefault(key, FailureKind())
+    kind.count += 1
+    if len(kind.sample_ids) < _SHOWN_IDS:
+        kind.sample_ids.append(row.sample_id)
+
+
+def failure_rows(kinds: FailureKinds, failed: Iterator[Outcome]) -> list[FailureRow]:
+    """Return a row per kind, with the message of its first failure."""
+    first: dict[tuple[str, str, str], Failure] = {}
+    messages: dict[tuple[str, str, str], set[str]] = {}
+    for number, outcome in enumerate(failed):
+        if failure := outcome.failure:
+            key = (outcome.model, failure.stage, failure.type)
+            first.setdefault(key, failure)
+            if number < _MOST_COMPARED:
+                messages.setdefault(key, set()).add(failure.message)
+        if number >= _MOST_COMPARED and len(first) == len(kinds):
+            break
+    return [
+        FailureRow(
+            model=key[0],
+            stage=key[1],
+            type=key[2],
+            message=first[key].message,
+            hint=first[key].hint,
+            count=kind.count,
+            sample_ids=kind.sample_ids,
+            messages=len(messages.get(key, ())) or 1,
         )
+        for key, kind in sorted(kinds.items())
+        if key in first
+    ]
 
 
 def task_failure_rows(results: Iterable[TaskModelResult]) -> list[FailureRow]:
@@ -117,9 +175,7 @@ def _repeat_row(result: TaskModelResult, name: str, value: MetricValue) -> Repea
         std=spread,
         min=float(known.min()) if is_whole else None,
         max=float(known.max()) if is_whole else None,
-        ci_low=interval.low if interval else None,
-        ci_high=interval.high if interval else None,
-        interval=interval.method if interval else None,
+        **interval_fields(interval),
         values=list(value.runs),
         reason=reason,
     )
@@ -128,16 +184,13 @@ def _repeat_row(result: TaskModelResult, name: str, value: MetricValue) -> Repea
 def agreement_rows(result: TaskModelResult, runs: int) -> Iterator[AgreementRow]:
     """Yield a row per score."""
     for agreement in result.finished.agreements:
-        interval = agreement.interval
         yield AgreementRow(
             task=result.task,
             model=result.model,
             scorer=agreement.scorer,
             score=agreement.score,
             agreement=agreement.mean,
-            ci_low=interval.low if interval else None,
-            ci_high=interval.high if interval else None,
-            interval=interval.method if interval else None,
+            **interval_fields(agreement.interval),
             n=agreement.n,
             flaky=agreement.flaky,
             runs=runs,
