@@ -46,10 +46,12 @@ types: .venv/.ready  ## mypy, strict
 architecture: .venv/.ready  ## imports point one way
 	@$(BIN)/lint-imports --no-cache
 
-docs: .venv/.ready  ## write the generated pages and schemas
+docs: .venv/.ready  ## write the table of built-ins, the generated pages and schemas
+	@$(BIN)/python -m tools.built_ins
 	@$(BIN)/python -m tools.docs
 
-docs-check: .venv/.ready  ## fail if a generated page or schema is out of date
+docs-check: .venv/.ready  ## fail if a generated file is out of date
+	@$(BIN)/python -m tools.built_ins --check
 	@$(BIN)/python -m tools.docs --check
 
 golden: .venv/.ready  ## write the golden reports anew; look at the diff before committing

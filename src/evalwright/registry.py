@@ -1,6 +1,7 @@
 """Components and adapters by name, imported only when they are used.
 
-Built-ins are listed in `BUILT_IN`. An installed package adds its own by entry points:
+Built-ins are listed in `built_ins.py`, which is generated. An installed package adds its own by
+entry points:
 
     [project.entry-points."evalwright.scorers"]
     shortness = "acme_evals:Shortness"
@@ -20,94 +21,15 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple, get_args
 
+from evalwright.built_ins import BUILT_INS
 from evalwright.errors import BrokenPlugin, PluginWarning, UnknownName
 from evalwright.nearest import suggest
 
 BUILT_IN: dict[str, dict[str, str]] = {
-    "datasets": {
-        "chat_jsonl": "evalwright.datasets.chat_jsonl:ChatJsonlSource",
-        "folder": "evalwright.datasets.folder:Folder",
-        "huggingface": "evalwright.datasets.huggingface:HuggingFace",
-        "inline": "evalwright.datasets.inline:Inline",
-        "inspect_ai": "evalwright.datasets.inspect_ai:InspectAi",
-        "local": "evalwright.datasets.local:Local",
-        "task_result": "evalwright.datasets.task_result:TaskResultSource",
-        "url": "evalwright.datasets.url:Url",
-    },
-    "metrics": {
-        "binary-classification": "evalwright.metrics.binary_classification:BinaryClassification",
-        "f1_score": "evalwright.metrics.f1_score:F1Score",
-        "frequency": "evalwright.metrics.frequency:Frequency",
-        "max": "evalwright.metrics.max:Max",
-        "mean": "evalwright.metrics.mean:Mean",
-        "min": "evalwright.metrics.min:Min",
-        "multiclass-classification": (
-            "evalwright.metrics.multiclass_classification:MulticlassClassification"
-        ),
-        "precision": "evalwright.metrics.precision:Precision",
-        "python": "evalwright.metrics.python:Python",
-        "recall": "evalwright.metrics.recall:Recall",
-        "std_dev": "evalwright.metrics.std_dev:StdDev",
-        "weighted_average": "evalwright.metrics.weighted_average:WeightedAverage",
-    },
-    "models": {
-        "anthropic": "evalwright.clients.anthropic:connect",
-        "deepseek": "evalwright.clients.openai:connect",
-        "fireworks": "evalwright.clients.openai:connect",
-        "gemini": "evalwright.clients.openai:connect",
-        "groq": "evalwright.clients.openai:connect",
-        "latticeflow": "evalwright.clients.openai:connect",
-        "llamacpp": "evalwright.clients.openai:connect",
-        "lmstudio": "evalwright.clients.openai:connect",
-        "local": "evalwright.clients.local:connect",
-        "mistral": "evalwright.clients.openai:connect",
-        "novita": "evalwright.clients.openai:connect",
-        "ollama": "evalwright.clients.openai:connect",
-        "openai": "evalwright.clients.openai:connect",
-        "openai-responses": "evalwright.clients.openai_responses:connect",
-        "openrouter": "evalwright.clients.openai:connect",
-        "replay": "evalwright.clients.replay:connect",
-        "sambanova": "evalwright.clients.openai:connect",
-        "scripted": "evalwright.clients.scripted:connect",
-        "together": "evalwright.clients.openai:connect",
-        "vllm": "evalwright.clients.openai:connect",
-    },
+    **BUILT_INS,
     "sandboxes": {
         "jailed": "evalwright.sandbox.jailed:Jailed",
         "unsafe": "evalwright.sandbox.unsafe:Unsafe",
-    },
-    "scorers": {
-        "bleu": "evalwright.scorers.bleu:Bleu",
-        "code_exec": "evalwright.scorers.code_exec:CodeExec",
-        "function_call_coverage": "evalwright.scorers.function_call_coverage:FunctionCallCoverage",
-        "labeler_via_model": "evalwright.scorers.labeler_via_model:LabelerViaModel",
-        "model_as_a_judge_classifier": (
-            "evalwright.scorers.model_as_a_judge_classifier:ModelAsAJudgeClassifier"
-        ),
-        "model_as_a_judge_scorer": "evalwright.scorers.model_as_a_judge_scorer:ModelAsAJudgeScorer",
-        "python": "evalwright.scorers.python:Python",
-        "python_all_samples": "evalwright.scorers.python_all_samples:PythonAllSamples",
-        "rag_checker": "evalwright.scorers.rag_checker:RagChecker",
-        "record": "evalwright.scorers.record:RecordScorer",
-        "self_report": "evalwright.scorers.self_report:SelfReport",
-        "semantic_similarity": "evalwright.scorers.semantic_similarity:SemanticSimilarity",
-        "string_equals": "evalwright.scorers.string_equals:StringEquals",
-        "string_equals_mcqa": "evalwright.scorers.string_equals_mcqa:StringEqualsMcqa",
-    },
-    "solvers": {
-        "grouped_single_turn_solver": "evalwright.solvers.grouped_single_turn_solver:GroupedSolver",
-        "multi_turn_solver": "evalwright.solvers.multi_turn_solver:MultiTurnSolver",
-        "pass_through_solver": "evalwright.solvers.pass_through_solver:PassThroughSolver",
-        "python": "evalwright.solvers.python:PythonSolver",
-        "record": "evalwright.solvers.record:RecordSolver",
-        "single_turn_solver": "evalwright.solvers.single_turn_solver:SingleTurnSolver",
-    },
-    "synthesizers": {
-        "drop_columns": "evalwright.datasets.synthesizers.drop_columns:DropColumns",
-        "empty": "evalwright.datasets.synthesizers.empty:Empty",
-        "llm": "evalwright.datasets.synthesizers.llm:Llm",
-        "python": "evalwright.datasets.synthesizers.python:PythonSynthesizer",
-        "template": "evalwright.datasets.synthesizers.template:TemplateSynthesizer",
     },
 }
 
@@ -120,8 +42,8 @@ _BASES = {
     "solvers": ("evalwright.solvers.base:SolverSpec", ("solve",)),
 }
 """The base class of each kind of component, and the methods that a component must define."""
-_RECORDS_ONLY = frozenset({"record", "self_report"})
-"""Built-ins that serve task files; a task document cannot name them."""
+_RESERVED = {"scorers": {"record", "self_report"}, "solvers": {"record"}}
+"""Names of what serves task files: no document can use them, and no plugin."""
 _LONGEST_REASON = 300
 _built_ins_only = ContextVar("_built_ins_only", default=False)
 _checked: set[tuple[str, ...]] = set()
@@ -200,11 +122,7 @@ def load_plugins(kind: str) -> dict[str, Any]:
 
 def load_components(kind: str) -> dict[str, Any]:
     """Import every class that a document can name in `type`, plugins included."""
-    built_in = {
-        name: _import(target)
-        for name, target in BUILT_IN[kind].items()
-        if name not in _RECORDS_ONLY
-    }
+    built_in = {name: _import(target) for name, target in BUILT_IN[kind].items()}
     if kind not in KINDS or _built_ins_only.get():
         return built_in
     return built_in | load_plugins(kind)
@@ -230,7 +148,7 @@ def _scan_path(path: tuple[str, ...]) -> tuple[dict[str, dict[str, Plugin]], lis
             named.setdefault(point.name, []).append(Plugin(kind, point.name, point, *source))
         for name, several in named.items():
             *others, plugin = sorted(several, key=lambda one: one.distribution)
-            if name in BUILT_IN[kind]:
+            if name in BUILT_IN[kind] or name in _RESERVED.get(kind, ()):
                 reason = f"`{name}` is built in, and cannot be replaced"
                 clashes += [PluginFailure(each, reason) for each in several]
             elif others:

@@ -1,12 +1,19 @@
+import re
+from importlib import import_module
+from inspect import getdoc
+from textwrap import dedent
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ValidationError
+import yaml
+from pydantic import ValidationError
 from tests.scorers.cases import SCORERS
 
 from evalwright.components import said_of
 from evalwright.registry import BUILT_IN, load
+from evalwright.scorers.base import ScorerSpec
 
+NAMES = sorted(BUILT_IN["scorers"])
 SCRIPT = "def compute_scores(sample): ..."
 ASKING = {"model_key": "judge", "user_prompt": "?"}
 # One line a scorer of the table in the contract: its least, and its default metrics.
@@ -78,32 +85,55 @@ def test_every_required_field_is_required(
             SCORERS.validate_python({key: value for key, value in fields.items() if key != name})
 
 
-@pytest.mark.parametrize(("fields", "metrics"), ROWS)
-def test_all_have_the_common_fields_and_no_others_than_their_own(
-    fields: dict[str, Any], metrics: list[tuple[str, str]]
-) -> None:
-    del metrics
+def example_of(name: str) -> dict[str, Any]:
+    """The scorer that the docstring of its module shows."""
+    docstring = getdoc(import_module(load("scorers", name).__module__)) or ""
+    block = re.search(r"^    scorers:\n(?:(?:    .*)?\n)+", f"{docstring}\n", re.MULTILINE)
+    assert block, f"the docstring of `{name}` shows no `scorers:`"
+    (example,) = yaml.load(dedent(block[0]), Loader=Reader)["scorers"]  # noqa: S506 - a SafeLoader
+    return dict(example)
+
+
+class Reader(yaml.SafeLoader):
+    """Reads a script for every file that an example includes."""
+
+
+Reader.add_constructor("!include", lambda *_: SCRIPT)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_module_shows_an_example_that_is_legal(name: str) -> None:
+    scorer = SCORERS.validate_python(example_of(name))
+
+    assert type(scorer) is load("scorers", name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_have_the_common_fields_and_no_others_than_their_own(name: str) -> None:
     common = {"key": "k", "purpose": "qa", "display_name": "K", "metrics": []}
 
-    assert SCORERS.validate_python({**fields, **common}).purpose == "qa"
+    assert SCORERS.validate_python({**example_of(name), **common}).purpose == "qa"
     with pytest.raises(ValidationError):
-        SCORERS.validate_python({**fields, "colour": "red"})
+        SCORERS.validate_python({**example_of(name), "colour": "red"})
 
 
-@pytest.mark.parametrize(("fields", "metrics"), ROWS)
-def test_every_field_says_what_it_is_for(
-    fields: dict[str, Any], metrics: list[tuple[str, str]]
-) -> None:
-    del metrics
-    kind: type[BaseModel] = type(SCORERS.validate_python(fields))
+@pytest.mark.parametrize("name", NAMES)
+def test_every_field_says_what_it_is_for(name: str) -> None:
+    scorer = load("scorers", name)
 
-    assert [name for name in kind.model_fields if name not in said_of(kind)] == []
+    assert [field for field in scorer.model_fields if field not in said_of(scorer)] == []
 
 
-def test_every_scorer_of_documents_is_registered() -> None:
-    assert set(BUILT_IN["scorers"]) - {"record", "self_report"} == {
-        fields["type"] for fields, _ in TABLE
-    }
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_scorer_has_metrics_for_it_gives(name: str) -> None:
+    scorer: ScorerSpec = SCORERS.validate_python(example_of(name))
+
+    assert scorer.score_names is not None or not scorer.default_metrics
+    assert {field for _, field in scorer.default_metrics} <= set(scorer.score_names or ())
+
+
+def test_every_scorer_of_the_contract_is_built_in() -> None:
+    assert {fields["type"] for fields, _ in TABLE} <= set(NAMES)
 
 
 @pytest.mark.parametrize(
@@ -117,4 +147,4 @@ def test_another_type_is_refused(fields: dict[str, Any]) -> None:
 def test_there_is_a_schema_of_all() -> None:
     schema = SCORERS.json_schema()
 
-    assert set(schema["discriminator"]["mapping"]) == {fields["type"] for fields, _ in TABLE}
+    assert set(schema["discriminator"]["mapping"]) == set(NAMES)

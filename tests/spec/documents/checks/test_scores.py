@@ -1,12 +1,8 @@
 from typing import Any
 
-import pytest
 from tests.scorers.cases import SCORERS
-from tests.scorers.test_every_scorer import TABLE
 
 from evalwright.components import Component
-from evalwright.registry import BUILT_IN
-from evalwright.scorers.base import ScorerSpec
 from evalwright.spec.documents.checks.content import check_scores
 
 CALLS = {"type": "function_call_coverage", "function_calls": "[]"}
@@ -60,12 +56,3 @@ def test_a_metric_of_its_own_python_reads_what_it_likes() -> None:
     snippet = "def compute_metrics(scores): ..."
 
     assert found(EXACT, {"type": "python", "compute_metrics_snippet": snippet}) == []
-
-
-@pytest.mark.parametrize("name", sorted(set(BUILT_IN["scorers"]) - {"record", "self_report"}))
-def test_what_a_scorer_has_metrics_for_it_gives(name: str) -> None:
-    least = next(fields for fields, _ in TABLE if fields["type"] == name)
-    scorer: ScorerSpec = SCORERS.validate_python(least)
-
-    assert scorer.score_names is not None or not scorer.default_metrics
-    assert {field for _, field in scorer.default_metrics} <= set(scorer.score_names or ())
