@@ -21,7 +21,14 @@ from evalwright.nearest import nearest
 from evalwright.scorers.judging.readers import fold_bare_label, fold_label
 from evalwright.spec.documents.checks.trials import check_trials_definition
 from evalwright.spec.documents.models.parameters import is_stand_in
-from evalwright.spec.documents.yaml.problems import Fault, FieldPath, did_you_mean, quote_names
+from evalwright.spec.documents.yaml.problems import (
+    Fault,
+    FieldPath,
+    did_you_mean,
+    find_duplicate_keys,
+    get_list,
+    quote_names,
+)
 
 _SCORES = re.compile(r"(?<![.\w])scores\s*(?:\.\s*([A-Za-z_]\w*)|\[\s*(['\"])(.*?)\2\s*\])")
 
@@ -48,7 +55,7 @@ def complete_task(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
     if not isinstance(definition, dict):
         return data, []
     definition = dict(definition)
-    faults = [*_repeated_keys(data.get("config_spec"), ("config_spec",), "parameter")]
+    faults = [*find_duplicate_keys(get_list(data, "config_spec"), ("config_spec",), "parameter")]
     if definition.get("type") == "benchmark_task":
         faults += _benchmark(definition)
         faults += _without_chat(data.get("tasks"), definition)
@@ -84,18 +91,18 @@ def _benchmark(definition: dict[str, Any]) -> list[Fault]:
     scorers = definition.get("scorers")
     if isinstance(scorers, list):
         path: FieldPath = ("definition", "scorers")
-        faults += _repeated_keys(scorers, path, "scorer")
+        faults += find_duplicate_keys(scorers, path, "scorer")
         faults += check_judges(scorers)
         if evaluated_kind(definition) == "dataset" and "solver" not in meant:
             faults += _without_answers(scorers)
         definition["scorers"] = scorers = assign_keys(scorers)
         for number, scorer in enumerate(scorers):
             if isinstance(scorer, dict) and isinstance(metrics := scorer.get("metrics"), list):
-                faults += _repeated_keys(metrics, (*path, number, "metrics"), "metric")
+                faults += find_duplicate_keys(metrics, (*path, number, "metrics"), "metric")
                 scorers[number] = {**scorer, "metrics": _with_metric_keys(metrics)}
     actions = definition.get("actions")
     if isinstance(actions, list):
-        faults += _repeated_keys(actions, ("definition", "actions"), "rule")
+        faults += find_duplicate_keys(actions, ("definition", "actions"), "rule")
         faults += _scores_known(actions, _keys(scorers))
     return faults
 
@@ -220,16 +227,6 @@ def _keys(parts: Any) -> list[str]:
         return []
     found = (part.get("key") for part in parts if isinstance(part, dict))
     return [key for key in found if isinstance(key, str)]
-
-
-def _repeated_keys(parts: Any, path: FieldPath, what: str) -> Iterator[Fault]:
-    """Keys that stand more than once."""
-    first: dict[str, int] = {}
-    for number, part in enumerate(parts if isinstance(parts, list) else []):
-        key = part.get("key") if isinstance(part, dict) else None
-        if isinstance(key, str) and first.setdefault(key, number) != number:
-            detail = f"the key `{key}` is taken by {what} {first[key] + 1} of this list"
-            yield Fault((*path, number, "key"), "duplicate_key", detail)
 
 
 def _scores_known(actions: list[Any], scorers: list[str]) -> Iterator[Fault]:

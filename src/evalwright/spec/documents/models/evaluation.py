@@ -22,7 +22,7 @@ from pydantic import Field
 from evalwright.components import Component, Title, UserKey
 from evalwright.spec.documents.models.parameters import AnyParameter
 from evalwright.spec.documents.models.trials import RepeatabilityConfig, TrialsNumber
-from evalwright.spec.documents.yaml.problems import Fault, FieldPath
+from evalwright.spec.documents.yaml.problems import Fault, FieldPath, find_duplicate_keys
 
 Subsampling = Literal["head", "random"]
 CachePolicy = Literal["reuse", "update", "no-cache"]
@@ -195,21 +195,21 @@ def complete_evaluation(data: dict[str, Any]) -> tuple[dict[str, Any], list[Faul
     specifications = data.get("task_specifications")
     if not isinstance(specifications, list):
         return data, faults
-    kept = list(specifications)
-    taken: dict[str, int] = {}
-    for number, one in enumerate(specifications):
-        if isinstance(one, dict):
-            path: FieldPath = ("task_specifications", number)
-            faults += _taken(one, path, taken)
-            kept[number] = {"type": "standard", **one}
-            if one.get("type") == "repeatability":
-                faults += _runs_told(one, path)
-    return {**data, "task_specifications": kept}, faults
+    faults += find_duplicate_keys(specifications, ("task_specifications",), "specification")
+    completed = list(specifications)
+    for number, specification in enumerate(specifications):
+        if isinstance(specification, dict):
+            completed[number] = {"type": "standard", **specification}
+            if specification.get("type") == "repeatability":
+                faults += _check_num_runs(specification, ("task_specifications", number))
+    return {**data, "task_specifications": completed}, faults
 
 
-def _runs_told(one: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
+def _check_num_runs(specification: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
     """A repeatability says once how many runs there are."""
-    named = [name for name in ("repeatability_config", "config") if one.get(name) is not None]
+    named = [
+        name for name in ("repeatability_config", "config") if specification.get(name) is not None
+    ]
     if not named:
         detail = "`repeatability_config` is missing"
         hint = "such as `repeatability_config: { num_runs: 5 }`"
@@ -217,11 +217,3 @@ def _runs_told(one: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
     elif len(named) > 1:
         detail = "expected one of `repeatability_config` and `config`, got both"
         yield Fault((*path, "config"), "conflict", detail, at_key=True)
-
-
-def _taken(one: dict[str, Any], path: FieldPath, taken: dict[str, int]) -> Iterator[Fault]:
-    """A key that another specification has."""
-    key, number = one.get("key"), path[-1]
-    if isinstance(key, str) and isinstance(number, int) and taken.setdefault(key, number) != number:
-        detail = f"the key `{key}` is taken by specification {taken[key] + 1} of this list"
-        yield Fault((*path, "key"), "duplicate_key", detail)

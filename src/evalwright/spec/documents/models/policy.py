@@ -13,13 +13,12 @@ A rule without a scope is about the run that is judged. A policy is no part of w
 threshold asks no model again.
 """
 
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from evalwright.components import Component, Title, UserKey
-from evalwright.spec.documents.yaml.problems import Fault, FieldPath, quote_names
+from evalwright.spec.documents.yaml.problems import quote_names
 
 ALL_LATEST = "all_latest"
 OPERATORS = (">", ">=", "=", "<", "<=")
@@ -159,15 +158,3 @@ class PolicyDocument(Component):
 
     rules: Annotated[list[PolicyRule], Field(min_length=1)]
     """What must hold."""
-
-
-def check_policy_rules(data: Any) -> Iterator[Fault]:
-    """What must hold between the rules of a policy: each has a key of its own."""
-    rules = data.get("rules") if isinstance(data, dict) else None
-    taken: dict[str, int] = {}
-    for number, one in enumerate(rules if isinstance(rules, list) else []):
-        key = one.get("key") if isinstance(one, dict) else None
-        if isinstance(key, str) and taken.setdefault(key, number) != number:
-            path: FieldPath = ("rules", number, "key")
-            detail = f"the key `{key}` is taken by rule {taken[key] + 1} of this list"
-            yield Fault(path, "duplicate_key", detail, "give one of them another key")

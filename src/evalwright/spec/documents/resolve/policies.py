@@ -28,7 +28,6 @@ from evalwright.spec.documents.models.policy import (
     PolicyDocument,
     PolicyRule,
     Scope,
-    check_policy_rules,
 )
 from evalwright.spec.documents.models.run_file import RunFile
 from evalwright.spec.documents.models.task import BenchmarkTask, TaskDocument
@@ -38,6 +37,8 @@ from evalwright.spec.documents.yaml.problems import (
     FieldPath,
     Place,
     did_you_mean,
+    find_duplicate_keys,
+    get_list,
     quote_names,
     type_name,
 )
@@ -123,7 +124,7 @@ def parse_policies(document: YamlDocument) -> tuple[list[WrittenPolicy], list[Is
         unfilled = list(_placeholders(one, ()))
         known = {fault.path for fault in unfilled}
         wrong = [*(fault for fault in wrong if fault.path not in known), *unfilled]
-        wrong += check_policy_rules(one)
+        wrong += find_duplicate_keys(get_list(one, "rules"), ("rules",), "rule")
         marks = document.marks.below(path)
         unread = [way[len(path) :] for way in document.unread if way[: len(path)] == path]
         problems += locate_faults(wrong, marks, one, below=_below(document, path), unread=unread)

@@ -7,7 +7,7 @@
 Nothing here raises for what an author wrote: all problems of a document are reported at once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from evalwright.nearest import suggest
@@ -75,9 +75,35 @@ def did_you_mean(word: str, known: list[str] | tuple[str, ...]) -> str:
     return suggest(word, known)
 
 
-def quote_names(names: list[str] | tuple[str, ...]) -> str:
-    """Names as a message lists them."""
-    return ", ".join(f"`{name}`" for name in names)
+def quote_names(names: Sequence[str], most: int = 0) -> str:
+    """Names as a message lists them; with `most`, the first ones and how many more there are."""
+    rest = len(names) - most if most else 0
+    return ", ".join(f"`{name}`" for name in (names[:most] if most else names)) + (
+        f" and {rest} more" if rest > 0 else ""
+    )
+
+
+def get_list(data: Any, key: str) -> list[Any]:
+    """The list under a key of unchecked data; empty if there is none."""
+    value = data.get(key) if isinstance(data, dict) else None
+    return value if isinstance(value, list) else []
+
+
+def get_mapping(data: Any, key: str) -> dict[str, Any]:
+    """The mapping under a key of unchecked data; empty if there is none."""
+    value = data.get(key) if isinstance(data, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def find_duplicate_keys(parts: list[Any], path: FieldPath, what: str) -> Iterator[Fault]:
+    """A fault for each part of a list, such as a rule or a scorer, whose key is already used."""
+    first: dict[str, int] = {}
+    for number, part in enumerate(parts):
+        key = part.get("key") if isinstance(part, dict) else None
+        if isinstance(key, str) and first.setdefault(key, number) != number:
+            detail = f"the key `{key}` is taken by {what} {first[key] + 1} of this list"
+            hint = "give one of them another key"
+            yield Fault((*path, number, "key"), "duplicate_key", detail, hint)
 
 
 def type_name(value: Any) -> str:
