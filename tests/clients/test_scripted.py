@@ -32,7 +32,7 @@ def judged(name: str, task: TaskSpec, trial: int = 0) -> tuple[Trace, Score]:
             sample=Sample(task.task_id, task), model=connect(name), sandbox=Unsafe(), trial=trial
         )
         trace = await RecordSolver().solve(case)
-        return trace, await RecordScorer().score(case.solved(trace))
+        return trace, await RecordScorer().score(case.with_trace(trace))
 
     return asyncio.run(judge())
 

@@ -47,7 +47,7 @@ def score_key(what: Job | None = None, who: Resources | None = None, output: str
     trace = Trace(input="", output=output, post_processed="")
     scorers = who.tasks[what.task].scorers
     known = Known(scorers, solve_key_of(what, who), held=sandbox_facts(who))
-    return score_key_of(who.case(what).solved(trace), "record", known)
+    return score_key_of(who.case(what).with_trace(trace), "record", known)
 
 
 def fingerprinted(fingerprint: str) -> Resources:

@@ -132,7 +132,7 @@ async def attempt(job: Job, resources: Resources) -> Outcome:
             with _SOLVING:
                 asking = structs.replace(case, model=paid.wrap(case.model, job.model))
                 trace = await _solved(asking, task.solver, known)
-                case = case.solved(trace)
+                case = case.with_trace(trace)
                 fanned = await _fanned(case, task)
     except StageError as error:
         failure = _failure(error)

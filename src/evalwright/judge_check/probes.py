@@ -144,7 +144,7 @@ def _change_answer(
         raise NotApplicable(_NO_ANSWER) from error
     if not answer:
         raise NotApplicable(_NO_ANSWER)
-    changed_case = case.solved(_replace_answer(case.trace, answer, change(answer)))
+    changed_case = case.with_trace(_replace_answer(case.trace, answer, change(answer)))
     if judge.prompts(changed_case) == judge.prompts(case):
         raise NotApplicable(_NO_ANSWER)
     return judge, changed_case
