@@ -5,16 +5,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from evalwright.errors import StoreError, Unreadable
-from evalwright.store.connection import (
-    APPLICATION_ID,
-    MIGRATIONS,
-    Migration,
-    check_version,
-    migrate,
-)
+from evalwright.store.connection import Migration, Schema, check_version, migrate
 from evalwright.store.sqlite import SqliteStore
+from evalwright.store.tables import STORE_SCHEMA
 from evalwright.types import Row, Run
 
 OLD = Run(id="old", created="then", updated="then", status="finished", plan_key="plan")
@@ -49,6 +45,10 @@ def a_store(path: Path) -> None:
         store.begin(OLD)
 
 
+def extended(*migrations: Migration) -> Schema:
+    return structs.replace(STORE_SCHEMA, migrations=(*STORE_SCHEMA.migrations, *migrations))
+
+
 def adding(table: str) -> Migration:
     def add(connection: sqlite3.Connection) -> None:
         connection.execute(f"CREATE TABLE {table} (x)")
@@ -65,9 +65,9 @@ def breaking(connection: sqlite3.Connection) -> None:
 def test_a_new_file_becomes_a_store_of_this_version(
     path: Path, connection: sqlite3.Connection
 ) -> None:
-    migrate(connection, path)
+    migrate(connection, path, STORE_SCHEMA)
 
-    assert version(connection) == len(MIGRATIONS)
+    assert version(connection) == len(STORE_SCHEMA.migrations)
     assert tables(connection) == {
         "runs",
         "names",
@@ -77,20 +77,20 @@ def test_a_new_file_becomes_a_store_of_this_version(
         "keys",
         "folded",
     }
-    assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    assert connection.execute("PRAGMA application_id").fetchone() == (STORE_SCHEMA.application_id,)
 
 
 def test_the_scalars_of_an_outcome_are_columns_in_the_order_of_a_row(
     path: Path, connection: sqlite3.Connection
 ) -> None:
-    migrate(connection, path)
+    migrate(connection, path, STORE_SCHEMA)
 
     columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(outcomes)")]
     assert columns == ["number", "run", *Row.__struct_fields__, "solve_hash"]
 
 
 def test_what_version_1_is_never_changes(connection: sqlite3.Connection) -> None:
-    MIGRATIONS[0](connection)
+    STORE_SCHEMA.migrations[0](connection)
 
     made = {
         table: [column for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")]
@@ -111,7 +111,7 @@ def test_a_store_of_this_version_is_left_alone(path: Path) -> None:
     before = path.read_bytes()
 
     with closing(connect(path)) as connection:
-        migrate(connection, path, (breaking,))
+        migrate(connection, path, Schema("store", STORE_SCHEMA.application_id, (breaking,)))
 
     assert path.read_bytes() == before
 
@@ -126,7 +126,7 @@ def test_an_older_store_is_brought_up_once_and_keeps_what_it_has(path: Path) -> 
 
     for _ in range(2):
         with closing(connect(path)) as connection:
-            migrate(connection, path, (*MIGRATIONS, to_2))
+            migrate(connection, path, extended(to_2))
 
     assert ran == [1]
     with closing(connect(path)) as connection:
@@ -138,7 +138,7 @@ def test_versions_are_made_one_after_the_other(path: Path) -> None:
     a_store(path)
 
     with closing(connect(path)) as connection:
-        migrate(connection, path, (*MIGRATIONS, adding("two"), adding("three"), adding("four")))
+        migrate(connection, path, extended(adding("two"), adding("three"), adding("four")))
 
         assert version(connection) == 4
         assert tables(connection) >= {"two", "three", "four"}
@@ -149,7 +149,7 @@ def test_a_migration_that_fails_leaves_the_old_version_whole(path: Path) -> None
 
     with closing(connect(path)) as connection:
         with pytest.raises(ValueError, match="a mistake"):
-            migrate(connection, path, (*MIGRATIONS, adding("two"), breaking))
+            migrate(connection, path, extended(adding("two"), breaking))
 
         assert not connection.in_transaction
         assert version(connection) == 1
@@ -160,7 +160,7 @@ def test_a_migration_that_fails_leaves_the_old_version_whole(path: Path) -> None
 
 def test_a_store_that_fails_to_be_made_can_be_made_later(path: Path) -> None:
     with closing(connect(path)) as connection, pytest.raises(ValueError, match="a mistake"):
-        migrate(connection, path, (*MIGRATIONS, breaking))
+        migrate(connection, path, extended(breaking))
 
     a_store(path)
 
@@ -180,7 +180,7 @@ def test_of_two_that_migrate_at_once_one_does(path: Path) -> None:
     def migrating() -> None:
         with closing(connect(path)) as connection:
             both.wait()
-            migrate(connection, path, (*MIGRATIONS, to_2))
+            migrate(connection, path, extended(to_2))
 
     threads = [threading.Thread(target=migrating) for _ in range(2)]
     for thread in threads:
@@ -194,7 +194,7 @@ def test_of_two_that_migrate_at_once_one_does(path: Path) -> None:
 def test_a_store_of_a_newer_version_is_refused_and_left_alone(path: Path) -> None:
     a_store(path)
     with closing(connect(path)) as connection:
-        migrate(connection, path, (*MIGRATIONS, adding("two")))
+        migrate(connection, path, extended(adding("two")))
         connection.execute("PRAGMA journal_mode = DELETE")
     before = path.read_bytes()
 
@@ -240,15 +240,15 @@ def test_a_store_that_another_makes_meanwhile_is_not_taken_for_foreign(
 
     connection.set_trace_callback(meanwhile)
 
-    assert check_version(connection, path) in {0, 1}
-    migrate(connection, path)
+    assert check_version(connection, path, STORE_SCHEMA) in {0, 1}
+    migrate(connection, path, STORE_SCHEMA)
     with closing(SqliteStore(path)) as store:
         assert store.runs() == [OLD]
 
 
 def test_checking_says_the_version(path: Path, connection: sqlite3.Connection) -> None:
-    assert check_version(connection, path) == 0
+    assert check_version(connection, path, STORE_SCHEMA) == 0
 
-    migrate(connection, path)
+    migrate(connection, path, STORE_SCHEMA)
 
-    assert check_version(connection, path) == 1
+    assert check_version(connection, path, STORE_SCHEMA) == 1

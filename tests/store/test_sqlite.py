@@ -17,7 +17,7 @@ from typing import IO, Any
 import pytest
 
 from evalwright.errors import EvalwrightError, StoreError, UnknownName, Unreadable
-from evalwright.store import reading, sqlite
+from evalwright.store import sqlite, tables
 from evalwright.store.sqlite import SqliteStore
 from evalwright.types import Failure, Outcome, Run, Score, Trace
 
@@ -250,9 +250,7 @@ class TestALock:
             begin(store)
             other.execute("BEGIN IMMEDIATE")
 
-            with pytest.raises(
-                StoreError, match="another process keeps the store locked"
-            ) as caught:
+            with pytest.raises(StoreError, match="locked by another process") as caught:
                 store.append("a", [outcome(0)])
 
             assert caught.value.exit_code == 4
@@ -286,7 +284,7 @@ class TestALock:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
 
-            with pytest.raises(StoreError, match="another process keeps the store locked"):
+            with pytest.raises(StoreError, match="locked by another process"):
                 SqliteStore(path, wait_s=0.05)
 
 
@@ -766,8 +764,8 @@ def test_a_body_that_cannot_be_read_is_one_line(store: SqliteStore, body: bytes)
         next(store.outcomes("a"))
 
 
-ANY = reading.Query(run=1, columns=reading.OUTCOME_COLUMNS)
-FAILED = reading.Query(run=1, columns="1", wanted="AND o.failure_stage IS NOT NULL")
+ANY = tables.Query(run=1, columns=tables.OUTCOME_COLUMNS)
+FAILED = tables.Query(run=1, columns="1", wanted="AND o.failure_stage IS NOT NULL")
 
 
 @pytest.mark.parametrize(
@@ -778,17 +776,17 @@ FAILED = reading.Query(run=1, columns="1", wanted="AND o.failure_stage IS NOT NU
         pytest.param(sqlite._COUNT, "INDEX outcomes_failed", id="a count"),
         pytest.param(sqlite._SWEEP, "COVERING INDEX outcomes_by_job", id="a deletion"),
         pytest.param(
-            reading._piece_query(reading.Query(run=1, columns=reading.ROW_COLUMNS)),
+            tables._piece_query(tables.Query(run=1, columns=tables.ROW_COLUMNS)),
             "INDEX outcomes_by_job (run=? AND task=? AND (ordinal,trial)>(?,?))",
             id="rows",
         ),
         pytest.param(
-            reading._piece_query(FAILED),
+            tables._piece_query(FAILED),
             "INDEX outcomes_failed (run=? AND task=? AND (ordinal,trial)>(?,?))",
             id="failures",
         ),
         pytest.param(
-            reading._index_query("count(*)", ANY), "COVERING INDEX outcomes_by_job", id="an offset"
+            tables._index_query("count(*)", ANY), "COVERING INDEX outcomes_by_job", id="an offset"
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""What is kept of an outcome beside its scalars, as bytes.
+"""What is stored of an outcome beside its scalars, as bytes.
 
 The first byte says how to read the rest:
 
@@ -15,6 +15,7 @@ Does not:  keep the type of a foreign object in `metadata`: of a number or an ar
 import json
 import sys
 from collections.abc import Callable
+from functools import cache
 from operator import attrgetter
 from threading import local
 from typing import Any, TypeVar
@@ -64,7 +65,7 @@ class ScoredBody(Struct, frozen=True):
 
 
 def pack_body(outcome: Outcome) -> bytes:
-    """The bytes that `unpack` makes a `Body` of."""
+    """The body of an outcome as bytes; `unpack` reads them."""
     return pack(Body(*_body_fields(outcome)))
 
 
@@ -87,7 +88,8 @@ def unpack(packed: bytes, kind: type[T]) -> T:
         if form.isupper():
             form, rest = form.lower(), _decompress(rest)
         if form == b"m":
-            return _decoder(kind)(rest)
+            body: T = _decoder(kind)(rest)
+            return body
         if form == b"j":
             return msgspec.convert(json.loads(rest), kind)
     except (msgspec.MsgspecError, ValueError) as error:
@@ -111,22 +113,13 @@ def _native(thing: Any) -> Any:
 _encode = msgspec.msgpack.Encoder(enc_hook=_native).encode
 
 
-_decoders: dict[type[Any], Callable[[bytes], Any]] = {}
+@cache
+def _decoder(kind: Any) -> Callable[[bytes], Any]:
+    return msgspec.msgpack.Decoder(kind).decode
 
 
-def _decoder(kind: type[T]) -> Callable[[bytes], T]:
-    if kind not in _decoders:
-        _decoders[kind] = msgspec.msgpack.Decoder(kind).decode
-    return _decoders[kind]
-
-
-class _ThreadCompressor(local):
-    """A compressor for each thread: making one costs more than using it."""
-
-    compressor: Any = None
-
-
-_thread = _ThreadCompressor()
+_thread = local()
+"""A compressor per thread: creating one costs more than using it."""
 
 
 def _compress(plain: bytes) -> bytes:
@@ -135,7 +128,7 @@ def _compress(plain: bytes) -> bytes:
     else:
         from backports.zstd import ZstdCompressor
 
-    if _thread.compressor is None:
+    if not hasattr(_thread, "compressor"):
         _thread.compressor = ZstdCompressor(level=_LEVEL)
     packed: bytes = _thread.compressor.compress(plain, mode=ZstdCompressor.FLUSH_FRAME)
     return packed

@@ -6,44 +6,36 @@ with `durable`, from that of the machine.
 
 Does not:  work on a file that several machines share over a network: WAL needs one memory.
 
-    runs       one row per run
-    names      tasks, models, groups and scorers: each written once, and never removed, so that a
-               process may remember their numbers
-    outcomes   one row per job: the scalars, so that reports and lists read nothing else
-    bodies     the rest of an outcome, apart: what a report reads is a tenth of the file
-    scores     one row per score: its first value, and the hash of its key
-    keys       the hashes of keys, sorted, and whose they are; only up to the outcome in `folded`
-
-Keys are random, so to sort in each as it comes would write a page of the file for each: a million
-outcomes cost 51 µs each that way. Folded in by the ten thousand, in order, they cost 22, the last
-ones no more than the first. Of a key, 64 bits are kept; the body has all of it, and is compared.
-
-`user_version` is the version; `application_id` says that the file is ours. A migration is a
-function in `MIGRATIONS`; the ones that are missing run in one transaction, so a store is never
-between two versions.
+`user_version` is the version; `application_id` says that the file is ours. The missing migrations
+run in one transaction, so a file is never between two versions.
 """
 
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
+
+from msgspec import Struct
 
 from evalwright.errors import EvalwrightError, StoreError, Unreadable
 from evalwright.lines import shown
 
 _SPACE = "free some space and run again: what was finished is kept, only the rest is run"
-_PRIMARY = 0xFF  # the low byte of an extended result code
+
+
+def result_code(error: BaseException | None) -> int:
+    """The primary result code of an error of SQLite: the low byte of the extended one."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def explain_error(error: sqlite3.Error, path: Path) -> EvalwrightError:
-    """What a person should be told of it."""
+    """Say what happened to the file, and what to do about it."""
     where = shown(str(path))
-    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
-    match code:
+    match result_code(error):
         case sqlite3.SQLITE_FULL:
             return StoreError(f"{where}: the disk is full", hint=_SPACE)
         case sqlite3.SQLITE_IOERR:  # a quota or a limit on the size of files ends up here, too
@@ -53,7 +45,7 @@ def explain_error(error: sqlite3.Error, path: Path) -> EvalwrightError:
             )
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return StoreError(
-                f"{where}: another process keeps the store locked",
+                f"{where}: locked by another process",
                 hint="run again when it has ended, or with another `--store`",
             )
         case sqlite3.SQLITE_CORRUPT:
@@ -86,115 +78,53 @@ def _permission_problem(path: Path) -> str:
 
 Migration = Callable[[sqlite3.Connection], None]
 
-APPLICATION_ID = 0x45574C54  # "EWLT"
 
-_VERSION_1 = (
-    """CREATE TABLE runs (
-        number INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again, while a deleted run leaves
-        id TEXT NOT NULL UNIQUE,
-        created TEXT NOT NULL,
-        updated TEXT NOT NULL,
-        status TEXT NOT NULL,
-        plan_key TEXT NOT NULL,
-        parent TEXT,
-        manifest BLOB NOT NULL
-    )""",
-    """CREATE TABLE names (
-        number INTEGER PRIMARY KEY,
-        name TEXT NOT NULL UNIQUE
-    )""",
-    """CREATE TABLE outcomes (
-        number INTEGER PRIMARY KEY, -- the larger, the newer
-        run INTEGER NOT NULL,
-        task INTEGER NOT NULL,
-        model INTEGER NOT NULL,
-        sample_id TEXT NOT NULL,
-        ordinal INTEGER NOT NULL,
-        trial INTEGER NOT NULL,
-        "group" INTEGER NOT NULL,
-        failure_stage TEXT,
-        failure_type TEXT,
-        score REAL,
-        correct INTEGER,
-        confidence REAL,
-        nll REAL,
-        nll_tokens INTEGER NOT NULL,
-        finish TEXT NOT NULL,
-        requests INTEGER NOT NULL,
-        prompt_tokens INTEGER NOT NULL,
-        completion_tokens INTEGER NOT NULL,
-        cost REAL,
-        latency_s REAL NOT NULL,
-        solve_hash INTEGER -- of its solve key; NULL where no other run may take the trace
-    )""",
-    "CREATE UNIQUE INDEX outcomes_by_job ON outcomes (run, task, ordinal, trial, model)",
-    """CREATE INDEX outcomes_failed ON outcomes (run, task, ordinal, trial, model)
-        WHERE failure_stage IS NOT NULL""",
-    "CREATE TABLE bodies (outcome INTEGER PRIMARY KEY, body BLOB NOT NULL)",
-    """CREATE TABLE scores (
-        outcome INTEGER NOT NULL,
-        scorer INTEGER NOT NULL,
-        value REAL,
-        correct INTEGER,
-        key_hash INTEGER,
-        PRIMARY KEY (outcome, scorer)
-    ) WITHOUT ROWID""",
-    """CREATE TABLE keys (
-        hash INTEGER NOT NULL,
-        outcome INTEGER NOT NULL,
-        PRIMARY KEY (hash, outcome)
-    ) WITHOUT ROWID""",
-    "CREATE TABLE folded (outcome INTEGER NOT NULL)",  # the last one that is in `keys`
-    "INSERT INTO folded VALUES (0)",
-    # Fires on REPLACE, too, on a connection with `recursive_triggers`.
-    """CREATE TRIGGER outcomes_gone AFTER DELETE ON outcomes BEGIN
-        DELETE FROM bodies WHERE outcome = OLD.number;
-        DELETE FROM scores WHERE outcome = OLD.number;
-    END""",
-)
+class Schema(Struct, frozen=True):
+    """What makes a SQLite file ours."""
+
+    noun: str
+    """`store` or `cache`, for errors."""
+    application_id: int
+    migrations: tuple[Migration, ...]
+    """The function at N makes version N + 1 of version N. Add; never change a released one."""
 
 
-def _create_tables(connection: sqlite3.Connection) -> None:
-    for statement in _VERSION_1:
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-
-
-MIGRATIONS: tuple[Migration, ...] = (_create_tables,)
-"""The function at N makes version N + 1 of version N. Add; never change one that was released."""
-
-
-def check_version(connection: sqlite3.Connection, path: Path, known: int = len(MIGRATIONS)) -> int:
-    """The version of a store that this evalwright can use, after nothing was written to it."""
-    # In this order: another process may make the store meanwhile, and writes all three at once.
+def check_version(connection: sqlite3.Connection, path: Path, schema: Schema) -> int:
+    """The version of the file, if this evalwright can use it. Writes nothing."""
+    # In this order: another process may make the file meanwhile, and writes all three at once.
     has_tables = _read_pragma(connection, "schema_version")
     version = _read_pragma(connection, "user_version")
-    is_ours = _read_pragma(connection, "application_id") == APPLICATION_ID
+    is_ours = _read_pragma(connection, "application_id") == schema.application_id
     if not is_ours and (has_tables or version):
-        raise Unreadable(f"{shown(str(path))}: a database, but not a store of evalwright")
-    if version > known:
+        raise Unreadable(f"{shown(str(path))}: a database, but not a {schema.noun} of evalwright")
+    newest = len(schema.migrations)
+    if version > newest:
         raise StoreError(
-            f"{shown(str(path))}: written by a newer evalwright (store version {version}, "
-            f"this one knows {known})",
+            f"{shown(str(path))}: written by a newer evalwright ({schema.noun} version {version}, "
+            f"this one knows {newest})",
             hint="upgrade evalwright, or use another `--store`",
         )
     return version
 
 
-def migrate(
-    connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS
-) -> None:
-    """Bring a store to the newest version, all the way or not at all."""
-    if check_version(connection, path, len(migrations)) == len(migrations):
+def migrate(connection: sqlite3.Connection, path: Path, schema: Schema) -> None:
+    """Bring a file to the newest version, all the way or not at all."""
+    newest = len(schema.migrations)
+    if check_version(connection, path, schema) == newest:
         return
+    with _transaction(connection):
+        version = check_version(connection, path, schema)  # another process may have been first
+        for migration in schema.migrations[version:]:
+            migration(connection)
+        connection.execute(f"PRAGMA application_id = {schema.application_id}")
+        connection.execute(f"PRAGMA user_version = {newest}")
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = check_version(
-            connection, path, len(migrations)
-        )  # another process may have been first
-        for migration in migrations[version:]:
-            migration(connection)
-        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+        yield
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
@@ -215,23 +145,18 @@ _CACHE_KIB = 2 << 10
 class SqliteConnection:
     """A connection whose errors are ours."""
 
-    def __init__(self, path: Path, *, wait_s: float, durable: bool = False) -> None:
+    def __init__(self, path: Path, schema: Schema, *, wait_s: float, durable: bool = False) -> None:
         self._path = path
         self._lock = Lock()
-        with _explain_errors(path):
+        with _explain_errors(path), ExitStack() as cleanup:
             # Statements begin and end transactions themselves; threads are kept apart by the lock.
             self._sqlite = sqlite3.connect(
                 path, timeout=wait_s, isolation_level=None, check_same_thread=False
             )
-        ready = False
-        try:
-            with _explain_errors(path):
-                _prepare_file(self._sqlite, path, wait_s=wait_s)
-                _set_pragmas(self._sqlite, durable=durable)
-            ready = True
-        finally:
-            if not ready:
-                self._sqlite.close()
+            cleanup.callback(self._sqlite.close)
+            _prepare_file(self._sqlite, path, schema, wait_s=wait_s)
+            _set_pragmas(self._sqlite, durable=durable)
+            cleanup.pop_all()
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """All rows at once, so that no cursor stays open and holds on to an old state."""
@@ -244,14 +169,8 @@ class SqliteConnection:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Write: all of it is there afterwards, or nothing."""
-        with self._lock, _explain_errors(self._path):
-            self._sqlite.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._sqlite
-                self._sqlite.execute("COMMIT")
-            finally:
-                if self._sqlite.in_transaction:
-                    self._sqlite.execute("ROLLBACK")
+        with self._lock, _explain_errors(self._path), _transaction(self._sqlite):
+            yield self._sqlite
 
     def close(self) -> None:
         """The last connection of all processes folds the WAL into the file."""
@@ -267,16 +186,18 @@ def _explain_errors(path: Path) -> Iterator[None]:
         raise explain_error(error, path) from error
 
 
-def _prepare_file(connection: sqlite3.Connection, path: Path, *, wait_s: float) -> None:
-    """Make it a store. To leave another mode for WAL, SQLite does not wait for others: we do."""
+def _prepare_file(
+    connection: sqlite3.Connection, path: Path, schema: Schema, *, wait_s: float
+) -> None:
+    """Create or migrate it. To leave another mode for WAL, SQLite does not wait for others."""
     deadline = time.monotonic() + wait_s
     while True:
         try:
-            check_version(connection, path)  # before anything is written to a file that is not ours
+            check_version(connection, path, schema)  # before a file that is not ours is written to
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
-            migrate(connection, path)
+            migrate(connection, path, schema)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+            if result_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(_RETRY_S)
         else:

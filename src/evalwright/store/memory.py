@@ -10,17 +10,12 @@ from msgspec import structs
 
 from evalwright.errors import StoreError
 from evalwright.ports import Manifest
-from evalwright.store.scalars import (
-    current_time,
-    match_run_id,
-    row_of,
-    unknown_run_error,
-)
+from evalwright.store.scalars import current_time, match_run_id, row_of, unknown_run_error
 from evalwright.types import Outcome, Row, Run, RunStatus, Score, Trace
 
 Job = tuple[str, int, int, str]
 """Task, ordinal, trial, model: in the order in which they are read."""
-Kept = TypeVar("Kept")
+T = TypeVar("T")
 
 
 class MemoryStore:
@@ -86,8 +81,8 @@ class MemoryStore:
     def list_jobs(self, run_id: str) -> Iterator[tuple[str, str, int, int, bool]]:
         """Task, model, ordinal, trial and whether it failed, for each outcome of a run."""
         return (
-            (one.task, one.model, one.ordinal, one.trial, one.failure is not None)
-            for one in self._ordered(run_id)
+            (outcome.task, outcome.model, outcome.ordinal, outcome.trial, bool(outcome.failure))
+            for outcome in self._sort_outcomes(run_id)
         )
 
     def trace(self, solve_key: str, task: str = "") -> Trace | None:
@@ -102,7 +97,7 @@ class MemoryStore:
 
     def rows(self, run_id: str) -> Iterator[Row]:
         """The scalars of each outcome, by task, ordinal, trial and model."""
-        return map(row_of, self._ordered(run_id))
+        return map(row_of, self._sort_outcomes(run_id))
 
     def outcomes(
         self,
@@ -115,20 +110,21 @@ class MemoryStore:
     ) -> Iterator[Outcome]:
         """The outcomes themselves, in the order of `rows`: all, or a page of some."""
         wanted = (
-            one
-            for one in self._ordered(run_id)
-            if failed in {None, one.failure is not None} and model in {None, one.model}
+            outcome
+            for outcome in self._sort_outcomes(run_id)
+            if failed in {None, outcome.failure is not None} and model in {None, outcome.model}
         )
         return islice(wanted, offset, None if limit is None else offset + limit)
 
     def of_task(self, run_id: str, task: str, model: str) -> Iterator[Outcome]:
         """The outcomes of one task and one model, by ordinal and trial."""
-        return (one for one in self._ordered(run_id) if (one.task, one.model) == (task, model))
+        outcomes = self.outcomes(run_id, model=model)
+        return (outcome for outcome in outcomes if outcome.task == task)
 
     def count(self, run_id: str) -> tuple[int, int]:
         """How many outcomes a run has, and how many of them failed."""
-        outcomes = self._ordered(run_id)
-        return len(outcomes), sum(one.failure is not None for one in outcomes)
+        outcomes = self._sort_outcomes(run_id)
+        return len(outcomes), sum(outcome.failure is not None for outcome in outcomes)
 
     def delete(self, run_id: str) -> int:
         """Forget a run; returns how many outcomes went with it."""
@@ -140,18 +136,18 @@ class MemoryStore:
             return len(jobs)
 
     def gc(self) -> int:
-        """Nothing to do: what is forgotten is gone."""
+        """Nothing to do."""
         return 0
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
     def _jobs(self, run_id: str) -> dict[Job, Outcome]:
         if run_id not in self._outcomes:
             raise unknown_run_error(run_id)
         return self._outcomes[run_id]
 
-    def _ordered(self, run_id: str) -> list[Outcome]:
+    def _sort_outcomes(self, run_id: str) -> list[Outcome]:
         with self._lock:
             return [outcome for _, outcome in sorted(self._jobs(run_id).items(), key=itemgetter(0))]
 
@@ -163,7 +159,7 @@ class MemoryStore:
                 self._scores.get(key, {}).pop((run_id, job), None)
 
 
-def _newest(under: Mapping[tuple[str, Job], Kept], task: str) -> Kept | None:
-    """Of those under a key, the last one of the task, else the last one."""
-    own = [kept for (_, job), kept in under.items() if job[0] == task]
+def _newest(under: Mapping[tuple[str, Job], T], task: str) -> T | None:
+    """Of the values under a key, the last of the task, else the last."""
+    own = [value for (_, job), value in under.items() if job[0] == task]
     return next(reversed(own or [*under.values()]), None)

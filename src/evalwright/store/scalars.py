@@ -26,11 +26,11 @@ def scalars_of(outcome: Outcome) -> tuple[Any, ...]:
     trace, failure = outcome.trace or _NO_TRACE, outcome.failure
     usage = trace.usage
     score = self_report = None
-    for found in outcome.scores.values():
-        if SELF_REPORT in found.metadata:
-            self_report = found
+    for each in outcome.scores.values():
+        if SELF_REPORT in each.metadata:
+            self_report = each
         else:
-            score = score or found
+            score = score or each
     return (
         outcome.task,
         outcome.model,
@@ -68,7 +68,7 @@ def first_number(values: dict[str, Any]) -> float | None:
 
 
 def match_run_id(name: str, ids: Sequence[str]) -> str:
-    """The one of `ids` that is `name` or starts like it; the first, last touched, for `latest`."""
+    """The id that is `name` or starts with it; the first, last updated, for `latest`."""
     if name == LATEST and ids:
         return ids[0]
     if name in ids:
@@ -87,12 +87,12 @@ def match_run_id(name: str, ids: Sequence[str]) -> str:
 
 
 def current_time() -> str:
-    """The moment, as a run keeps it."""
+    """Now, as a run stores it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def unknown_run_error(run_id: str) -> UnknownName:
-    """What to raise for an id that should be there."""
+    """The error for an id that should be there."""
     return UnknownName(f"there is no run `{run_id}`", hint="was it deleted by another process?")
 
 

@@ -23,9 +23,17 @@ from evalwright.lines import shown
 from evalwright.ports import Manifest
 from evalwright.store.bodies import ScoredBody, SolvedBody, pack, pack_body, unpack
 from evalwright.store.connection import SqliteConnection
-from evalwright.store.reading import (
+from evalwright.store.scalars import (
+    current_time,
+    first_number,
+    match_run_id,
+    scalars_of,
+    unknown_run_error,
+)
+from evalwright.store.tables import (
     OUTCOME_COLUMNS,
     ROW_COLUMNS,
+    STORE_SCHEMA,
     Names,
     Query,
     build_outcome,
@@ -35,13 +43,6 @@ from evalwright.store.reading import (
     hash_key,
     read_pieces,
 )
-from evalwright.store.scalars import (
-    current_time,
-    first_number,
-    match_run_id,
-    scalars_of,
-    unknown_run_error,
-)
 from evalwright.types import Outcome, Row, Run, RunStatus, Score, Trace
 
 _WAIT_S = 30.0
@@ -50,7 +51,9 @@ _FOLDED_AT_ONCE = 16384
 _BODIES_AT_ONCE = 100
 
 _NUMBER = "SELECT number FROM runs WHERE id = ?"
-_RUN = "SELECT id, created, updated, status, plan_key, parent, manifest FROM runs"
+_RUN = f"SELECT {', '.join(Run.__struct_fields__)} FROM runs"  # noqa: S608 - no input
+_MANIFEST = "SELECT manifest FROM runs WHERE number = ?"
+_NAME_NUMBER = "SELECT number FROM names WHERE name = ?"
 _IDS = "SELECT id FROM runs ORDER BY updated DESC, number DESC"
 _UPDATE = """UPDATE runs SET status = coalesce(?, status), updated = coalesce(?, updated),
     manifest = coalesce(?, manifest) WHERE number = ?"""
@@ -70,12 +73,12 @@ _COUNT = """
 _ORPHANED = "SELECT DISTINCT run FROM outcomes WHERE run NOT IN (SELECT number FROM runs)"
 _SWEEP = """
     DELETE FROM outcomes WHERE number IN (SELECT number FROM outcomes WHERE run = ? LIMIT ?)"""
-_OF_MODEL = " AND o.model = (SELECT number FROM names WHERE name = ?)"
+_OF_MODEL = f" AND o.model = ({_NAME_NUMBER})"
 _INSERT = f"INSERT OR REPLACE INTO outcomes VALUES (?{', ?' * 21})"  # noqa: S608 - no input
 
 
 class SqliteStore:
-    """Open the store at `path`; it is made if it is not there, unless told not to."""
+    """The store at `path`; created if it does not exist, unless `create` is off."""
 
     def __init__(
         self,
@@ -87,11 +90,13 @@ class SqliteStore:
     ) -> None:
         self._path = Path(path).absolute()  # so that no name means anything special to SQLite
         _prepare(self._path, create=create)
-        with ExitStack() as opened:
-            self._writer = SqliteConnection(self._path, wait_s=wait_s, durable=durable)
-            opened.callback(self._writer.close)
-            self._reader = SqliteConnection(self._path, wait_s=wait_s)
-            opened.pop_all()
+        with ExitStack() as cleanup:
+            self._writer = SqliteConnection(
+                self._path, STORE_SCHEMA, wait_s=wait_s, durable=durable
+            )
+            cleanup.callback(self._writer.close)
+            self._reader = SqliteConnection(self._path, STORE_SCHEMA, wait_s=wait_s)
+            cleanup.pop_all()
         self._numbers: dict[str, int] = {}
         self._is_folded = False
         self._unfolded: set[int | None] = set()  # hashes of what we appended since
@@ -113,33 +118,33 @@ class SqliteStore:
     ) -> None:
         """Change the status of a run and its manifest, by what it is then; the rest stays."""
         with self._writer.transaction() as file:
-            number = _number(file, run_id)
+            number = _run_number(file, run_id)
             if callable(manifest):
-                (row,) = file.execute(f"{_RUN} WHERE number = ?", (number,)).fetchall()
-                manifest = manifest(_run(*row).manifest)
+                (row,) = file.execute(_MANIFEST, (number,)).fetchall()
+                manifest = manifest(unpack(row[0], dict))
             packed = None if manifest is None else pack(manifest)
             file.execute(_UPDATE, (status, status and current_time(), packed, number))
 
     def runs(self) -> list[Run]:
         """Every run, newest first."""
-        return [_run(*row) for row in self._reader.execute(f"{_RUN} ORDER BY number DESC")]
+        return [_build_run(*row) for row in self._reader.execute(f"{_RUN} ORDER BY number DESC")]
 
     def find(self, name: str) -> Run:
         """The run that `name` means: an id, the start of only one, or `latest`."""
-        found = match_run_id(name, [id_ for (id_,) in self._reader.execute(_IDS)])
-        for row in self._reader.execute(f"{_RUN} WHERE id = ?", (found,)):
-            return _run(*row)
-        raise unknown_run_error(found)
+        run_id = match_run_id(name, [id_ for (id_,) in self._reader.execute(_IDS)])
+        for row in self._reader.execute(f"{_RUN} WHERE id = ?", (run_id,)):
+            return _build_run(*row)
+        raise unknown_run_error(run_id)
 
     def append(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
         """Keep all of them or none; each replaces the earlier outcome of its job."""
-        newest = {(one.task, one.model, one.ordinal, one.trial): one for one in outcomes}.values()
+        newest = {(o.task, o.model, o.ordinal, o.trial): o for o in outcomes}.values()
         bodies = [pack_body(outcome) for outcome in newest]  # before anyone has to wait for us
         if not bodies:
             return
         with self._writer.transaction() as file:
-            run = _number(file, run_id)
-            numbers = self._numbered(file, newest)
+            run = _run_number(file, run_id)
+            numbers = self._number_names(file, newest)
             ((last, folded),) = file.execute(_LAST).fetchall()
             first = max(last, folded) + 1  # a number that is folded is never given again
             file.executemany(_INSERT, _outcome_rows(newest, first, run, numbers))
@@ -152,22 +157,22 @@ class SqliteStore:
         if max(first + len(bodies) - folded, len(self._unfolded) // 4) > _FOLDED_AT_ONCE:
             self._fold()
 
-    def _numbered(self, file: sqlite3.Connection, outcomes: Iterable[Outcome]) -> dict[str, int]:
+    def _number_names(
+        self, file: sqlite3.Connection, outcomes: Iterable[Outcome]
+    ) -> dict[str, int]:
         """The numbers of all names, with those that these outcomes bring."""
-        names = {name for one in outcomes for name in (one.task, one.model, one.group, *one.scores)}
+        names = {name for o in outcomes for name in (o.task, o.model, o.group, *o.scores)}
         new = names - self._numbers.keys()
         numbers = dict(self._numbers) if new else self._numbers
         for name in new:
-            kept = (encode_text(name),)
-            file.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", kept)
-            ((numbers[name],),) = file.execute(
-                "SELECT number FROM names WHERE name = ?", kept
-            ).fetchall()
+            text = (encode_text(name),)
+            file.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", text)
+            ((numbers[name],),) = file.execute(_NAME_NUMBER, text).fetchall()
         return numbers
 
     def list_jobs(self, run_id: str) -> Iterator[tuple[str, str, int, int, bool]]:
         """Task, model, ordinal, trial and whether it failed, for each outcome of a run."""
-        query = Query(run=self._run(run_id), columns="o.failure_stage IS NOT NULL")
+        query = Query(run=_run_number(self._reader, run_id), columns="o.failure_stage IS NOT NULL")
         return (
             (task, decode_text(model), ordinal, trial, bool(failed))
             for task, piece in read_pieces(self._reader, query)
@@ -217,7 +222,7 @@ class SqliteStore:
 
     def rows(self, run_id: str) -> Iterator[Row]:
         """The scalars of each outcome, by task, ordinal, trial and model."""
-        query = Query(run=self._run(run_id), columns=ROW_COLUMNS)
+        query = Query(run=_run_number(self._reader, run_id), columns=ROW_COLUMNS)
         return (
             build_row(task, self._names, row)
             for task, piece in read_pieces(self._reader, query)
@@ -237,35 +242,20 @@ class SqliteStore:
         wanted = ""
         if failed is not None:
             wanted = f"AND o.failure_stage IS {'NOT' if failed else ''} NULL"
-        query = self._whole(run_id, wanted, model)
-        return (
-            build_outcome(task, self._names, row)
-            for task, piece in read_pieces(self._reader, query, offset=offset, limit=limit)
-            for row in piece
-        )
+        query = _outcome_query(_run_number(self._reader, run_id), wanted, model)
+        return self._build_outcomes(read_pieces(self._reader, query, offset=offset, limit=limit))
 
     def of_task(self, run_id: str, task: str, model: str) -> Iterator[Outcome]:
         """The outcomes of one task and one model, by ordinal and trial."""
-        query = self._whole(run_id, "", model)
-        return (
-            build_outcome(name, self._names, row)
-            for name, piece in read_pieces(self._reader, query, task=encode_text(task))
-            for row in piece
-        )
+        query = _outcome_query(_run_number(self._reader, run_id), "", model)
+        return self._build_outcomes(read_pieces(self._reader, query, task=encode_text(task)))
 
-    def _whole(self, run_id: str, wanted: str, model: str | None) -> Query:
-        return Query(
-            run=self._run(run_id),
-            columns=OUTCOME_COLUMNS,
-            join="CROSS JOIN bodies AS b ON b.outcome = o.number",
-            wanted=wanted + (_OF_MODEL if model is not None else ""),
-            parameters=() if model is None else (encode_text(model),),
-            piece=_BODIES_AT_ONCE,
-        )
+    def _build_outcomes(self, pieces: Iterable[tuple[str, list[Any]]]) -> Iterator[Outcome]:
+        return (build_outcome(task, self._names, row) for task, piece in pieces for row in piece)
 
     def count(self, run_id: str) -> tuple[int, int]:
         """How many outcomes a run has, and how many of them failed."""
-        run = self._run(run_id)
+        run = _run_number(self._reader, run_id)
         ((every, failed),) = self._reader.execute(_COUNT, (run, run))
         return every, failed
 
@@ -276,7 +266,7 @@ class SqliteStore:
         run must never look like a whole one.
         """
         with self._writer.transaction() as file:
-            run = _number(file, run_id)
+            run = _run_number(file, run_id)
             file.execute("DELETE FROM runs WHERE number = ?", (run,))
         return self._sweep(run)
 
@@ -293,7 +283,7 @@ class SqliteStore:
         return max(0, before - self._bytes())
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._reader.close()
         self._writer.close()
 
@@ -302,15 +292,10 @@ class SqliteStore:
         swept = 0
         while True:
             with self._writer.transaction() as file:
-                gone = file.execute(_SWEEP, (run, _SWEPT_AT_ONCE)).rowcount
-            swept += gone
-            if gone < _SWEPT_AT_ONCE:
+                deleted = file.execute(_SWEEP, (run, _SWEPT_AT_ONCE)).rowcount
+            swept += deleted
+            if deleted < _SWEPT_AT_ONCE:
                 return swept
-
-    def _run(self, run_id: str) -> int:
-        for (number,) in self._reader.execute(_NUMBER, (run_id,)):
-            return int(number)
-        raise unknown_run_error(run_id)
 
     def _bytes(self) -> int:
         files = (self._path, self._path.with_name(f"{self._path.name}-wal"))
@@ -332,23 +317,26 @@ def _prepare(path: Path, *, create: bool) -> None:
         raise Unreadable(f"{where}: {error}") from error
 
 
-def _number(file: sqlite3.Connection, run_id: str) -> int:
+def _run_number(file: sqlite3.Connection | SqliteConnection, run_id: str) -> int:
     """Asked for in every transaction: another process may have deleted the run."""
-    for (number,) in file.execute(_NUMBER, (run_id,)).fetchall():
+    for (number,) in list(file.execute(_NUMBER, (run_id,))):
         return int(number)
     raise unknown_run_error(run_id)
 
 
-def _run(*row: Any) -> Run:
-    id_, created, updated, status, plan_key, parent, manifest = row
-    return Run(
-        id=id_,
-        created=created,
-        updated=updated,
-        status=status,
-        plan_key=plan_key,
-        parent=parent,
-        manifest=unpack(manifest, dict),
+def _build_run(*row: Any) -> Run:
+    fields = dict(zip(Run.__struct_fields__, row, strict=True))
+    return Run(**{**fields, "manifest": unpack(fields["manifest"], dict)})
+
+
+def _outcome_query(run: int, wanted: str, model: str | None) -> Query:
+    return Query(
+        run=run,
+        columns=OUTCOME_COLUMNS,
+        join="CROSS JOIN bodies AS b ON b.outcome = o.number",
+        wanted=wanted + (_OF_MODEL if model is not None else ""),
+        parameters=() if model is None else (encode_text(model),),
+        piece=_BODIES_AT_ONCE,
     )
 
 
