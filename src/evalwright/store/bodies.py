@@ -14,8 +14,6 @@ Does not:  keep the type of a foreign object in `metadata`: of a number or an ar
 
 import json
 import sys
-from collections.abc import Callable
-from functools import cache
 from operator import attrgetter
 from threading import local
 from typing import Any, TypeVar
@@ -88,8 +86,7 @@ def unpack(packed: bytes, kind: type[T]) -> T:
         if form.isupper():
             form, rest = form.lower(), _decompress(rest)
         if form == b"m":
-            body: T = _decoder(kind)(rest)
-            return body
+            return msgspec.msgpack.decode(rest, type=kind)
         if form == b"j":
             return msgspec.convert(json.loads(rest), kind)
     except (msgspec.MsgspecError, ValueError) as error:
@@ -111,11 +108,6 @@ def _native(thing: Any) -> Any:
 
 
 _encode = msgspec.msgpack.Encoder(enc_hook=_native).encode
-
-
-@cache
-def _decoder(kind: Any) -> Callable[[bytes], Any]:
-    return msgspec.msgpack.Decoder(kind).decode
 
 
 _thread = local()
