@@ -122,7 +122,7 @@ def test_trials_differ() -> None:
 
 
 def test_tokens_are_counted_and_every_one_has_the_same_log_probability() -> None:
-    model = Scripted("test", lambda _, __: Answer("one two three", 0.25))
+    model = Scripted("test", lambda _: Answer("one two three", 0.25))
 
     completion = asyncio.run(model.complete(request(ARITHMETIC)))
 
@@ -133,7 +133,7 @@ def test_tokens_are_counted_and_every_one_has_the_same_log_probability() -> None
 
 
 def test_an_empty_answer_still_has_a_confidence() -> None:
-    model = Scripted("test", lambda _, __: Answer("", 0.25))
+    model = Scripted("test", lambda _: Answer("", 0.25))
 
     assert asyncio.run(model.complete(request(ARITHMETIC))).logprobs == (math.log(0.25),)
 

@@ -1,7 +1,6 @@
 """Jobs, models and resources made by hand, for the tests of this folder."""
 
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 from evalwright.clients.scripted import Answer, Scripted
@@ -46,8 +45,7 @@ def outcome(name: str = "a", *, failure: Failure | None = None, **fields: Any) -
 
 
 def model(script: Callable[[Request], str]) -> Scripted:
-    def answer(request: Request, randomness: Random) -> Answer:
-        del randomness
+    def answer(request: Request) -> Answer:
         return Answer(script(request), 0.5)
 
     return Scripted("test", answer, remember=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.engine.made import job, model, resources, right
 
 import evalwright as ew
-from evalwright.engine.run import Known, Resources, sandbox_facts, score_key_of, solve_key_of
+from evalwright.engine.run import KnownScores, Resources, sandbox_facts, score_key_of, solve_key_of
 from evalwright.plan.keys import key_of
 from evalwright.plan.plan import Job
 from evalwright.sandbox.unsafe import Unsafe
@@ -45,9 +45,9 @@ def solve_key(what: Job | None = None, who: Resources | None = None) -> str:
 def score_key(what: Job | None = None, who: Resources | None = None, output: str = "4") -> str:
     what, who = what or job(), who or resources()
     trace = Trace(input="", output=output, post_processed="")
-    scorers = who.tasks[what.task].scorers
-    known = Known(scorers, solve_key_of(what, who), held=sandbox_facts(who))
-    return score_key_of(who.case(what).with_trace(trace), "record", known)
+    scorer = who.tasks[what.task].scorers["record"]
+    known = KnownScores(solve_key_of(what, who), sandbox=sandbox_facts(who))
+    return score_key_of(who.case(what).with_trace(trace), "record", scorer, known)
 
 
 def fingerprinted(fingerprint: str) -> Resources:
@@ -164,9 +164,11 @@ def test_a_score_does_not_depend_on(what: Job) -> None:
 
 def test_each_scorer_has_its_own_key() -> None:
     case = resources().case(job())
-    known = Known({"one": RecordScorer(), "two": RecordScorer()}, "solved")
+    scorer, known = RecordScorer(), KnownScores("solved")
 
-    assert score_key_of(case, "one", known) != score_key_of(case, "two", known)
+    first, second = (score_key_of(case, name, scorer, known) for name in ("first", "second"))
+
+    assert first != second
 
 
 RECORD = (

@@ -1,6 +1,5 @@
 import asyncio
 import math
-from random import Random
 from typing import Any
 
 import pytest
@@ -53,8 +52,8 @@ class Weighing:
 def saying(text: str) -> Scripted:
     """A model that weighs nothing."""
 
-    def script(request: Request, randomness: Random) -> Answer:
-        del request, randomness
+    def script(request: Request) -> Answer:
+        del request
         return Answer(text, 0.5)
 
     model = Scripted("test", script, remember=True)
@@ -165,8 +164,8 @@ def test_weights_that_are_none_break_the_contract(given: tuple[tuple[float, ...]
 
 
 def test_a_question_that_could_not_be_asked_is_an_error() -> None:
-    def broken(request: Request, randomness: Random) -> Answer:
-        del request, randomness
+    def broken(request: Request) -> Answer:
+        del request
         raise ModelError("timeout", "no answer")
 
     model = Scripted("test", broken)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from random import Random
 from typing import Any, ClassVar
 
 import pytest
@@ -61,8 +60,7 @@ def write_records(path: Path, *records: dict[str, Any] | str) -> str:
 def model(script: Callable[[Request], str] = lambda _: " 4\n") -> Scripted:
     """Answers by a script, half sure of it, and remembers what it was asked."""
 
-    def answer(request: Request, randomness: Random) -> Answer:
-        del randomness
+    def answer(request: Request) -> Answer:
         return Answer(script(request), 0.5)
 
     return Scripted("test", answer, remember=True)

@@ -1,6 +1,5 @@
 import asyncio
 import math
-from random import Random
 from typing import Any
 
 import pytest
@@ -74,8 +73,8 @@ def weigh(what: TaskSpec, model: Model) -> Trace:
 
 
 def saying(text: str, confidence: float = 0.5) -> Scripted:
-    def script(request: Request, randomness: Random) -> Answer:
-        del request, randomness
+    def script(request: Request) -> Answer:
+        del request
         return Answer(text, confidence)
 
     return Scripted("test", script, remember=True)

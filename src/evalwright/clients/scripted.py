@@ -42,11 +42,11 @@ class Answer(NamedTuple):
     confidence: float
 
 
-Script = Callable[[Request, random.Random], Answer]
+Script = Callable[[Request], Answer]
 
 
 class Scripted:
-    """Answer with `script(request, randomness)`; remember every request in `calls` if asked to."""
+    """Answer with `script(request)`; remember every request in `calls` if asked to."""
 
     fingerprint = "1"
     weighs = True
@@ -69,7 +69,7 @@ class Scripted:
             return self._echoed(request)
         if request.given:
             return self._weighed(request)
-        answer = self._script(request, self._randomness(request))
+        answer = self._script(request)
         asked = sum(len(message.content.split()) for message in request.messages)
         tokens = max(1, len(answer.text.split()))
         return Completion(
@@ -92,7 +92,7 @@ class Scripted:
     def _weighed(self, request: Request) -> Completion:
         """A given answer is likely where the script itself would say it, alone or as a word."""
         asks = bool(request.messages)  # else a text is given, and nothing is asked
-        own = self._script(request, self._randomness(request)) if asks else Answer("", 0.5)
+        own = self._script(request) if asks else Answer("", 0.5)
         words = {own.text.strip(), *_WORD.findall(own.text)}
 
         def of(text: str) -> tuple[float, ...]:
@@ -104,32 +104,36 @@ class Scripted:
         usage = Usage(requests=1, prompt_tokens=asked + sum(map(len, weighed)), cost=0.0)
         return Completion(text="", usage=usage, given=weighed)
 
-    def _randomness(self, request: Request) -> random.Random:
-        name = f"{self._name}\0{request.sample.id}\0{request.trial}"
-        return random.Random(hashlib.sha256(name.encode(errors="surrogatepass")).digest())  # noqa: S311 - reproducible, not secret
 
-
-def oracle(request: Request, randomness: random.Random) -> Answer:
+def oracle(request: Request) -> Answer:
     """Right, and nearly sure."""
+    randomness = _randomness("oracle", request)
     return Answer(_right(_record(request)), 0.95 + 0.04 * randomness.random())
 
 
-def noisy(request: Request, randomness: random.Random) -> Answer:
+def noisy(request: Request) -> Answer:
     """Right one time in ten, and sure either way."""
+    randomness = _randomness("noisy", request)
     return _sometimes(_record(request), randomness, chance=0.1, confidence=0.9)
 
 
-def biased(request: Request, randomness: random.Random) -> Answer:
+def biased(request: Request) -> Answer:
     """Nearly always right in arithmetic, seldom elsewhere."""
-    task = _record(request)
+    task, randomness = _record(request), _randomness("biased", request)
     if task.category == "arithmetic":
         return _sometimes(task, randomness, chance=0.95, confidence=0.85)
     return _sometimes(task, randomness, chance=0.35, confidence=0.6)
 
 
-def echo(request: Request, randomness: random.Random) -> Answer:  # noqa: ARG001 - a Script's signature
+def echo(request: Request) -> Answer:
     """The last message, word for word."""
     return Answer(request.messages[-1].content, 0.5)
+
+
+def _randomness(script: str, request: Request) -> random.Random:
+    """Random numbers of one script for one trial of one sample, the same in every run."""
+    name = f"{script}\0{request.sample.id}\0{request.trial}"
+    return random.Random(hashlib.sha256(name.encode(errors="surrogatepass")).digest())  # noqa: S311 - reproducible, not secret
 
 
 SCRIPTS: dict[str, Script] = {"biased": biased, "echo": echo, "noisy": noisy, "oracle": oracle}

@@ -5,7 +5,7 @@ together (the stream of jobs, the journal, the memory) is not guarded: if it bre
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from json import dumps
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from evalwright.engine.usage import UsageCounter, add_usage
 from evalwright.errors import StageError, Stopped, boundary
 from evalwright.plan.keys import key_of
 from evalwright.plan.plan import Job, TaskRuntime
-from evalwright.ports import Case, Memory, Model, Sandbox, Scorer, Snippets, Solver
+from evalwright.ports import Case, Memory, Model, Sandbox, Scorer, Snippets
 from evalwright.types import Failure, Outcome, Part, Sample, Score, Trace, Usage
 
 
@@ -43,21 +43,21 @@ class Resources(Struct, frozen=True, kw_only=True):
         """The model of that name where an answer is made, or who stands in for it."""
         return self.stand_ins.get(name) or self.models[name]
 
-    def case(self, job: Job, tally: UsageCounter | None = None) -> Case:
-        """A job, with all that may be used for it."""
+    def case(
+        self, job: Job, model: Model | None = None, *, counter: UsageCounter | None = None
+    ) -> Case:
+        """A job, with all that may be used for it; `counter` counts the task's other models."""
         task = self.tasks[job.task]
-        others = (
-            {name: self.models[of] for name, of in task.other_models.items()}
-            if task.other_models
-            else {}
-        )
-        if tally:
+        others: Mapping[str, Model] = {}
+        if task.other_models:
+            others = {name: self.models[of] for name, of in task.other_models.items()}
+        if counter:
             others = {
-                name: tally.wrap(one, task.other_models[name]) for name, one in others.items()
+                name: counter.wrap(other, task.other_models[name]) for name, other in others.items()
             }
         return Case(
             sample=job.sample,
-            model=self.answers(job.model),
+            model=model or self.answers(job.model),
             sandbox=self.sandbox,
             trial=job.trial,
             models=others,
@@ -116,40 +116,42 @@ async def attempt(job: Job, resources: Resources) -> Outcome:
     """Solve, then score. The one place where an exception becomes data."""
     task = resources.tasks[job.task]
     memory = None if task.ignores_memory else resources.memory
-    tally, paid = UsageCounter() if task.counts_other_usage else None, UsageCounter()
-    others: dict[str, Usage] = tally.usage if tally else {}
-    case = resources.case(job, tally)
+    model, answering = resources.answers(job.model), UsageCounter()
+    counter = UsageCounter() if task.counts_other_usage else None
+    others: dict[str, Usage] = counter.usage if counter else {}
     trace: Trace | None = None
-    judged = Judged()
+    scoring = Scoring()
     parts: tuple[Part, ...] = ()
     solve_key, failure = "", None
-    fanned: Sequence[tuple[dict[str, Any], dict[str, Any]]] | None = None
+    split: Sequence[tuple[dict[str, Any], dict[str, Any]]] | None = None
+    case = resources.case(job, answering.wrap(model, job.model), counter=counter)
     try:
         if task.solver:
             with _SOLVING:
                 solve_key = solve_key_of(job, resources)
             known = memory.trace(solve_key, job.task) if memory and solve_key else None
             with _SOLVING:
-                asking = structs.replace(case, model=paid.wrap(case.model, job.model))
-                trace = await _solved(asking, task.solver, known)
-                case = case.with_trace(trace)
-                fanned = await _fanned(case, task)
+                if known:
+                    trace = task.solver.reuse(job.sample, known)
+                else:
+                    trace = await task.solver.solve(case)
+                if task.postprocessor is not None:
+                    split = await task.postprocessor.apply(
+                        job.sample.data, trace.conversation, case.snippets
+                    )
     except StageError as error:
         failure = _failure(error)
         if trace is None:  # no trace will say what its calls have cost
-            add_usage(others, paid.usage)
+            add_usage(others, answering.usage)
     else:
-        if tally:
-            case = structs.replace(case, model=tally.wrap(case.model, job.model))
-        if fanned is None:
-            judged = await _judged(
-                case,
-                task,
-                Known(task.scorers, solve_key, memory, sandbox_facts(resources), job.task),
-            )
-            failure = judged.failure
+        asked = counter.wrap(model, job.model) if counter else model
+        case = structs.replace(case, model=asked, answer=trace)
+        if split is None:
+            known_scores = KnownScores(solve_key, memory, sandbox_facts(resources), job.task)
+            scoring = await _score(case, task, known_scores)
+            failure = scoring.failure
         else:
-            each = [await _part(case, task, *one) for one in fanned]
+            each = [await _score_part(case, task, *pair) for pair in split]
             parts = tuple(part for part, _ in each)
             failure = next((broken for _, broken in each if broken), None)
     return Outcome(
@@ -160,73 +162,65 @@ async def attempt(job: Job, resources: Resources) -> Outcome:
         trial=job.trial,
         group=job.group,
         trace=trace,
-        scores=judged.scores,
+        scores=scoring.scores,
         failure=failure,
         solve_key=solve_key,
-        score_keys=judged.keys,
+        score_keys=scoring.keys,
         sample=job.sample.data if isinstance(job.sample.data, dict) else {},
         others=others,
         parts=parts,
     )
 
 
-async def _solved(case: Case, solver: Solver, known: Trace | None) -> Trace:
-    return solver.reuse(case.sample, known) if known else await solver.solve(case)
-
-
-async def _fanned(
-    case: Case, task: TaskRuntime
-) -> Sequence[tuple[dict[str, Any], dict[str, Any]]] | None:
-    if task.postprocessor is None:
-        return None
-    return await task.postprocessor.apply(case.sample.data, case.trace.conversation, case.snippets)
-
-
-async def _part(
+async def _score_part(
     case: Case, task: TaskRuntime, sample: dict[str, Any], conversation: dict[str, Any]
 ) -> tuple[Part, Failure | None]:
     trace = structs.replace(case.trace, conversation=conversation)
-    one = structs.replace(case, sample=Sample(case.sample.id, sample), answer=trace)
-    judged = await _judged(one, task, None)
-    return Part(sample=sample, trace=trace, scores=judged.scores), judged.failure
+    part = structs.replace(case, sample=Sample(case.sample.id, sample), answer=trace)
+    scoring = await _score(part, task, None)
+    return Part(sample=sample, trace=trace, scores=scoring.scores), scoring.failure
 
 
-class Judged(Struct):
-    """What the scorers said of one sample, and the first thing that broke."""
+class Scoring(Struct):
+    """The scores of one sample, their keys, and the first failure."""
 
     scores: dict[str, Score] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     failure: Failure | None = None
 
 
-class Known(NamedTuple):
-    """Where to look a score up before it is made, and under which key."""
+class KnownScores(NamedTuple):
+    """Where to look for a score before it is computed, and what its key depends on."""
 
-    scorers: Mapping[str, Scorer]
     solve_key: str
     memory: Memory | None = None
-    held: tuple[str, ...] = ()
-    """How programs are held."""
+    sandbox: tuple[str, ...] = ()
+    """The facts about the sandbox that a verdict depends on."""
     task: str = ""
 
 
-async def _judged(case: Case, task: TaskRuntime, known: Known | None) -> Judged:
-    """Every scorer that can judge does; one that breaks takes no other with it."""
-    judged = Judged()
+async def _score(case: Case, task: TaskRuntime, known: KnownScores | None) -> Scoring:
+    """Run every scorer. A failure of one does not stop the others."""
+    scoring = Scoring()
     for name, scorer in task.scorers.items():
         try:
+            key, stored = "", None
+            if known:
+                with _SCORING:
+                    key = score_key_of(case, name, scorer, known)
+                if known.memory:
+                    stored = known.memory.score(key, known.task)
             with _SCORING:
-                key = score_key_of(case, name, known) if known else ""
-            found = known.memory.score(key, known.task) if known and known.memory else None
-            with _SCORING:
-                score = scorer.reuse(found) if found else None
-                asking = structs.replace(case, known=found) if found else case
-                judged.scores[name] = score or await scorer.score(asking)
+                score = scorer.reuse(stored) if stored else None
+                if score is None:
+                    asking = structs.replace(case, known=stored) if stored else case
+                    score = await scorer.score(asking)
+                scoring.scores[name] = score
             if key:
-                judged.keys[name] = key
+                scoring.keys[name] = key
         except StageError as error:
-            judged.failure = judged.failure or _failure(error, name, of=len(task.scorers))
-    return judged
+            scoring.failure = scoring.failure or _failure(error, name, of=len(task.scorers))
+    return scoring
 
 
 def _failure(error: StageError, scorer: str = "", *, of: int = 1) -> Failure:
@@ -240,12 +234,12 @@ def _failure(error: StageError, scorer: str = "", *, of: int = 1) -> Failure:
 
 
 def solve_key_of(job: Job, resources: Resources) -> str:
-    """Of the trace; the id, because a recorded answer is found by it."""
+    """The key of a trace. It includes the sample's id: a recorded answer is found by it."""
     task = resources.tasks[job.task]
     solver = task.solver
     if solver is None:
         return ""
-    parts = (
+    parts = [
         solver.name,
         str(solver.version),
         job.sample.id,
@@ -253,56 +247,32 @@ def solve_key_of(job: Job, resources: Resources) -> str:
         job.model,
         resources.answers(job.model).fingerprint,
         str(job.trial),
-    )
-    chat = task.ml_task == "chat_completion"
-    return key_of(
-        *parts,
-        *(() if chat else (task.ml_task,)),
-        *_others(solver, task, resources),
-        *_seen(job, solver, resources),
-    )
+    ]
+    if task.ml_task != "chat_completion":
+        parts.append(task.ml_task)
+    others = [task.other_models[name] for name in getattr(solver, "model_keys", ())]
+    parts += [resources.answers(name).fingerprint for name in others]
+    # A record's script answers by its id, which is a part already.
+    reads_row = resources.by_sample and not resources.by_sample.isdisjoint([job.model, *others])
+    if reads_row and isinstance(job.sample.data, dict):
+        parts.append(dumps(job.sample.data, sort_keys=True, default=str))
+    return key_of(*parts)
 
 
-def _others(solver: Solver, task: TaskRuntime, resources: Resources) -> Iterator[str]:
-    """The models that a solver asks beside the evaluated one change its answers, too."""
-    for name in getattr(solver, "model_keys", ()):
-        yield resources.answers(task.other_models[name]).fingerprint
-
-
-def _seen(job: Job, solver: Solver, resources: Resources) -> Iterator[str]:
-    """The row, where a model looks at it. A record's script answers by its id, which is a part."""
-    if not resources.by_sample or not isinstance(job.sample.data, dict):
-        return
-    others = resources.tasks[job.task].other_models
-    asked = {job.model, *(others[name] for name in getattr(solver, "model_keys", ()))}
-    if asked & resources.by_sample:
-        yield dumps(job.sample.data, sort_keys=True, default=str)
-
-
-def score_key_of(case: Case, name: str, known: Known) -> str:
-    """Of one scorer's score. The output, because a model asked again may have said another."""
-    scorer = known.scorers[name]
-    said = _said(case.answer) if case.answer else ()
-    parts = (
-        known.solve_key,
-        *(said or ("",)),
-        name,
-        str(scorer.version),
-        scorer.describe_inputs(case.sample),
-    )
-    asked = (case.models[one].fingerprint for one in getattr(scorer, "model_keys", ()))
-    held = known.held if getattr(scorer, "needs_sandbox", True) else ()
-    return key_of(*parts, *asked, *held)
-
-
-def _said(trace: Trace) -> tuple[str, ...]:
-    """Of a conversation all of it: scorers of documents look at every message."""
-    if not trace.conversation:
-        return (trace.output,)
-    return trace.output, encode(trace.conversation, enc_hook=repr).decode()
+def score_key_of(case: Case, name: str, scorer: Scorer, known: KnownScores) -> str:
+    """The key of one scorer's score. It includes the output: a model asked again may differ."""
+    trace = case.answer
+    parts = [known.solve_key, trace.output if trace else ""]
+    if trace and trace.conversation:  # scorers of documents look at every message
+        parts.append(encode(trace.conversation, enc_hook=repr).decode())
+    parts += [name, str(scorer.version), scorer.describe_inputs(case.sample)]
+    parts += [case.models[key].fingerprint for key in getattr(scorer, "model_keys", ())]
+    if known.sandbox and getattr(scorer, "needs_sandbox", True):
+        parts += known.sandbox
+    return key_of(*parts)
 
 
 def sandbox_facts(resources: Resources) -> tuple[str, ...]:
-    """A verdict that could be forged is no other's; and a package may be all a program lacked."""
+    """What a verdict depends on: tier, whether verdicts are verified, packages."""
     box = resources.sandbox
     return (box.tier, f"verified={box.verified}", *resources.packages) if box else ()

@@ -96,7 +96,7 @@ def rank_models(
     """
     shared = _shared(scores)
     members = list(categories)
-    wins = win_rates({model: row[shared].tolist() for model, row in scores.items()})
+    wins = win_rates({model: row[shared] for model, row in scores.items()})
     means = {model: average(row[shared], seed=seed) for model, row in scores.items()}
     is_unit = all(_is_unit(row) for row in scores.values())
     board = []

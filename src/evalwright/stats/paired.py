@@ -128,12 +128,12 @@ def _snapped(end: float) -> float:
     return 0.0 if abs(end) < _ZERO_WITHIN else end
 
 
-def win_rates(scores: Mapping[str, Sequence[float | None]]) -> dict[str, float | None]:
+def win_rates(scores: Mapping[str, Floats | Sequence[float | None]]) -> dict[str, float | None]:
     """Return the share of tasks on which each model is best; ties are split equally.
 
         rate(m) = 1/T · Σ over tasks of [m is best] / (number of models that are best)
 
-    `scores` has one list a model, in the same order of tasks; None where a model did not
+    `scores` has one array per model, in the same order of tasks; NaN or None where a model did not
     complete the task. Only tasks that all completed count, so that the rates sum to 1 and a
     failure is no defeat. With no such task the rates are None. Scores tie when equal.
     With two models a tie is half a win, as a draw is in Elo (1978), The Rating of Chessplayers.
@@ -142,14 +142,13 @@ def win_rates(scores: Mapping[str, Sequence[float | None]]) -> dict[str, float |
     lengths = {model: len(row) for model, row in scores.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"expected one score a task for every model, got {lengths}")
-    shares: dict[str, list[float]] = {model: [] for model in scores}
-    for task in zip(*scores.values(), strict=True):
-        completed = [score for score in task if score is not None]
-        if any(math.isnan(score) for score in completed):
-            raise ValueError(f"expected a score or None, got NaN among {task}")
-        if len(completed) < len(task):
-            continue
-        best = max(completed)
-        for model, score in zip(scores, completed, strict=True):
-            shares[model].append((score == best) / completed.count(best))
-    return {model: math.fsum(won) / len(won) if won else None for model, won in shares.items()}
+    if not scores:
+        return {}
+    table = np.array(list(scores.values()), dtype=np.float64)
+    completed = table[:, ~np.isnan(table).any(axis=0)]
+    if not completed.size:
+        return dict.fromkeys(scores)
+    is_best = completed == completed.max(axis=0)
+    shares = is_best / is_best.sum(axis=0)
+    tasks = completed.shape[1]
+    return {model: math.fsum(row) / tasks for model, row in zip(scores, shares, strict=True)}

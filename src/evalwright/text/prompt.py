@@ -30,13 +30,12 @@ from evalwright.types import TaskSpec
 def render(task: TaskSpec | Mapping[str, Any]) -> str:
     """Return the text of a task: a `TaskSpec`, or a plain record that follows the spec."""
     if isinstance(task, TaskSpec):
-        shown = [(example.prompt, example.completion) for example in task.few_shot_examples]
-        prompt = task.prompt
+        parts = [f"{shot.prompt} {shot.completion}" for shot in task.few_shot_examples]
+        parts.append(task.prompt)
     else:
-        examples = task.get("few_shot_examples", ())
-        shown = [(example["prompt"], example["completion"]) for example in examples]
-        prompt = task["prompt"]
-    return "\n\n".join([*(f"{asked} {answered}" for asked, answered in shown), prompt])
+        shots = task.get("few_shot_examples", ())
+        parts = [*(f"{shot['prompt']} {shot['completion']}" for shot in shots), task["prompt"]]
+    return "\n\n".join(parts)
 
 
 _FULL_WIDTH = str.maketrans("\uff08\uff09\uff0c\uff0e\uff1a\uff1b", "(),.:;")

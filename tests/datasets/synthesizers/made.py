@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from random import Random
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -26,8 +25,7 @@ def synthesizer(fields: Mapping[str, Any]) -> Any:
 def model(script: Callable[[Request], str]) -> Scripted:
     """Answers by a script, and remembers what it was asked."""
 
-    def answer(request: Request, randomness: Random) -> Answer:
-        del randomness
+    def answer(request: Request) -> Answer:
         return Answer(script(request), 0.5)
 
     return Scripted("test", answer, remember=True)
