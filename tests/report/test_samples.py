@@ -1,7 +1,8 @@
 import pytest
 from tests.report.export.made import completed, failed, judged
 
-from evalwright.report.samples import explained, sample_lines, visible
+from evalwright.report.samples import explained, sample_lines
+from evalwright.report.tables import visible
 from evalwright.types import Outcome, Score, Trace, Usage
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from evalwright.report.tables import count_noun, format_interval, format_number, shorten
+from evalwright.report.tables import count_noun, dollars, format_interval, format_number, shorten
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,20 @@ def test_what_is_not_there_is_a_dash() -> None:
 def test_numbers_have_as_many_decimals_as_asked_for() -> None:
     assert (format_number(0.5), format_number(0.5, 1)) == ("0.500", "0.5")
     assert format_interval(-0.25, 0.5, 2, signed=True) == "[-0.25, +0.50]"
+
+
+@pytest.mark.parametrize(
+    ("cost", "shown"),
+    [
+        pytest.param(None, "unknown", id="no price"),
+        pytest.param(0.0, "$0.00", id="nothing"),
+        pytest.param(1234.5, "$1,234.50", id="much"),
+        pytest.param(0.5, "$0.50", id="cents"),
+        pytest.param(0.042, "$0.042", id="a few cents"),
+        pytest.param(0.001046, "$0.0010", id="less than a cent"),
+        pytest.param(6.4000000000000006e-06, "$0.0000064", id="hardly anything"),
+        pytest.param(1e-12, "$0.00000000", id="less than that"),
+    ],
+)
+def test_an_amount_says_two_digits_at_least(cost: float | None, shown: str) -> None:
+    assert dollars(cost) == shown

@@ -10,8 +10,8 @@ from evalwright.cli import options as shared
 from evalwright.cli.output import write_json, write_lines
 from evalwright.cli.progress import Progress
 from evalwright.judge_check.options import PROBES
-from evalwright.report.amounts import dollars
 from evalwright.report.judges import JudgeCheck
+from evalwright.report.tables import dollars
 
 command = shared.OrderedGroup(
     help="Check how far a judge can be trusted.\n\n"

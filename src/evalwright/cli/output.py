@@ -12,6 +12,7 @@ import msgspec
 
 from evalwright.errors import EvalwrightError, UsageError
 from evalwright.report.export.rows import to_json
+from evalwright.report.tables import align_rows
 
 if TYPE_CHECKING:
     from evalwright.report.report import Report
@@ -69,14 +70,8 @@ def print_table(columns: Row, rows: Sequence[Row], numeric: frozenset[int] = fro
     if sys.stdout.isatty():
         _draw_table(columns, rows, numeric)
         return
-    all_rows = [columns, *rows]
-    widths = [max(len(row[index]) for row in all_rows) for index in range(len(columns))]
-    for row in all_rows:
-        cells = (
-            f"{cell:>{width}}" if index in numeric else f"{cell:<{width}}"
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        click.echo("  ".join(cells).rstrip())
+    for line in align_rows([columns, *rows], numeric):
+        click.echo(line)
 
 
 def _draw_table(columns: Row, rows: Sequence[Row], numeric: frozenset[int]) -> None:

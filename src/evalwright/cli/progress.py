@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from evalwright.report.amounts import dollars
+from evalwright.report.tables import dollars
 from evalwright.types import Outcome
 
 _SECONDS_BETWEEN = 0.1

@@ -6,8 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from evalwright.report.amounts import dollars
-from evalwright.report.samples import visible
+from evalwright.report.tables import dollars, visible
 from evalwright.report.yaml_text import to_yaml
 from evalwright.types import Usage
 

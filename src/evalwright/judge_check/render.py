@@ -1,6 +1,6 @@
 """The result of a judge check as lines of plain text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from evalwright.report.judges import (
     Agreement,
@@ -10,8 +10,7 @@ from evalwright.report.judges import (
     RepeatsRow,
     format_figure,
 )
-from evalwright.report.samples import visible
-from evalwright.report.tables import count_noun, shorten
+from evalwright.report.tables import align_rows, count_noun, shorten, visible
 
 _MAX_LABELS = 12
 _MAX_EXAMPLES = 5
@@ -53,10 +52,9 @@ def _render_agreement(agreement: Agreement) -> Iterator[str]:
     )
     yield from _render_figures(agreement.figures)
     if agreement.labels:
-        yield ""
-        yield from _align(_build_label_table(agreement), right=True)
-        yield ""
-        yield from _align(_build_confusion_table(agreement), right=True)
+        for table in (_build_label_table(agreement), _build_confusion_table(agreement)):
+            yield ""
+            yield from align_rows(table, right=range(1, len(table[0])), indent="  ")
     if agreement.disagreements:
         yield ""
         yield "  the first that they see differently:"
@@ -72,7 +70,7 @@ def _render_figures(figures: dict[str, Figure]) -> Iterator[str]:
         if figure.value is not None and figure.ci_low is None and figure.reason:
             text = f"{text} ({figure.reason})"
         rows.append((_FIGURE_NAMES.get(name, name), text))
-    yield from _align(rows)
+    yield from align_rows(rows, indent="  ")
 
 
 def _build_label_table(agreement: Agreement) -> list[tuple[str, ...]]:
@@ -131,14 +129,3 @@ def _render_probe(probe: ProbeRow) -> Iterator[str]:
 
 def _format_verdict(verdict: str | float) -> str:
     return f"`{verdict}`" if isinstance(verdict, str) else f"{verdict:g}"
-
-
-def _align(rows: Sequence[tuple[str, ...]], *, right: bool = False) -> Iterator[str]:
-    """Align the columns: the first to the left, the others as `right` says."""
-    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
-    for row in rows:
-        cells = (
-            cell.rjust(width) if right and index else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield visible(f"  {'  '.join(cells)}".rstrip())

@@ -3,7 +3,7 @@
 Lines of text are never cut.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -12,9 +12,8 @@ from msgspec import Struct
 from evalwright.report.export.rows import FailureCells, to_json
 from evalwright.report.judges import Figure
 from evalwright.report.report import FailureRow, PairwiseRow, Status, UsageRow
-from evalwright.report.samples import visible
 from evalwright.report.schema import struct_schema
-from evalwright.report.tables import count_noun
+from evalwright.report.tables import align_rows, count_noun, visible
 
 _METRICS = ("perplexity", "bits_per_byte", "bits_per_character")
 
@@ -166,7 +165,7 @@ def _model_lines(report: PerplexityReport) -> Iterator[str]:
             cells += [_number(metric.value, digits), _interval(metric, digits)]
         done = f"{model.documents:,}/{report.summary.documents:,}"
         rows.append((*cells, f"{model.tokens:,}", done))
-    yield from _align(rows, right=range(1, len(rows[0])))
+    yield from align_rows(rows, right=range(1, len(rows[0])))
     for model in report.models:
         yield from _reason_lines(model)
 
@@ -190,7 +189,7 @@ def _pair_lines(pairs: Iterable[PairwiseRow]) -> Iterator[str]:
         difference = "–" if pair.difference is None else f"{pair.difference:+.4f}"
         verdict = "significant" if pair.significant else "tied" if interval != "–" else "–"
         rows.append((f"{pair.a} − {pair.b}", difference, interval, f"{pair.n:,}", verdict))
-    yield from _align(rows, right=(1, 2, 3))
+    yield from align_rows(rows, right=(1, 2, 3))
 
 
 def _worst_lines(model: ModelPerplexity) -> Iterator[str]:
@@ -198,7 +197,7 @@ def _worst_lines(model: ModelPerplexity) -> Iterator[str]:
     for row in model.worst:
         numbers = (_number(row.perplexity, 2), _number(row.bits_per_byte, 4))
         rows.append((row.document, *numbers, f"{row.tokens:,}"))
-    yield from _align(rows, right=(1, 2, 3))
+    yield from align_rows(rows, right=(1, 2, 3))
 
 
 def _failure_lines(failure: FailureRow) -> Iterator[str]:
@@ -234,14 +233,3 @@ def _interval(metric: Figure, digits: int) -> str:
     if metric.ci_low is None:
         return "–"
     return f"[{_number(metric.ci_low, digits)}, {_number(metric.ci_high, digits)}]"
-
-
-def _align(rows: Sequence[tuple[str, ...]], *, right: Sequence[int]) -> Iterator[str]:
-    rows = [tuple(map(visible, row)) for row in rows]
-    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
-    for row in rows:
-        cells = (
-            f"{cell:>{width}}" if index in right else f"{cell:<{width}}"
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(cells).rstrip()

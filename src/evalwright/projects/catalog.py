@@ -22,7 +22,7 @@ from evalwright.projects.lookup import (
     require_own_file,
     source_files,
 )
-from evalwright.report.samples import visible
+from evalwright.report.tables import align_rows, visible
 from evalwright.report.yaml_text import to_yaml
 from evalwright.secrets import MASK, Redactor
 from evalwright.session.redaction import make_redactor
@@ -73,10 +73,7 @@ class ShownEntity(ListedEntity, frozen=True, kw_only=True):
 
     def to_lines(self) -> Iterator[str]:
         """Yield one line per fact, then the document."""
-        facts = list(self._facts())
-        width = max(len(name) for name, _ in facts)
-        for name, fact in facts:
-            yield f"{name:<{width}}  {visible(fact)}"
+        yield from align_rows(self._facts())
         yield ""
         yield visible(to_yaml(self.document)).rstrip("\n")
 

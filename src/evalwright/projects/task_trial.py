@@ -7,8 +7,7 @@ from msgspec import Struct, to_builtins
 
 from evalwright.objects import text_of
 from evalwright.report.report import FailureRow, MetricRow
-from evalwright.report.samples import visible
-from evalwright.report.tables import count_noun
+from evalwright.report.tables import count_noun, visible
 from evalwright.report.trial import TrialError, indent_yaml, printed_lines
 from evalwright.types import Outcome, Score, Trace
 

@@ -22,7 +22,7 @@ from evalwright.projects.lookup import (
     open_project,
 )
 from evalwright.projects.task_trial import nonempty_fields
-from evalwright.report.samples import visible
+from evalwright.report.tables import visible
 from evalwright.report.trial import TrialError, indent_yaml, printed_lines, stopped_error
 from evalwright.secrets import Secret, secrets_in
 from evalwright.session.event_loop import run_async

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from evalwright.report.policies import Judgement
 from evalwright.report.report import PolicyRow
 from evalwright.report.report_tables import count_rules, policies_table
-from evalwright.report.samples import visible
+from evalwright.report.tables import visible
 from evalwright.report.to_markdown import table_text
 
 

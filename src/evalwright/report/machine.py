@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from evalwright.report.samples import visible
+from evalwright.report.tables import align_rows, visible
 
 
 class Tier(Struct, frozen=True, kw_only=True):
@@ -89,17 +89,16 @@ class Machine(Struct, frozen=True, kw_only=True):
 
 def machine_lines(found: Machine) -> Iterator[str]:
     """For people."""
-    facts = [
-        ("evalwright", found.evalwright),
-        ("python", f"{found.python}, {found.executable}"),
-        ("platform", f"{found.platform}, {found.cores} cores"),
-        ("kernel", found.kernel),
-        ("store", f"{found.store.path}, {_state(found.store)}"),
-        ("sandbox", _sandbox(found)),
-    ]
-    width = max(len(name) for name, _ in facts)
-    for name, fact in facts:
-        yield visible(f"{name:<{width}}  {fact}")
+    yield from align_rows(
+        [
+            ("evalwright", found.evalwright),
+            ("python", f"{found.python}, {found.executable}"),
+            ("platform", f"{found.platform}, {found.cores} cores"),
+            ("kernel", found.kernel),
+            ("store", f"{found.store.path}, {_state(found.store)}"),
+            ("sandbox", _sandbox(found)),
+        ]
+    )
     yield from _tiers(found)
     yield from _local(found.local)
     yield from _keys(found.keys)

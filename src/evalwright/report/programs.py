@@ -6,7 +6,7 @@ from textwrap import indent
 from msgspec import Struct
 
 from evalwright.report.report import CodeExecution
-from evalwright.report.samples import visible
+from evalwright.report.tables import truncate, visible
 from evalwright.types import Execution, ExecutionOutcome, Program
 
 _LONGEST_TARGET = 80
@@ -59,7 +59,8 @@ def program_lines(found: Judged) -> Iterator[str]:
     reached = found.outcome in {"pass", "assertion_fail"}
     for verdict, text in zip(found.targets, found.texts, strict=True):
         said = ("passed" if verdict else "failed") if reached else "–"
-        yield f"  {said:<8}{_one_line(text)}"
+        line = truncate(" ".join(visible(text).split()), _LONGEST_TARGET)
+        yield f"  {said:<8}{line}"
     if found.output:
         yield "output:"
         yield indent(visible(found.output.rstrip("\n")), "  ", lambda _: True)
@@ -74,8 +75,3 @@ def _held(found: Judged) -> str:
     if found.packages:
         parts.append(f"with {', '.join(found.packages)}")
     return ", ".join(parts)
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(visible(text).split())
-    return line if len(line) <= _LONGEST_TARGET else f"{line[: _LONGEST_TARGET - 1]}…"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from evalwright.report.amounts import dollars
 from evalwright.report.calibration_tables import calibration_tables
 from evalwright.report.judges import JudgeRow
 from evalwright.report.report import (
@@ -19,16 +18,17 @@ from evalwright.report.report import (
     TaskPairwiseRow,
     UsageRow,
 )
-from evalwright.report.samples import visible
 from evalwright.report.tables import (
     NOTHING,
     Table,
     count_noun,
+    dollars,
     format_interval,
     format_number,
     join_lines,
     shorten,
     shorten_message,
+    visible,
 )
 
 _MOST_LEFT_OUT = 50

@@ -16,6 +16,7 @@ from evalwright.report.report import (
     RuleRow,
     interval_fields,
 )
+from evalwright.report.tables import truncate
 from evalwright.stats.deviation import deviation
 from evalwright.stats.interval import Interval
 from evalwright.stats.mean import LARGEST, plain_mean, student_interval
@@ -207,9 +208,5 @@ def flaky_rows(result: TaskModelResult) -> Iterator[FlakyRow]:
             scorer=sample.scorer,
             score=sample.score,
             agreement=sample.agreement,
-            values=[(_shorten(value), runs) for value, runs in sample.values],
+            values=[(truncate(value, _LONGEST), runs) for value, runs in sample.values],
         )
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -11,8 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from evalwright.plan.outline import PlanOutline, TaskOutline
-from evalwright.report.samples import visible
-from evalwright.report.tables import count_noun
+from evalwright.report.tables import align_rows, count_noun, visible
 from evalwright.types import RunStatus
 
 COLUMNS = ("run", "created (UTC)", "status", "tasks", "models", "done", "failed")
@@ -61,11 +60,8 @@ def list_cells(run: ListedRun) -> tuple[str, ...]:
 
 
 def run_lines(run: ShownRun) -> Iterator[str]:
-    """Yield one line per fact, its name first."""
-    facts = list(_facts(run))
-    width = max(len(name) for name, _ in facts)
-    for name, fact in facts:
-        yield f"{name:<{width}}  {visible(fact)}"
+    """Return one line per fact, its name first."""
+    return align_rows(_facts(run))
 
 
 def _facts(run: ShownRun) -> Iterator[tuple[str, str]]:

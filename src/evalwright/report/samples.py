@@ -4,16 +4,13 @@ What a model or an author wrote cannot move the cursor, change colours or turn t
 the text: such characters are shown by their escapes. JSON has them as they were.
 """
 
-import re
 from collections.abc import Iterator
 from textwrap import indent
 from typing import Any
 
-from evalwright.report.amounts import dollars
 from evalwright.report.export.rows import Exported, exported, to_json
+from evalwright.report.tables import dollars, visible
 from evalwright.types import SELF_REPORT, Action, Outcome, Score, Trace, Usage
-
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class ExplainedSample(Exported, frozen=True, kw_only=True):
@@ -29,11 +26,6 @@ def explained(outcome: Outcome) -> ExplainedSample:
         **{name: getattr(row, name) for name in Exported.__struct_fields__},
         reasons={name: score.reason for name, score in outcome.scores.items() if score.reason},
     )
-
-
-def visible(text: str) -> str:
-    """The same, with characters that act on a terminal written out; newline and tab stay."""
-    return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def sample_lines(outcome: Outcome) -> Iterator[str]:

@@ -4,11 +4,16 @@ Names and messages are shortened here, and only here: JSON has them whole. A cel
 printable characters, whatever a model or an author wrote.
 """
 
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 NOTHING = "–"
+INTERVAL = "95 % interval"
 _LONGEST_NAME = 36
 _LONGEST_MESSAGE = 200
+_MOST_DECIMALS = 8
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class Table(NamedTuple):
@@ -23,6 +28,78 @@ class Table(NamedTuple):
     """Lines to show below it as they are, each character as wide as the others."""
 
 
+class TableColumn(NamedTuple):
+    """The head of a column, how the cell of a row is written, and whether it aligns right."""
+
+    head: str
+    cell: Callable[[Any], str]
+    is_numeric: bool = False
+
+
+def make_table(
+    title: str, rows: Iterable[Any], columns: Sequence[TableColumn], note: str = ""
+) -> Table:
+    """Write one cell per row and column."""
+    return Table(
+        title,
+        tuple(column.head for column in columns),
+        [tuple(column.cell(row) for column in columns) for row in rows],
+        frozenset(index for index, column in enumerate(columns) if column.is_numeric),
+        note,
+    )
+
+
+def names(*attributes: str, head: str = "") -> list[TableColumn]:
+    """Return a column per attribute that holds a name."""
+
+    def column(attribute: str) -> TableColumn:
+        return TableColumn(
+            head or attribute, lambda row: shorten(getattr(row, attribute) or NOTHING)
+        )
+
+    return [column(attribute) for attribute in attributes]
+
+
+def decimals(*attributes: str, head: str = "", digits: int = 3) -> list[TableColumn]:
+    """Return a column per attribute that holds a number, or None."""
+
+    def column(attribute: str) -> TableColumn:
+        return numeric(
+            head or attribute, lambda row: format_number(getattr(row, attribute), digits)
+        )
+
+    return [column(attribute) for attribute in attributes]
+
+
+def count(attribute: str, head: str = "") -> TableColumn:
+    """Return the column of an attribute that holds a count."""
+    return numeric(head or attribute, lambda row: str(getattr(row, attribute)))
+
+
+def numeric(head: str, cell: Callable[[Any], str]) -> TableColumn:
+    """Return a column that aligns right."""
+    return TableColumn(head, cell, is_numeric=True)
+
+
+def align_rows(
+    rows: Iterable[Sequence[str]], right: Container[int] = (), *, indent: str = ""
+) -> Iterator[str]:
+    """Yield a line of plain text per row; the columns in `right` align right."""
+    cells = [tuple(map(visible, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        line = "  ".join(
+            f"{cell:>{width}}" if index in right else f"{cell:<{width}}"
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield f"{indent}{line}".rstrip()
+
+
+def visible(text: str) -> str:
+    """Write out characters that act on a terminal; newline and tab stay."""
+    return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
 def shorten(name: str, limit: int = _LONGEST_NAME) -> str:
     """Cut the middle out of a long name: both ends of a model name tell models apart."""
     name = join_lines(name)
@@ -34,8 +111,12 @@ def shorten(name: str, limit: int = _LONGEST_NAME) -> str:
 
 def shorten_message(text: str) -> str:
     """Cut the end off a long message."""
-    line = join_lines(text)
-    return line if len(line) <= _LONGEST_MESSAGE else f"{line[: _LONGEST_MESSAGE - 1]}…"
+    return truncate(join_lines(text), _LONGEST_MESSAGE)
+
+
+def truncate(text: str, limit: int) -> str:
+    """Cut the end off a text that is longer than the limit."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def join_lines(text: str) -> str:
@@ -61,3 +142,15 @@ def format_interval(
         return NOTHING
     form = f"{'+' if signed else ''}.{digits}f"
     return f"[{low:{form}}, {high:{form}}]"
+
+
+def dollars(cost: float | None) -> str:
+    """`$12.34`, `$0.0010`, `$0.00` for nothing, `unknown` where no price is known."""
+    if cost is None:
+        return "unknown"
+    if cost == 0 or cost >= 1:
+        return f"${cost:,.2f}"
+    digits = 2
+    while digits < _MOST_DECIMALS and round(cost, digits) < 10 ** (1 - digits):
+        digits += 1
+    return f"${cost:.{digits}f}"

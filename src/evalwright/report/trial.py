@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from evalwright.report.samples import visible
+from evalwright.report.tables import visible
 from evalwright.report.yaml_text import to_yaml
 
 
