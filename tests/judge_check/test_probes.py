@@ -11,12 +11,12 @@ from tests.scorers.rag.test_prompts import INJECTIONS
 from evalwright.judge_check.options import PROBES
 from evalwright.judge_check.probes import (
     NOT_APPLICABLE,
+    NotApplicable,
     build_probe,
     build_repeat,
     fence_answer,
     pad_answer,
 )
-from evalwright.judge_check.prompt_swap import NotApplicable
 from evalwright.scorers.judging.ask import DATA_NOTE
 from evalwright.types import Score
 

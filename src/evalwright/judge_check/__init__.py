@@ -4,8 +4,7 @@ options      what to check
 check        the check of one judge of a stored run
 labels       labels from people
 agreement    verdicts compared with labels
-probes       changes to the judge's prompt that should not matter; `prompt_swap` reorders it
-rejudge      the judge, asked again about samples of the run; `runtime` connects its model
-stability    how many verdicts change
+probes       changes to the judge's prompt that should not matter
+rejudge      the judge, asked again about samples of the run, and how many verdicts change
 render       the result as text
 """

@@ -6,6 +6,8 @@ scores.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,8 +140,9 @@ def _match_pairs(
         key = labels.key_of(outcome)
         label = labels.by_answer.get(key) if key else None
         if key is None or label is None:
-            counts.other_trials += key is None and score is not None
-            counts.unlabelled += key is not None and score is not None
+            if score is not None:
+                counts.other_trials += key is None
+                counts.unlabelled += key is not None
             continue
         counts.matched_keys.add(key)
         if score is not None:
@@ -247,22 +250,15 @@ def _unknown_labels_error(
 def _check_scores(judge: Judge, labels: HumanLabels) -> None:
     low, high = judge.score_min, judge.score_max
     for (sample_id, _, _), label in labels.by_answer.items():
-        number = _parse_number(label)
-        if number is None or not low <= number <= high:
+        try:  # it may be text, because another cell of its column is no number
+            number = nan if isinstance(label, bool) else float(label)
+        except ValueError:
+            number = nan
+        if not low <= number <= high:
             raise BadDataset(
                 f"{labels.source}: the label of sample `{sample_id}` must be a number from {low:g} "
                 f"to {high:g}, the scale of `{judge.name}`, got `{format_label(label)}`"
             )
-
-
-def _parse_number(label: Label) -> float | None:
-    """Parse a number, even one that is text because another cell of its column is no number."""
-    if isinstance(label, bool):
-        return None
-    try:
-        return float(label)
-    except ValueError:
-        return None
 
 
 def measure_label_agreement(
@@ -282,7 +278,11 @@ def measure_label_agreement(
             disagreements.append(Pair(sample_id=sample_id, human=human, judge=judge))
     n = counts.total()
     equal = sum(count for (human, judge), count in counts.items() if human == judge)
-    confusion = _count_confusion(counts, label_order)
+    judge_labels = _sort_labels({judge for _, judge in counts}, label_order)
+    confusion = {
+        human: {judge: counts[human, judge] for judge in judge_labels}
+        for human in _sort_labels({human for human, _ in counts}, label_order)
+    }
     return Agreement(
         source=source,
         compared=compared,
@@ -307,7 +307,7 @@ def measure_label_agreement(
 
 
 def _build_label_rows(
-    counts: Mapping[tuple[str, str], int], label_order: Sequence[str]
+    counts: Counter[tuple[str, str]], label_order: Sequence[str]
 ) -> list[LabelRow]:
     human_counts: Counter[str] = Counter()
     judge_counts: Counter[str] = Counter()
@@ -316,7 +316,7 @@ def _build_label_rows(
         judge_counts[judge_label] += count
     rows = []
     for label in _sort_labels(human_counts | judge_counts, label_order):
-        human, judge, both = human_counts[label], judge_counts[label], counts.get((label, label), 0)
+        human, judge, both = human_counts[label], judge_counts[label], counts[label, label]
         rows.append(
             LabelRow(
                 label=label,
@@ -328,17 +328,6 @@ def _build_label_rows(
             )
         )
     return rows
-
-
-def _count_confusion(
-    counts: Mapping[tuple[str, str], int], label_order: Sequence[str]
-) -> dict[str, dict[str, int]]:
-    human_labels = _sort_labels({human for human, _ in counts}, label_order)
-    judge_labels = _sort_labels({judge for _, judge in counts}, label_order)
-    return {
-        human: {judge: counts.get((human, judge), 0) for judge in judge_labels}
-        for human in human_labels
-    }
 
 
 def _sort_labels(labels: Iterable[str], label_order: Sequence[str]) -> list[str]:
@@ -370,7 +359,9 @@ def measure_score_agreement(
             disagreements.append(Pair(sample_id=sample_id, human=human, judge=judge))
     n = len(differences)
     distances = [abs(difference) for difference in differences]
+    scores = human_scores, judge_scores
     is_whole = all(score.is_integer() for score in (*human_scores, *judge_scores))
+    make_figure = partial(_make_figure, n=n, undefined=_CONSTANT)
     return Agreement(
         source=source,
         compared="scores",
@@ -380,24 +371,11 @@ def measure_score_agreement(
             "within_a_tenth": estimate_share(sum(map(is_near, differences)), n),
             "mean_absolute_difference": estimate_mean(distances, seed=seed),
             "mean_difference": estimate_mean_difference(differences, seed=seed),
-            ("quadratic_kappa" if is_whole else "concordance"): _make_figure(
-                quadratic_kappa(human_scores, judge_scores),
-                quadratic_kappa_interval(human_scores, judge_scores, seed=seed),
-                n,
-                undefined=_CONSTANT,
+            ("quadratic_kappa" if is_whole else "concordance"): make_figure(
+                quadratic_kappa(*scores), quadratic_kappa_interval(*scores, seed=seed)
             ),
-            "pearson": _make_figure(
-                pearson(human_scores, judge_scores),
-                pearson_interval(human_scores, judge_scores, seed=seed),
-                n,
-                undefined=_CONSTANT,
-            ),
-            "spearman": _make_figure(
-                spearman(human_scores, judge_scores),
-                spearman_interval(human_scores, judge_scores),
-                n,
-                undefined=_CONSTANT,
-            ),
+            "pearson": make_figure(pearson(*scores), pearson_interval(*scores, seed=seed)),
+            "spearman": make_figure(spearman(*scores), spearman_interval(*scores)),
         },
         disagreements=disagreements,
     )

@@ -4,7 +4,7 @@ The result is stored under the judge's identity, so every report of a run with t
 show it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from evalwright.judge_check.agreement import compare_with_labels
 from evalwright.judge_check.labels import HumanLabels, read_label_column, read_label_file
 from evalwright.judge_check.options import JudgeCheckOptions
 from evalwright.judge_check.rejudge import RejudgeResult, Rejudging
-from evalwright.nearest import nearest, suggest
+from evalwright.nearest import suggest
 from evalwright.plan.manifest import read_manifest
 from evalwright.plan.model_names import canonical_names
 from evalwright.plan.options import RunOptions
@@ -122,9 +122,14 @@ class _JudgeChecker:
 
     def _rejudge(self) -> RejudgeResult:
         rejudging = Rejudging(
-            self._run, self._judge, self._store, self._run_options, progress=self._progress
+            self._run,
+            self._judge,
+            self._store,
+            self._run_options,
+            models=self._models,
+            progress=self._progress,
         )
-        result = rejudging.run(self._options, self._models)
+        result = rejudging.run(self._options)
         self._redactor = rejudging.redactor
         if not result.samples:
             self._notes.append("no sample has a verdict, so the judge was asked nothing")
@@ -176,7 +181,13 @@ def _select_judge(run: Run, options: JudgeCheckOptions) -> Judge:
         if options.task in {None, judge.task} and options.scorer in {None, judge.scorer}
     ]
     if not matches:
-        raise _unknown_judge(run, judges, options)
+        wanted = f"{options.task or '*'}/{options.scorer or '*'}"
+        raise UnknownName(
+            f"run {run.id} has no judge `{wanted}`; it has "
+            + ", ".join(f"`{judge.name}`" for judge in judges),
+            hint=suggest(options.scorer or "", [judge.scorer for judge in judges])
+            or suggest(options.task or "", [judge.task for judge in judges]),
+        )
     checkable = [judge for judge in matches if judge.type in CHECKABLE]
     if not checkable:
         raise UsageError(f"`{matches[0].name}`: a {matches[0].type} gives no verdict to compare")
@@ -184,18 +195,6 @@ def _select_judge(run: Run, options: JudgeCheckOptions) -> Judge:
         names = ", ".join(f"`--task {judge.task} --scorer {judge.scorer}`" for judge in checkable)
         raise UsageError(f"run {run.id} has several judges", hint=f"name one: {names}")
     return checkable[0]
-
-
-def _unknown_judge(run: Run, judges: Sequence[Judge], options: JudgeCheckOptions) -> UnknownName:
-    suggestion = nearest(options.scorer or "", [judge.scorer for judge in judges]) or nearest(
-        options.task or "", [judge.task for judge in judges]
-    )
-    wanted = f"{options.task or '*'}/{options.scorer or '*'}"
-    names = ", ".join(f"`{judge.name}`" for judge in judges)
-    return UnknownName(
-        f"run {run.id} has no judge `{wanted}`; it has {names}",
-        hint=f"did you mean `{suggestion}`?" if suggestion else "",
-    )
 
 
 def _select_models(run: Run, judge: Judge, options: JudgeCheckOptions) -> list[str]:

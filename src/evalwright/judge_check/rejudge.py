@@ -1,28 +1,175 @@
-"""Ask a judge again about samples that it has judged: with probes, and with the same prompt.
+"""Ask a judge again about samples that it has judged, and count how many verdicts change.
+
+    verdicts are    changed means
+    labels          another label
+    scores          more than a tenth of the range away
+
+The project is read as the run's command read it; the judge must be that of the run, to the last
+letter of its prompt. The model is asked through the engine, so limits, retries, cache and cost cap
+apply. A verdict that is missing the second time is counted apart: it is no flip.
 
 Only counts are kept: an interrupted check costs its calls again, unless `--cache` has kept the
 replies.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import combinations
+from pathlib import Path
+from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
+from evalwright.clients.placeholder import StoredModel
 from evalwright.datasets.sampling import chosen, sampled
-from evalwright.judge_check.agreement import Verdict, read_verdict, refuse_split_sample
+from evalwright.engine.run import Resources
+from evalwright.engine.stop import Stop
+from evalwright.errors import UsageError
+from evalwright.judge_check.agreement import (
+    MAX_EXAMPLES,
+    Verdict,
+    estimate_mean,
+    estimate_mean_difference,
+    estimate_share,
+    is_near,
+    read_verdict,
+    refuse_split_sample,
+)
 from evalwright.judge_check.options import JudgeCheckOptions
-from evalwright.judge_check.probes import NOT_APPLICABLE, ProbeScorer, build_probe, build_repeat
-from evalwright.judge_check.prompt_swap import NotApplicable
-from evalwright.judge_check.runtime import JudgeRuntime
-from evalwright.judge_check.stability import ProbeTally, RepeatTally
+from evalwright.judge_check.probes import (
+    NOT_APPLICABLE,
+    NotApplicable,
+    ProbeScorer,
+    build_probe,
+    build_repeat,
+)
+from evalwright.plan.manifest import Manifest, read_manifest
 from evalwright.plan.options import RunOptions
-from evalwright.plan.plan import Job
-from evalwright.ports import Store
-from evalwright.report.judges import Judge
+from evalwright.plan.plan import Job, TaskRuntime
+from evalwright.plan.project import project_snippets, resolve_project
+from evalwright.plan.samples import first_ml_task
+from evalwright.ports import Case, Model, Store
+from evalwright.report.judges import Judge, ProbeRow, RepeatsRow
 from evalwright.report.tables import count_noun
 from evalwright.secrets import Redactor
+from evalwright.session.drive import drive_jobs
+from evalwright.session.judges import describe_judge, judge_model_key
+from evalwright.session.locate import find_folder, relative_to
+from evalwright.session.models import share_limits, wrap_models
 from evalwright.session.progress import Progress
-from evalwright.types import Outcome, Run, Sample, Usage
+from evalwright.session.project_models import project_connector
+from evalwright.session.redaction import make_redactor
+from evalwright.session.snippets import open_snippets
+from evalwright.spec.documents.resolve.specifications import ResolvedSpec
+from evalwright.types import Outcome, Run, Sample, Trace, Usage
+
+_DIRECTIONS = {"true": "to correct", "false": "to incorrect"}
+_MAX_DIRECTIONS = 12
+_MAX_CONCURRENCY = 64
+_HINT = "probes ask the judge of the run again, and need its document"
+
+
+def is_same_verdict(first: Verdict, second: Verdict) -> bool:
+    """Tell whether two verdicts on a sample are the same."""
+    if isinstance(first, str) or isinstance(second, str):
+        return first == second
+    return is_near(second - first)
+
+
+class ProbeTally(Struct):
+    """Verdicts before and after one probe."""
+
+    probe: str
+    n: int = 0
+    directions: Counter[str] = field(default_factory=Counter)
+    flipped: list[tuple[int, str]] = field(default_factory=list)
+    """Ordinal and id of each sample whose verdict changed."""
+    changes: list[float] = field(default_factory=list)
+    failed: int = 0
+    failure: str = ""
+    not_applicable: int = 0
+    reason: str = ""
+    """Why it does not apply."""
+
+    def add(self, sample: tuple[int, str], before: Verdict, after: Verdict) -> None:
+        """Add both verdicts on a sample, given by its ordinal and id."""
+        self.n += 1
+        if isinstance(before, str) or isinstance(after, str):
+            direction = _DIRECTIONS.get(str(after), f"{before} → {after}")
+        else:
+            self.changes.append(after - before)
+            direction = "higher" if after > before else "lower"
+        if not is_same_verdict(before, after):
+            self.flipped.append(sample)
+            self.directions[direction] += 1
+
+    def add_failure(self, failure: str) -> None:
+        """Count a sample on which the judge gave no second verdict."""
+        self.failed += 1
+        self.failure = self.failure or failure
+
+    def add_not_applicable(self, reason: str) -> None:
+        """Count a sample to which the probe does not apply."""
+        self.not_applicable += 1
+        self.reason = self.reason or reason
+
+    def to_row(self, *, seed: int = 0) -> ProbeRow:
+        """Summarize, whatever the order in which verdicts landed."""
+        reason = self.reason or self.failure
+        directions = sorted(self.directions.items(), key=lambda item: (-item[1], item[0]))
+        return ProbeRow(
+            probe=self.probe,
+            n=self.n,
+            flips=estimate_share(
+                len(self.flipped), self.n, undefined=reason or "nothing was judged again"
+            ),
+            directions=dict(directions[:_MAX_DIRECTIONS]),
+            examples=[sample_id for _, sample_id in sorted(self.flipped)[:MAX_EXAMPLES]],
+            change=estimate_mean_difference(self.changes, seed=seed) if self.changes else None,
+            failed=self.failed,
+            not_applicable=self.not_applicable,
+            reason=reason,
+            failure=self.failure,
+        )
+
+
+class RepeatTally(Struct):
+    """Several verdicts on the same samples, with nothing changed."""
+
+    times: int
+    n: int = 0
+    equal: int = 0
+    pairwise: list[float] = field(default_factory=list)
+    spreads: list[float] = field(default_factory=list)
+    failed: int = 0
+    failure: str = ""
+
+    def add(self, verdicts: list[Verdict], failure: str = "") -> None:
+        """Add all verdicts on a sample; with fewer than `times` it only counts as failed."""
+        if len(verdicts) < self.times:
+            self.failed += 1
+            self.failure = self.failure or failure
+            return
+        same = [is_same_verdict(first, second) for first, second in combinations(verdicts, 2)]
+        self.n += 1
+        self.equal += all(same)
+        self.pairwise.append(sum(same) / len(same))
+        scores = [verdict for verdict in verdicts if not isinstance(verdict, str)]
+        if scores:
+            self.spreads.append(max(scores) - min(scores))
+
+    def to_row(self, *, seed: int = 0) -> RepeatsRow:
+        """Summarize."""
+        return RepeatsRow(
+            times=self.times,
+            n=self.n,
+            all_equal=estimate_share(self.equal, self.n, undefined=self.failure),
+            pairwise=estimate_mean(self.pairwise, seed=seed),
+            spread=estimate_mean(self.spreads, seed=seed) if self.spreads else None,
+            failed=self.failed,
+            reason=self.failure,
+        )
 
 
 class RejudgeResult(Struct, kw_only=True):
@@ -39,48 +186,49 @@ class RejudgeResult(Struct, kw_only=True):
 
 
 class Rejudging:
-    """One judge of a run, asked again."""
+    """One judge of a run, asked again about the stored answers of some models."""
 
     def __init__(
-        self, run: Run, judge: Judge, store: Store, options: RunOptions, *, progress: Progress
+        self,
+        run: Run,
+        judge: Judge,
+        store: Store,
+        options: RunOptions,
+        *,
+        models: Sequence[str],
+        progress: Progress,
     ) -> None:
         self._run, self._judge, self._store, self._progress = run, judge, store, progress
-        self._runtime = JudgeRuntime(run, judge, options, progress=progress)
+        manifest, folder = read_manifest(run), find_folder(run, options.store)
+        self._options = _restore_options(manifest, options, folder)
+        self._evaluated = manifest.plan.models
+        path = relative_to(folder, manifest.plan.path)
+        self._project = resolve_project(
+            path, manifest.command.models, self._options, tell=progress.tell
+        )
+        self._spec = _find_spec(self._project.specs, judge, path)
+        self._judge_spec = _find_scorer(self._spec, judge)
+        self._model_name = self._project.model_name(judge_model_key(self._judge_spec))
+        self.redactor: Redactor = make_redactor()
+        """Removes the secrets of the project and of the judge's connection."""
         self._scorers: dict[str, ProbeScorer] = {}
         self._repeat_names: list[str] = []
         self._first_verdicts: dict[int, Verdict] = {}
         """Of the samples under way, by ordinal."""
+        self._traces: dict[str, dict[tuple[str, int], Trace]] = {model: {} for model in models}
+        """Their stored answers, by the model that answered."""
 
-    @property
-    def redactor(self) -> Redactor:
-        """Removes the secrets of the project and of the judge's connection."""
-        return self._runtime.redactor
-
-    def run(self, options: JudgeCheckOptions, models: Sequence[str]) -> RejudgeResult:
+    def run(self, options: JudgeCheckOptions) -> RejudgeResult:
         """Ask the judge; raise before the first call if it is not the judge of the run."""
         result = self._build_scorers(options)
-        judged = sum(1 for _ in self._judged_outcomes(models))
+        judged = sum(1 for _ in self._judged_outcomes())
         places = chosen(judged, options.samples, "random")
         result.samples = len(places)
         for tally in result.probes:
             if tally.probe not in self._scorers:
                 tally.not_applicable = len(places)
-        if not self._scorers or not places:
-            return result
-        with self._runtime.connect(self._scorers, models):
-            calls = len(places) * len(self._scorers)
-            self._progress.tell(
-                f"`{self._judge.name}`: {calls:,} calls of {self._runtime.model_name}, "
-                f"{len(self._scorers)} for each of {count_noun(len(places), 'sample')}"
-            )
-
-            def count_verdicts(outcomes: Sequence[Outcome]) -> None:
-                for outcome in outcomes:
-                    self._count_verdicts(outcome, result)
-
-            jobs = self._build_jobs(models, places)
-            result.stop_reason = self._runtime.run(jobs, count_verdicts, total=len(places))
-        result.overspent = self._runtime.overspent
+        if self._scorers and places:
+            self._ask_judge(places, result)
         return result
 
     def _build_scorers(self, options: JudgeCheckOptions) -> RejudgeResult:
@@ -88,32 +236,102 @@ class Rejudging:
         tallies = [ProbeTally(probe=name) for name in options.probes]
         for tally in tallies:
             try:
-                self._scorers[tally.probe] = build_probe(tally.probe, self._runtime.scorer)
+                self._scorers[tally.probe] = build_probe(tally.probe, self._judge_spec)
             except NotApplicable as error:
                 tally.reason = str(error)
-        repeats = [build_repeat(n, self._runtime.scorer) for n in range(1, options.repeat)]
+        repeats = [build_repeat(n, self._judge_spec) for n in range(1, options.repeat)]
         self._scorers |= {scorer.name: scorer for scorer in repeats}
         self._repeat_names = [scorer.name for scorer in repeats]
         return RejudgeResult(
             probes=tallies, repeats=RepeatTally(times=options.repeat) if repeats else None
         )
 
-    def _judged_outcomes(self, models: Sequence[str]) -> Iterator[Outcome]:
-        for model in models:
+    def _judged_outcomes(self) -> Iterator[Outcome]:
+        for model in self._traces:
             for outcome in self._store.of_task(self._run.id, self._judge.task, model):
                 refuse_split_sample(self._judge, outcome)
                 if self._judge.scorer in outcome.scores:
                     yield outcome
 
-    def _build_jobs(self, models: Sequence[str], places: Sequence[int]) -> Iterator[Job]:
+    def _ask_judge(self, places: Sequence[int], result: RejudgeResult) -> None:
+        """Connect the judge's model, and run one job per sample until all are done or stopped."""
+        total, tell = len(places), self._progress.tell
+        snippets = open_snippets(
+            tuple(project_snippets(self._project.project, [self._spec])),
+            self._options,
+            log=lambda line: tell(self.redactor.clean(line)),
+        )
+        connect = project_connector(self._project, self._options, evaluated=self._evaluated)
+        connection = connect(self._model_name, snippets)
+        self._refuse_another_judge(connection.client)
+        self.redactor = make_redactor([*self._project.secrets, *connection.secrets])
+
+        def count_verdicts(outcomes: Sequence[Outcome]) -> None:
+            for outcome in outcomes:
+                self._count_verdicts(outcome, result)
+
+        with ExitStack() as closing:
+            shared = share_limits(self._options, closing, redactor=self.redactor, command="check")
+            stand_ins: dict[str, Model] = {name: StoredModel("") for name in self._traces}
+            wrapped = wrap_models({self._model_name: connection}, self._options, shared)
+            resources = Resources(
+                models={**stand_ins, **wrapped},
+                tasks={model: self._task_runtime(model) for model in self._traces},
+                snippets=snippets,
+            )
+            tell(
+                f"`{self._judge.name}`: {total * len(self._scorers):,} calls of "
+                f"{self._model_name}, {len(self._scorers)} for each of "
+                f"{count_noun(total, 'sample')}"
+            )
+            stop = Stop(most_failures=self._options.max_failures, total=total, tell=tell)
+            self._progress.begin(total, 0, None)
+            drive_jobs(
+                self._build_jobs(places),
+                resources,
+                count_verdicts,
+                workers=min(self._options.concurrency or _MAX_CONCURRENCY, total),
+                stop=stop,
+                progress=self._progress,
+            )
+        result.stop_reason = stop.reason
+        result.overspent = shared.budget.exceeded if shared.budget else ""
+
+    def _refuse_another_judge(self, client: Model) -> None:
+        current = describe_judge(
+            self._judge.task,
+            self._judge.scorer,
+            self._judge_spec,
+            model=self._model_name,
+            client=client,
+        )
+        if current.identity != self._judge.identity:
+            raise UsageError(
+                f"`{self._judge.name}` is another judge now than in run {self._run.id}: "
+                "its prompt, its labels, its model or the model's settings have changed",
+                hint="`evalwright score` judges with the new one: check that run; a value that "
+                "was a secret is not kept with a run, and is given again with `--set`",
+            )
+
+    def _task_runtime(self, model: str) -> TaskRuntime:
+        definition: Any = self._spec.task.definition
+        return TaskRuntime(
+            solver=_StoredAnswers(self._traces[model]) if definition.solver else None,
+            scorers=self._scorers,
+            other_models={judge_model_key(self._judge_spec): self._model_name},
+            ml_task=first_ml_task(self._spec.task.tasks),
+            counts_other_usage=True,
+        )
+
+    def _build_jobs(self, places: Sequence[int]) -> Iterator[Job]:
         """Build one job per sample; only the traces of samples under way are in memory."""
-        outcomes = sampled(self._judged_outcomes(models), places)
-        for ordinal, outcome in enumerate(outcomes):
+        for ordinal, outcome in enumerate(sampled(self._judged_outcomes(), places)):
             score = outcome.scores[self._judge.scorer]
             self._first_verdicts[ordinal] = read_verdict(self._judge, score)
-            self._runtime.lend_trace(outcome)
+            if outcome.trace is not None:
+                self._traces[outcome.model][outcome.sample_id, outcome.trial] = outcome.trace
             yield Job(
-                task=outcome.model,  # the runtime has one team per model
+                task=outcome.model,  # there is one task runtime per model
                 model=outcome.model,
                 sample=Sample(outcome.sample_id, outcome.sample),
                 ordinal=ordinal,
@@ -146,3 +364,58 @@ class Rejudging:
         failures = (self._scorers[name].first_failure for name in names)
         message = outcome.failure.message if outcome.failure else ""
         return self.redactor.clean(next(filter(None, failures), message))
+
+
+class _StoredAnswers:
+    """A solver that returns the answers of the run; each is returned once."""
+
+    name = "stored_answers"
+    version = 1
+
+    def __init__(self, traces: dict[tuple[str, int], Trace]) -> None:
+        self._traces = traces
+
+    def describe_inputs(self, sample: Sample) -> str:
+        """Return the sample's id; nothing is stored under this key."""
+        return sample.id
+
+    def reuse(self, sample: Sample, trace: Trace) -> Trace:
+        """Return the trace unchanged."""
+        del sample
+        return trace
+
+    async def solve(self, case: Case) -> Trace:
+        """Return the stored answer."""
+        return self._traces.pop((case.sample.id, case.trial))
+
+
+def _restore_options(manifest: Manifest, options: RunOptions, folder: Path) -> RunOptions:
+    """Complete the options with those of the run's own command."""
+    command = manifest.command
+    config = relative_to(folder, command.config) if command.config else None
+    return structs.replace(
+        options,
+        parameters=manifest.parameters,
+        settings={**command.settings, **options.settings},
+        evaluation=command.evaluation,
+        config=options.config or config,
+        env=options.env or tuple(relative_to(folder, path) for path in command.env),
+    )
+
+
+def _find_spec(specs: Sequence[ResolvedSpec], judge: Judge, path: str) -> ResolvedSpec:
+    for spec in specs:
+        if spec.key == judge.task:
+            return spec
+    raise UsageError(
+        f"{path}: the project has no task specification `{judge.task}` now; it has "
+        + ", ".join(f"`{spec.key}`" for spec in specs),
+        hint=_HINT,
+    )
+
+
+def _find_scorer(spec: ResolvedSpec, judge: Judge) -> Any:
+    for scorer in getattr(spec.task.definition, "scorers", ()):
+        if (scorer.key or scorer.type) == judge.scorer and judge_model_key(scorer):
+            return scorer
+    raise UsageError(f"the task `{judge.task}` has no judge `{judge.scorer}` now", hint=_HINT)

@@ -1,6 +1,6 @@
 import pytest
 
-from evalwright.judge_check.stability import ProbeTally, RepeatTally, is_same_verdict
+from evalwright.judge_check.rejudge import ProbeTally, RepeatTally, is_same_verdict
 
 
 @pytest.mark.parametrize(

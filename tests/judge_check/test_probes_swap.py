@@ -1,6 +1,6 @@
 import pytest
 
-from evalwright.judge_check.prompt_swap import NotApplicable, swap_prompt
+from evalwright.judge_check.probes import NotApplicable, swap_prompt
 
 
 @pytest.mark.parametrize(
