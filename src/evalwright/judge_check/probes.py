@@ -99,11 +99,15 @@ class ProbeScorer:
             case = self._change(case)
         except NotApplicable as error:
             return Score(values={}, metadata={NOT_APPLICABLE: str(error)})
-        try:
+        with self:
             return await self._judge.score(case)
-        except Exception as error:
+
+    def __enter__(self) -> None:
+        """Do nothing: `__exit__` records the failure."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, Exception):
             self.first_failure = self.first_failure or str(error) or type(error).__name__
-            raise
 
 
 def build_probe(name: str, judge: JudgeSpec) -> ProbeScorer:
