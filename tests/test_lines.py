@@ -15,7 +15,7 @@ import pytest
 
 from evalwright import lines
 from evalwright.errors import Unreadable
-from evalwright.lines import BadLine, read_batches, read_lines, read_whole, shown
+from evalwright.lines import BadLine, read_batches, read_lines, read_whole, show_path
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -293,7 +293,7 @@ def test_what_cannot_be_read_is_told_in_one_line(
 
 def test_no_name_is_shown_as_such() -> None:
     assert refusal("") == "'': no such file"
-    assert shown("a b.jsonl") == "a b.jsonl"
+    assert show_path("a b.jsonl") == "a b.jsonl"
 
 
 def test_a_file_without_permission_is_told_in_one_line(tmp_path: Path) -> None:

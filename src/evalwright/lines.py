@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from errno import EBADF
 from itertools import chain
-from typing import IO, Literal, TextIO, cast
+from os import PathLike, fspath
+from typing import IO, Literal, Protocol, TextIO, cast
 
 from evalwright.errors import Unreadable
 from evalwright.vocabulary import MAX_LINE_BYTES
@@ -50,14 +51,14 @@ def read_lines(path: str, *, limit: int = MAX_LINE_BYTES) -> Iterator[bytes]:
 
 
 def read_batches(path: str, *, limit: int = MAX_LINE_BYTES) -> Iterator[list[bytes]]:
-    """The same lines, as many at a time as one read brings: for who can use them together."""
-    with _opened(path) as stream:
+    """The same lines, as many at a time as one read brings."""
+    with _open(path) as stream:
         yield from _split(stream, limit)
 
 
 def read_whole(path: str, *, limit: int = MAX_LINE_BYTES) -> bytes:
     """All of `path` as it is, its last newline too; a `BadLine` if that is no text, or too long."""
-    with _opened(path) as stream:
+    with _open(path) as stream:
         pieces = [stream.read(_CHUNK).removeprefix(_BOM)]
         size = len(pieces[0])
         if why := _not_text(pieces[0][:_HEAD]):
@@ -65,25 +66,29 @@ def read_whole(path: str, *, limit: int = MAX_LINE_BYTES) -> bytes:
         while size <= limit and (piece := stream.read(_CHUNK)):
             pieces.append(piece)
             size += len(piece)
-    return _joined(pieces, too_long=size > limit)
+    return _join(pieces, too_long=size > limit)
+
+
+class _Stream(Protocol):
+    def read(self, size: int, /) -> bytes: ...
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[IO[bytes]]:
+def _open(path: str) -> Iterator[_Stream]:
     with ExitStack() as stack:
         try:
-            # The stack closes a file of ours: a generator cannot know when it is done with.
             file = _stdin() if path == STDIN else stack.enter_context(open(path, "rb"))  # noqa: PTH123
-            yield _decompressed(file)
+            yield _decompress(file)
         except (OSError, EOFError) as error:
-            raise Unreadable(f"{shown(path)}: {_why(error)}") from error
+            raise Unreadable(f"{show_path(path)}: {_why(error)}") from error
         except ValueError as error:  # `open` of a path with a NUL byte
-            raise Unreadable(f"{shown(path)}: {error}") from error
+            raise Unreadable(f"{show_path(path)}: {error}") from error
 
 
-def shown(path: str) -> str:
+def show_path(path: str | PathLike[str]) -> str:
     """A path as a message shows it: on one line, and never as nothing."""
-    return path if path and path.isprintable() else repr(path)
+    text = fspath(path)
+    return text if text and text.isprintable() else repr(text)
 
 
 def _stdin() -> IO[bytes]:
@@ -92,11 +97,8 @@ def _stdin() -> IO[bytes]:
     return sys.stdin.buffer
 
 
-class _Begun:
-    """A stream of which the first bytes were read already, to see what it is.
-
-    A pipe cannot be peeked into: it may bring one byte now and the others later.
-    """
+class _PeekedStream:
+    """A stream whose first bytes were read already: a pipe cannot be peeked into."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self._head, self._rest = head, rest
@@ -106,51 +108,39 @@ class _Begun:
         return head + self._rest.read(size - len(head))
 
 
-def _decompressed(file: IO[bytes]) -> IO[bytes]:
+class _CompressedStream:
+    """A compressed stream, whose damage is always an OSError."""
+
+    def __init__(self, stream: IO[bytes], damage: type[Exception]) -> None:
+        self._stream, self._damage = stream, damage
+
+    def read(self, size: int) -> bytes:
+        try:
+            return self._stream.read(size)
+        except self._damage as error:
+            raise OSError(str(error)) from error
+
+
+def _decompress(file: IO[bytes]) -> _Stream:
     magic = file.read(_MAGIC)
-    stream = cast("IO[bytes]", _Begun(magic, file))
+    stream = cast("IO[bytes]", _PeekedStream(magic, file))
     if magic.startswith(_GZIP):
-        return _gzip(stream)
+        import gzip
+        import zlib
+
+        unzipped = cast("IO[bytes]", gzip.GzipFile(fileobj=stream, mode="rb"))
+        return _CompressedStream(unzipped, zlib.error)
     if magic == _ZSTD or magic[1:] == _ZSTD_SKIPPABLE:
-        return _zstd(stream)
+        if sys.version_info >= (3, 14):
+            from compression.zstd import ZstdError, ZstdFile
+        else:
+            from backports.zstd import ZstdError, ZstdFile
+
+        return _CompressedStream(cast("IO[bytes]", ZstdFile(stream)), ZstdError)
     return stream
 
 
-def _gzip(file: IO[bytes]) -> IO[bytes]:
-    import gzip
-    import zlib
-
-    class Reader(gzip.GzipFile):
-        """The same file, whose damage is always an OSError."""
-
-        def read(self, size: int | None = -1) -> bytes:
-            try:
-                return super().read(size)
-            except zlib.error as error:
-                raise OSError(str(error)) from error
-
-    return cast("IO[bytes]", Reader(fileobj=file, mode="rb"))
-
-
-def _zstd(file: IO[bytes]) -> IO[bytes]:
-    if sys.version_info >= (3, 14):
-        from compression.zstd import ZstdError, ZstdFile
-    else:
-        from backports.zstd import ZstdError, ZstdFile
-
-    class Reader(ZstdFile):
-        """The same file, whose damage is always an OSError."""
-
-        def read(self, size: int | None = -1) -> bytes:
-            try:
-                return super().read(size)
-            except ZstdError as error:
-                raise OSError(str(error)) from error
-
-    return cast("IO[bytes]", Reader(file))
-
-
-def _split(stream: IO[bytes], limit: int) -> Iterator[list[bytes]]:
+def _split(stream: _Stream, limit: int) -> Iterator[list[bytes]]:
     ahead = min(_CHUNK, limit)  # so that a line within a chunk is within the limit
     chunk = stream.read(ahead).removeprefix(_BOM)
     if why := _not_text(chunk[:_HEAD]):
@@ -163,17 +153,17 @@ def _split(stream: IO[bytes], limit: int) -> Iterator[list[bytes]]:
         held.append(lines[0])
         size += len(lines[0])
         if len(lines) > 1:
-            lines[0], tail = _joined(held, too_long=size > limit), lines.pop()
+            lines[0], tail = _join(held, too_long=size > limit), lines.pop()
             yield lines
             held, size = [tail], len(tail)
         elif size > limit:
             held = [b"".join(held)[:_HEAD]]
         chunk = stream.read(ahead)
     if size:
-        yield [_joined(held, too_long=size > limit)]
+        yield [_join(held, too_long=size > limit)]
 
 
-def _joined(held: list[bytes], *, too_long: bool) -> bytes:
+def _join(held: list[bytes], *, too_long: bool) -> bytes:
     line = b"".join(held)
     return BadLine.of("too_long", line) if too_long else line
 
@@ -188,13 +178,15 @@ def _not_text(head: bytes) -> Literal["binary", "utf-16"] | None:
     return "binary" if readable < len(head) - 3 else None  # 3: a character cut by the chunk
 
 
+_REASONS: dict[type[Exception], str] = {
+    FileNotFoundError: "no such file",
+    IsADirectoryError: "a directory, not a file",
+    PermissionError: "permission denied",
+    EOFError: "the compressed data ends early: the file was cut short",
+}
+
+
 def _why(error: OSError | EOFError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "no such file"
-    if isinstance(error, IsADirectoryError):
-        return "a directory, not a file"
-    if isinstance(error, PermissionError):
-        return "permission denied"
-    if isinstance(error, EOFError):
-        return "the compressed data ends early: the file was cut short"
-    return error.strerror or f"the compressed data is damaged: {error}"
+    if reason := _REASONS.get(type(error)) or getattr(error, "strerror", None):
+        return str(reason)
+    return f"the compressed data is damaged: {error}"

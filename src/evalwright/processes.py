@@ -220,7 +220,7 @@ class Child:
                 if self._ready_at is None and report.kept:
                     self._ready_at, deadline = now, now + self._launch.timeout_s
                 # What it did before we looked counts before the clock: this thread may have slept.
-                if has_exited(process):
+                if is_dead(process):
                     return "exited"
                 if self._stopped.is_set():
                     return "stopped"
@@ -275,7 +275,7 @@ class Pipe:
         os.close(self.reader)
 
 
-def has_exited(process: subprocess.Popen[bytes]) -> bool:
+def is_dead(process: subprocess.Popen[bytes]) -> bool:
     """Whether a child has ended.
 
     It is not reaped: until then its number, which is its group's, cannot become another's.

@@ -12,7 +12,7 @@ SCRIPT = """
 import sys
 sys.path.insert(0, {folder!r})
 import their_objects
-made = their_objects.SolverTrace.from_json({{"items": [their_objects.said("user", "q")]}})
+made = their_objects.SolverTrace.from_json({{"items": [their_objects.make_message("user", "q")]}})
 assert made.messages[0].content == "q"
 foreign = [name for name in sys.modules if name.split(".")[0] not in sys.stdlib_module_names]
 print(sorted(name for name in foreign if not name.startswith(("their_objects", "__main__"))))

@@ -15,8 +15,8 @@ from evalwright.objects.items import (
     chat_items,
     item,
     items_from,
+    make_message,
     refusal_of,
-    said,
     text_of,
 )
 
@@ -80,7 +80,9 @@ def test_refusals_are_found_beside_the_text() -> None:
     ("message", "expected"),
     [
         pytest.param(
-            {"role": "assistant", "content": "hi"}, [said("assistant", "hi")], id="a message"
+            {"role": "assistant", "content": "hi"},
+            [make_message("assistant", "hi")],
+            id="a message",
         ),
         pytest.param(
             {
@@ -96,7 +98,7 @@ def test_refusals_are_found_beside_the_text() -> None:
         pytest.param(
             {"role": "assistant", "content": "w", "tool_calls": [{"name": "f", "arguments": {}}]},
             [
-                said("assistant", "w"),
+                make_message("assistant", "w"),
                 {"type": "function_call", "call_id": None, "name": "f", "arguments": "{}"},
             ],
             id="words, then calls",

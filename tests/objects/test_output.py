@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from evalwright.objects.items import Message, said
+from evalwright.objects.items import Message, make_message
 from evalwright.objects.output import (
     ChatCompletion,
     CustomOutput,
@@ -30,7 +30,7 @@ CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{
 OPEN: dict[str, Any] = {
     "items": [
         {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
-        said("assistant", "Paris"),
+        make_message("assistant", "Paris"),
     ],
     "usage": {"num_prompt_tokens": 3},
 }
@@ -149,8 +149,10 @@ def test_a_refusal_stands_beside_the_text_of_an_old_message() -> None:
 
 def test_the_text_of_an_output_without_a_message_is_none() -> None:
     assert answer_text({"x": 1}) is None
-    assert answer_text({"items": [said("user", "q")]}) is None
-    assert answer_text({"items": [said("assistant", "a"), said("user", "q")]}) == "a"
+    assert answer_text({"items": [make_message("user", "q")]}) is None
+    assert (
+        answer_text({"items": [make_message("assistant", "a"), make_message("user", "q")]}) == "a"
+    )
     assert answer_text(CHAT) == "Paris"
 
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from evalwright.objects import SolverTrace, Trace, said
+from evalwright.objects import SolverTrace, Trace, make_message
 from evalwright.objects.output import readable, shown
 
 CALL = {"type": "function_call", "name": "f", "arguments": '{"a": 1}'}
@@ -12,9 +12,13 @@ CALL = {"type": "function_call", "name": "f", "arguments": '{"a": 1}'}
     ("items", "text"),
     [
         pytest.param([], "", id="nothing"),
-        pytest.param([said("user", "q")], "q", id="one user message is its text"),
-        pytest.param([said("system", "s")], "system: s", id="one of another"),
-        pytest.param([said("system", "s"), said("user", "q")], "system: s\n\nuser: q", id="two"),
+        pytest.param([make_message("user", "q")], "q", id="one user message is its text"),
+        pytest.param([make_message("system", "s")], "system: s", id="one of another"),
+        pytest.param(
+            [make_message("system", "s"), make_message("user", "q")],
+            "system: s\n\nuser: q",
+            id="two",
+        ),
         pytest.param([{"role": "user", "content": "q"}], "q", id="a message of a chat"),
         pytest.param(
             [CALL, {"type": "function_call_output", "output": {"b": 2}}],
@@ -49,7 +53,7 @@ def test_json_is_shown_as_json_and_text_as_text(value: Any, text: str) -> None:
 
 
 def test_a_trace_does_not_spill_its_content_into_messages_of_errors() -> None:
-    made = SolverTrace(items=[said("user", "secret")])
+    made = SolverTrace(items=[make_message("user", "secret")])
 
     assert repr(made) == "<SolverTrace of 1 items>"
     assert repr(made.trace) == "<Trace of 1 items>"

@@ -4,14 +4,18 @@ from typing import Any
 
 import pytest
 
-from evalwright.objects import ModelResponse, SolverOutput, SolverTrace, Trace, said
+from evalwright.objects import ModelResponse, SolverOutput, SolverTrace, Trace, make_message
 
 CHAT: dict[str, Any] = {
     "choices": [{"message": {"role": "assistant", "content": "Paris"}}],
     "usage": {"num_prompt_tokens": 3, "num_completion_tokens": 1},
 }
 CONVERSATION: dict[str, Any] = {
-    "items": [said("system", "s"), said("user", "q"), said("assistant", "Paris")],
+    "items": [
+        make_message("system", "s"),
+        make_message("user", "q"),
+        make_message("assistant", "Paris"),
+    ],
     "raw_outputs": [CHAT],
     "direct_ios": [{"input": "{}", "output": "{}"}],
     "metadata": {"agent": "a"},
@@ -55,16 +59,16 @@ def test_what_was_given_is_not_changed_by_looking_or_appending() -> None:
 
 
 def test_without_a_raw_output_the_last_assistant_message_is_the_output() -> None:
-    made = SolverTrace(items=[said("user", "q"), {"role": "assistant", "content": "a"}])
+    made = SolverTrace(items=[make_message("user", "q"), {"role": "assistant", "content": "a"}])
 
     assert made.output.choices[0].message.content == "a"
     assert str(made.output) == "a"
-    assert SolverTrace(items=[said("user", "q")]).output is None
+    assert SolverTrace(items=[make_message("user", "q")]).output is None
     assert str(SolverTrace()) == ""
 
 
 def test_messages_leave_calls_out() -> None:
-    made = SolverTrace(items=[{"type": "function_call", "name": "f"}, said("user", "q")])
+    made = SolverTrace(items=[{"type": "function_call", "name": "f"}, make_message("user", "q")])
 
     assert made.messages == [{"role": "user", "content": "q"}]
 
@@ -77,7 +81,7 @@ def test_a_solver_of_an_author_builds_a_trace() -> None:
     trace.add_model_response(ModelResponse(CHAT))
     trace.append_assistant_message("b")
     trace.append({"role": "tool", "tool_call_id": "c", "content": "1"})
-    trace.extend([said("user", "u")])
+    trace.extend([make_message("user", "u")])
     trace.append_custom_task_input_message({"x": 1})
 
     assert [one.get("role", one.type) for one in trace.items] == [
@@ -94,7 +98,7 @@ def test_a_solver_of_an_author_builds_a_trace() -> None:
 
 
 def test_fields_may_be_given_and_replaced() -> None:
-    made = SolverTrace(trace=Trace.from_items([said("user", "q")]), raw_outputs=[{"x": 1}])
+    made = SolverTrace(trace=Trace.from_items([make_message("user", "q")]), raw_outputs=[{"x": 1}])
 
     made.raw_outputs = [CHAT]
 
@@ -108,7 +112,7 @@ def test_a_response_has_its_text_items_and_raw_output() -> None:
     assert response.text == str(response) == "Paris"
     assert [one.type for one in response.items] == ["message"]
     assert response.raw_output.usage.num_prompt_tokens == 3
-    assert response.to_json() == {"items": [said("assistant", "Paris")], "raw_output": CHAT}
+    assert response.to_json() == {"items": [make_message("assistant", "Paris")], "raw_output": CHAT}
     assert ModelResponse.from_json(CHAT) == response
     assert ModelResponse(items=[{"role": "assistant", "content": "x"}]).text == "x"
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalwright.objects import SolverTrace, said, variables
+from evalwright.objects import SolverTrace, make_message, variables
 from evalwright.objects.solver_trace import conversation, read_trace
 
-ITEMS = [said("user", "q"), said("assistant", "a")]
+ITEMS = [make_message("user", "q"), make_message("assistant", "a")]
 MESSAGES = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
 
 
@@ -60,7 +60,7 @@ def test_what_is_no_trace_is_refused(value: Any, said_so: str) -> None:
 
 def test_a_conversation_is_made_of_pairs() -> None:
     assert conversation([("user", "q")], raw_outputs=[1]) == {
-        "items": [said("user", "q")],
+        "items": [make_message("user", "q")],
         "raw_outputs": [1],
         "direct_ios": [],
     }

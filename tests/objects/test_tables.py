@@ -12,7 +12,7 @@ from evalwright.objects import (
     SystemTaskOutput,
     Trace,
     items_from,
-    said,
+    make_message,
     variables,
 )
 from evalwright.templates import Template
@@ -29,7 +29,13 @@ CHAT: dict[str, Any] = {
 CALL = {"type": "function_call", "call_id": "c", "name": "look", "arguments": '{"up": 1}'}
 GAVE = {"type": "function_call_output", "call_id": "c", "output": "found"}
 CONVERSATION: dict[str, Any] = {
-    "items": [said("system", "s"), said("user", "q"), CALL, GAVE, said("assistant", "Paris")],
+    "items": [
+        make_message("system", "s"),
+        make_message("user", "q"),
+        CALL,
+        GAVE,
+        make_message("assistant", "Paris"),
+    ],
     "raw_outputs": [CHAT],
     "direct_ios": [{"input": "{}", "output": "{}"}],
     "metadata": {"trace_id": "t", "agent": "a"},
@@ -144,8 +150,8 @@ def test_a_turn_has_these_properties(name: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("method", "argument", "items"),
     [
-        ("append", said("user", "x"), ["message"]),
-        ("extend", [said("user", "x"), CALL], ["message", "function_call"]),
+        ("append", make_message("user", "x"), ["message"]),
+        ("extend", [make_message("user", "x"), CALL], ["message", "function_call"]),
         ("append_user_message", "x", ["message"]),
         ("append_system_message", "x", ["message"]),
         ("append_assistant_message", "x", ["message"]),

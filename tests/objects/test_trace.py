@@ -1,6 +1,6 @@
 import pytest
 
-from evalwright.objects.items import FunctionCall, FunctionCallOutput, Message, said
+from evalwright.objects.items import FunctionCall, FunctionCallOutput, Message, make_message
 from evalwright.objects.trace import Trace, Turn
 
 CALL = FunctionCall(call_id="c1", name="search", arguments='{"q": "x"}')
@@ -8,16 +8,16 @@ LOST = FunctionCall(call_id="c2", name="search", arguments="")
 FOUND = FunctionCallOutput(call_id="c1", output="42")
 TRACE = Trace.from_items(
     [
-        said("system", "be brief"),
-        said("assistant", "welcome"),
-        said("user", "first"),
+        make_message("system", "be brief"),
+        make_message("assistant", "welcome"),
+        make_message("user", "first"),
         CALL,
         FOUND,
-        said("assistant", "one"),
-        said("user", "second"),
+        make_message("assistant", "one"),
+        make_message("user", "second"),
         LOST,
-        said("system", "late"),
-        said("assistant", "two"),
+        make_message("system", "late"),
+        make_message("assistant", "two"),
     ]
 )
 
@@ -32,7 +32,7 @@ def test_the_preamble_is_what_stands_before_the_first_user_message() -> None:
 
 
 def test_without_a_user_message_all_is_preamble() -> None:
-    trace = Trace([said("assistant", "hello")])
+    trace = Trace([make_message("assistant", "hello")])
 
     assert trace.preamble == trace.items
     assert trace.conversation_items == trace.turns == trace.assistant_messages == []
@@ -114,7 +114,7 @@ def test_what_is_known_beside_the_items_is_kept() -> None:
 
 
 def test_items_may_be_replaced() -> None:
-    trace = Trace([said("user", "a")])
+    trace = Trace([make_message("user", "a")])
 
     trace.items = [{"role": "user", "content": "b"}]
 

@@ -2,13 +2,13 @@ from typing import Any
 
 import pytest
 
-from evalwright.objects.items import said
+from evalwright.objects.items import make_message
 from evalwright.objects.trace import Trace
 
 CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
 GAVE = {"type": "function_call_output", "call_id": "c", "output": "1"}
 EVENTS: list[dict[str, Any]] = [
-    {"type": "message_event", "item": said("user", "q")},
+    {"type": "message_event", "item": make_message("user", "q")},
     {"type": "span_begin", "span_id": "s1", "name": "plan", "span_type": "agent"},
     {"type": "function_call_event", "function_call": CALL, "function_call_output": GAVE},
     {"type": "span_begin", "id": "s2", "name": "inner"},

@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 from tests.solvers.made import snippets_of, solver
 
-from evalwright.objects import said
+from evalwright.objects import make_message
 from evalwright.solvers.base import PythonPostprocessor
 
 SOLVED: dict[str, Any] = {
-    "items": [said("user", "q"), said("assistant", "a b")],
+    "items": [make_message("user", "q"), make_message("assistant", "a b")],
     "raw_outputs": [],
     "direct_ios": [],
 }
@@ -49,7 +49,9 @@ async def postprocess(sample, solver_output):
     )
 
     assert [sample for sample, _ in pairs] == [{"x": 1, "place": 0}, {"x": 1, "place": 1}]
-    assert [one["items"] for _, one in pairs] == [[said("assistant", word)] for word in "ab"]
+    assert [one["items"] for _, one in pairs] == [
+        [make_message("assistant", word)] for word in "ab"
+    ]
 
 
 def test_no_pair_is_allowed() -> None:

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from tests.solvers.made import Replies
 
-from evalwright.objects import said
+from evalwright.objects import make_message
 from evalwright.ports import Case
 from evalwright.solvers.conversation import Conversation, ModelInput, input_text
 from evalwright.types import Completion, Message, Sample, Usage
@@ -64,16 +64,24 @@ def test_a_request_carries_the_sample_and_the_trial() -> None:
 @pytest.mark.parametrize(
     ("items", "text"),
     [
-        pytest.param([said("user", "q"), said("assistant", "a")], "q", id="before the answer"),
-        pytest.param([said("user", "q")], "q", id="no answer"),
-        pytest.param([said("user", "q"), said("assistant", "w"), CALL, CALL], "q", id="with calls"),
         pytest.param(
-            [said("user", "q"), CALL, said("assistant", "a")],
+            [make_message("user", "q"), make_message("assistant", "a")], "q", id="before the answer"
+        ),
+        pytest.param([make_message("user", "q")], "q", id="no answer"),
+        pytest.param(
+            [make_message("user", "q"), make_message("assistant", "w"), CALL, CALL],
+            "q",
+            id="with calls",
+        ),
+        pytest.param(
+            [make_message("user", "q"), CALL, make_message("assistant", "a")],
             "user: q\n\nfunction_call: f({})",
             id="a call is before the answer",
         ),
         pytest.param(
-            [said("user", "q"), said("assistant", "a"), said("user", "r")], "q", id="more"
+            [make_message("user", "q"), make_message("assistant", "a"), make_message("user", "r")],
+            "q",
+            id="more",
         ),
         pytest.param([CALL], "", id="an answer alone"),
     ],

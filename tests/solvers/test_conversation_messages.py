@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from evalwright.objects import said
+from evalwright.objects import make_message
 from evalwright.solvers.conversation import build_messages
 from evalwright.types import Called, Message, ToolCall
 
@@ -14,19 +14,19 @@ MADE = ToolCall("c", Called("f", '{"a": 1}'))
     ("items", "messages"),
     [
         pytest.param(
-            [said("system", "s"), said("user", "q")],
+            [make_message("system", "s"), make_message("user", "q")],
             [Message("system", "s"), Message("user", "q")],
             id="messages",
         ),
         pytest.param([{"role": "user", "content": "q"}], [Message("user", "q")], id="of a chat"),
-        pytest.param([said("developer", "d")], [Message("system", "d")], id="a developer"),
+        pytest.param([make_message("developer", "d")], [Message("system", "d")], id="a developer"),
         pytest.param(
-            [said("assistant", "w"), CALL, CALL],
+            [make_message("assistant", "w"), CALL, CALL],
             [Message("assistant", "w", tool_calls=(MADE, MADE))],
             id="calls belong to the words before them",
         ),
         pytest.param(
-            [said("user", "q"), CALL],
+            [make_message("user", "q"), CALL],
             [Message("user", "q"), Message("assistant", "", tool_calls=(MADE,))],
             id="a call without words",
         ),
@@ -36,7 +36,7 @@ MADE = ToolCall("c", Called("f", '{"a": 1}'))
             id="what a call gave",
         ),
         pytest.param(
-            [{"type": "reasoning", "summary": []}, said("user", "q")],
+            [{"type": "reasoning", "summary": []}, make_message("user", "q")],
             [Message("user", "q")],
             id="reasoning is left out",
         ),
@@ -50,7 +50,7 @@ def test_items_become_messages(items: list[dict[str, Any]], messages: list[Messa
     ("items", "said_so"),
     [
         pytest.param([], "at least one message", id="nothing"),
-        pytest.param([said("bot", "x")], "as a role, got `bot`", id="a role"),
+        pytest.param([make_message("bot", "x")], "as a role, got `bot`", id="a role"),
         pytest.param(
             [{"type": "custom_task_input_message", "content": 1}],
             "the input of a custom task in a chat",

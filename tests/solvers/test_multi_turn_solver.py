@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 from tests.solvers.made import Replies, solve, solve_with, solver, spoken
 
-from evalwright.objects import SolverTrace, said
+from evalwright.objects import SolverTrace, make_message
 from evalwright.types import Completion, Sample, Trace
 
 GENERATE = {"type": "generate"}
@@ -245,7 +245,7 @@ def test_a_model_that_is_not_there_is_said() -> None:
 
 def test_a_recorded_conversation_is_gone_on_with() -> None:
     model = Replies("b")
-    recorded = [said("user", "q"), {"role": "assistant", "content": "a"}]
+    recorded = [make_message("user", "q"), {"role": "assistant", "content": "a"}]
     builders = [{"type": "load_trace", "trace_column": "past"}, user("more"), GENERATE]
 
     trace = solve_with(model, turns(*builders), {"past": recorded})

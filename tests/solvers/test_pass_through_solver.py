@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 from tests.solvers.made import Replies, solve, solve_with, solver, spoken
 
-from evalwright.objects import SolverTrace, said
+from evalwright.objects import SolverTrace, make_message
 from evalwright.types import Sample, Usage
 
 FIELDS = {"type": "pass_through_solver", "trace_column": "past"}
-ITEMS = [said("user", "q"), said("assistant", "a")]
+ITEMS = [make_message("user", "q"), make_message("assistant", "a")]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,10 @@ def test_the_last_assistant_message_is_the_output() -> None:
 
 def test_raw_outputs_metadata_and_calls_are_kept() -> None:
     past = {
-        "items": [said("user", "q"), {"type": "function_call", "name": "f", "call_id": "c"}],
+        "items": [
+            make_message("user", "q"),
+            {"type": "function_call", "name": "f", "call_id": "c"},
+        ],
         "raw_outputs": [{"choices": [{"message": {"role": "assistant", "content": "raw"}}]}],
         "metadata": {"agent": "x"},
     }
@@ -53,7 +56,7 @@ def test_raw_outputs_metadata_and_calls_are_kept() -> None:
 
 
 def test_a_conversation_without_an_answer_has_no_output() -> None:
-    trace = solve(FIELDS, {"past": [said("user", "q")]})
+    trace = solve(FIELDS, {"past": [make_message("user", "q")]})
 
     assert (trace.input, trace.output) == ("q", "")
 

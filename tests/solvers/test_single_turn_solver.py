@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 from tests.solvers.made import Replies, solve, solve_with, solver, spoken
 
-from evalwright.objects import SolverTrace, said
+from evalwright.objects import SolverTrace, make_message
 from evalwright.types import Completion, Message, Sample, Usage
 
 CHAT: dict[str, Any] = {
@@ -38,9 +38,9 @@ def test_the_messages_are_sent_as_written_and_the_reply_follows_them() -> None:
     assert spoken(trace)[-1] == "assistant: Paris"
     assert trace.conversation == {
         "items": [
-            said("system", "Be brief."),
-            said("user", 'Q: where "is" it?\n{{ x }}'),
-            said("assistant", "Paris"),
+            make_message("system", "Be brief."),
+            make_message("user", 'Q: where "is" it?\n{{ x }}'),
+            make_message("assistant", "Paris"),
         ],
         "raw_outputs": [
             {
@@ -137,7 +137,7 @@ def test_other_json_is_the_input_of_a_custom_task() -> None:
         pytest.param(None, "text", id="a text is the output"),
         pytest.param([1, True], "[1, true]", id="a list"),
         pytest.param(True, "true", id="a truth value"),
-        pytest.param("said", "said", id="a string"),
+        pytest.param("make_message", "make_message", id="a string"),
     ],
 )
 def test_what_a_custom_task_gives_back_is_kept_as_it_is(output: Any, text: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from evalwright.errors import EvalwrightError, UnknownName, Unreadable, UsageError
-from evalwright.lines import BadLine, read_batches, read_lines, shown
+from evalwright.lines import BadLine, read_batches, read_lines, show_path
 from evalwright.nearest import suggest
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Sandbox
@@ -83,7 +83,7 @@ def _source(path: str) -> str:
     try:
         return text.decode()
     except UnicodeDecodeError:
-        raise Unreadable(f"{shown(path)}: not text in UTF-8") from None
+        raise Unreadable(f"{show_path(path)}: not text in UTF-8") from None
 
 
 def _record(given: Given) -> tuple[TaskSpec | None, str]:

@@ -32,7 +32,7 @@ import msgspec
 from evalwright.clients.parameters import texts_to_embed
 from evalwright.clients.replies import embedding_completion
 from evalwright.errors import ModelError, Unreadable, UsageError
-from evalwright.lines import shown
+from evalwright.lines import show_path
 from evalwright.types import Completion, ModelOptions, Request, Usage
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def _read(folder: Path) -> Words:
     pieces, table = read_pieces(folder / PIECES), read_table(folder / TABLE)
     if len(table) < pieces.count:
         raise Unreadable(
-            f"{shown(str(folder))}: {pieces.count} pieces, and vectors for {len(table)} of them",
+            f"{show_path(folder)}: {pieces.count} pieces, and vectors for {len(table)} of them",
             hint=INSTALL,
         )
     return Words(pieces, table)
@@ -258,12 +258,12 @@ def read_pieces(path: Path) -> WordPieces:
     try:
         pairs = msgspec.json.decode(path.read_bytes(), type=TokenizerFile).model
     except OSError as error:
-        raise Unreadable(f"{shown(str(path))}: {error.strerror}") from error
+        raise Unreadable(f"{show_path(path)}: {error.strerror}") from error
     except msgspec.MsgspecError as error:
-        raise Unreadable(f"{shown(str(path))}: not a tokenizer of byte pairs: {error}") from error
+        raise Unreadable(f"{show_path(path)}: not a tokenizer of byte pairs: {error}") from error
     every = {SPACE, *(f"<0x{byte:02X}>" for byte in range(256))}
     if not pairs.byte_fallback or not every <= pairs.vocab.keys():
-        raise Unreadable(f"{shown(str(path))}: a tokenizer that has no piece for some bytes")
+        raise Unreadable(f"{show_path(path)}: a tokenizer that has no piece for some bytes")
     return WordPieces(pairs)
 
 
@@ -282,10 +282,10 @@ def read_table(path: Path) -> "NDArray[np.float16]":
         (tensor,) = tensors.values()
         return np.memmap(path, "<f2", "r", offset=8 + length, shape=_shape(tensor))
     except OSError as error:
-        raise Unreadable(f"{shown(str(path))}: {error.strerror}", hint=INSTALL) from error
+        raise Unreadable(f"{show_path(path)}: {error.strerror}", hint=INSTALL) from error
     except (msgspec.MsgspecError, ValueError) as error:
         raise Unreadable(
-            f"{shown(str(path))}: not a table of {SIZES[-1]} half floats a row: {error}",
+            f"{show_path(path)}: not a table of {SIZES[-1]} half floats a row: {error}",
             hint=INSTALL,
         ) from error
 

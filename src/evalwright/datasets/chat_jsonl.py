@@ -47,7 +47,7 @@ from evalwright.datasets.recorded import (
 )
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset
-from evalwright.lines import shown
+from evalwright.lines import show_path
 
 _OF_THE_SHAPE = {"messages", "choices", "response", "request", "body", "custom_id"}
 """Keys that are no columns: what they say is in the trace."""
@@ -83,7 +83,7 @@ class ChatJsonl:
             yield row
         if first_error and not is_answered:
             raise BadDataset(
-                f"{shown(self._path)}: no line has an answer: {first_error}",
+                f"{show_path(self._path)}: no line has an answer: {first_error}",
                 hint="of a batch, the file of results has them",
             )
 

@@ -21,7 +21,7 @@ import msgspec
 
 from evalwright.datasets.faults import UnreadableLine, UnreadableLines, not_text, not_utf8
 from evalwright.errors import BadDataset
-from evalwright.lines import BadLine, read_batches, shown
+from evalwright.lines import BadLine, read_batches, show_path
 from evalwright.vocabulary import MAX_LINE_BYTES
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class CsvFile:
         if faults.count:
             # Lines are looked at many at a time: some of these are below the header.
             raise faults.error(reader.line_num + sum(1 for _ in lines))
-        return _header(shown(self._path), first)
+        return _header(show_path(self._path), first)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One a record; `BadDataset`, before the first of them, if any is bad."""

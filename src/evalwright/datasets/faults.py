@@ -8,7 +8,7 @@ All at once, because who mends a file would rather not run it again for every li
 from typing import NamedTuple
 
 from evalwright.errors import BadDataset
-from evalwright.lines import BadLine, shown
+from evalwright.lines import BadLine, show_path
 
 MOST_TOLD = 5
 """Of the bad lines of a file, how many are told one by one."""
@@ -34,7 +34,7 @@ class UnreadableLines:
     """The bad lines of one file, as many as there are."""
 
     def __init__(self, path: str) -> None:
-        self._path = shown(path)
+        self._path = show_path(path)
         self._told: list[UnreadableLine] = []
         self.count = 0
 

@@ -29,7 +29,7 @@ from evalwright.datasets.json_files import to_json
 from evalwright.datasets.reading import Reader
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset, Unreadable
-from evalwright.lines import shown
+from evalwright.lines import show_path
 from evalwright.vocabulary import MAX_LINE_BYTES
 
 RESERVED = ("sample_id", "file_name", "content")
@@ -62,7 +62,7 @@ class FolderRows:
         """In the order of their paths."""
         for name in self._names():
             content = self._bytes(name)
-            where = shown(str(self._directory / name))
+            where = show_path(self._directory / name)
             try:
                 text = content.removeprefix(b"\xef\xbb\xbf").decode()
             except UnicodeDecodeError as error:
@@ -79,7 +79,7 @@ class FolderRows:
 
     def _names(self) -> list[str]:
         if not self._directory.is_dir():
-            raise Unreadable(f"{shown(str(self._directory))}: no such directory")
+            raise Unreadable(f"{show_path(self._directory)}: no such directory")
         return list_files(self._directory, self._extension)
 
     def _bytes(self, name: str) -> bytes:
@@ -88,9 +88,9 @@ class FolderRows:
             with path.open("rb") as file:
                 content = file.read(MAX_LINE_BYTES + 1)
         except OSError as error:
-            raise Unreadable(f"{shown(str(path))}: {error.strerror or error}") from error
+            raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error
         if len(content) > MAX_LINE_BYTES:
-            raise BadDataset(f"{shown(str(path))}: larger than {MAX_LINE_BYTES >> 20} MiB")
+            raise BadDataset(f"{show_path(path)}: larger than {MAX_LINE_BYTES >> 20} MiB")
         return content
 
 
@@ -106,7 +106,7 @@ def _walk_files(
         itself = directory.stat()
         entries = sorted(entry.name for entry in directory.iterdir())
     except OSError as error:
-        raise Unreadable(f"{shown(str(directory))}: {error.strerror or error}") from error
+        raise Unreadable(f"{show_path(directory)}: {error.strerror or error}") from error
     mark = (itself.st_dev, itself.st_ino)
     if mark in above:
         return

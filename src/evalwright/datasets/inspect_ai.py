@@ -42,7 +42,7 @@ from evalwright.datasets.reading import FileRows, Reader
 from evalwright.datasets.recorded import Item, items_of, last_text, trace_of
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset, Unreadable
-from evalwright.lines import shown
+from evalwright.lines import show_path
 
 COLUMNS = (
     *("sample_id", "epoch", "input", "target", "choices", "metadata", "trace", "output"),
@@ -71,7 +71,7 @@ class InspectRows:
             try:
                 yield {"sample_id": self._prefix + id_, **_row(logged, self._path.name)}
             except ValueError as error:
-                raise BadDataset(f"{shown(str(self._path))}: sample {id_}: {error}") from error
+                raise BadDataset(f"{show_path(self._path)}: sample {id_}: {error}") from error
 
 
 class InspectFolder:
@@ -98,11 +98,11 @@ class InspectFolder:
     @cached_property
     def _logs(self) -> dict[str, FileRows]:
         if not self._directory.is_dir():
-            raise Unreadable(f"{shown(str(self._directory))}: no such directory")
+            raise Unreadable(f"{show_path(self._directory)}: no such directory")
         names = [one for one in list_files(self._directory) if _is_log(one)]
         if not names:
             raise BadDataset(
-                f"{shown(str(self._directory))}: no log of Inspect AI in it",
+                f"{show_path(self._directory)}: no log of Inspect AI in it",
                 hint="logs are `.eval` files, or `.json` files whose names begin with a time",
             )
         return {name: rows_of(self._directory / name, f"{_stem(name)}/") for name in names}

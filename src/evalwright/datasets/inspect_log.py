@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from evalwright.errors import BadDataset, Unreadable
-from evalwright.lines import shown
+from evalwright.lines import show_path
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -134,7 +134,7 @@ class EvalLog:
 
     @property
     def _where(self) -> str:
-        return shown(str(self._path))
+        return show_path(self._path)
 
     def _header(self, archive: "zipfile.ZipFile") -> LogHeader:
         """Of a run that has not ended, what was written when it began."""
@@ -177,7 +177,7 @@ class JsonLog:
 
     def samples(self) -> Iterator[Logged]:
         """One after another; all are in memory, without their events."""
-        whole = _decoded(self._read(), _Whole, shown(str(self._path)))
+        whole = _decoded(self._read(), _Whole, show_path(self._path))
         if not whole.samples:
             raise _no_samples(self._path)
         order = _places(whole)
@@ -189,7 +189,7 @@ class JsonLog:
         yield from (Logged(whole, epochs, whole.samples[number]) for *_, number in places)
 
     def _read(self) -> bytes:
-        where = shown(str(self._path))
+        where = show_path(self._path)
         try:
             with self._path.open("rb") as file:
                 raw = file.read(MOST_BYTES + 1)
@@ -240,6 +240,6 @@ def _said(error: BaseException) -> str:
 
 def _no_samples(path: Path) -> BadDataset:
     return BadDataset(
-        f"{shown(str(path))}: a log without samples",
+        f"{show_path(path)}: a log without samples",
         hint="it was written with `--no-log-samples`, or nothing was done yet",
     )

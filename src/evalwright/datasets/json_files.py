@@ -20,7 +20,7 @@ import msgspec
 
 from evalwright.datasets.faults import UnreadableLine, UnreadableLines, not_text, not_utf8
 from evalwright.errors import BadDataset
-from evalwright.lines import BadLine, read_batches, read_lines, shown
+from evalwright.lines import BadLine, read_batches, read_lines, show_path
 
 MOST_BYTES = 256 * 1024 * 1024
 _HINT = "a list of objects, `[{…}, {…}]`; one object a line is a .jsonl file"
@@ -57,7 +57,7 @@ class JsonFile:
         try:
             yield from msgspec.json.decode(self._read(), type=list[dict[str, Any]])
         except (ValueError, RecursionError) as error:
-            raise BadDataset(f"{shown(self._path)}: {error}", hint=_HINT) from error
+            raise BadDataset(f"{show_path(self._path)}: {error}", hint=_HINT) from error
 
     def _read(self) -> bytes:
         lines, size = [], 0
@@ -65,7 +65,7 @@ class JsonFile:
             size += len(line) + 1
             if isinstance(line, BadLine) or size > MOST_BYTES:
                 raise BadDataset(
-                    f"{shown(self._path)}: more than {MOST_BYTES >> 20} MiB, or no text",
+                    f"{show_path(self._path)}: more than {MOST_BYTES >> 20} MiB, or no text",
                     hint="a large table is read line by line from a .jsonl file",
                 )
             lines.append(line)

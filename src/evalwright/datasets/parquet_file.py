@@ -10,7 +10,7 @@ from typing import Any
 
 from evalwright.datasets.json_files import to_json_row
 from evalwright.errors import BadDataset, Unreadable, UsageError
-from evalwright.lines import shown
+from evalwright.lines import show_path
 
 _AT_A_TIME = 1000
 
@@ -38,7 +38,7 @@ class ParquetFile:
                         number += 1
             except (self._library.lib.ArrowException, ValueError, OSError) as error:
                 reason = " ".join(str(error).split())
-                raise BadDataset(f"{shown(self._path)}: row {number}: {reason}") from error
+                raise BadDataset(f"{show_path(self._path)}: row {number}: {reason}") from error
 
     def _open(self) -> Any:
         library = self._library
@@ -46,7 +46,7 @@ class ParquetFile:
             return library.parquet.ParquetFile(self._path)
         except (library.lib.ArrowException, ValueError, OSError) as error:
             reason = " ".join(str(error).split())
-            raise Unreadable(f"{shown(self._path)}: no Parquet file: {reason}") from error
+            raise Unreadable(f"{show_path(self._path)}: no Parquet file: {reason}") from error
 
     @property
     def _library(self) -> Any:
@@ -54,7 +54,7 @@ class ParquetFile:
             import pyarrow.parquet
         except ImportError as error:
             raise UsageError(
-                f"{shown(self._path)}: Parquet needs pyarrow",
+                f"{show_path(self._path)}: Parquet needs pyarrow",
                 hint="pip install 'evalwright[parquet]'",
             ) from error
         return pyarrow

@@ -21,7 +21,7 @@ from evalwright.datasets.csv_file import CsvFile
 from evalwright.datasets.json_files import JsonFile, JsonlFile
 from evalwright.datasets.parquet_file import ParquetFile
 from evalwright.errors import BadDataset, Unreadable
-from evalwright.lines import shown
+from evalwright.lines import show_path
 from evalwright.nearest import nearest, suggest
 
 
@@ -156,7 +156,7 @@ class FileRows:
             same = False
         if not same and _signs(_looked_at(self.path)) != before:
             raise BadDataset(
-                f"{shown(str(self.path))}: the file has changed while it was in use",
+                f"{show_path(self.path)}: the file has changed while it was in use",
                 hint="start again: the rows are no longer those that were checked",
             )
 
@@ -172,14 +172,14 @@ def _looked_at(path: Path) -> stat_result:
     except (OSError, ValueError) as error:
         missing = isinstance(error, FileNotFoundError)
         why = "no such file" if missing else str(getattr(error, "strerror", None) or error)
-        raise Unreadable(f"{shown(str(path))}: {why}", hint=_neighbour(path)) from error
+        raise Unreadable(f"{show_path(path)}: {why}", hint=_neighbour(path)) from error
     if S_ISDIR(found.st_mode):
         raise Unreadable(
-            f"{shown(str(path))}: a directory, not a file",
+            f"{show_path(path)}: a directory, not a file",
             hint="the files of a directory are `source: {type: folder, directory_path: …}`",
         )
     if not S_ISREG(found.st_mode):
-        raise Unreadable(f"{shown(str(path))}: rows are read more than once: expected a file")
+        raise Unreadable(f"{show_path(path)}: rows are read more than once: expected a file")
     return found
 
 
@@ -187,7 +187,7 @@ def _opened(path: Path) -> Any:
     try:
         return path.open("rb")
     except OSError as error:
-        raise Unreadable(f"{shown(str(path))}: {error.strerror or error}") from error
+        raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error
 
 
 def _neighbour(path: Path) -> str:

@@ -20,7 +20,7 @@ import msgspec
 from evalwright.datasets.faults import UnreadableLine, UnreadableLines, not_text, not_utf8
 from evalwright.datasets.json_files import explain_line
 from evalwright.errors import BadDataset, EvalwrightError, Unreadable, UsageError
-from evalwright.lines import STDIN, BadLine, read_batches, read_whole, shown
+from evalwright.lines import STDIN, BadLine, read_batches, read_whole, show_path
 from evalwright.nearest import nearest
 from evalwright.vocabulary import MAX_LINE_BYTES
 
@@ -100,13 +100,13 @@ class Texts:
                     blank += is_blank
                     documents += not is_blank
                 if not here:
-                    raise BadDataset(f"{shown(path)}: no documents: there is nothing in it")
+                    raise BadDataset(f"{show_path(path)}: no documents: there is nothing in it")
             except EvalwrightError as error:
                 errors.append(error)
             left_out += blank
         _refuse(errors)
         if not documents:
-            raise BadDataset(f"{', '.join(map(shown, self.paths))}: no document has any text")
+            raise BadDataset(f"{', '.join(map(show_path, self.paths))}: no document has any text")
         self._counted = documents
         return Counted(documents, left_out)
 
@@ -125,7 +125,7 @@ class Texts:
 
     def place(self, file: int, line: int) -> str:
         """`corpus.jsonl:3`, as messages and editors know it."""
-        path = shown(self.paths[file])
+        path = show_path(self.paths[file])
         return f"{path}:{line}" if line else path
 
     def _every(self) -> Iterator[Document]:
@@ -140,7 +140,7 @@ class Texts:
     def _unchanged(self, path: str) -> None:
         if _looked_at(path) != self._signs[path]:
             raise BadDataset(
-                f"{shown(path)}: the file has changed while it was in use",
+                f"{show_path(path)}: the file has changed while it was in use",
                 hint="start again: its documents are no longer those that were checked",
             )
 
@@ -286,16 +286,16 @@ def _looked_at(path: str) -> tuple[int, ...]:
     try:
         found = os.stat(path)  # noqa: PTH116 - a path may hold what pathlib refuses
     except FileNotFoundError as error:
-        raise Unreadable(f"{shown(path)}: no such file") from error
+        raise Unreadable(f"{show_path(path)}: no such file") from error
     except (OSError, ValueError) as error:
         why = str(getattr(error, "strerror", None) or error)
-        raise Unreadable(f"{shown(path)}: {why.lower()}") from error
+        raise Unreadable(f"{show_path(path)}: {why.lower()}") from error
     if S_ISDIR(found.st_mode):
         raise Unreadable(
-            f"{shown(path)}: a directory, not a file", hint=f"its files: `{shown(path)}/*`"
+            f"{show_path(path)}: a directory, not a file", hint=f"its files: `{show_path(path)}/*`"
         )
     if not S_ISREG(found.st_mode):
-        raise Unreadable(f"{shown(path)}: documents are read twice: expected a file")
+        raise Unreadable(f"{show_path(path)}: documents are read twice: expected a file")
     return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 

@@ -15,7 +15,7 @@ from .items import (
     Message,
     chat_items,
     items_from,
-    said,
+    make_message,
     text_of,
 )
 from .output import (
@@ -69,11 +69,11 @@ __all__ = [
     "conversation",
     "items_from",
     "json_text",
+    "make_message",
     "output_items",
     "plain",
     "read_trace",
     "readable",
-    "said",
     "shown",
     "text_of",
     "variables",

@@ -156,7 +156,7 @@ def items_from(some: Iterable[Any]) -> list[Item]:
     return made
 
 
-def said(role: str, text: str) -> dict[str, Any]:
+def make_message(role: str, text: str) -> dict[str, Any]:
     """A message as JSON."""
     return {"type": "message", "role": role, "content": [_part(text, role)]}
 

@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .items import CustomTaskInputMessage, Item, Items, items_from, said
+from .items import CustomTaskInputMessage, Item, Items, items_from, make_message
 from .output import (
     ChatCompletion,
     ChatMessage,
@@ -138,17 +138,17 @@ class SolverTrace(Keyed):
     @changes
     def append_user_message(self, text: str) -> None:
         """Let the user say something."""
-        self.append(said("user", text))
+        self.append(make_message("user", text))
 
     @changes
     def append_system_message(self, text: str) -> None:
         """Add a system message."""
-        self.append(said("system", text))
+        self.append(make_message("system", text))
 
     @changes
     def append_assistant_message(self, text: str) -> None:
         """Let the assistant say something."""
-        self.append(said("assistant", text))
+        self.append(make_message("assistant", text))
 
     @changes
     def append_custom_task_input_message(self, content: Any) -> None:
@@ -263,7 +263,7 @@ def conversation(
 ) -> dict[str, Any]:
     """The JSON of a conversation, of `(role, text)` pairs."""
     return {
-        "items": [said(role, text) for role, text in messages or ()],
+        "items": [make_message(role, text) for role, text in messages or ()],
         "raw_outputs": raw_outputs or [],
         "direct_ios": direct_ios or [],
     }

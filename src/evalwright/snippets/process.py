@@ -20,7 +20,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from evalwright.processes import ENVIRONMENT, has_exited, kill_group
+from evalwright.processes import ENVIRONMENT, is_dead, kill_group
 from evalwright.snippets.inside.channel import SIZE, Activity
 from evalwright.snippets.sources import Source
 
@@ -121,7 +121,7 @@ class SnippetProcess:
 
     def has_exited(self) -> bool:
         """Whether it has ended, even if a copy of it holds its socket."""
-        return self._process.returncode is not None or has_exited(self._process)
+        return self._process.returncode is not None or is_dead(self._process)
 
     def end(self) -> tuple[str, list[int]]:
         """End it, and all that stayed in its group; how it came to its end, and what it was at.
@@ -129,9 +129,9 @@ class SnippetProcess:
         What a process is at that lives on is not what cut the connection.
         """
         until = time.monotonic() + _DYING_S
-        while not has_exited(self._process) and time.monotonic() < until:
+        while not is_dead(self._process) and time.monotonic() < until:
             time.sleep(0.002)
-        by_itself = has_exited(self._process)
+        by_itself = is_dead(self._process)
         busy = [number for _, number, _ in self.marks.read()] if by_itself else []
         self.kill()
         reason = (

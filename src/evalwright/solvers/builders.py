@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from evalwright.components import Component
-from evalwright.objects import items_from, said
+from evalwright.objects import items_from, make_message
 from evalwright.solvers.conversation import ROLES, ModelInput, build_messages, parse_role
 from evalwright.templates import Template
 from evalwright.types import Message, MLTask
@@ -105,7 +105,7 @@ def question(value: Any, task: MLTask) -> tuple[ModelInput, list[dict[str, Any]]
         raise ValueError(f"expected a list of `messages`, got `{type(messages).__name__}`")  # noqa: TRY004 - data of the wrong shape
     more = {key: one for key, one in value.items() if key != "messages"}
     if all(map(_is_plain, messages)):
-        items = [said(one["role"], one["content"]) for one in messages]
+        items = [make_message(one["role"], one["content"]) for one in messages]
     else:
         items = [one.to_json() for one in items_from(messages)]
     return ModelInput(messages=build_messages(items), input=more or None), items

@@ -29,7 +29,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from evalwright.components import Component, Flag, ModelKey
-from evalwright.objects import SolverTrace, answer_text, said
+from evalwright.objects import SolverTrace, answer_text, make_message
 from evalwright.ports import Case
 from evalwright.solvers.base import MessageFormat, SolverSpec
 from evalwright.solvers.builders import InputMessage
@@ -58,7 +58,7 @@ class ChatMessageBuilder(InputMessage):
     async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
         """Render it, and add it."""
         message = self.message(**variables, messages=_messages_so_far(talk))
-        talk.items.append(said(message.role, message.content))
+        talk.items.append(make_message(message.role, message.content))
         return message.content
 
 
@@ -110,7 +110,7 @@ class GenerateMessageBuilder(Component):
             shown = build_messages(talk.items)
         extra = [one.message(**variables, messages=so_far) for one in self.extra_input_messages]
         text = await talk.ask_another(model, ModelInput(messages=(*shown, *extra)))
-        talk.items.append(said(self.output_role or "assistant", text))
+        talk.items.append(make_message(self.output_role or "assistant", text))
         return text
 
 

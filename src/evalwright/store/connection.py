@@ -22,7 +22,7 @@ from typing import Any
 from msgspec import Struct
 
 from evalwright.errors import EvalwrightError, StoreError, Unreadable
-from evalwright.lines import shown
+from evalwright.lines import show_path
 
 _SPACE = "free some space and run again: what was finished is kept, only the rest is run"
 
@@ -34,7 +34,7 @@ def result_code(error: BaseException | None) -> int:
 
 def explain_error(error: sqlite3.Error, path: Path) -> EvalwrightError:
     """Say what happened to the file, and what to do about it."""
-    where = shown(str(path))
+    where = show_path(path)
     match result_code(error):
         case sqlite3.SQLITE_FULL:
             return StoreError(f"{where}: the disk is full", hint=_SPACE)
@@ -96,11 +96,11 @@ def check_version(connection: sqlite3.Connection, path: Path, schema: Schema) ->
     version = _read_pragma(connection, "user_version")
     is_ours = _read_pragma(connection, "application_id") == schema.application_id
     if not is_ours and (has_tables or version):
-        raise Unreadable(f"{shown(str(path))}: a database, but not a {schema.noun} of evalwright")
+        raise Unreadable(f"{show_path(path)}: a database, but not a {schema.noun} of evalwright")
     newest = len(schema.migrations)
     if version > newest:
         raise StoreError(
-            f"{shown(str(path))}: written by a newer evalwright ({schema.noun} version {version}, "
+            f"{show_path(path)}: written by a newer evalwright ({schema.noun} version {version}, "
             f"this one knows {newest})",
             hint="upgrade evalwright, or use another `--store`",
         )

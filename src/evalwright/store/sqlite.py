@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from evalwright.errors import StoreError, Unreadable
-from evalwright.lines import shown
+from evalwright.lines import show_path
 from evalwright.ports import Manifest
 from evalwright.store.bodies import ScoredBody, SolvedBody, pack, pack_body, unpack
 from evalwright.store.connection import SqliteConnection
@@ -107,7 +107,7 @@ class SqliteStore:
         manifest = pack(run.manifest)
         with self._writer.transaction() as file:
             if file.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchall():
-                raise StoreError(f"{shown(str(self._path))}: there is a run `{run.id}` already")
+                raise StoreError(f"{show_path(self._path)}: there is a run `{run.id}` already")
             file.execute(
                 "INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
                 (run.id, run.created, run.updated, run.status, run.plan_key, run.parent, manifest),
@@ -303,7 +303,7 @@ class SqliteStore:
 
 
 def _prepare(path: Path, *, create: bool) -> None:
-    where = shown(str(path))
+    where = show_path(path)
     try:
         if create:
             path.parent.mkdir(parents=True, exist_ok=True)

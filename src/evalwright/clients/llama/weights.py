@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalwright.errors import UnknownName, Unreadable, UsageError
-from evalwright.lines import shown
+from evalwright.lines import show_path
 from evalwright.nearest import nearest
 
 SUFFIX = ".gguf"
@@ -62,19 +62,19 @@ def find(name: str, *, beside: tuple[str, ...] = ()) -> Weights:
         known = ", ".join(f"`local/{one}`" for one in names)
         suggestion = nearest(name, names)
         raise UnknownName(
-            f"`local/{shown(name)}` is not a model; there are {known}, and `local/PATH{SUFFIX}`",
+            f"`local/{show_path(name)}` is not a model; there are {known} and `local/PATH{SUFFIX}`",
             hint=f"did you mean `local/{suggestion}`?" if suggestion else "",
         )
     try:
         return _looked_at(path.expanduser())
     except FileNotFoundError as error:
         raise Unreadable(
-            f"local/{shown(name)}: No such file or directory",
+            f"local/{show_path(name)}: No such file or directory",
             hint=f"a path from the current folder; from the root it is `local//…{SUFFIX}`",
         ) from error
     except (OSError, RuntimeError, ValueError) as error:  # `~nobody`; a NUL in the name
         said = getattr(error, "strerror", None) or error
-        raise Unreadable(f"local/{shown(name)}: {said}") from error
+        raise Unreadable(f"local/{show_path(name)}: {said}") from error
 
 
 def needs_engine(name: str) -> None:
@@ -107,7 +107,7 @@ def _looked_at(path: Path) -> Weights:
         start = file.read(_END_BYTES)
         if not start.startswith(_MAGIC):
             raise UsageError(
-                f"{shown(str(path))}: not a GGUF file, it begins with {start[:4]!r}",
+                f"{show_path(path)}: not a GGUF file, it begins with {start[:4]!r}",
                 hint="a model for llama.cpp is one file that begins with `GGUF`",
             )
         digest.update(start)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from evalwright.components import Authored
-from evalwright.lines import shown as printable
+from evalwright.lines import show_path
 from evalwright.nearest import nearest
 from evalwright.secrets import Secret
 from evalwright.spec.documents.yaml.problems import (
@@ -172,7 +172,7 @@ class _Walk(ABC):
         if isinstance(text, Authored) and text.line:
             line = text.line + text.count("\n", 0, start)
             if (text.file, line) != (place.file, place.line):
-                place = Place(printable(text.file), line)
+                place = Place(show_path(text.file), line)
         self.problems.append(_issue(place, path, **said))
 
 

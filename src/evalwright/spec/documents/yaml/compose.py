@@ -27,7 +27,7 @@ from yaml.events import (
 )
 
 from evalwright.components import Authored
-from evalwright.lines import shown as printable
+from evalwright.lines import show_path
 from evalwright.nearest import nearest
 from evalwright.spec.documents.yaml.environment import ExpandedText, expand_variables
 from evalwright.spec.documents.yaml.problems import (
@@ -187,7 +187,7 @@ class ReadingState:
         return known.value
 
     def _compose(self, text: TextFile, real: str, path: FieldPath) -> ComposedFile:
-        name = printable(text.shown)
+        name = show_path(text.shown)
         outer, before = self.current, (len(self.problems), len(self.unread))
         self.current = composed = ComposedFile(files=[name])
         self._open[real] = name
@@ -254,7 +254,7 @@ class _Composer:
 
     def __init__(self, text: TextFile, reading: ReadingState, path: FieldPath) -> None:
         self._text = text
-        self._file = printable(text.shown)
+        self._file = show_path(text.shown)
         self._reading = reading
         self._top = path
         self._anchors: dict[str, ComposedValue | None] = {}

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Self
 
 from evalwright.components import Authored
-from evalwright.lines import shown
+from evalwright.lines import show_path
 from evalwright.spec.documents.yaml.text_files import Mistake, read_text
 from evalwright.types import Issue
 
@@ -74,7 +74,7 @@ def read_env_file(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[Is
     """
     read = read_text(os.fspath(path))
     if isinstance(read, Mistake):
-        file = shown(os.fspath(path))
+        file = show_path(path)
         problem = Issue(
             file=file, line=read.line, rule=read.rule, detail=read.detail, hint=read.hint
         )
@@ -89,7 +89,7 @@ def read_env_file(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[Is
         if match is None or value is None:
             problems.append(
                 Issue(
-                    file=shown(read.shown),
+                    file=show_path(read.shown),
                     line=number,
                     rule="bad_env_line",
                     detail="expected `NAME=value`; the line is left out",  # it may hold a key

@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from evalwright.components import Authored
-from evalwright.lines import shown as printable
+from evalwright.lines import show_path
 from evalwright.spec.documents.yaml.compose import (
     MAX_PROBLEMS,
     ComposedFiles,
@@ -78,7 +78,7 @@ def read_document(
     `composed` keeps the valid files of a project, so that documents that share one read it once.
     """
     file = os.fspath(path)
-    name = printable(display_path(file))
+    name = show_path(display_path(file))
     reading = ReadingState(environment, composed)
     marks = Marks(Mark(Place(name, 1)))
     data: Any = None
@@ -125,7 +125,7 @@ def _place(text: str, mark: Place) -> Place:
     if not isinstance(text, Authored) or not text.line:
         return mark
     line = text.line + text.count("\n", 0, text.index(TODO_MARKER))
-    return mark if (text.file, line) == mark[:2] else Place(printable(text.file), line)
+    return mark if (text.file, line) == mark[:2] else Place(show_path(text.file), line)
 
 
 def _left(place: Place, path: FieldPath) -> Issue:
