@@ -119,7 +119,7 @@ def schema(kind: str) -> dict[str, Any]:
 
         return record_schema()
     if kind == "report":
-        from evalwright.report.schema import report_schema
+        from evalwright.report.report import report_schema
 
         return report_schema()
     if kind == "perplexity":

@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from evalwright.report.export.rows import FailureCells, to_json
 from evalwright.report.judges import Figure
-from evalwright.report.report import FailureRow, PairwiseRow, Status, UsageRow
-from evalwright.report.schema import struct_schema
+from evalwright.report.report import FailureRow, PairwiseRow, Status, UsageRow, struct_schema
 from evalwright.report.tables import align_rows, count_noun, visible
 
 _METRICS = ("perplexity", "bits_per_byte", "bits_per_character")

@@ -420,3 +420,23 @@ class Report(ReportBody, frozen=True, kw_only=True):
     def samples(self, *, failed: bool | None = None) -> Iterator[Outcome]:
         """Every outcome, by task, record, trial and model; or the failed ones, or the others."""
         return self.stored(failed=failed)
+
+
+def report_schema() -> dict[str, Any]:
+    """Return the JSON Schema of what `evalwright run --json` prints."""
+    return struct_schema(ReportBody, "evalwright report")
+
+
+def struct_schema(printed: type[Struct], title: str) -> dict[str, Any]:
+    """Return the JSON Schema of a struct whose fields are all printed, defaults included."""
+    (body,), components = msgspec.json.schema_components([printed], ref_template="#/$defs/{name}")
+    for component in components.values():
+        if "properties" in component:
+            component["required"] = list(component["properties"])
+    whole = components.pop(body["$ref"].rpartition("/")[2])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **whole,
+        "title": title,
+        "$defs": components,
+    }

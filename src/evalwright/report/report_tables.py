@@ -1,9 +1,9 @@
 """A report as plain tables of strings: what the terminal and markdown both show."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from evalwright.report.calibration_tables import calibration_tables
+from evalwright.report.calibration import calibration_tables
 from evalwright.report.judges import JudgeRow
 from evalwright.report.report import (
     AgreementRow,
@@ -16,16 +16,21 @@ from evalwright.report.report import (
     RepeatRow,
     Report,
     TaskPairwiseRow,
-    UsageRow,
 )
 from evalwright.report.tables import (
     NOTHING,
     Table,
+    TableColumn,
+    count_column,
     count_noun,
+    decimal_column,
     dollars,
-    format_interval,
     format_number,
+    interval_column,
     join_lines,
+    make_table,
+    name_column,
+    numeric_column,
     shorten,
     shorten_message,
     visible,
@@ -36,16 +41,23 @@ _MOST_FLAKY = 10
 _SEVERAL = 2
 _LONGEST_REASON = 300
 _POOLED_DIGITS = 2
-_USAGE_COLUMNS = ("model", "requests", "prompt tokens", "completion tokens", "cost")
+_USAGE_COLUMNS = (
+    TableColumn("model", lambda item: shorten(item[0])),
+    numeric_column("requests", lambda item: str(item[1].requests)),
+    numeric_column("prompt tokens", lambda item: str(item[1].prompt_tokens)),
+    numeric_column("completion tokens", lambda item: str(item[1].completion_tokens)),
+    numeric_column("cost", lambda item: dollars(item[1].cost)),
+)
 _JUDGE_CHECK = ": `evalwright judge check"
 
 
 def tables(report: Report) -> list[Table]:
     """Return every table that has something to say."""
-    has_own_table = _has_own_table if _is_pooled(report) else lambda _: False
-    pooled = [row for row in report.metrics if has_own_table(row)]
-    others = [row for row in report.metrics if not has_own_table(row)]
-    made = [
+    pooled = (
+        [row for row in report.metrics if _has_own_table(row)] if _ranks_all_tasks(report) else []
+    )
+    others = [row for row in report.metrics if not (pooled and _has_own_table(row))]
+    candidates = [
         *_rankings(report, pooled),
         _pass_at_k(pooled),
         _results(others, "score"),
@@ -56,12 +68,17 @@ def tables(report: Report) -> list[Table]:
         _spread(report.repeatability),
         _agreement(report.agreement),
         _flaky(report.flaky, report.summary.flaky),
-        _rules(report),
+        make_table(
+            "Excluded from metrics",
+            [row for row in report.rules if row.excluded],
+            [*map(name_column, ("task", "model", "rule")), count_column("excluded", "samples")],
+            "a sample may be excluded by several rules",
+        ),
         *usage_tables(report),
         _failures(report),
         _left_out(report),
     ]
-    return [table for table in made if table.rows]
+    return [table for table in candidates if table.rows]
 
 
 def remarks(report: Report) -> list[str]:
@@ -83,7 +100,7 @@ def _describe_isolation(execution: CodeExecution) -> str:
     return f"programs ran in a plain child process (tier `{tier}`), not isolated"
 
 
-def _is_pooled(report: Report) -> bool:
+def _ranks_all_tasks(report: Report) -> bool:
     """Whether models are ranked over the samples of all tasks together."""
     return any(not row.task for row in report.leaderboard)
 
@@ -111,84 +128,67 @@ def _rankings(report: Report, pooled: Sequence[MetricRow]) -> Iterator[Table]:
 
 def _leaderboard(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> Table:
     digits = 3 if ranked_by else _POOLED_DIGITS
-    has_several = len(board) > 1
-    has_failures = any(row.completed < row.total for row in board)
-    return Table(
-        f"Leaderboard{ranked_by}",
-        (
-            *("#", head, "mean", "95 % interval"),
-            *(("wins",) if has_several else ()),
-            "completed",
-            *(("own mean", "if failures were 0 … 1") if has_failures else ()),
-        ),
-        [
-            (
-                NOTHING if row.rank is None else str(row.rank),
-                shorten(row.model),
-                format_number(row.mean, digits),
-                _interval(row, digits),
-                *((_percent(row.win_rate),) if has_several else ()),
-                f"{row.completed}/{row.total}",
-                *(
-                    (
-                        format_number(row.own_mean, digits),
-                        _range(row.own_low, row.own_high, digits),
-                    )
-                    if has_failures
-                    else ()
-                ),
+    columns = [
+        numeric_column("#", lambda row: NOTHING if row.rank is None else str(row.rank)),
+        name_column("model", head),
+        decimal_column("mean", digits=digits),
+        _ci_column(digits),
+    ]
+    if len(board) > 1:
+        columns.append(numeric_column("wins", lambda row: _percent(row.win_rate)))
+    columns.append(numeric_column("completed", lambda row: f"{row.completed}/{row.total}"))
+    if any(row.completed < row.total for row in board):
+        columns.append(decimal_column("own_mean", "own mean", digits))
+        columns.append(
+            numeric_column(
+                "if failures were 0 … 1", lambda row: _range(row.own_low, row.own_high, digits)
             )
-            for row in board
-        ],
-        frozenset({0, 2, 3, 4, 5, 6, 7}),
-        _ranked_on(board) + _bound_note(board),
+        )
+    return make_table(
+        f"Leaderboard{ranked_by}", board, columns, _ranked_on(board) + _bound_note(board)
     )
 
 
 def _ranked_on(board: Sequence[LeaderboardRow]) -> str:
-    shared, noun, everyone = board[0].n, "task", "every model"
-    if board[0].task:
-        noun, everyone = "sample", "all of them"
+    shared = board[0].n
+    noun, everyone = ("sample", "all of them") if board[0].task else ("task", "every model")
     if not shared:
-        by = "by every model" if noun == "task" else "by all of them"
-        return f"no {noun} was completed {by}, so nothing can be ranked"
-    which = f"that {everyone} completed" if len(board) > 1 else "that it completed"
-    return f"mean over the {count_noun(shared, noun)} {which}"
+        return f"no {noun} was completed by {everyone}, so nothing can be ranked"
+    who = everyone if len(board) > 1 else "it"
+    return f"mean over the {count_noun(shared, noun)} that {who} completed"
 
 
 def _categories(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> Table:
-    names = tuple(board[0].categories)
+    categories = tuple(board[0].categories)
     digits = 3 if ranked_by else _POOLED_DIGITS
     return Table(
         f"Mean by category{ranked_by}",
-        (head, *map(shorten, names)),
+        (head, *map(shorten, categories)),
         [
             (
                 shorten(row.model),
-                *(format_number(row.categories[name], digits) for name in names),
+                *(format_number(row.categories[name], digits) for name in categories),
             )
             for row in board
-            if len(names) > 1
+            if len(categories) > 1
         ],
-        frozenset(range(1, len(names) + 1)),
+        frozenset(range(1, len(categories) + 1)),
     )
 
 
 def _differences(rows: Sequence[TaskPairwiseRow], ranked_by: str, head: str) -> Table:
     digits = 3 if ranked_by else _POOLED_DIGITS
-    return Table(
+    return make_table(
         f"Differences{ranked_by}",
-        (f"{head}s", "difference", "95 % interval", "verdict"),
+        rows,
         [
-            (
-                f"{shorten(row.a)} − {shorten(row.b)}",
-                NOTHING if row.difference is None else f"{row.difference:+.{digits}f}",
-                format_interval(row.ci_low, row.ci_high, digits, signed=True),
-                _verdict(row),
-            )
-            for row in rows
+            TableColumn(f"{head}s", lambda row: f"{shorten(row.a)} − {shorten(row.b)}"),
+            numeric_column(
+                "difference", lambda row: format_number(row.difference, digits, signed=True)
+            ),
+            interval_column(digits, signed=True),
+            TableColumn("verdict", _verdict),
         ],
-        frozenset({1, 2}),
         f"paired by {'sample' if ranked_by else 'task'}; an interval that includes zero is a tie",
     )
 
@@ -204,41 +204,32 @@ def _verdict(row: TaskPairwiseRow) -> str:
 def _means_by_file(report: Report, rows: Sequence[MetricRow]) -> Table:
     """Show each of several files alone."""
     shown = [row for row in rows if row.metric == "mean" and len(report.tasks) > 1]
-    return Table(
+    return make_table(
         "Mean by file",
-        ("file", "model", "mean", "95 % interval", "completed"),
+        shown,
         [
-            (
-                shorten(row.task),
-                shorten(row.model),
-                format_number(row.value, _POOLED_DIGITS),
-                _interval(row, _POOLED_DIGITS),
-                f"{row.n}/{row.n + row.failed}",
-            )
-            for row in shown
+            name_column("task", "file"),
+            name_column("model"),
+            decimal_column("value", "mean", digits=_POOLED_DIGITS),
+            _ci_column(_POOLED_DIGITS),
+            numeric_column("completed", lambda row: f"{row.n}/{row.n + row.failed}"),
         ],
-        frozenset({2, 3, 4}),
         "each model over the tasks that it completed itself" + _bound_note(shown),
     )
 
 
 def _pass_at_k(rows: Sequence[MetricRow]) -> Table:
     shown = [row for row in rows if row.metric.startswith("pass@")]
-    return Table(
+    return make_table(
         "pass@k",
-        ("file", "model", "metric", "value", "95 % interval", "tasks"),
+        shown,
         [
-            (
-                shorten(row.task),
-                shorten(row.model),
-                row.metric,
-                format_number(row.value, _POOLED_DIGITS),
-                _interval(row, _POOLED_DIGITS),
-                str(row.n),
-            )
-            for row in shown
+            name_column("task", "file"),
+            *map(name_column, ("model", "metric")),
+            decimal_column("value", digits=_POOLED_DIGITS),
+            _ci_column(_POOLED_DIGITS),
+            count_column("n", "tasks"),
         ],
-        frozenset({3, 4, 5}),
         "over the tasks that run code or were tried more than once, and at least k times"
         + _bound_note(shown),
     )
@@ -247,35 +238,26 @@ def _pass_at_k(rows: Sequence[MetricRow]) -> Table:
 def _results(rows: Sequence[MetricRow], purpose: str) -> Table:
     """Leave out what would be the same in every row: one model, no failure, nothing excluded."""
     shown = [row for row in rows if row.purpose == purpose]
-    has_models = len({row.model for row in shown}) > 1
-    has_failed = any(row.failed for row in shown)
-    has_excluded = any(row.excluded for row in shown)
     has_absent = any(row.absent for row in shown)
-    return Table(
+    columns = [
+        name_column("task"),
+        *([name_column("model")] if len({row.model for row in shown}) > 1 else []),
+        name_column("scorer"),
+        TableColumn("metric", lambda row: shorten_message(row.metric)),
+        decimal_column("value"),
+        _ci_column(),
+        count_column("n", "samples"),
+    ]
+    if any(row.failed for row in shown):
+        columns.append(count_column("failed"))
+    if any(row.excluded for row in shown):
+        columns.append(count_column("excluded"))
+    if has_absent:
+        columns.append(count_column("absent", "no value"))
+    return make_table(
         "Results" if purpose == "score" else "Checks (purpose: qa)",
-        (
-            *("task", *(["model"] if has_models else []), "scorer", "metric", "value"),
-            *("95 % interval", "samples"),
-            *(["failed"] if has_failed else []),
-            *(["excluded"] if has_excluded else []),
-            *(["no value"] if has_absent else []),
-        ),
-        [
-            (
-                shorten(row.task),
-                *([shorten(row.model or NOTHING)] if has_models else []),
-                shorten(row.scorer),
-                shorten_message(row.metric),
-                format_number(row.value),
-                _interval(row),
-                str(row.n),
-                *([str(row.failed)] if has_failed else []),
-                *([str(row.excluded)] if has_excluded else []),
-                *([str(row.absent)] if has_absent else []),
-            )
-            for row in shown
-        ],
-        frozenset(range(4 if has_models else 3, 10)),
+        shown,
+        columns,
         "a failed or excluded sample is in no figure"
         + ("; no value: samples whose score has none, left out as well" if has_absent else "")
         + _bound_note(shown)
@@ -295,19 +277,15 @@ def _reasons(rows: Sequence[MetricRow]) -> str:
 def judges_table(rows: Sequence[JudgeRow]) -> Table:
     """Show what is known of the judges of a run; how to learn more, once."""
     is_unchecked = any(_JUDGE_CHECK in row.known for row in rows)
-    return Table(
+    return make_table(
         "Judges",
-        ("task", "scorer", "judge", "what is known"),
+        rows,
         [
-            (
-                shorten(row.task),
-                shorten(row.scorer),
-                shorten(row.model),
-                visible(row.known.partition(_JUDGE_CHECK)[0]),
-            )
-            for row in rows
+            *map(name_column, ("task", "scorer")),
+            name_column("model", "judge"),
+            TableColumn("what is known", lambda row: visible(row.known.partition(_JUDGE_CHECK)[0])),
         ],
-        note="`evalwright judge check RUN --labels FILE` compares a judge with people"
+        "`evalwright judge check RUN --labels FILE` compares a judge with people"
         if is_unchecked
         else "",
     )
@@ -315,20 +293,17 @@ def judges_table(rows: Sequence[JudgeRow]) -> Table:
 
 def policies_table(rows: Sequence[PolicyRow]) -> Table:
     """Show one rule per row, with the reason of its verdict."""
-    return Table(
+    return make_table(
         "Policies",
-        ("policy", "rule", "demand", "verdict", "why"),
+        rows,
         [
-            (
-                shorten(row.policy),
-                shorten(row.name),
-                shorten(row.demand, _LONGEST_REASON),
-                "holds" if row.holds else "FAILS",
-                shorten(row.reason, _LONGEST_REASON),
-            )
-            for row in rows
+            name_column("policy"),
+            name_column("name", "rule"),
+            TableColumn("demand", lambda row: shorten(row.demand, _LONGEST_REASON)),
+            TableColumn("verdict", lambda row: "holds" if row.holds else "FAILS"),
+            TableColumn("why", lambda row: shorten(row.reason, _LONGEST_REASON)),
         ],
-        note=count_rules(rows),
+        count_rules(rows),
     )
 
 
@@ -340,48 +315,31 @@ def count_rules(rows: Sequence[PolicyRow]) -> str:
 
 
 def _spread(rows: Sequence[RepeatRow]) -> Table:
-    return Table(
+    return make_table(
         "Repeatability",
-        (
-            *("task", "model", "scorer", "metric", "runs", "mean", "std", "min", "max"),
-            "95 % interval",
-        ),
+        rows,
         [
-            (
-                shorten(row.task),
-                shorten(row.model or NOTHING),
-                shorten(row.scorer),
-                shorten(row.metric),
-                str(row.runs),
-                *map(format_number, (row.mean, row.std, row.min, row.max)),
-                format_interval(row.ci_low, row.ci_high),
-            )
-            for row in rows
+            *map(name_column, ("task", "model", "scorer", "metric")),
+            count_column("runs"),
+            *map(decimal_column, ("mean", "std", "min", "max")),
+            interval_column(),
         ],
-        frozenset(range(4, 10)),
         "over runs on the same samples: one more run lies about a std from the mean; the interval "
         "is of the mean of ever more runs. Other samples: the interval under Results",
     )
 
 
 def _agreement(rows: Sequence[AgreementRow]) -> Table:
-    return Table(
+    return make_table(
         "Agreement between runs",
-        ("task", "model", "scorer", "score", "agreement", "95 % interval", "samples", "flaky"),
+        rows,
         [
-            (
-                shorten(row.task),
-                shorten(row.model or NOTHING),
-                shorten(row.scorer),
-                shorten(row.score),
-                format_number(row.agreement),
-                format_interval(row.ci_low, row.ci_high),
-                str(row.n),
-                str(row.flaky),
-            )
-            for row in rows
+            *map(name_column, ("task", "model", "scorer", "score")),
+            decimal_column("agreement"),
+            interval_column(),
+            count_column("n", "samples"),
+            count_column("flaky"),
         ],
-        frozenset(range(4, 8)),
         "of a sample, the share of runs that give the most common value; not corrected for chance",
     )
 
@@ -389,77 +347,39 @@ def _agreement(rows: Sequence[AgreementRow]) -> Table:
 def _flaky(rows: Sequence[FlakyRow], total: int) -> Table:
     shown = rows[:_MOST_FLAKY]
     more = f"; {len(shown)} of {total}, JSON has {len(rows)}" if total > len(shown) else ""
-    return Table(
+    return make_table(
         "Flaky samples",
-        ("task", "model", "sample", "score", "agreement", "values"),
+        shown,
         [
-            (
-                shorten(row.task),
-                shorten(row.model or NOTHING),
-                shorten(row.sample_id),
-                shorten(f"{row.scorer}.{row.score}"),
-                format_number(row.agreement),
-                ", ".join(f"{shorten(value)} ({runs})" for value, runs in row.values),
-            )
-            for row in shown
+            *map(name_column, ("task", "model")),
+            name_column("sample_id", "sample"),
+            TableColumn("score", lambda row: shorten(f"{row.scorer}.{row.score}")),
+            decimal_column("agreement"),
+            TableColumn("values", _format_run_values),
         ],
-        frozenset({4}),
         f"the score on which the runs agree least, and how many runs gave each value{more}",
     )
 
 
-def _rules(report: Report) -> Table:
-    return Table(
-        "Excluded from metrics",
-        ("task", "model", "rule", "samples"),
-        [
-            (
-                shorten(row.task),
-                shorten(row.model or NOTHING),
-                shorten(row.rule),
-                str(row.excluded),
-            )
-            for row in report.rules
-            if row.excluded
-        ],
-        frozenset({3}),
-        "a sample may be excluded by several rules",
-    )
+def _format_run_values(row: FlakyRow) -> str:
+    return ", ".join(f"{shorten(value)} ({runs})" for value, runs in row.values)
 
 
 def usage_tables(report: Report) -> Iterator[Table]:
     """Yield a table of the answers, and one of what was asked beside them."""
     perplexities = {model: row.perplexity for model, row in report.perplexity.items()}
-    has_perplexity = _is_pooled(report) or any(value is not None for value in perplexities.values())
-    yield Table(
-        "Usage",
-        (*_USAGE_COLUMNS, *(("perplexity",) if has_perplexity else ())),
-        [
-            (*row, *((format_number(perplexities.get(model), 2),) if has_perplexity else ()))
-            for model, row in zip(report.usage, _usage_rows(report.usage), strict=True)
-        ],
-        frozenset(range(1, 6)),
-    )
-    yield Table(
+    columns = list(_USAGE_COLUMNS)
+    if _ranks_all_tasks(report) or any(value is not None for value in perplexities.values()):
+        columns.append(
+            numeric_column("perplexity", lambda item: format_number(perplexities.get(item[0]), 2))
+        )
+    yield make_table("Usage", report.usage.items(), columns)
+    yield make_table(
         "Asked beside the answers",
+        report.asked_beside.items(),
         _USAGE_COLUMNS,
-        _usage_rows(report.asked_beside),
-        frozenset(range(1, 5)),
         f"by scorers and solvers: judges, embeddings, other voices; {_total_cost(report)}",
     )
-
-
-def _usage_rows(usage: Mapping[str, UsageRow]) -> list[tuple[str, ...]]:
-    return [
-        (
-            shorten(model),
-            str(row.requests),
-            str(row.prompt_tokens),
-            str(row.completion_tokens),
-            dollars(row.cost),
-        )
-        for model, row in usage.items()
-    ]
 
 
 def _total_cost(report: Report) -> str:
@@ -471,20 +391,16 @@ def _total_cost(report: Report) -> str:
 
 
 def _failures(report: Report) -> Table:
-    return Table(
+    return make_table(
         "Failures",
-        ("model", "stage", "count", "what", "for example"),
+        report.failures,
         [
-            (
-                shorten(row.model or NOTHING),
-                row.stage,
-                str(row.count),
-                _describe_failure(row, report.run_id),
-                shorten(row.sample_ids[0]) if row.sample_ids else NOTHING,
-            )
-            for row in report.failures
+            name_column("model"),
+            TableColumn("stage", lambda row: row.stage),
+            count_column("count"),
+            TableColumn("what", lambda row: _describe_failure(row, report.run_id)),
+            TableColumn("for example", lambda row: shorten((*row.sample_ids, NOTHING)[0])),
         ],
-        frozenset({2}),
         "a failed sample is in no mean",
     )
 
@@ -500,16 +416,17 @@ def _describe_failure(row: FailureRow, run_id: str) -> str:
 
 
 def _left_out(report: Report) -> Table:
-    shown, count = report.left_out[:_MOST_LEFT_OUT], len(report.left_out)
-    more = f"; the first {len(shown)} of {count}, JSON has all" if count > len(shown) else ""
-    return Table(
+    shown, total = report.left_out[:_MOST_LEFT_OUT], len(report.left_out)
+    more = f"; the first {len(shown)} of {total}, JSON has all" if total > len(shown) else ""
+    return make_table(
         "Left out",
-        ("where", "rule", "what"),
+        shown,
         [
-            (join_lines(f"{row.file}:{row.line}"), row.rule, shorten_message(row.detail))
-            for row in shown
+            TableColumn("where", lambda row: join_lines(f"{row.file}:{row.line}")),
+            TableColumn("rule", lambda row: row.rule),
+            TableColumn("what", lambda row: shorten_message(row.detail)),
         ],
-        note=f"bad records, which were not run{more}",
+        f"bad records, which were not run{more}",
     )
 
 
@@ -517,9 +434,10 @@ def _percent(value: float | None) -> str:
     return NOTHING if value is None else f"{100 * value:.0f} %"
 
 
-def _interval(row: LeaderboardRow | MetricRow, digits: int = 3) -> str:
-    bound = " (b)" if row.interval == "bound" else ""
-    return format_interval(row.ci_low, row.ci_high, digits) + bound
+def _ci_column(digits: int = 3) -> TableColumn:
+    """Return the column of an interval, with a mark where it is a bound."""
+    head, cell, _ = interval_column(digits)
+    return numeric_column(head, lambda row: cell(row) + " (b)" * (row.interval == "bound"))
 
 
 def _bound_note(rows: Sequence[LeaderboardRow] | Sequence[MetricRow]) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 NOTHING = "–"
-INTERVAL = "95 % interval"
 _LONGEST_NAME = 36
 _LONGEST_MESSAGE = 200
 _MOST_DECIMALS = 8
@@ -49,34 +48,32 @@ def make_table(
     )
 
 
-def names(*attributes: str, head: str = "") -> list[TableColumn]:
-    """Return a column per attribute that holds a name."""
-
-    def column(attribute: str) -> TableColumn:
-        return TableColumn(
-            head or attribute, lambda row: shorten(getattr(row, attribute) or NOTHING)
-        )
-
-    return [column(attribute) for attribute in attributes]
+def name_column(attribute: str, head: str = "") -> TableColumn:
+    """Return the column of an attribute that holds a name."""
+    return TableColumn(head or attribute, lambda row: shorten(getattr(row, attribute) or NOTHING))
 
 
-def decimals(*attributes: str, head: str = "", digits: int = 3) -> list[TableColumn]:
-    """Return a column per attribute that holds a number, or None."""
-
-    def column(attribute: str) -> TableColumn:
-        return numeric(
-            head or attribute, lambda row: format_number(getattr(row, attribute), digits)
-        )
-
-    return [column(attribute) for attribute in attributes]
+def decimal_column(attribute: str, head: str = "", digits: int = 3) -> TableColumn:
+    """Return the column of an attribute that holds a number, or None."""
+    return numeric_column(
+        head or attribute, lambda row: format_number(getattr(row, attribute), digits)
+    )
 
 
-def count(attribute: str, head: str = "") -> TableColumn:
+def count_column(attribute: str, head: str = "") -> TableColumn:
     """Return the column of an attribute that holds a count."""
-    return numeric(head or attribute, lambda row: str(getattr(row, attribute)))
+    return numeric_column(head or attribute, lambda row: str(getattr(row, attribute)))
 
 
-def numeric(head: str, cell: Callable[[Any], str]) -> TableColumn:
+def interval_column(digits: int = 3, *, signed: bool = False) -> TableColumn:
+    """Return the column of the interval of a row."""
+    return numeric_column(
+        "95 % interval",
+        lambda row: format_interval(row.ci_low, row.ci_high, digits, signed=signed),
+    )
+
+
+def numeric_column(head: str, cell: Callable[[Any], str]) -> TableColumn:
     """Return a column that aligns right."""
     return TableColumn(head, cell, is_numeric=True)
 
@@ -129,9 +126,9 @@ def count_noun(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
-def format_number(value: float | None, digits: int = 3) -> str:
+def format_number(value: float | None, digits: int = 3, *, signed: bool = False) -> str:
     """Write a number with as many decimals; a dash where there is none."""
-    return NOTHING if value is None else f"{value:.{digits}f}"
+    return NOTHING if value is None else f"{value:{'+' if signed else ''}.{digits}f}"
 
 
 def format_interval(
@@ -140,8 +137,8 @@ def format_interval(
     """Write an interval; a dash where there is none."""
     if low is None or high is None:
         return NOTHING
-    form = f"{'+' if signed else ''}.{digits}f"
-    return f"[{low:{form}}, {high:{form}}]"
+    ends = (format_number(end, digits, signed=signed) for end in (low, high))
+    return f"[{', '.join(ends)}]"
 
 
 def dollars(cost: float | None) -> str:
