@@ -124,7 +124,7 @@ def _component(name: str, target: str) -> str:
     made = getattr(import_module(module), attribute)
     if not (isinstance(made, type) and issubclass(made, BaseModel)):
         return ""
-    said = getdoc(import_module(module)) or ""
+    said = (import_module(module).__doc__ or "").strip()
     return f"## `{name}`\n\n{said}\n\n{_fields(made)}"
 
 
@@ -137,7 +137,7 @@ def _documents(generated: str) -> str:
     )
     parts = [head]
     for title, classes in DOCUMENTS.items():
-        said = getdoc(import_module(classes[0].__module__)) or ""
+        said = (import_module(classes[0].__module__).__doc__ or "").strip()
         parts.append(f"\n## {title}\n\n{said}\n")
         parts += [f"\n### {_name(one)}\n\n{getdoc(one)}\n\n{_fields(one)}" for one in classes]
     return "".join(parts)

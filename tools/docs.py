@@ -118,7 +118,7 @@ def models_page() -> str:
 
 def module_docstring(target: str) -> str:
     """What the module behind a registry line says of itself."""
-    return getdoc(import_module(target.partition(":")[0])) or ""
+    return (import_module(target.partition(":")[0]).__doc__ or "").strip()
 
 
 def report_page() -> str:

@@ -1,6 +1,5 @@
 import re
 from importlib import import_module
-from inspect import getdoc
 from textwrap import dedent
 from typing import Any
 
@@ -87,7 +86,7 @@ def test_every_required_field_is_required(
 
 def example_of(name: str) -> dict[str, Any]:
     """The scorer that the docstring of its module shows."""
-    docstring = getdoc(import_module(load("scorers", name).__module__)) or ""
+    docstring = import_module(load("scorers", name).__module__).__doc__ or ""
     block = re.search(r"^    scorers:\n(?:(?:    .*)?\n)+", f"{docstring}\n", re.MULTILINE)
     assert block, f"the docstring of `{name}` shows no `scorers:`"
     (example,) = yaml.load(dedent(block[0]), Loader=Reader)["scorers"]  # noqa: S506 - a SafeLoader
