@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from msgspec import structs
 from tests.servers.model_server import Asked, Behaviour, ModelServer, chat, in_turn, status
 from tests.session.made import Listening
 
 from evalwright import api
 from evalwright.errors import BadDataset, BadTasks, EvalwrightError, UsageError
+from evalwright.generation.generate import GeneratedDataset
+from evalwright.types import Usage
 
 GENERATOR = """
 key: quiz
@@ -656,3 +659,40 @@ def test_a_result_that_is_nowhere_is_named_with_its_dataset() -> None:
 
     with pytest.raises(BadDataset, match="dataset `quiz-rows`: there is no result of `nowhere`"):
         api.generate("quiz-rows")
+
+
+MADE = GeneratedDataset(
+    dataset="quiz", generator="g", file="f.jsonl", rows=6, source_rows=6, made=True, usage={}
+)
+
+
+def made(**changes: object) -> GeneratedDataset:
+    return structs.replace(MADE, **changes)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "sentence"),
+    [
+        pytest.param(MADE, "dataset `quiz`: 6 rows made, in f.jsonl", id="without a model"),
+        pytest.param(
+            made(source_rows=3),
+            "dataset `quiz`: 6 rows made of 3 of the data source, in f.jsonl",
+            id="several of one",
+        ),
+        pytest.param(
+            made(usage={"m": Usage(2, 1000, 500, 0.25), "n": Usage(1, 0, 1, 0.5)}),
+            "dataset `quiz`: 6 rows made, in f.jsonl: 3 requests, 1,501 tokens, $0.75",
+            id="what it took",
+        ),
+        pytest.param(
+            made(usage={"m": Usage(2, 1, 1, None), "n": Usage(1, 0, 1, 0.5)}),
+            "dataset `quiz`: 6 rows made, in f.jsonl: 3 requests, 3 tokens",
+            id="a price that is not known is no guess",
+        ),
+        pytest.param(
+            made(made=False), "dataset `quiz`: 6 rows are there already, in f.jsonl", id="there"
+        ),
+    ],
+)
+def test_what_was_done_is_a_sentence(dataset: GeneratedDataset, sentence: str) -> None:
+    assert dataset.describe() == sentence

@@ -8,7 +8,12 @@ from tests.servers.model_server import ModelServer, chat
 
 from evalwright import api
 from evalwright.errors import BadDataset
-from evalwright.generation.results import GenerationPreview
+from evalwright.generation.preview import (
+    GenerationPreview,
+    PreviewError,
+    PreviewRow,
+    PreviewStep,
+)
 from evalwright.projects.try_dataset import DatasetTrial
 
 GENERATOR = """
@@ -125,3 +130,27 @@ def test_what_it_is_made_of_must_be_made(server: ModelServer) -> None:
     with pytest.raises(BadDataset, match="`rows` are not generated yet"):
         api.try_dataset("copy")
     assert server.log == []
+
+
+def test_a_trial_shows_each_step_and_nothing_that_a_terminal_obeys() -> None:
+    error = PreviewError(stage="dataset", type="ValueError", message="\x1b[31mno", hint="mend it")
+    steps = [PreviewStep(synthesizer="python", rows=[{"a": "\x1b[2J"}, {"a": "مرحبا"}])]
+    preview = GenerationPreview(
+        key="quiz",
+        file="datasets/quiz.yaml",
+        generator="g",
+        source="empty",
+        source_rows=9,
+        rows=[PreviewRow(index=0, source={}, steps=steps, error=error)],
+        usage={},
+        printed=["hello"],
+        ok=False,
+    )
+
+    text = "\n".join(preview.render_lines(show_model_calls=False))
+
+    assert "\x1b" not in text
+    assert "no columns" in text
+    assert "مرحبا" in text
+    assert "hint: mend it" in text
+    assert "  hello" in text

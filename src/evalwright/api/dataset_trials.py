@@ -4,8 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalwright.generation.preview import find_generated_files, preview_dataset
-from evalwright.generation.results import GenerationPreview
+from evalwright.generation.preview import (
+    GenerationPreview,
+    find_generated_files,
+    preview_dataset,
+)
 from evalwright.plan.options import RunOptions
 from evalwright.projects.lookup import find_valid_entity
 from evalwright.projects.try_dataset import DatasetTrial, read_dataset

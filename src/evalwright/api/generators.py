@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from evalwright.generation.generate import generate_dataset
-from evalwright.generation.results import GeneratedDataset
+from evalwright.generation.generate import GeneratedDataset, generate_dataset
 from evalwright.plan.options import parse_options
 from evalwright.projects.lookup import find_entity, open_project
 from evalwright.session.progress import Progress, SilentProgress

@@ -88,15 +88,12 @@ def _add_generated_rows(
     store: Store,
     progress: Progress | None,
 ) -> ExternalRows:
-    from evalwright.generation.generate import find_rows, make_rows
+    from evalwright.generation.generate import collect_rows
 
     live = [spec for spec in resolved.specs if spec.key not in external.recorded]
     planned = [spec.key for spec in resolved.specs]
-    project = resolved.project
-    rows = (
-        make_rows(project, live, options, store=store, progress=progress, planned=planned)
-        if progress is not None
-        else find_rows(project, live, options, store=store, planned=planned)
+    rows = collect_rows(
+        resolved.project, live, options, store=store, planned=planned, progress=progress
     )
     return structs.replace(
         external, files=rows.files, spent=rows.spent, notes=(*external.notes, *rows.notes)

@@ -1,7 +1,6 @@
 """Find the generated rows of a project's datasets, or make them.
 
-    make_rows(project, specs, …)            the files that a run reads; missing ones are made
-    find_rows(project, specs, …)            the same files; missing ones stay missing
+    collect_rows(project, specs, …)         the files that a run reads; missing ones may be made
     generate_dataset(project, entity, …)    the rows of one dataset and of those it is made from
 
 Rows are made once and used until something that determines them changes: the generator and its
@@ -26,12 +25,12 @@ from evalwright.datasets.rows import Rows
 from evalwright.datasets.synthesizers.data_sources import SourceLookup, SourceRows
 from evalwright.errors import BadDataset, BadTasks, Unreadable, UsageError
 from evalwright.generation.resources import GeneratorResources
-from evalwright.generation.results import GeneratedDataset
 from evalwright.generation.synthesis import GenerationJob, generate_file
 from evalwright.plan.options import STATE, RunOptions
 from evalwright.plan.project import model_name, refuse_errors
 from evalwright.plan.task_results import result_of
 from evalwright.ports import Store
+from evalwright.report.tables import dollars
 from evalwright.session.event_loop import run_async
 from evalwright.session.progress import Progress, SilentProgress
 from evalwright.session.stores import open_store, store_name
@@ -48,6 +47,41 @@ _MAX_KEY_LENGTH = 200
 """Of a dataset key in a file name, whose length file systems limit."""
 
 
+class GeneratedDataset(Struct, frozen=True, kw_only=True):
+    """The result of `evalwright dataset generate` for one dataset."""
+
+    dataset: str
+    generator: str
+    file: str
+    """The file of the rows."""
+    rows: int
+    source_rows: int
+    """The rows of the data source that were used."""
+    made: bool
+    """False if the file existed already."""
+    usage: dict[str, Usage] = {}
+    """Per model, for all rows, earlier attempts included."""
+    notes: list[str] = []
+    """What a reader must know about how models were queried."""
+
+    def describe(self) -> str:
+        """Return a sentence: how many rows, where, and what they cost."""
+        rows = f"dataset `{self.dataset}`: {self.rows:,} rows"
+        if not self.made:
+            return f"{rows} are there already, in {self.file}"
+        of = self.source_rows != self.rows
+        source = f" of {self.source_rows:,} of the data source" if of else ""
+        return f"{rows} made{source}, in {self.file}{_describe_usage(self.usage)}"
+
+
+def _describe_usage(usage: dict[str, Usage]) -> str:
+    if not usage:
+        return ""
+    total = sum(usage.values(), NOTHING)
+    cost = "" if total.cost is None else f", {dollars(total.cost)}"
+    return f": {total.requests:,} requests, {total.total_tokens:,} tokens{cost}"
+
+
 class GeneratedRows(Struct, frozen=True, kw_only=True):
     """The generated rows that a run reads."""
 
@@ -59,57 +93,31 @@ class GeneratedRows(Struct, frozen=True, kw_only=True):
     """What a reader of the report must know about them."""
 
 
-def make_rows(
+def collect_rows(
     project: Project,
     specs: Sequence[ResolvedSpec],
     options: RunOptions,
     *,
     store: Store,
-    progress: Progress,
-    planned: Iterable[str] = (),
+    planned: Iterable[str],
+    progress: Progress | None,
 ) -> GeneratedRows:
-    """Return the generated rows that specifications read; make the missing ones first.
+    """Return the generated rows that specifications read.
 
-    `planned` are the keys of all specifications of the run: no rows can be made from their results.
+    Missing rows are made if there is a `progress` to report to. `planned` are the keys of all
+    specifications of the run: no rows can be made from their results.
     """
-    order = _order_datasets(project, specs, planned)
-    generator = DatasetGenerator(project, options, store=lambda: store, progress=progress)
-    for key in order:
-        dataset = generator.generate(key)
-        if dataset.made:
-            progress.tell(dataset.describe())
-    return _collect_rows(project, generator, order)
-
-
-def find_rows(
-    project: Project,
-    specs: Sequence[ResolvedSpec],
-    options: RunOptions,
-    *,
-    store: Store,
-    planned: Iterable[str] = (),
-) -> GeneratedRows:
-    """Return the generated rows that specifications read; missing ones are not made."""
-    order = _order_datasets(project, specs, planned)
-    generator = DatasetGenerator(project, options, store=lambda: store, progress=SilentProgress())
-    for key in order:
-        generator.find_file(key)
-    return _collect_rows(project, generator, order)
-
-
-def _order_datasets(
-    project: Project, specs: Sequence[ResolvedSpec], planned: Iterable[str]
-) -> list[str]:
-    """Return the generated datasets that specifications read, each after those it is made from."""
     keys = [key for spec in specs if spec.source == "dataset" for key in spec.dataset_keys.values()]
     order = project.generations.order(dict.fromkeys(keys))
     _refuse_own_results(project, order, {*planned, *(spec.key for spec in specs)})
-    return order
-
-
-def _collect_rows(
-    project: Project, generator: "DatasetGenerator", order: Sequence[str]
-) -> GeneratedRows:
+    generator = DatasetGenerator(
+        project, options, store=lambda: store, progress=progress or SilentProgress()
+    )
+    for key in order:
+        if progress is None:
+            generator.find_file(key)
+        elif (dataset := generator.generate(key)).made:
+            progress.tell(dataset.describe())
     notes = tuple(_describe_origin(project, generator.generation_of(key)) for key in order)
     return GeneratedRows(files=generator.files, spent=generator.spent, notes=notes)
 
@@ -272,7 +280,7 @@ class DatasetGenerator:
         """Generate the file; None if another process was faster."""
         try:
             with self.open_resources(generation) as resources:
-                file = run_async(
+                generated = run_async(
                     resources.run(
                         partial(generate_file, job, progress=self._progress),
                         use_cache=not job.again,
@@ -282,21 +290,22 @@ class DatasetGenerator:
         except KeyboardInterrupt:
             self._progress.tell("what is made is kept: run again, and it goes on")
             raise
-        if file is None:
+        if generated is None:
             return None
+        rows, usage = generated
         dataset = GeneratedDataset(
             dataset=job.dataset,
             generator=generation.document.key,
             file=str(job.path),
-            rows=file.rows,
+            rows=rows,
             source_rows=job.source.total,
             made=True,
-            usage=file.usage,
+            usage=usage,
             notes=resources.notes,
         )
         with suppress(OSError):  # the rows are what matters
             job.path.with_suffix(".json").write_bytes(msgspec.json.encode(dataset))
-        self.spent = sum(file.usage.values(), self.spent)
+        self.spent = sum(usage.values(), self.spent)
         return dataset
 
     def _build_path(self, generation: Generation, source: SourceRows) -> Path:

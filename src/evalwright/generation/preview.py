@@ -3,13 +3,15 @@
 Rows that exist already are not made again to be shown: `find_generated_files` finds their files.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from evalwright.datasets.synthesizers.synthesizer import Row, SynthesizerSpec
 from evalwright.engine.models.wrapper import ModelWrapper
@@ -18,15 +20,88 @@ from evalwright.engine.usage import UsageCounter, add_usage
 from evalwright.errors import StageError, boundary
 from evalwright.generation.generate import open_generator
 from evalwright.generation.resources import GeneratorRuntime
-from evalwright.generation.results import GenerationPreview, PreviewError, PreviewRow, PreviewStep
 from evalwright.generation.synthesis import apply_synthesizer, clean_rows
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Case, Model
+from evalwright.report.tables import visible
+from evalwright.report.yaml_text import to_yaml
 from evalwright.session.event_loop import run_async
 from evalwright.session.progress import SilentProgress
 from evalwright.spec.documents.project import Project
 from evalwright.spec.documents.resolve.entities import Entity
 from evalwright.types import Completion, Request, Usage
+
+
+class PreviewError(Struct, frozen=True, kw_only=True):
+    """Why a row could not be made."""
+
+    stage: str
+    type: str
+    message: str
+    hint: str
+
+
+class PreviewStep(Struct, frozen=True, kw_only=True):
+    """The rows that one synthesizer made."""
+
+    synthesizer: str
+    rows: list[dict[str, Any]]
+    said: list[dict[str, Any]] = []
+    """The requests to models and their replies, verbatim."""
+
+
+class PreviewRow(Struct, frozen=True, kw_only=True):
+    """A row of the data source, and what each synthesizer made of it."""
+
+    index: int
+    source: dict[str, Any]
+    steps: list[PreviewStep]
+    error: PreviewError | None = None
+
+
+class GenerationPreview(Struct, frozen=True, kw_only=True):
+    """What `evalwright dataset test` shows of rows that are not generated yet."""
+
+    key: str
+    file: str
+    generator: str
+    source: str
+    """The type of the data source."""
+    source_rows: int
+    """How many of its rows would be used."""
+    rows: list[PreviewRow]
+    usage: dict[str, Usage]
+    printed: list[str]
+    ok: bool
+
+    def render_lines(self, *, show_model_calls: bool) -> Iterator[str]:
+        """Yield each row, step by step."""
+        yield visible(f"Dataset `{self.key}`")
+        rows = f"made of {self.source_rows:,} rows of the data source; these are kept nowhere"
+        yield _indent_yaml(
+            {"file": self.file, "generator": self.generator, "source": self.source, "rows": rows}
+        )
+        for row in self.rows:
+            yield ""
+            yield f"Row {row.index} of the data source"
+            yield _indent_yaml(row.source or "no columns")
+            for step in row.steps:
+                yield f"After `{step.synthesizer}`"
+                if show_model_calls:
+                    yield from map(_indent_yaml, step.said)
+                yield _indent_yaml(step.rows[0] if len(step.rows) == 1 else step.rows or "no row")
+            if row.error is not None:
+                yield visible(f"  failed: {row.error.message}")
+                if row.error.hint:
+                    yield visible(f"  hint: {row.error.hint}")
+        if self.printed:
+            yield ""
+            yield "Printed by snippets"
+            yield from (visible(f"  {line}") for line in self.printed)
+
+
+def _indent_yaml(value: Any) -> str:
+    return indent(visible(to_yaml(value)).rstrip("\n"), "  ")
 
 
 def find_generated_files(project: Project, key: str, options: RunOptions) -> dict[str, Path]:

@@ -97,8 +97,8 @@ class GeneratorResources:
         environment = self._environment if self._needs_keys else Keyless(self._environment)
         for key in self._generation.document.definition.model_keys:
             self.connections[key] = self._connect(key, environment)
-        told = (secret for plan in self.connections.values() for secret in plan.secrets)
-        self._redactor = make_redactor([*self._secrets, *told])
+        secrets = (secret for plan in self.connections.values() for secret in plan.secrets)
+        self._redactor = make_redactor([*self._secrets, *secrets])
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,18 +1,29 @@
 """Make the rows of one file: the rows of a data source, through the synthesizers.
 
-Each finished row is written to the checkpoint at once. A failed row does not stop the others; it is
-named at the end. Rows of an earlier attempt are not made again. Where one row of the data source
-takes several model calls, each reply is written by itself: neither a failed call nor the end of the
-process loses the others.
+    quiz-3f2a….jsonl         all rows, in order; exists only when all are made
+    quiz-3f2a….jsonl.part    the checkpoint: one line per finished row of the data source, written
+                             as it finishes, and one line per reply, where a row takes several
+
+Holds:      a finished row, or reply, survives the death of the process and is not made again; a
+            failed row does not stop the others, and is named at the end; a last line that was cut
+            is dropped; two processes never make the same rows at once.
+Does not:   record a failed row as done: it is tried again. Its attempts are counted, so that a
+            cached reply that was unusable is not used again.
 """
 
 import asyncio
+import fcntl
 import json
+import math
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from errno import ENOSPC
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from tempfile import NamedTemporaryFile
+from typing import IO, Any
 
 import msgspec
 from msgspec import Struct
@@ -23,24 +34,191 @@ from evalwright.datasets.synthesizers.synthesizer import Row, SynthesizerSpec
 from evalwright.engine.redact import redact_json
 from evalwright.engine.usage import UsageCounter, add_usage
 from evalwright.errors import BadDataset, EvalwrightError, StageError, Stopped, boundary
-from evalwright.generation.checkpoint import (
-    Checkpoint,
-    CheckpointRecord,
-    checkpoint_path,
-    open_checkpoint,
-    to_json_row,
-    write_atomically,
-)
 from evalwright.generation.resources import MAX_ATTEMPTS, MAX_PARTS, GeneratorRuntime
 from evalwright.ports import Case
 from evalwright.secrets import Redactor
 from evalwright.session.progress import Progress
 from evalwright.types import NOTHING, Failure, Outcome, Sample, Trace, Usage
 
+_SYNC_EVERY = 64
 _MAX_SHOWN = 3
 _MAX_FUTILE = 25
 """Failures without a single success, after which no more rows are tried."""
 _Call = Callable[[], Awaitable[list[Row]]]
+
+
+class CheckpointRecord(Struct, frozen=True, omit_defaults=True):
+    """A line of the checkpoint: the rows made from one row of the data source."""
+
+    place: int
+    rows: list[dict[str, Any]] | None = None
+    """None for a failure."""
+    usage: dict[str, Usage] = {}
+    """Per model, failed or not."""
+    step: str = ""
+    """For an intermediate reply: which synthesizer made these rows, and from which row."""
+
+
+class Checkpoint:
+    """The rows of the data source that are finished so far."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        self._path, self._file = path, file
+        self._offsets: dict[int, int] = {}
+        self._steps: dict[int, dict[str, int]] = {}
+        """Intermediate replies of rows that are not finished."""
+        self.attempts: dict[int, int] = {}
+        """How often each row has failed."""
+        self.usages: list[dict[str, Usage]] = []
+        self._unsynced = 0
+        self._load()
+
+    @property
+    def n_done(self) -> int:
+        """The number of finished rows of the data source."""
+        return len(self._offsets)
+
+    def is_done(self, place: int) -> bool:
+        """Tell whether a row of the data source is finished."""
+        return place in self._offsets
+
+    def find_step(self, place: int, step: str) -> list[dict[str, Any]] | None:
+        """Return the rows of an intermediate step; None if it was not recorded."""
+        offset = self._steps.get(place, {}).get(step)
+        if offset is None:
+            return None
+        with self._path.open("rb") as reader:
+            reader.seek(offset)
+            return msgspec.json.decode(reader.readline(), type=CheckpointRecord).rows
+
+    def append(self, record: CheckpointRecord) -> None:
+        """Write a record; `EvalwrightError` if the disk does not take it."""
+        offset = self._file.seek(0, os.SEEK_END)
+        line = msgspec.json.encode(record) + b"\n"
+        try:
+            if self._file.write(line) < len(line):
+                raise OSError(ENOSPC, os.strerror(ENOSPC))  # noqa: TRY301 - a full disk
+            self._unsynced += 1
+            if self._unsynced >= _SYNC_EVERY:
+                os.fsync(self._file.fileno())
+                self._unsynced = 0
+        except OSError as error:
+            self._truncate(offset)
+            raise _write_error(self._path, error) from error
+        self._index(record, offset)
+
+    def clear(self) -> None:
+        """Remove all records."""
+        self._truncate(0)
+        self._offsets.clear()
+        self._steps.clear()
+        self.attempts.clear()
+        self.usages.clear()
+
+    def rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield each row with the place of the row of the data source that it was made from."""
+        with self._path.open("rb") as reader:  # a new reader: the file may have been truncated
+            for place in sorted(self._offsets):
+                reader.seek(self._offsets[place])
+                record = msgspec.json.decode(reader.readline(), type=CheckpointRecord)
+                yield from ((place, row) for row in record.rows or ())
+
+    def _load(self) -> None:
+        offset = 0
+        with self._path.open("rb") as reader:
+            for line in reader:
+                try:
+                    record = msgspec.json.decode(line, type=CheckpointRecord)
+                except msgspec.MsgspecError:
+                    break
+                if not line.endswith(b"\n"):
+                    break
+                self._index(record, offset)
+                offset += len(line)
+        self._truncate(offset)  # drop a line that was cut
+
+    def _index(self, record: CheckpointRecord, offset: int) -> None:
+        self.usages.append(record.usage)
+        if record.step:
+            self._steps.setdefault(record.place, {})[record.step] = offset
+        elif record.rows is None:
+            self.attempts[record.place] = self.attempts.get(record.place, 0) + 1
+        else:
+            self._offsets[record.place] = offset
+            self._steps.pop(record.place, None)
+
+    def _truncate(self, offset: int) -> None:
+        os.ftruncate(self._file.fileno(), offset)
+
+
+def to_json_row(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row without NaN columns; ValueError if it is not JSON."""
+    columns = {
+        name: value
+        for name, value in row.items()
+        if not (isinstance(value, float) and math.isnan(value))
+    }
+    if not columns:
+        raise ValueError("the row has no columns")
+    try:
+        json.dumps(columns, allow_nan=False, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("a text of the row has half a surrogate pair in it") from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"the row cannot be written as JSON: {error}") from error
+    return columns
+
+
+@contextmanager
+def open_checkpoint(path: Path) -> Iterator[Checkpoint]:
+    """Open and lock the checkpoint of `path`; `EvalwrightError` if another process has it."""
+    checkpoint_file = checkpoint_path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = checkpoint_file.open("ab", buffering=0)
+    except OSError as error:
+        raise _write_error(checkpoint_file, error) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise EvalwrightError(
+                f"{path}: another process is making these rows", hint="wait for it, then run again"
+            ) from error
+        yield Checkpoint(checkpoint_file, file)
+
+
+def checkpoint_path(path: Path) -> Path:
+    """Return the path of the checkpoint of a file of rows."""
+    return path.with_name(f"{path.name}.part")
+
+
+def write_atomically(path: Path, lines: Iterator[bytes]) -> int:
+    """Write a file that exists only when it is complete; return its number of lines."""
+    count = 0
+    try:
+        with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".tmp", delete=False) as file:
+            try:
+                for line in lines:
+                    file.write(line + b"\n")
+                    count += 1
+                file.flush()
+                os.fsync(file.fileno())
+                if count:
+                    Path(file.name).replace(path)
+            finally:
+                Path(file.name).unlink(missing_ok=True)  # if it was not renamed
+    except OSError as error:
+        raise _write_error(path, error) from error
+    return count
+
+
+def _write_error(path: Path, error: OSError) -> EvalwrightError:
+    reason = error.strerror or str(error)
+    return EvalwrightError(
+        f"{path}: cannot be written: {reason}",
+        hint="what is done is kept: make room, and run again",
+    )
 
 
 class GenerationJob(Struct, frozen=True, kw_only=True):
@@ -54,49 +232,46 @@ class GenerationJob(Struct, frozen=True, kw_only=True):
     """Generate it even if it exists."""
 
 
-class GeneratedFile(Struct, frozen=True, kw_only=True):
-    """A file that was generated."""
-
-    rows: int
-    usage: dict[str, Usage]
-    """Per model, for all rows, earlier attempts included."""
-
-
 async def generate_file(
     job: GenerationJob, runtime: GeneratorRuntime, progress: Progress
-) -> GeneratedFile | None:
+) -> tuple[int, dict[str, Usage]] | None:
     """Make all rows and write the file; `BadDataset`, and no file, if a row cannot be made.
 
-    Return None if another process has just generated it.
+    Return the number of rows and the usage per model, earlier attempts included; None if another
+    process has just generated it.
     """
     with open_checkpoint(job.path) as checkpoint:
         if job.path.is_file() and not job.again:
             return None
-        if job.again and checkpoint.done >= job.source.total:  # left over from the last time
+        if job.again and checkpoint.n_done >= job.source.total:  # left over from the last time
             checkpoint.clear()
         if runtime.budget is not None:
             runtime.budget.add(sum(_sum_usage(checkpoint.usages).values(), NOTHING))
         failures: dict[int, StageError] = {}
-        if checkpoint.done < job.source.total:
-            progress.begin(job.source.total, checkpoint.done, runtime.counters)
+        if checkpoint.n_done < job.source.total:
+            progress.begin(job.source.total, checkpoint.n_done, runtime.counters)
             try:
                 await _make_missing_rows(job, runtime, checkpoint, progress, failures)
             finally:
                 progress.end(interrupted=False)
-        if checkpoint.done < job.source.total:
+        if checkpoint.n_done < job.source.total:
             raise _incomplete_error(job, checkpoint, failures)
         rows = write_atomically(job.path, _encode_rows(job, checkpoint))
         if not rows:
             raise BadDataset(f"dataset `{job.dataset}`: the synthesizers make no rows of any")
         checkpoint_path(job.path).unlink(missing_ok=True)
-        return GeneratedFile(rows=rows, usage=_sum_usage(checkpoint.usages))
+        return rows, _sum_usage(checkpoint.usages)
 
 
 def _encode_rows(job: GenerationJob, checkpoint: Checkpoint) -> Iterator[bytes]:
     """Yield the lines of the file; `BadDataset` if their ids are not unique."""
     encode = msgspec.json.Encoder().encode
+
+    def read_rows() -> Iterator[Row]:
+        return (row for _, row in checkpoint.rows())
+
     try:
-        for _, row in identified(checkpoint.rows, name=f"dataset `{job.dataset}`"):
+        for _, row in identified(read_rows, name=f"dataset `{job.dataset}`"):
             yield encode(row)
     except BadDataset as error:
         remedy = error.hint or "let the synthesizers give each row a `sample_id` of its own"
@@ -109,7 +284,7 @@ def _encode_rows(job: GenerationJob, checkpoint: Checkpoint) -> Iterator[bytes]:
 def _describe_duplicate(checkpoint: Checkpoint) -> str:
     """Name the first two rows of the data source whose rows share an id, if any do."""
     first_places: dict[str, int] = {}
-    for place, row in checkpoint.rows_with_places():
+    for place, row in checkpoint.rows():
         if row.get(ID_COLUMN) is not None:
             first = first_places.setdefault(str(row[ID_COLUMN]), place)
             if first != place:
@@ -126,22 +301,22 @@ async def _make_missing_rows(
 ) -> None:
     rows = enumerate(job.source.rows())
     todo = ((place, row) for place, row in rows if not checkpoint.is_done(place))
-    done_before, stops = checkpoint.done, list[Stopped]()
+    done_before, stops = checkpoint.n_done, list[Stopped]()
 
     async def work() -> None:
         for place, row in todo:  # shared: each worker takes the next row nobody has taken
-            if stops or (len(failures) >= _MAX_FUTILE and checkpoint.done == done_before):
+            if stops or (len(failures) >= _MAX_FUTILE and checkpoint.n_done == done_before):
                 return
-            synthesis, made = RowSynthesis(place, job.synthesizers, runtime, checkpoint), None
+            synthesis, made_rows = RowSynthesis(place, job.synthesizers, runtime, checkpoint), None
             try:
-                made = await synthesis.make_rows(row)
+                made_rows = await synthesis.make_rows(row)
             except StageError as error:
                 failures[place] = error
             except Stopped as reason:  # not the row's fault; rows in flight are finished
                 stops.append(reason)
                 return
             checkpoint.append(
-                CheckpointRecord(place=place, rows=made, usage=synthesis.unrecorded_usage)
+                CheckpointRecord(place=place, rows=made_rows, usage=synthesis.unrecorded_usage)
             )
             progress.committed(
                 [_build_outcome(job.dataset, place, synthesis.usage, failures.get(place))]
@@ -303,12 +478,13 @@ def _incomplete_error(
     shown = sorted(failures)[:_MAX_SHOWN]
     reasons = "; ".join(f"row {place}: {failures[place]}" for place in shown)
     more = f"; and {len(failures) - len(shown)} more" if len(failures) > len(shown) else ""
-    untried = job.source.total - checkpoint.done - len(failures)
+    done, total = checkpoint.n_done, job.source.total
+    untried = total - done - len(failures)
     not_tried = f"; {untried:,} were not tried" if untried else ""
     hint = next((failures[place].hint for place in shown if failures[place].hint), "")
     resume = "what is made is kept: run again, and only the others are made"
     return BadDataset(
-        f"dataset `{job.dataset}`: {checkpoint.done:,} of {job.source.total:,} rows could be made, "
+        f"dataset `{job.dataset}`: {done:,} of {total:,} rows could be made, "
         f"{len(failures):,} failed: {reasons}{more}{not_tried}",
         hint=f"{hint}; {resume}" if hint else resume,
     )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evalwright.errors import EvalwrightError
-from evalwright.generation.checkpoint import (
+from evalwright.generation.synthesis import (
     CheckpointRecord,
     checkpoint_path,
     open_checkpoint,
@@ -35,13 +35,13 @@ def test_what_has_landed_is_there_in_the_order_of_the_source(path: Path) -> None
     keep(path, ONE, TWO)
 
     with open_checkpoint(path) as checkpoint:
-        assert checkpoint.done == 2
+        assert checkpoint.n_done == 2
         assert (checkpoint.is_done(0), checkpoint.is_done(1), checkpoint.is_done(2)) == (
             True,
             True,
             False,
         )
-        assert list(checkpoint.rows()) == [{"a": 1}, {"a": 2}, {"a": "é"}]
+        assert [row for _, row in checkpoint.rows()] == [{"a": 1}, {"a": 2}, {"a": "é"}]
         assert checkpoint.usages == [{"m": Usage(1, 2, 3, 0.5)}, {}]
 
 
@@ -50,14 +50,14 @@ def test_a_failure_is_not_done_and_its_attempts_are_counted(path: Path) -> None:
     keep(path, failed, failed)
 
     with open_checkpoint(path) as checkpoint:
-        assert (checkpoint.done, checkpoint.attempts, len(checkpoint.usages)) == (0, {4: 2}, 2)
+        assert (checkpoint.n_done, checkpoint.attempts, len(checkpoint.usages)) == (0, {4: 2}, 2)
 
 
 def test_a_step_on_the_way_is_kept_until_its_row_is_done(path: Path) -> None:
     keep(path, CheckpointRecord(place=4, rows=[{"a": 1}], usage={"m": Usage(1)}, step="1.0.x"))
 
     with open_checkpoint(path) as checkpoint:
-        assert (checkpoint.done, checkpoint.attempts, checkpoint.usages) == (
+        assert (checkpoint.n_done, checkpoint.attempts, checkpoint.usages) == (
             0,
             {},
             [{"m": Usage(1)}],
@@ -66,7 +66,7 @@ def test_a_step_on_the_way_is_kept_until_its_row_is_done(path: Path) -> None:
         assert (checkpoint.find_step(4, "1.1.x"), checkpoint.find_step(3, "1.0.x")) == (None, None)
         checkpoint.append(CheckpointRecord(place=4, rows=[{"a": 2}]))
         assert checkpoint.find_step(4, "1.0.x") is None
-        assert list(checkpoint.rows_with_places()) == [(4, {"a": 2})]
+        assert list(checkpoint.rows()) == [(4, {"a": 2})]
 
 
 @pytest.mark.parametrize("cut", [1, 10, 20])
@@ -77,10 +77,10 @@ def test_a_line_that_was_cut_is_let_go_and_the_next_lands_well(path: Path, cut: 
 
     with open_checkpoint(path) as checkpoint:
         checkpoint.append(CheckpointRecord(place=2, rows=[{"a": 3}]))
-        assert list(checkpoint.rows()) == [{"a": 1}, {"a": 2}, {"a": 3}]
+        assert [row for _, row in checkpoint.rows()] == [{"a": 1}, {"a": 2}, {"a": 3}]
 
     with open_checkpoint(path) as checkpoint:
-        assert list(checkpoint.rows()) == [{"a": 1}, {"a": 2}, {"a": 3}]
+        assert [row for _, row in checkpoint.rows()] == [{"a": 1}, {"a": 2}, {"a": 3}]
 
 
 def test_a_file_of_garbage_is_begun_anew(path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_file_of_garbage_is_begun_anew(path: Path) -> None:
     keep(path, ONE)
 
     with open_checkpoint(path) as checkpoint:
-        assert list(checkpoint.rows()) == [{"a": "é"}]
+        assert [row for _, row in checkpoint.rows()] == [{"a": "é"}]
 
 
 def test_what_has_landed_can_be_let_go(path: Path) -> None:
@@ -101,8 +101,8 @@ def test_what_has_landed_can_be_let_go(path: Path) -> None:
         checkpoint.append(TWO)
 
     with open_checkpoint(path) as checkpoint:
-        assert (checkpoint.done, checkpoint.attempts, checkpoint.usages) == (1, {}, [{}])
-        assert list(checkpoint.rows()) == [{"a": 1}, {"a": 2}]
+        assert (checkpoint.n_done, checkpoint.attempts, checkpoint.usages) == (1, {}, [{}])
+        assert [row for _, row in checkpoint.rows()] == [{"a": 1}, {"a": 2}]
 
 
 def test_two_do_not_make_the_same_rows_at_once(path: Path) -> None:
