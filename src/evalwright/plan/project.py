@@ -363,7 +363,7 @@ def trial_plan(spec: ResolvedSpec) -> TrialPlan | None:
             k=score.aggregator.k or 0,
             names=names,
         )
-        for score, names in (definition.named() if definition else ())
+        for score, names in (definition.with_names() if definition else ())
     )
     return TrialPlan(trials=spec.num_trials, repeats=spec.repeats, aggregates=aggregates)
 

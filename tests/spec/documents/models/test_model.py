@@ -18,7 +18,7 @@ from evalwright.spec.documents.models.model import (
     CustomConnection,
     CustomInference,
     ModelDocument,
-    Placeholder,
+    PlaceholderConnection,
     ProviderConnection,
     ProviderModel,
 )
@@ -113,7 +113,7 @@ def test_a_model_of_a_provider_is_named_by_both() -> None:
 def test_a_placeholder_needs_nothing() -> None:
     found = model({"connection_type": "placeholder"})
 
-    assert isinstance(found.config, Placeholder)
+    assert isinstance(found.config, PlaceholderConnection)
     assert found.adapter_key is None
 
 
@@ -280,11 +280,11 @@ def test_a_key_is_short_and_plain(key: str) -> None:
 def test_an_old_name_of_the_identity_is_taken_and_noted(old: str) -> None:
     found = model({"url": URL, "adapter": {"key": old}})
 
-    (note,) = found.notes()
+    (warning,) = found.warnings()
     assert found.adapter_key == "latticeflow$identity"
-    assert note.field == "config.adapter.key"
-    assert note.detail == f"`{old}` is the old name of `latticeflow$identity`"
-    assert not [*model({"url": URL}).notes()]
+    assert warning.path == ("config", "adapter", "key")
+    assert warning.detail == f"`{old}` is the old name of `latticeflow$identity`"
+    assert not [*model({"url": URL}).warnings()]
 
 
 def test_an_adapter_is_two_templates_and_either_may_be_left_out() -> None:
@@ -300,14 +300,14 @@ def test_an_adapter_is_two_templates_and_either_may_be_left_out() -> None:
 
     assert found.process_input is not None
     assert found.process_input.source_code.render(input={"a": 1}) == '{"a": 1}'
-    assert not [*found.notes()]
+    assert not [*found.warnings()]
     assert AdapterDocument(key="empty").process_output is None
 
 
 def test_the_task_of_an_adapter_is_taken_and_noted() -> None:
-    (note,) = AdapterDocument(key="mine", task="custom").notes()
+    (warning,) = AdapterDocument(key="mine", task="custom").warnings()
 
-    assert (note.field, note.hint) == ("task", "leave it out")
+    assert (warning.path, warning.hint) == (("task",), "leave it out")
 
 
 @pytest.mark.parametrize(

@@ -142,8 +142,8 @@ def test_the_short_name_is_given_where_it_is_clear() -> None:
         {"score_name": name, "aggregator": {"function": "pass@k", "k": 2}} for name in ("a", "b")
     ]
 
-    assert [names for _, names in definition(*both).named()] == [("a.pass@2",), ("b.pass@2",)]
-    assert [names for _, names in definition(both[0]).named()] == [("a.pass@2", "pass@2")]
+    assert [names for _, names in definition(*both).with_names()] == [("a.pass@2",), ("b.pass@2",)]
+    assert [names for _, names in definition(both[0]).with_names()] == [("a.pass@2", "pass@2")]
 
 
 def test_a_scorer_has_the_names_of_its_own_scores_only() -> None:

@@ -52,12 +52,8 @@ class DatasetDocument(Component):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        given = {
-            "source": self.source,
-            "file_path": self.file_path,
-            "generator_specification": self.generator_specification,
-        }
-        named = [f"`{name}`" for name, one in given.items() if one is not None]
+        names = ("source", "file_path", "generator_specification")
+        named = [f"`{name}`" for name in names if getattr(self, name) is not None]
         if len(named) > 1:
             got = "both" if len(named) == 2 else "all of them"  # noqa: PLR2004 - both
             raise ValueError(f"expected {' or '.join(named)}, got {got}")
@@ -71,8 +67,8 @@ class DatasetDocument(Component):
         if self.source is not None:
             return self.source
         if self.generator_specification is not None:
-            maker = self.generator_specification.dataset_generator_key
-            return GeneratedSource(key=self.key, generator=maker)
+            generator = self.generator_specification.dataset_generator_key
+            return GeneratedSource(key=self.key, generator=generator)
         return Local.model_validate({"type": "local", "file_path": self.file_path})
 
     def warnings(self) -> list[Fault]:
@@ -81,11 +77,11 @@ class DatasetDocument(Component):
             Fault(
                 ("source", "filters", number, "expression"),
                 "suspicious_expression",
-                said,
+                warning,
                 level="warning",
             )
-            for number, one in enumerate(self.source.filters if self.source else ())
-            for said in one.warnings()
+            for number, rule in enumerate(self.source.filters if self.source else ())
+            for warning in rule.warnings()
         ]
         if self.file_path is not None:
             now = f"source: {{type: local, file_path: {self.file_path.written}}}"

@@ -59,16 +59,16 @@ class GeneratorDefinition(Component):
     @property
     def source(self) -> AnyDataSource:
         """The rows that are begun with, by either name."""
-        found = self.data_source or self.dataset
-        if found is None:
+        source = self.data_source or self.dataset
+        if source is None:
             raise ValueError("a definition has a data source")
-        return found
+        return source
 
     @property
     def model_keys(self) -> tuple[str, ...]:
         """The models that are asked."""
-        named = (key for one in self.synthesizers for key in one.model_keys)
-        return tuple(dict.fromkeys(named))
+        keys = (key for synthesizer in self.synthesizers for key in synthesizer.model_keys)
+        return tuple(dict.fromkeys(keys))
 
 
 class GeneratorDocument(Component):

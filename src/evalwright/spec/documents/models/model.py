@@ -19,10 +19,12 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, NamedTuple
+from functools import partial
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
+    AfterValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -39,6 +41,7 @@ from evalwright.components import Component, ReferencedKey, Snippet, provider_ke
 from evalwright.nearest import nearest
 from evalwright.registry import BUILT_IN, find_failure, names
 from evalwright.secrets import MASK, Secret
+from evalwright.spec.documents.yaml.problems import Fault
 from evalwright.templates import Template
 from evalwright.types import MLTask
 
@@ -64,28 +67,12 @@ _NOT_IN_HEADERS = re.compile(r"[^\t -~]")
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$")]
 
 
-class Note(NamedTuple):
-    """What is accepted, and should be written otherwise now."""
-
-    field: str
-    """A dotted path from the top of the document."""
-    detail: str
-    hint: str
-
-
 def _secret(value: Any) -> Secret:
     if isinstance(value, Secret):
         return value
     if not isinstance(value, str):
         raise ValueError(f"expected text, got `{type(value).__name__}`")  # noqa: TRY004 - pydantic collects ValueErrors
     return Secret(str(value))
-
-
-def _header(value: Any) -> Secret:
-    sent = _secret(value)
-    if _NOT_IN_HEADERS.search(sent.reveal().strip()):
-        raise ValueError("expected what a header can carry, got a character that it cannot")
-    return sent
 
 
 Hidden = Annotated[
@@ -95,13 +82,16 @@ Hidden = Annotated[
     WithJsonSchema({"type": "string"}),
 ]
 """A text that never prints."""
-Header = Annotated[
-    Secret,
-    PlainValidator(_header),
-    PlainSerializer(lambda _: MASK, return_type=str),
-    WithJsonSchema({"type": "string"}),
-]
-"""The same, for the value of a header."""
+
+
+def _check_header(value: Secret) -> Secret:
+    if _NOT_IN_HEADERS.search(value.reveal().strip()):
+        raise ValueError("expected what a header can carry, got a character that it cannot")
+    return value
+
+
+Header = Annotated[Hidden, AfterValidator(_check_header)]
+"""The value of a header, which never prints."""
 
 
 class AdapterReference(Component):
@@ -166,12 +156,11 @@ class CustomConnection(Component):
             return value
         try:
             parts = urlsplit(value)
-            fine = parts.scheme in {"http", "https"} and bool(parts.hostname)
         except ValueError:
-            fine = False
-        if not fine:
+            parts = urlsplit("")
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ValueError("expected an address that begins with http:// or https://")
-        if "@" in urlsplit(value).netloc:
+        if "@" in parts.netloc:
             raise ValueError("expected an address without user and password: see `api_key`")
         return value
 
@@ -201,8 +190,8 @@ class ProviderConnection(Component):
 
     @field_validator("provider_id")
     @classmethod
-    def _is_known(cls, value: str) -> str:
-        return _known_provider(value)
+    def _check_provider(cls, value: str) -> str:
+        return _check_provider(value)
 
     @property
     def model(self) -> str:
@@ -210,26 +199,22 @@ class ProviderConnection(Component):
         return f"{self.provider_id}/{self.model_key}"
 
 
-class Placeholder(Component):
+class PlaceholderConnection(Component):
     """No model: an empty answer, and no call."""
 
     connection_type: Literal["placeholder"]
 
 
 def _connection_type(value: Any) -> str:
-    found = (
-        value.get("connection_type", "custom_connection")
-        if isinstance(value, dict)
-        else getattr(value, "connection_type", "custom_connection")
-    )
-    return str(found)
+    get = value.get if isinstance(value, dict) else partial(getattr, value)
+    return str(get("connection_type", "custom_connection"))
 
 
 Connection = Annotated[
     Annotated[CustomConnection, Tag("custom_connection")]
     | Annotated[CustomInference, Tag("custom_inference")]
     | Annotated[ProviderConnection, Tag("provider_connection")]
-    | Annotated[Placeholder, Tag("placeholder")],
+    | Annotated[PlaceholderConnection, Tag("placeholder")],
     Discriminator(_connection_type),
 ]
 
@@ -258,7 +243,7 @@ class ModelDocument(Component):
 
     @field_validator("config", mode="before")
     @classmethod
-    def _can_be_asked(cls, value: Any) -> Any:
+    def _check_connection_type(cls, value: Any) -> Any:
         kind = _connection_type(value)
         if kind in ELSEWHERE:
             raise ValueError(
@@ -275,21 +260,20 @@ class ModelDocument(Component):
 
     @property
     def adapter_key(self) -> str | None:
-        """The adapter it goes through, by its present name; None where there is none."""
-        adapter = getattr(self.config, "adapter", None)
-        if not isinstance(adapter, AdapterReference):
-            return None
-        return IDENTITY if adapter.key in OLD_IDENTITIES else str(adapter.key)
+        """The adapter by its present name; None where there is none."""
+        key = self._written_adapter
+        return IDENTITY if key in OLD_IDENTITIES else key
 
-    def notes(self) -> Iterator[Note]:
-        """What should be written otherwise now."""
+    def warnings(self) -> Iterator[Fault]:
+        """What is accepted, and should be written otherwise now."""
+        if (key := self._written_adapter) in OLD_IDENTITIES:
+            detail, hint = f"`{key}` is the old name of `{IDENTITY}`", f"write `{IDENTITY}`"
+            yield Fault(("config", "adapter", "key"), "deprecated", detail, hint, "warning")
+
+    @property
+    def _written_adapter(self) -> str | None:
         adapter = getattr(self.config, "adapter", None)
-        if isinstance(adapter, AdapterReference) and adapter.key in OLD_IDENTITIES:
-            yield Note(
-                "config.adapter.key",
-                f"`{adapter.key}` is the old name of `{IDENTITY}`",
-                f"write `{IDENTITY}`",
-            )
+        return str(adapter.key) if adapter else None
 
 
 class ProviderModel(Component):
@@ -306,7 +290,7 @@ class ProviderModel(Component):
         provider, slash, name = value.partition("/")
         if not (provider and slash and name):
             raise ValueError(f"expected `provider/model`, got `{value}`")
-        _known_provider(provider)
+        _check_provider(provider)
         return str(value)
 
     @property
@@ -347,29 +331,28 @@ class AdapterDocument(Component):
     task: MLTask | None = None
     """No longer needed: an adapter serves whatever model names it."""
 
-    def notes(self) -> Iterator[Note]:
-        """What should be written otherwise now."""
+    def warnings(self) -> Iterator[Fault]:
+        """What is accepted, and should be written otherwise now."""
         if self.task is not None:
-            yield Note("task", "the `task` of an adapter has no meaning any more", "leave it out")
+            detail = "the `task` of an adapter has no meaning any more"
+            yield Fault(("task",), "deprecated", detail, "leave it out", "warning")
 
 
 def _is_open(value: str) -> bool:
-    """Whether it begins with a variable or a secret that is not known here: a warning says so."""
+    """Whether it begins with an unset variable or an unknown secret, of which a warning tells."""
     return bool(_OPEN.match(value.strip()))
 
 
-def _known_provider(name: str) -> str:
+def _check_provider(name: str) -> str:
     if name in BUILT_IN["models"]:  # plugins are not looked for
         return str(name)
     if failure := find_failure("models", name):
         raise PydanticCustomError(
-            "broken_plugin",
-            "{failure}",
-            {"failure": str(failure), "hint": failure.plugin.advice},
+            "broken_plugin", "{failure}", {"failure": str(failure), "hint": failure.plugin.advice}
         )
     known = names("models")
     if name not in known:
         suggestion = nearest(name, known)
-        told = f"did you mean `{suggestion}`?" if suggestion else f"there are {', '.join(known)}"
-        raise ValueError(f"`{name}` is not a provider; {told}")
+        hint = f"did you mean `{suggestion}`?" if suggestion else f"there are {', '.join(known)}"
+        raise ValueError(f"`{name}` is not a provider; {hint}")
     return str(name)

@@ -40,7 +40,7 @@ _CLASSES: dict[str, type[BaseModel]] = {
     "evaluation": EvaluationDocument,
     "policy": PolicyDocument,
 }
-_WRITTEN: dict[str, dict[str, Any]] = {
+_REPLACED: dict[str, dict[str, Any]] = {
     "ConfigPlaceholder": {
         "type": "string",
         "pattern": r"<<\s*(config|secrets)\.[A-Za-z0-9_\-]+\s*>>",
@@ -61,13 +61,11 @@ _WRITTEN: dict[str, dict[str, Any]] = {
 _FLAG = {"type": "string", "pattern": "^([Tt]rue|[Ff]alse|[Yy]es|[Nn]o|[Oo]n|[Oo]ff)$"}
 _FIXED = {"type", "connection_type", "op", "$provider", "config_spec"}
 """Keys whose values are never replaced: they say what something is, or declare parameters."""
-_SAID = ("description", "default")
 _PLACEHOLDER = "ConfigPlaceholder"
-_OF_POLICIES = {
-    one.__name__
-    for one in (PolicyDocument, PolicyRule, Scope, ExistsDefinition, ThresholdDefinition)
+_NOT_CONFIGURED = {
+    kind.__name__
+    for kind in (PolicyDocument, PolicyRule, Scope, ExistsDefinition, ThresholdDefinition)
 }
-"""They have no configuration."""
 
 
 def json_schema(kind: SchemaKind) -> dict[str, Any]:
@@ -76,122 +74,115 @@ def json_schema(kind: SchemaKind) -> dict[str, Any]:
     classes: list[type[BaseModel]] = [top]
     if kind == "run":
         classes += [*_CLASSES.values(), ProviderModel]
-    names, whole = models_json_schema(
-        [(one, "validation") for one in classes], schema_generator=_Plain
+    references, schemas = models_json_schema(
+        [(component, "validation") for component in classes], schema_generator=_DescribedSchema
     )
-    definitions = whole["$defs"]
-    named = {one: str(names[one, "validation"]["$ref"]).rpartition("/")[2] for one in classes}
+    definitions = schemas["$defs"]
+    refs = {component: references[component, "validation"] for component in classes}
     if kind in {"task", "run"}:
-        _old_names(definitions)
+        _allow_old_names(definitions)
     if kind == "run":
-        _fill_lists(definitions[named[RunFile]], named)
-    for name, one in definitions.items():
-        _open(one, configured=name not in _OF_POLICIES)
-    if kind == "policy":
-        definitions["PolicyFile"] = _policy_file(named[top])
-        named[top] = "PolicyFile"
-    schema = definitions.pop(named[top])
-    definitions.update(_WRITTEN)
+        _fill_lists(definitions[RunFile.__name__], refs)
+    for name, definition in definitions.items():
+        _allow_replaced(definition, configured=name not in _NOT_CONFIGURED)
+    definitions.update(_REPLACED)
+    schema = definitions.pop(top.__name__)
     if kind == "policy":
         del definitions[_PLACEHOLDER]
+        definitions[top.__name__] = schema
+        schema = _policy_file(refs[top])
     schema["title"] = f"evalwright {kind}"
     return {"$schema": _DRAFT, **schema, "$defs": dict(sorted(definitions.items()))}
 
 
-class _Plain(GenerateJsonSchema):
-    """Without the titles that only repeat the names of fields, and with what is said of each."""
+class _DescribedSchema(GenerateJsonSchema):
+    """With the docstring of each field, without titles that only repeat its name."""
 
     def model_schema(self, schema: Any) -> dict[str, Any]:
-        made: dict[str, Any] = super().model_schema(schema)
-        kind = schema["cls"]
-        for name, text in said_of(kind).items():
-            field = kind.model_fields.get(name)
-            written = (field.alias or name) if field else name
-            if written in made.get("properties", {}):
-                made["properties"][written].setdefault("description", text)
-        return made
+        described: dict[str, Any] = super().model_schema(schema)
+        properties = described.get("properties", {})
+        component = schema["cls"]
+        for name, text in said_of(component).items():
+            field = component.model_fields.get(name)
+            key = (field.alias or name) if field else name
+            if key in properties:
+                properties[key].setdefault("description", text)
+        return described
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - the library's signature
         return False
 
 
-def _old_names(definitions: dict[str, Any]) -> None:
-    """`declarative_task` is read as `benchmark_task`."""
+def _allow_old_names(definitions: dict[str, Any]) -> None:
     kind = definitions[BenchmarkTask.__name__]["properties"]["type"]
     kind.pop("const", None)
     kind["enum"] = ["benchmark_task", "declarative_task"]
 
 
-def _policy_file(name: str) -> dict[str, Any]:
-    """A file is one policy, or several."""
-    one = {"$ref": f"#/$defs/{name}"}
-    several = _opened({"type": "array", "items": one}, configured=False)
+def _policy_file(policy: dict[str, Any]) -> dict[str, Any]:
+    """A file holds one policy, or several."""
+    several = _with_replaced({"type": "array", "items": policy}, configured=False)
     whole = {"type": "object", "properties": {"policies": several}, "required": ["policies"]}
-    return {"anyOf": [one, several, {**whole, "additionalProperties": False}]}
+    return {"anyOf": [policy, several, {**whole, "additionalProperties": False}]}
 
 
-def _fill_lists(schema: dict[str, Any], named: dict[type[BaseModel], str]) -> None:
+def _fill_lists(schema: dict[str, Any], refs: dict[type[BaseModel], dict[str, Any]]) -> None:
     """The lists of a run file hold the other documents."""
-
-    def reference(kind: type[BaseModel]) -> dict[str, Any]:
-        return {"$ref": f"#/$defs/{named[kind]}"}
-
     properties = schema["properties"]
-    models = {"anyOf": [reference(ModelDocument), reference(ProviderModel)]}
-    properties["model_adapters"]["items"] = reference(AdapterDocument)
-    properties["models"]["items"] = models
-    properties["dataset_generators"]["items"] = reference(GeneratorDocument)
-    properties["datasets"]["items"] = reference(DatasetDocument)
-    properties["tasks"]["items"] = reference(TaskDocument)
-    said = properties["evaluation"].get("description", "")
-    properties["evaluation"] = {**reference(EvaluationDocument), "description": said}
-    said = properties["policies"].get("description", "")
-    policies = {"type": "array", "items": reference(PolicyDocument)}
-    properties["policies"] = {"anyOf": [policies, {"type": "null"}], "description": said}
+    properties["model_adapters"]["items"] = refs[AdapterDocument]
+    properties["models"]["items"] = {"anyOf": [refs[ModelDocument], refs[ProviderModel]]}
+    properties["dataset_generators"]["items"] = refs[GeneratorDocument]
+    properties["datasets"]["items"] = refs[DatasetDocument]
+    properties["tasks"]["items"] = refs[TaskDocument]
+    policies = {"type": "array", "items": refs[PolicyDocument]}
+    replaced = {
+        "evaluation": refs[EvaluationDocument],
+        "policies": {"anyOf": [policies, {"type": "null"}]},
+    }
+    for name, property_schema in replaced.items():
+        description = properties[name].get("description", "")
+        properties[name] = {**property_schema, "description": description}
 
 
-def _open(schema: dict[str, Any], *, configured: bool) -> None:
+def _allow_replaced(schema: dict[str, Any], *, configured: bool) -> None:
     """Allow what is replaced on reading beside the type of every field of an object."""
-    for name, one in schema.get("properties", {}).items():
+    for name, field in schema.get("properties", {}).items():
         if name not in _FIXED:
-            schema["properties"][name] = _opened(one, configured=configured)
+            schema["properties"][name] = _with_replaced(field, configured=configured)
 
 
-def _opened(schema: dict[str, Any], *, configured: bool) -> dict[str, Any]:
-    said: dict[str, Any] = {key: schema[key] for key in _SAID if key in schema}
-    rest = {key: one for key, one in schema.items() if key not in {*said, "title"}}
-    if not rest or _any_text(rest):
+def _with_replaced(schema: dict[str, Any], *, configured: bool) -> dict[str, Any]:
+    outside = {key: schema[key] for key in ("description", "default") if key in schema}
+    rest = {key: value for key, value in schema.items() if key not in {*outside, "title"}}
+    if not rest or _allows_any_text(rest):
         return schema
-    choices = (
-        [_inside(one, configured=configured) for one in rest["anyOf"]]
-        if list(rest) == ["anyOf"]
-        else [_inside(rest, configured=configured)]
-    )
-    written = [*([_PLACEHOLDER] if configured else []), "EnvironmentVariable"]
+    choices = rest["anyOf"] if list(rest) == ["anyOf"] else [rest]
+    choices = [_with_replaced_inside(choice, configured=configured) for choice in choices]
+    names = [*([_PLACEHOLDER] if configured else []), "EnvironmentVariable"]
     if _may_be_mapping(rest):
-        written.append("FileReference")
-    if any(one.get("type") == "boolean" for one in choices):
+        names.append("FileReference")
+    if any(choice.get("type") == "boolean" for choice in choices):
         choices.append(_FLAG)
-    return {**said, "anyOf": [*choices, *({"$ref": f"#/$defs/{name}"} for name in written)]}
+    return {**outside, "anyOf": [*choices, *({"$ref": f"#/$defs/{name}"} for name in names)]}
 
 
-def _inside(schema: dict[str, Any], *, configured: bool) -> dict[str, Any]:
+def _with_replaced_inside(schema: dict[str, Any], *, configured: bool) -> dict[str, Any]:
     """The same for the items of a list and the values of a mapping."""
-    made = dict(schema)
-    for key in ("items", "additionalProperties"):
-        if isinstance(made.get(key), dict):
-            made[key] = _opened(made[key], configured=configured)
-    return made
+    inside = {
+        key: _with_replaced(schema[key], configured=configured)
+        for key in ("items", "additionalProperties")
+        if isinstance(schema.get(key), dict)
+    }
+    return {**schema, **inside}
 
 
-def _any_text(schema: dict[str, Any]) -> bool:
-    """Whether every text is legal, so that nothing need be added."""
+def _allows_any_text(schema: dict[str, Any]) -> bool:
     if "anyOf" in schema:
-        return any(_any_text(one) for one in schema["anyOf"])
+        return any(map(_allows_any_text, schema["anyOf"]))
     return schema.get("type") == "string" and not schema.keys() & {"pattern", "enum", "const"}
 
 
 def _may_be_mapping(schema: dict[str, Any]) -> bool:
     if "$ref" in schema or "oneOf" in schema or schema.get("type") == "object":
         return True
-    return any(_may_be_mapping(one) for one in schema.get("anyOf", []))
+    return any(map(_may_be_mapping, schema.get("anyOf", [])))

@@ -65,10 +65,10 @@ class TrialsDefinition(Component):
     score_aggregators: list[ScoreAggregator] = Field(default_factory=list)
     """What becomes of the scores, beside their means."""
 
-    def named(self) -> list[tuple[ScoreAggregator, tuple[str, ...]]]:
+    def with_names(self) -> list[tuple[ScoreAggregator, tuple[str, ...]]]:
         """Each aggregator with the names of its result."""
-        short = Counter(one.aggregator.short for one in self.score_aggregators)
-        return [(one, _names(one, short)) for one in self.score_aggregators]
+        counts = Counter(score.aggregator.short for score in self.score_aggregators)
+        return [(score, _result_names(score, counts)) for score in self.score_aggregators]
 
 
 class TrialsNumber(Component):
@@ -85,13 +85,13 @@ class RepeatabilityConfig(Component):
     """How many times. Nothing of an earlier run is used for it."""
 
 
-def _names(one: ScoreAggregator, short: Counter[str]) -> tuple[str, ...]:
-    aggregator = one.aggregator
+def _result_names(score: ScoreAggregator, counts: Counter[str]) -> tuple[str, ...]:
+    aggregator = score.aggregator
     if aggregator.score_name is not None:
         return (aggregator.score_name,)
-    long = f"{one.score_name}.{aggregator.short}"
-    alone = aggregator.function in PASS_FUNCTIONS and short[aggregator.short] == 1
-    return (long, aggregator.short) if alone else (long,)
+    long = f"{score.score_name}.{aggregator.short}"
+    is_unique = aggregator.function in PASS_FUNCTIONS and counts[aggregator.short] == 1
+    return (long, aggregator.short) if is_unique else (long,)
 
 
 def score_names_over_trials(
@@ -100,6 +100,8 @@ def score_names_over_trials(
     """The names under which metrics find the scores that a scorer gives; `texts` have no mean."""
     if trials is None:
         return list(gives)
-    made = [name for one, names in trials.named() if one.score_name in gives for name in names]
+    results = [
+        name for score, names in trials.with_names() if score.score_name in gives for name in names
+    ]
     means = [f"{name}.mean" for name in gives if name not in texts]
-    return list(dict.fromkeys([*gives, *made, *means]))
+    return list(dict.fromkeys([*gives, *results, *means]))

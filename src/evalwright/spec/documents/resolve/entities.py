@@ -191,9 +191,7 @@ def _notes(document: Any) -> Iterable[Fault]:
         yield from document.warnings()
         yield from _not_there(document)
     elif isinstance(document, ModelDocument | AdapterDocument):
-        for note in document.notes():
-            path = tuple(note.field.split("."))
-            yield Fault(path, "deprecated", note.detail, note.hint, level="warning")
+        yield from document.warnings()
 
 
 def _not_there(document: DatasetDocument) -> Iterable[Fault]:
