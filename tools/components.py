@@ -39,7 +39,7 @@ from evalwright.spec.documents.models.model import (
     CustomConnection,
     CustomInference,
     ModelDocument,
-    Placeholder,
+    PlaceholderConnection,
     ProviderConnection,
     ProviderModel,
 )
@@ -101,7 +101,7 @@ DOCUMENTS: dict[str, tuple[type[BaseModel], ...]] = {
         CustomConnection,
         CustomInference,
         ProviderConnection,
-        Placeholder,
+        PlaceholderConnection,
         AdapterDocument,
     ),
     "An evaluation": (EvaluationDocument, TaskSpecification),

@@ -152,7 +152,9 @@ def _allow_replaced(schema: dict[str, Any], *, configured: bool) -> None:
 
 
 def _with_replaced(schema: dict[str, Any], *, configured: bool) -> dict[str, Any]:
-    outside = {key: schema[key] for key in ("description", "default") if key in schema}
+    outside: dict[str, Any] = {
+        key: schema[key] for key in ("description", "default") if key in schema
+    }
     rest = {key: value for key, value in schema.items() if key not in {*outside, "title"}}
     if not rest or _allows_any_text(rest):
         return schema

@@ -39,7 +39,7 @@ from evalwright.spec.documents.yaml.problems import (
     to_one_line,
     type_name,
 )
-from evalwright.spec.documents.yaml.scalars import SCALAR_TAGS, parse_scalar, parse_tagged
+from evalwright.spec.documents.yaml.scalars import SCALAR_TAGS, parse_scalar, parse_tagged_scalar
 from evalwright.spec.documents.yaml.syntax_errors import (
     QUOTES,
     UNQUOTED,
@@ -68,6 +68,12 @@ MAX_PROBLEMS = 1000
 MAX_REPEATED = 100_000
 """How many values aliases and references may repeat, all in all."""
 TOO_DEEP = Mistake("too_deep", f"more than {MAX_DEPTH} lists and mappings in each other")
+TOO_MANY = Mistake("too_many", f"more than {MAX_PROBLEMS} problems: the rest is not read")
+ALIAS_BOMB = Mistake(
+    "alias_bomb",
+    f"aliases and references repeat more than {MAX_REPEATED} values",
+    "write what differs, or put data into a dataset file",
+)
 _NOT_EXPANDED = (REF_KEY, "$provider")
 _STANDARD = "tag:yaml.org,2002:"
 _FOR: dict[type[CollectionStartEvent], str] = {
@@ -82,7 +88,7 @@ _BACK = {new: old for old, new in _BREAKS.items()}
 
 
 class StopReading(Exception):
-    """What ends the reading of a file, or, if `everything`, of all of them."""
+    """Ends the reading of a file, or, if `everything`, of all of them."""
 
     def __init__(self, problem: Issue, *, everything: bool = False) -> None:
         super().__init__(problem.detail)
@@ -96,9 +102,9 @@ class ComposedValue(NamedTuple):
     data: Any
     mark: Mark
     size: int = 1
-    """Of how many values it is made, those that are repeated counted again."""
+    """The number of values in it; those that are repeated count again."""
     height: int = 0
-    """How many lists and mappings in it stand in each other."""
+    """How many lists and mappings are nested in it."""
 
 
 class ComposedFile(Struct):
@@ -124,14 +130,6 @@ ComposedFiles = dict[tuple[str, str], ComposedFile]
 """Files without problems, by real path and by the name in messages."""
 
 
-class UnreadableFile(Exception):
-    """A file that has no text."""
-
-    def __init__(self, mistake: Mistake) -> None:
-        super().__init__(mistake.detail)
-        self.mistake = mistake
-
-
 class ReadingState:
     """What the files of one document share. `composed` is shared by several documents."""
 
@@ -149,42 +147,66 @@ class ReadingState:
         self._repeated = 0
 
     def report(
-        self, place: Place, wrong: Mistake, path: FieldPath, *, warning: bool = False
+        self, place: Place, mistake: Mistake, path: FieldPath, *, warning: bool = False
     ) -> None:
-        """Note what is wrong at a place; Halt if that was said of too many already."""
+        """Add a problem; StopReading if there are too many."""
         if len(self.problems) >= MAX_PROBLEMS:
-            wrong = Mistake("too_many", f"more than {MAX_PROBLEMS} problems: the rest is not read")
-            raise StopReading(problem_at(place, wrong, path), everything=True)
-        self.problems.append(problem_at(place, wrong, path, warning=warning))
+            raise StopReading(problem_at(place, TOO_MANY, path), everything=True)
+        self.problems.append(problem_at(place, mistake, path, warning=warning))
 
-    def repeat(self, built: ComposedValue, place: Place, path: FieldPath) -> None:
-        """Count what an alias or a reference brings once more; Halt if it is too much."""
-        self._repeated += built.size
-        if len(path) + built.height > MAX_DEPTH:
+    def repeat(self, value: ComposedValue, place: Place, path: FieldPath) -> None:
+        """Count what an alias or a reference repeats; StopReading if it is too much."""
+        self._repeated += value.size
+        if len(path) + value.height > MAX_DEPTH:
             raise StopReading(problem_at(place, TOO_DEEP, path), everything=True)
         if self._repeated > MAX_REPEATED:
-            wrong = Mistake(
-                "alias_bomb",
-                f"aliases and references repeat more than {MAX_REPEATED} values",
-                "write what differs, or put data into a dataset file",
-            )
-            raise StopReading(problem_at(place, wrong, path), everything=True)
+            raise StopReading(problem_at(place, ALIAS_BOMB, path), everything=True)
 
-    def read(self, file: str, path: FieldPath) -> ComposedValue | None:
-        """The values of a file; None if it could not be read to its end."""
+    def read(self, file: str, path: FieldPath) -> ComposedFile | Mistake:
+        """Compose a file, or take it from those that are composed; Mistake if it has no text."""
         real, shown = file if "\0" in file else os.path.realpath(file), display_path(file)
         known = self._composed.get((real, shown))
         if known is None or known.value is None or len(path) + known.value.height > MAX_DEPTH:
             text = read_text(file)
             if isinstance(text, Mistake):
-                raise UnreadableFile(text)
+                return text
             known = self._compose(text, real, path)
             if known.clean:
                 self._composed[real, shown] = known
         else:
             self.current.add(known)
         self._done[real] = known
-        return known.value
+        return known
+
+    def read_ref(
+        self, written: Any, file: str, place: Place, path: FieldPath
+    ) -> ComposedValue | None:
+        """The value of the file that a `$ref` names; None, and a problem, if there is none."""
+        target: ComposedFile | Mistake | None = check_ref(written)
+        if target is None:
+            target = self._find_ref(path_beside(file, written.strip()), written, place, path)
+        if isinstance(target, Mistake):
+            self.report(place, target, path)
+            return None
+        return target.value
+
+    def _find_ref(
+        self, file: str, written: str, place: Place, path: FieldPath
+    ) -> ComposedFile | Mistake:
+        real = os.path.realpath(file)
+        if (known := self._done.get(real)) is not None:
+            if known.value is not None:
+                self.repeat(known.value, place, path)
+            self.current.add(known)
+            return known
+        if real in self._open:
+            chain = list(self._open.values())[list(self._open).index(real) :]
+            shown = " → ".join([*chain, chain[0]])
+            return Mistake("ref_cycle", f"the files refer to each other in a circle: {shown}")
+        if len(self._open) > MAX_REFS:
+            return Mistake("too_deep", f"more than {MAX_REFS} files refer to each other in a row")
+        target = self.read(file, path)
+        return explain_unreadable_ref(written, target) if isinstance(target, Mistake) else target
 
     def _compose(self, text: TextFile, real: str, path: FieldPath) -> ComposedFile:
         name = show_path(text.shown)
@@ -192,11 +214,16 @@ class ReadingState:
         self.current = composed = ComposedFile(files=[name])
         self._open[real] = name
         try:
-            composed.value = _Composer(text, self, path).built()
-        except StopReading as halt:
-            if halt.everything:
+            composed.value = _Composer(text, self, path).compose()
+        except StopReading as stop:
+            if stop.everything:
                 raise
-            self._halted(halt.problem)
+            last = stop.problem
+            if not any(
+                (problem.file, problem.line, problem.rule) == (last.file, last.line, last.rule)
+                for problem in self.problems
+            ):
+                self.problems.append(last)
         finally:
             self.current = outer
             composed.clean = composed.clean and before == (len(self.problems), len(self.unread))
@@ -204,49 +231,12 @@ class ReadingState:
         del self._open[real]
         return composed
 
-    def referred(
-        self, written: Any, file: str, place: Place, path: FieldPath
-    ) -> ComposedValue | None:
-        """The values of the file that a `$ref` names; None with a problem if there are none."""
-        if (wrong := check_ref(written)) is None:
-            target = path_beside(file, written.strip())
-            real = os.path.realpath(target)
-            if (known := self._done.get(real)) is not None:
-                if known.value is not None:
-                    self.repeat(known.value, place, path)
-                self.current.add(known)
-                return known.value
-            wrong = self._not_now(real)
-            if wrong is None:
-                try:
-                    return self.read(target, path)
-                except UnreadableFile as error:
-                    wrong = explain_unreadable_ref(written, error.mistake)
-        self.report(place, wrong, path)
-        return None
 
-    def _halted(self, last: Issue) -> None:
-        """Note what ended a file, unless the same line was said to be no YAML already."""
-        key = (last.file, last.line, last.rule)
-        if key not in ((one.file, one.line, one.rule) for one in self.problems):
-            self.problems.append(last)
-
-    def _not_now(self, real: str) -> Mistake | None:
-        if real in self._open:
-            chain = list(self._open.values())
-            chain = chain[list(self._open).index(real) :]
-            shown = " → ".join([*chain, chain[0]])
-            return Mistake("ref_cycle", f"the files refer to each other in a circle: {shown}")
-        if len(self._open) > MAX_REFS:
-            return Mistake("too_deep", f"more than {MAX_REFS} files refer to each other in a row")
-        return None
-
-
-def problem_at(place: Place, wrong: Mistake, path: FieldPath, *, warning: bool = False) -> Issue:
-    """What is wrong at a place."""
+def problem_at(place: Place, mistake: Mistake, path: FieldPath, *, warning: bool = False) -> Issue:
+    """Make an issue of a mistake at a place."""
     level: Literal["error", "warning"] = "warning" if warning else "error"
-    detail, hint = to_one_line(wrong.detail), to_one_line(wrong.hint)
-    return locate_fault(Fault(path, wrong.rule, detail, hint, level), place)
+    detail, hint = to_one_line(mistake.detail), to_one_line(mistake.hint)
+    return locate_fault(Fault(path, mistake.rule, detail, hint, level), place)
 
 
 class _Composer:
@@ -262,64 +252,67 @@ class _Composer:
         self._changed = source != text.text
         self._source = source
 
-    def built(self) -> ComposedValue:
-        """The one value of the file; Halt if it cannot be had."""
-        if (odd := find_bad_character(self._text.text)) is not None:
-            raise self._halted(odd)
+    def compose(self) -> ComposedValue:
+        """The one value of the file; StopReading if it has none."""
+        if (mistake := find_bad_character(self._text.text)) is not None:
+            raise self._stop(mistake)
         try:
-            self._parser = _parser(self._source)
+            # PyYAML may have been built without the parser in C.
+            loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+            self._parser: Any = loader(self._source)
             try:
                 return self._document()
             finally:
                 self._parser.dispose()
         except yaml.YAMLError as error:
-            raise self._halted(explain_yaml_error(error, self._source)) from error
+            raise self._stop(explain_yaml_error(error, self._source)) from error
 
     def _document(self) -> ComposedValue:
         self._parser.get_event()  # the start of the stream
         event = self._parser.get_event()
         if isinstance(event, DocumentStartEvent):
             event = self._parser.get_event()
-        if isinstance(event, StreamEndEvent) or _is_nothing(event):
-            raise self._halted(Mistake("empty", "the file is empty", "", 1, 1))
-        built = self._node(event, self._top)
+        is_empty = isinstance(event, ScalarEvent) and event.implicit[0] and not event.value
+        if is_empty or isinstance(event, StreamEndEvent):
+            raise self._stop(Mistake("empty", "the file is empty", "", 1, 1))
+        value = self._node(event, self._top)
         self._parser.get_event()  # the end of the document
         last = self._parser.get_event()
         if not isinstance(last, StreamEndEvent):
-            wrong = Mistake(
+            mistake = Mistake(
                 "many_documents",
                 "expected one document, another begins here",
                 "remove the `---`, or put it into a file of its own",
             )
-            self._reading.report(self._place(last), wrong, ())
-        return built
+            self._reading.report(self._place(last), mistake, ())
+        return value
 
     def _node(self, event: Any, path: FieldPath, *, key: Any = None) -> ComposedValue:
         """The value that begins with this event; `key` is its key, if a mapping's."""
         if isinstance(event, ScalarEvent):
-            built = self._scalar(event, path, key)
+            value = self._scalar(event, path, key)
         elif isinstance(event, AliasEvent):
             return self._alias(event, path)
         else:
             if event.anchor is not None:
                 self._anchors[event.anchor] = None
-            built = self._collection(event, path)
+            value = self._collection(event, path)
         if event.anchor is not None:
-            self._anchors[event.anchor] = built
-        return built
+            self._anchors[event.anchor] = value
+        return value
 
     def _alias(self, event: Any, path: FieldPath) -> ComposedValue:
         place = self._place(event)
         if event.anchor not in self._anchors:
             known = nearest(event.anchor, list(self._anchors))
             hint = f"did you mean `*{known}`?" if known else "an anchor is set with `&` before"
-            wrong = Mistake("unknown_alias", f"no anchor is called `{event.anchor}`", hint)
-        elif (built := self._anchors[event.anchor]) is None:
-            wrong = Mistake("recursive_alias", f"`*{event.anchor}` stands inside its own anchor")
+            mistake = Mistake("unknown_alias", f"no anchor is called `{event.anchor}`", hint)
+        elif (value := self._anchors[event.anchor]) is None:
+            mistake = Mistake("recursive_alias", f"`*{event.anchor}` stands inside its own anchor")
         else:
-            self._reading.repeat(built, place, path)
-            return built._replace(mark=built.mark.under(None, value=place))
-        return self._lost(place, wrong, path)
+            self._reading.repeat(value, place, path)
+            return value._replace(mark=value.mark.under(None, value=place))
+        return self._lose(place, mistake, path)
 
     def _collection(self, event: CollectionStartEvent, path: FieldPath) -> ComposedValue:
         place = self._place(event)
@@ -337,11 +330,11 @@ class _Composer:
         size, height = 1, 0
         while not isinstance(event := self._parser.get_event(), SequenceEndEvent):
             number = len(data)
-            built = self._node(event, (*path, number))
-            data.append(built.data)
-            children[number] = built.mark
-            size += built.size
-            height = max(height, built.height)
+            item = self._node(event, (*path, number))
+            data.append(item.data)
+            children[number] = item.mark
+            size += item.size
+            height = max(height, item.height)
         return ComposedValue(data, Mark(place, None, children), size, height + 1)
 
     def _mapping(self, place: Place, path: FieldPath) -> ComposedValue:
@@ -352,34 +345,34 @@ class _Composer:
         size, height = 1, 0
         while not isinstance(event := self._parser.get_event(), MappingEndEvent):
             if isinstance(event, ScalarEvent) and event.value == "<<" and event.implicit[0]:
-                built = self._node(self._parser.get_event(), (*path, "<<"))
-                self._merge(built, merged, more, path)
+                value = self._node(self._parser.get_event(), (*path, "<<"))
+                self._merge(value, merged, more, path)
             else:
                 at = self._place(event)
                 key = self._key(event, path)
                 below = (*path, "?" if key is _NO_KEY else key)
-                built = self._node(self._parser.get_event(), below, key=key)
+                value = self._node(self._parser.get_event(), below, key=key)
                 if self._is_new(key, at, mark, path):
-                    data[key] = built.data
-                    mark.children[key] = built.mark.under(at)
-            size += built.size
-            height = max(height, built.height)
+                    data[key] = value.data
+                    mark.children[key] = value.mark.under(at)
+            size += value.size
+            height = max(height, value.height)
         if merged:
             data = merged | data
             mark.children = more | mark.children
-        built = ComposedValue(data, mark, size, height + 1)
-        return self._with_ref(built, path) if REF_KEY in data else built
+        mapping = ComposedValue(data, mark, size, height + 1)
+        return self._with_ref(mapping, path) if REF_KEY in data else mapping
 
     def _key(self, event: Any, path: FieldPath) -> Any:
         """The key that begins with this event; `_NO_KEY` if it is no scalar."""
-        built = self._node(event, (*path, "?"))
-        if not isinstance(built.data, list | dict):
-            return str(built.data) if isinstance(built.data, str) else built.data
+        key = self._node(event, (*path, "?"))
+        if not isinstance(key.data, list | dict):
+            return str(key.data) if isinstance(key.data, str) else key.data
         if isinstance(event, MappingStartEvent):
-            wrong = Mistake("bad_yaml", UNQUOTED, QUOTES)
+            mistake = Mistake("bad_yaml", UNQUOTED, QUOTES)
         else:
-            wrong = Mistake("bad_yaml", "expected a word as a key, got a list")
-        self._lost(built.mark.value, wrong, path)
+            mistake = Mistake("bad_yaml", "expected a word as a key, got a list")
+        self._lose(key.mark.value, mistake, path)
         return _NO_KEY
 
     def _is_new(self, key: Any, at: Place, mark: Mark, path: FieldPath) -> bool:
@@ -387,123 +380,119 @@ class _Composer:
             return False
         if (first := mark.children.get(key)) is None or first.key is None:
             return True
-        wrong = Mistake(
+        mistake = Mistake(
             "duplicate_key", f"the key `{key}` is in line {first.key.line} and in line {at.line}"
         )
-        self._reading.report(at, wrong, (*path, key))
+        self._reading.report(at, mistake, (*path, key))
         return False
 
     def _merge(
         self,
-        built: ComposedValue,
+        value: ComposedValue,
         merged: dict[Any, Any],
         more: dict[str | int, Mark],
         path: FieldPath,
     ) -> None:
-        """What `<<` brings; of several mappings the first that has a key gives it."""
-        given = built.data if isinstance(built.data, list) else [built.data]
-        for number, one in enumerate(given):
-            mark = built.mark.children[number] if one is not built.data else built.mark
-            if not isinstance(one, dict):
-                kind = type_name(one)
-                wrong = Mistake("bad_merge", f"expected a mapping after `<<`, got `{kind}`")
-                self._reading.report(mark.value, wrong, path)
+        """Add what `<<` brings; of several mappings the first that has a key gives it."""
+        mappings = value.data if isinstance(value.data, list) else [value.data]
+        for number, mapping in enumerate(mappings):
+            mark = value.mark.children[number] if mapping is not value.data else value.mark
+            if not isinstance(mapping, dict):
+                detail = f"expected a mapping after `<<`, got `{type_name(mapping)}`"
+                self._reading.report(mark.value, Mistake("bad_merge", detail), path)
                 continue
-            for key, value in one.items():
-                merged.setdefault(key, value)
+            for key, item in mapping.items():
+                merged.setdefault(key, item)
                 more.setdefault(key, mark.children[key])
 
-    def _with_ref(self, built: ComposedValue, path: FieldPath) -> ComposedValue:
+    def _with_ref(self, mapping: ComposedValue, path: FieldPath) -> ComposedValue:
         """A mapping with a `$ref`: the file's values, and its own keys that the file has not."""
-        data, children = dict(built.data), dict(built.mark.children)
+        data, children = dict(mapping.data), dict(mapping.mark.children)
         written, place = data.pop(REF_KEY), children.pop(REF_KEY).value
-        found = self._reading.referred(written, self._text.path, place, path)
-        if found is None:
+        target = self._reading.read_ref(written, self._text.path, place, path)
+        if target is None:
             self._reading.unread.append(path)
+            target = ComposedValue({}, mapping.mark, size=0)
         elif not data:
-            return found
-        elif not isinstance(found.data, dict):
-            kind = type_name(found.data)
-            wrong = Mistake(
+            return target
+        elif not isinstance(target.data, dict):
+            kind = type_name(target.data)
+            mistake = Mistake(
                 "bad_ref",
                 f"expected a mapping in `{written}`, which is merged with other keys; got `{kind}`",
                 "leave `$ref` alone in its mapping",
             )
-            self._lost(place, wrong, path)
+            self._lose(place, mistake, path)
         else:
-            for key in [key for key in data if key in found.data]:
-                wrong = Mistake("overridden_key", f"`{key}` is also in `{written}`, which wins")
+            for key in [key for key in data if key in target.data]:
+                mistake = Mistake("overridden_key", f"`{key}` is also in `{written}`, which wins")
                 at = children[key].key or place
-                self._reading.report(at, wrong, (*path, key), warning=True)
-            data |= found.data
-            children |= found.mark.children
-        size, height = (found.size, found.height) if found is not None else (0, 0)
-        return ComposedValue(
-            data,
-            Mark(built.mark.value, None, children),
-            built.size + size,
-            max(built.height, height),
-        )
+                self._reading.report(at, mistake, (*path, key), warning=True)
+            data |= target.data
+            children |= target.mark.children
+        mark = Mark(mapping.mark.value, None, children)
+        height = max(mapping.height, target.height)
+        return ComposedValue(data, mark, mapping.size + target.size, height)
 
     def _scalar(self, event: ScalarEvent, path: FieldPath, key: Any) -> ComposedValue:
         place = self._place(event)
         text = event.value.translate(_BACK) if self._changed else event.value
         if event.tag not in {None, "!", _STANDARD + "str"}:
-            return self._tagged(event, text, place, path)
+            return self._tagged_scalar(event, text, place, path)
         if event.implicit[0] and event.tag is None:
             try:
                 value = parse_scalar(text)
             except ValueError as error:
-                return self._lost(place, Mistake("bad_number", str(error)), path)
+                return self._lose(place, Mistake("bad_number", str(error)), path)
             if not isinstance(value, str):
                 return ComposedValue(value, Mark(place))
         written = Authored(text, file=self._text.shown, line=self._first_line(event))
         if text.startswith(INCLUDE_TAG):
-            wrong = Mistake("quoted_include", "`!include` in quotes is a text", "remove the quotes")
-            self._reading.report(place, wrong, path, warning=True)
+            mistake = Mistake(
+                "quoted_include", "`!include` in quotes is a text", "remove the quotes"
+            )
+            self._reading.report(place, mistake, path, warning=True)
         elif text.startswith("$") and key is not None and key not in _NOT_EXPANDED:
-            written = self._expanded(written, place, path)
+            written = self._expand(written, place, path)
         return ComposedValue(written, Mark(place))
 
-    def _expanded(self, written: Authored, place: Place, path: FieldPath) -> Authored:
+    def _expand(self, written: Authored, place: Place, path: FieldPath) -> Authored:
         value, unset = expand_variables(written, self._reading.environment)
         for name in unset:
-            wrong = Mistake(
-                "unset_variable", f"the variable `{name}` is not set", "it is left as is"
-            )
-            self._reading.report(place, wrong, path, warning=True)
+            detail = f"the variable `{name}` is not set"
+            mistake = Mistake("unset_variable", detail, "it is left as is")
+            self._reading.report(place, mistake, path, warning=True)
         if isinstance(value, ExpandedText):
             self._reading.current.variables.update(value.names)
         return value
 
-    def _tagged(
+    def _tagged_scalar(
         self, event: ScalarEvent, text: str, place: Place, path: FieldPath
     ) -> ComposedValue:
         if event.tag == INCLUDE_TAG:
-            found = read_include(text, self._text.path)
-            if isinstance(found, Authored):
-                return ComposedValue(found, Mark(place))
-            return self._lost(place, found, path)
+            included = read_include(text, self._text.path)
+            if isinstance(included, Mistake):
+                return self._lose(place, included, path)
+            return ComposedValue(included, Mark(place))
         if event.tag not in SCALAR_TAGS:
             self._unknown_tag(event, path)
             return ComposedValue(None, Mark(place))
         try:
-            return ComposedValue(parse_tagged(text, event.tag), Mark(place))
+            return ComposedValue(parse_tagged_scalar(text, event.tag), Mark(place))
         except ValueError as error:
-            return self._lost(place, Mistake("bad_tag", str(error)), path)
+            return self._lose(place, Mistake("bad_tag", str(error)), path)
 
     def _unknown_tag(self, event: Any, path: FieldPath) -> None:
         tag = event.tag.replace(_STANDARD, "!!")
         if tag == INCLUDE_TAG:
-            wrong = Mistake("bad_include", "expected the path of a file after `!include`")
+            mistake = Mistake("bad_include", "expected the path of a file after `!include`")
         else:
+            is_near = nearest(tag, [INCLUDE_TAG])
             hint = (
-                f"did you mean `{INCLUDE_TAG}`?"
-                if nearest(tag, [INCLUDE_TAG])
-                else f"the one tag is `{INCLUDE_TAG}`"
+                f"did you mean `{INCLUDE_TAG}`?" if is_near else f"the one tag is `{INCLUDE_TAG}`"
             )
-            wrong = Mistake("unknown_tag", f"the tag `{tag}` is not known", hint)
-        self._reading.report(self._place(event), wrong, path)
+            mistake = Mistake("unknown_tag", f"the tag `{tag}` is not known", hint)
+        self._reading.report(self._place(event), mistake, path)
         self._reading.unread.append(path)
 
     def _first_line(self, event: Any) -> int:
@@ -521,21 +510,12 @@ class _Composer:
         mark = event.start_mark
         return Place(self._file, mark.line + 1, mark.column + 1)
 
-    def _lost(self, place: Place, wrong: Mistake, path: FieldPath) -> ComposedValue:
-        """No value, because something is wrong."""
-        self._reading.report(place, wrong, path)
+    def _lose(self, place: Place, mistake: Mistake, path: FieldPath) -> ComposedValue:
+        """No value, because of a mistake."""
+        self._reading.report(place, mistake, path)
         self._reading.unread.append(path)
         return ComposedValue(None, Mark(place))
 
-    def _halted(self, mistake: Mistake) -> StopReading:
+    def _stop(self, mistake: Mistake) -> StopReading:
         place = Place(self._file, mistake.line, mistake.column)
         return StopReading(problem_at(place, mistake, self._top))
-
-
-def _is_nothing(event: Any) -> bool:
-    return isinstance(event, ScalarEvent) and event.implicit[0] and not event.value
-
-
-def _parser(text: str) -> Any:
-    """The parser in C, or, where PyYAML was built without it, the one in Python."""
-    return yaml.CSafeLoader(text) if yaml.__with_libyaml__ else yaml.SafeLoader(text)

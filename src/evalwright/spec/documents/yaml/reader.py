@@ -26,7 +26,6 @@ from evalwright.spec.documents.yaml.compose import (
     ComposedValue,
     ReadingState,
     StopReading,
-    UnreadableFile,
 )
 from evalwright.spec.documents.yaml.problems import (
     Fault,
@@ -37,7 +36,7 @@ from evalwright.spec.documents.yaml.problems import (
     format_path,
     locate_fault,
 )
-from evalwright.spec.documents.yaml.text_files import display_path
+from evalwright.spec.documents.yaml.text_files import Mistake, display_path
 from evalwright.types import Issue
 
 TODO_MARKER = "((TODO))"
@@ -82,18 +81,20 @@ def read_document(
     reading = ReadingState(environment, composed)
     marks = Marks(Mark(Place(name, 1)))
     data: Any = None
-    built: ComposedValue | None = None
+    value: ComposedValue | None = None
     try:
-        built = reading.read(file, ())
-    except UnreadableFile as error:
-        reading.report(Place(name, error.mistake.line), error.mistake, ())
-    except StopReading as halt:
-        reading.problems.append(halt.problem)
-    if built is None:
+        result = reading.read(file, ())
+        if isinstance(result, Mistake):
+            reading.report(Place(name, result.line), result, ())
+        else:
+            value = result.value
+    except StopReading as stop:
+        reading.problems.append(stop.problem)
+    if value is None:
         reading.unread.append(())
     else:
-        data, marks = built.data, Marks(built.mark)
-        reading.problems.extend(islice(_to_do(data, marks, ()), MAX_PROBLEMS))
+        data, marks = value.data, Marks(value.mark)
+        reading.problems.extend(islice(_find_markers(data, marks, ()), MAX_PROBLEMS))
     return YamlDocument(
         file=name,
         data=data,
@@ -105,19 +106,19 @@ def read_document(
     )
 
 
-def _to_do(value: Any, marks: Marks, path: FieldPath) -> Iterator[Issue]:
+def _find_markers(value: Any, marks: Marks, path: FieldPath) -> Iterator[Issue]:
     if isinstance(value, str):
         if TODO_MARKER in value:
-            yield _left(_place(value, marks.place(path)), path)
+            yield _report_marker(_place(value, marks.place(path)), path)
     elif isinstance(value, dict):
-        for key, one in value.items():
+        for key, item in value.items():
             below = (*path, key)
             if isinstance(key, str) and TODO_MARKER in key:
-                yield _left(marks.key_place(below), below)
-            yield from _to_do(one, marks, below)
+                yield _report_marker(marks.key_place(below), below)
+            yield from _find_markers(item, marks, below)
     elif isinstance(value, list):
-        for number, one in enumerate(value):
-            yield from _to_do(one, marks, (*path, number))
+        for number, item in enumerate(value):
+            yield from _find_markers(item, marks, (*path, number))
 
 
 def _place(text: str, mark: Place) -> Place:
@@ -128,6 +129,6 @@ def _place(text: str, mark: Place) -> Place:
     return mark if (text.file, line) == mark[:2] else Place(show_path(text.file), line)
 
 
-def _left(place: Place, path: FieldPath) -> Issue:
+def _report_marker(place: Place, path: FieldPath) -> Issue:
     detail = f"`{format_path(path)}` still says `{TODO_MARKER}`"
     return locate_fault(Fault(path, "todo", detail, "decide what belongs there"), place)

@@ -54,8 +54,8 @@ def parse_scalar(text: str) -> Any:
     return text
 
 
-def parse_tagged(text: str, tag: str) -> Any:
-    """The value of a word with one of the tags of `TYPES`; ValueError if it is no such value."""
+def parse_tagged_scalar(text: str, tag: str) -> Any:
+    """The value of a word with one of `SCALAR_TAGS`; ValueError if it is no such value."""
     value, wanted = parse_scalar(text), SCALAR_TAGS[tag]
     if wanted is float and type(value) is int:
         return float(value)
