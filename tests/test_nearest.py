@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evalwright.nearest import _edits, nearest
+from evalwright.nearest import nearest
 from evalwright.vocabulary import CATEGORIES, FIELDS, METRIC_NAMES, POST_PROCESSES
 
 ALL = (*FIELDS, *METRIC_NAMES)
@@ -76,29 +76,6 @@ def test_a_dropped_letter_is_found_again(name: str, data: st.DataObject) -> None
 @given(st.text(max_size=20), st.lists(st.text(max_size=20), max_size=6))
 def test_what_comes_back_is_a_candidate(word: str, candidates: list[str]) -> None:
     assert nearest(word, candidates) in {None, *candidates}
-
-
-def plain_edits(one: str, other: str) -> int:
-    """Optimal string alignment distance, the whole table."""
-    table = [[row + column for column in range(len(other) + 1)] for row in range(len(one) + 1)]
-    for row in range(1, len(one) + 1):
-        for column in range(1, len(other) + 1):
-            table[row][column] = min(
-                table[row - 1][column] + 1,
-                table[row][column - 1] + 1,
-                table[row - 1][column - 1] + (one[row - 1] != other[column - 1]),
-            )
-            if one[row - 2 : row] == other[column - 2 : column][::-1] and min(row, column) > 1:
-                table[row][column] = min(table[row][column], table[row - 2][column - 2] + 1)
-    return table[-1][-1]
-
-
-@given(st.text("abc", max_size=9), st.text("abc", max_size=9), st.integers(1, 3))
-def test_edits_are_those_of_the_whole_table(one: str, other: str, most: int) -> None:
-    assume(abs(len(one) - len(other)) <= most)
-    expected = plain_edits(one, other)
-
-    assert min(_edits(one, other, most), most + 1) == min(expected, most + 1)
 
 
 def test_a_million_typos_would_take_seconds_not_minutes() -> None:

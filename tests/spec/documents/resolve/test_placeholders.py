@@ -15,10 +15,10 @@ from evalwright.spec.documents.resolve.placeholders import (
     substitute_values,
 )
 from evalwright.spec.documents.yaml.problems import FieldPath as Way
-from evalwright.spec.documents.yaml.problems import Mark, Marks, Place
+from evalwright.spec.documents.yaml.problems import Marks, Place
 from evalwright.spec.documents.yaml.reader import YamlDocument, read_document
 
-NOWHERE = Marks(Mark(Place("x.yaml", 1)))
+NOWHERE = Marks(Place("x.yaml", 1))
 VALUES: dict[str, Any] = {
     "n": 3,
     "half": 0.5,

@@ -114,8 +114,8 @@ class RepeatabilitySpecification(Component):
     @property
     def num_runs(self) -> int:
         """How many runs there are."""
-        told = self.repeatability_config or self.config
-        return told.num_runs if told else 1
+        config = self.repeatability_config or self.config
+        return config.num_runs if config else 1
 
 
 AnySpecification = Annotated[

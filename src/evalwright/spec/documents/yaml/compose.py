@@ -5,6 +5,11 @@ constructed that was not asked for, and a mistake costs one value instead of the
 
 A file that is referred to twice is read once. A cycle of references is a mistake that shows the
 cycle. Aliases and references that repeat too many values stop the reading.
+
+Plain words follow the core schema of YAML 1.2: a label `no` stays the text that its author wrote.
+
+    true  False  NULL  ~  12  -3  0o17  0x1F  1e3  .5  .inf  .NaN      values
+    yes  off  2024-01-01  12:30  1_000  0b1                            words
 """
 
 import os
@@ -33,13 +38,12 @@ from evalwright.spec.documents.yaml.environment import ExpandedText, expand_vari
 from evalwright.spec.documents.yaml.problems import (
     Fault,
     FieldPath,
-    Mark,
+    Marks,
     Place,
     locate_fault,
     to_one_line,
     type_name,
 )
-from evalwright.spec.documents.yaml.scalars import SCALAR_TAGS, parse_scalar, parse_tagged_scalar
 from evalwright.spec.documents.yaml.syntax_errors import (
     QUOTES,
     UNQUOTED,
@@ -54,7 +58,7 @@ from evalwright.spec.documents.yaml.text_files import (
     TextFile,
     check_ref,
     display_path,
-    explain_unreadable_ref,
+    explain_unreadable,
     path_beside,
     read_include,
     read_text,
@@ -85,6 +89,29 @@ _BREAKS = str.maketrans("\x85\u2028\u2029", "\ufdd0\ufdd1\ufdd2")
 _NO_KEY: Final = object()
 _HEAD = re.compile(r"(?:[&!]\S*\s+)*(?=[|>])")
 _BACK = {new: old for old, new in _BREAKS.items()}
+_WORDS: Final[dict[str, Any]] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+    **{
+        sign + word: float(sign + "inf")
+        for sign in ("", "+", "-")
+        for word in (".inf", ".Inf", ".INF")
+    },
+}
+_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NUMBER_STARTS = frozenset("+-.0123456789")
+_MAX_DIGITS = 300
+_BASES = {"0o": 8, "0x": 16}
+_SCALAR_TAGS = {
+    _STANDARD + "null": type(None),
+    _STANDARD + "bool": bool,
+    _STANDARD + "int": int,
+    _STANDARD + "float": float,
+}
+"""The tags by which an author may insist on a type."""
 
 
 class StopReading(Exception):
@@ -100,7 +127,7 @@ class ComposedValue(NamedTuple):
     """A value, where it was written, and how large it is."""
 
     data: Any
-    mark: Mark
+    marks: Marks
     size: int = 1
     """The number of values in it; those that are repeated count again."""
     height: int = 0
@@ -206,7 +233,9 @@ class ReadingState:
         if len(self._open) > MAX_REFS:
             return Mistake("too_deep", f"more than {MAX_REFS} files refer to each other in a row")
         target = self.read(file, path)
-        return explain_unreadable_ref(written, target) if isinstance(target, Mistake) else target
+        if isinstance(target, Mistake):
+            return explain_unreadable("bad_ref", written, target)
+        return target
 
     def _compose(self, text: TextFile, real: str, path: FieldPath) -> ComposedFile:
         name = show_path(text.shown)
@@ -311,7 +340,7 @@ class _Composer:
             mistake = Mistake("recursive_alias", f"`*{event.anchor}` stands inside its own anchor")
         else:
             self._reading.repeat(value, place, path)
-            return value._replace(mark=value.mark.under(None, value=place))
+            return value._replace(marks=value.marks.under(None, value=place))
         return self._lose(place, mistake, path)
 
     def _collection(self, event: CollectionStartEvent, path: FieldPath) -> ComposedValue:
@@ -326,22 +355,22 @@ class _Composer:
 
     def _sequence(self, place: Place, path: FieldPath) -> ComposedValue:
         data: list[Any] = []
-        children: dict[str | int, Mark] = {}
+        children: dict[str | int, Marks] = {}
         size, height = 1, 0
         while not isinstance(event := self._parser.get_event(), SequenceEndEvent):
             number = len(data)
             item = self._node(event, (*path, number))
             data.append(item.data)
-            children[number] = item.mark
+            children[number] = item.marks
             size += item.size
             height = max(height, item.height)
-        return ComposedValue(data, Mark(place, None, children), size, height + 1)
+        return ComposedValue(data, Marks(place, None, children), size, height + 1)
 
     def _mapping(self, place: Place, path: FieldPath) -> ComposedValue:
         data: dict[Any, Any] = {}
         merged: dict[Any, Any] = {}
-        mark = Mark(place)
-        more: dict[str | int, Mark] = {}
+        marks = Marks(place)
+        more: dict[str | int, Marks] = {}
         size, height = 1, 0
         while not isinstance(event := self._parser.get_event(), MappingEndEvent):
             if isinstance(event, ScalarEvent) and event.value == "<<" and event.implicit[0]:
@@ -352,15 +381,15 @@ class _Composer:
                 key = self._key(event, path)
                 below = (*path, "?" if key is _NO_KEY else key)
                 value = self._node(self._parser.get_event(), below, key=key)
-                if self._is_new(key, at, mark, path):
+                if self._is_new(key, at, marks, path):
                     data[key] = value.data
-                    mark.children[key] = value.mark.under(at)
+                    marks.children[key] = value.marks.under(at)
             size += value.size
             height = max(height, value.height)
         if merged:
             data = merged | data
-            mark.children = more | mark.children
-        mapping = ComposedValue(data, mark, size, height + 1)
+            marks.children = more | marks.children
+        mapping = ComposedValue(data, marks, size, height + 1)
         return self._with_ref(mapping, path) if REF_KEY in data else mapping
 
     def _key(self, event: Any, path: FieldPath) -> Any:
@@ -372,13 +401,13 @@ class _Composer:
             mistake = Mistake("bad_yaml", UNQUOTED, QUOTES)
         else:
             mistake = Mistake("bad_yaml", "expected a word as a key, got a list")
-        self._lose(key.mark.value, mistake, path)
+        self._lose(key.marks.value, mistake, path)
         return _NO_KEY
 
-    def _is_new(self, key: Any, at: Place, mark: Mark, path: FieldPath) -> bool:
+    def _is_new(self, key: Any, at: Place, marks: Marks, path: FieldPath) -> bool:
         if key is _NO_KEY:
             return False
-        if (first := mark.children.get(key)) is None or first.key is None:
+        if (first := marks.children.get(key)) is None or first.key is None:
             return True
         mistake = Mistake(
             "duplicate_key", f"the key `{key}` is in line {first.key.line} and in line {at.line}"
@@ -390,29 +419,29 @@ class _Composer:
         self,
         value: ComposedValue,
         merged: dict[Any, Any],
-        more: dict[str | int, Mark],
+        more: dict[str | int, Marks],
         path: FieldPath,
     ) -> None:
         """Add what `<<` brings; of several mappings the first that has a key gives it."""
         mappings = value.data if isinstance(value.data, list) else [value.data]
         for number, mapping in enumerate(mappings):
-            mark = value.mark.children[number] if mapping is not value.data else value.mark
+            marks = value.marks.children[number] if mapping is not value.data else value.marks
             if not isinstance(mapping, dict):
                 detail = f"expected a mapping after `<<`, got `{type_name(mapping)}`"
-                self._reading.report(mark.value, Mistake("bad_merge", detail), path)
+                self._reading.report(marks.value, Mistake("bad_merge", detail), path)
                 continue
             for key, item in mapping.items():
                 merged.setdefault(key, item)
-                more.setdefault(key, mark.children[key])
+                more.setdefault(key, marks.children[key])
 
     def _with_ref(self, mapping: ComposedValue, path: FieldPath) -> ComposedValue:
         """A mapping with a `$ref`: the file's values, and its own keys that the file has not."""
-        data, children = dict(mapping.data), dict(mapping.mark.children)
+        data, children = dict(mapping.data), dict(mapping.marks.children)
         written, place = data.pop(REF_KEY), children.pop(REF_KEY).value
         target = self._reading.read_ref(written, self._text.path, place, path)
         if target is None:
             self._reading.unread.append(path)
-            target = ComposedValue({}, mapping.mark, size=0)
+            target = ComposedValue({}, mapping.marks, size=0)
         elif not data:
             return target
         elif not isinstance(target.data, dict):
@@ -429,10 +458,10 @@ class _Composer:
                 at = children[key].key or place
                 self._reading.report(at, mistake, (*path, key), warning=True)
             data |= target.data
-            children |= target.mark.children
-        mark = Mark(mapping.mark.value, None, children)
+            children |= target.marks.children
+        marks = Marks(mapping.marks.value, None, children)
         height = max(mapping.height, target.height)
-        return ComposedValue(data, mark, mapping.size + target.size, height)
+        return ComposedValue(data, marks, mapping.size + target.size, height)
 
     def _scalar(self, event: ScalarEvent, path: FieldPath, key: Any) -> ComposedValue:
         place = self._place(event)
@@ -441,11 +470,11 @@ class _Composer:
             return self._tagged_scalar(event, text, place, path)
         if event.implicit[0] and event.tag is None:
             try:
-                value = parse_scalar(text)
+                value = _parse_scalar(text)
             except ValueError as error:
                 return self._lose(place, Mistake("bad_number", str(error)), path)
             if not isinstance(value, str):
-                return ComposedValue(value, Mark(place))
+                return ComposedValue(value, Marks(place))
         written = Authored(text, file=self._text.shown, line=self._first_line(event))
         if text.startswith(INCLUDE_TAG):
             mistake = Mistake(
@@ -454,7 +483,7 @@ class _Composer:
             self._reading.report(place, mistake, path, warning=True)
         elif text.startswith("$") and key is not None and key not in _NOT_EXPANDED:
             written = self._expand(written, place, path)
-        return ComposedValue(written, Mark(place))
+        return ComposedValue(written, Marks(place))
 
     def _expand(self, written: Authored, place: Place, path: FieldPath) -> Authored:
         value, unset = expand_variables(written, self._reading.environment)
@@ -473,12 +502,12 @@ class _Composer:
             included = read_include(text, self._text.path)
             if isinstance(included, Mistake):
                 return self._lose(place, included, path)
-            return ComposedValue(included, Mark(place))
-        if event.tag not in SCALAR_TAGS:
+            return ComposedValue(included, Marks(place))
+        if event.tag not in _SCALAR_TAGS:
             self._unknown_tag(event, path)
-            return ComposedValue(None, Mark(place))
+            return ComposedValue(None, Marks(place))
         try:
-            return ComposedValue(parse_tagged_scalar(text, event.tag), Mark(place))
+            return ComposedValue(_parse_tagged_scalar(text, event.tag), Marks(place))
         except ValueError as error:
             return self._lose(place, Mistake("bad_tag", str(error)), path)
 
@@ -514,8 +543,35 @@ class _Composer:
         """No value, because of a mistake."""
         self._reading.report(place, mistake, path)
         self._reading.unread.append(path)
-        return ComposedValue(None, Mark(place))
+        return ComposedValue(None, Marks(place))
 
     def _stop(self, mistake: Mistake) -> StopReading:
         place = Place(self._file, mistake.line, mistake.column)
         return StopReading(problem_at(place, mistake, self._top))
+
+
+def _parse_scalar(text: str) -> Any:
+    """The value of a word without quotes; the text itself if the schema does not know it.
+
+    ValueError for more digits than anybody means, which Python refuses to print.
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _NUMBER_STARTS:
+        return text
+    is_integer = _INTEGER.fullmatch(text) is not None
+    if not is_integer and not _FLOAT.fullmatch(text):
+        return text
+    if len(text) > _MAX_DIGITS:
+        raise ValueError(f"expected a number of at most {_MAX_DIGITS} digits, got {len(text)}")
+    return int(text, _BASES.get(text[:2], 10)) if is_integer else float(text)
+
+
+def _parse_tagged_scalar(text: str, tag: str) -> Any:
+    """The value of a word with one of `_SCALAR_TAGS`; ValueError if it is no such value."""
+    value, expected = _parse_scalar(text), _SCALAR_TAGS[tag]
+    if expected is float and type(value) is int:
+        return float(value)
+    if type(value) is not expected:
+        raise ValueError(f"expected a value for the tag `!!{tag.rpartition(':')[2]}`, got `{text}`")
+    return value

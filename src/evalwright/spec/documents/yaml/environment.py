@@ -18,6 +18,7 @@ from typing import Self
 
 from evalwright.components import Authored
 from evalwright.lines import show_path
+from evalwright.spec.documents.yaml.problems import Fault, Place, locate_fault
 from evalwright.spec.documents.yaml.text_files import Mistake, read_text
 from evalwright.types import Issue
 
@@ -42,10 +43,10 @@ class ExpandedText(Authored):
     @classmethod
     def of(cls, written: Authored, text: str, names: tuple[str, ...]) -> Self:
         """The text that stands for what was written, at the same place."""
-        made = cls(text, file=written.file, line=written.line)
-        made.names = names
-        made.variable = str(written)
-        return made
+        expanded = cls(text, file=written.file, line=written.line)
+        expanded.names = names
+        expanded.variable = str(written)
+        return expanded
 
 
 def expand_variables(
@@ -62,7 +63,7 @@ def expand_variables(
         return written, unset
     if not names:
         return written, []
-    text = _VARIABLE.sub(lambda found: environment[found[1] or found[2]], written)
+    text = _VARIABLE.sub(lambda match: environment[match[1] or match[2]], written)
     return ExpandedText.of(written, text, tuple(names)), []
 
 
@@ -75,11 +76,9 @@ def read_env_file(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[Is
     read = read_text(os.fspath(path))
     if isinstance(read, Mistake):
         file = show_path(path)
-        problem = Issue(
-            file=file, line=read.line, rule=read.rule, detail=read.detail, hint=read.hint
-        )
-        return {}, [problem]
-    found: dict[str, str] = {}
+        fault = Fault((), read.rule, read.detail, read.hint)
+        return {}, [locate_fault(fault, Place(file, read.line))]
+    variables: dict[str, str] = {}
     problems: list[Issue] = []
     for number, line in enumerate(read.text.split("\n"), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -87,19 +86,13 @@ def read_env_file(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[Is
         match = _LINE.fullmatch(line)
         value = None if match is None else _value(match[2])
         if match is None or value is None:
-            problems.append(
-                Issue(
-                    file=show_path(read.shown),
-                    line=number,
-                    rule="bad_env_line",
-                    detail="expected `NAME=value`; the line is left out",  # it may hold a key
-                    hint="close the quotes" if match else "",
-                    level="warning",
-                )
-            )
+            detail = "expected `NAME=value`; the line is left out"  # it may hold a key
+            hint = "close the quotes" if match else ""
+            fault = Fault((), "bad_env_line", detail, hint, "warning")
+            problems.append(locate_fault(fault, Place(show_path(read.shown), number)))
         else:
-            found[match[1]] = value
-    return found, problems
+            variables[match[1]] = value
+    return variables, problems
 
 
 def load_environment(
@@ -113,17 +106,17 @@ def load_environment(
     The `.env` of the folder if there is one; over it `base` (by default the environment of the
     process); over both the files, the last winning. A file that cannot be read is an error.
     """
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     problems: list[Issue] = []
     own = Path(folder) / ".env"
     if own.is_file():
-        found, problems = read_env_file(own)
-    found |= os.environ if base is None else base
+        variables, problems = read_env_file(own)
+    variables |= os.environ if base is None else base
     for file in env_files:
         more, wrong = read_env_file(file)
-        found |= more
+        variables |= more
         problems += wrong
-    return found, problems
+    return variables, problems
 
 
 def _value(written: str) -> str | None:
@@ -133,5 +126,5 @@ def _value(written: str) -> str | None:
             return None
         if quoted[1] is not None:
             return quoted[1]
-        return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), quoted[2])
+        return _ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[1]), quoted[2])
     return _COMMENT.sub("", written).rstrip()

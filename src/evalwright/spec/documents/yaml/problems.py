@@ -36,7 +36,7 @@ def to_one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
 
 
@@ -124,8 +124,8 @@ class Place(NamedTuple):
     column: int | None = None
 
 
-class Mark:
-    """The places of one value: of itself, of its key, and of what is in it."""
+class Marks:
+    """Where a value, its key, and all that is in it were written."""
 
     __slots__ = ("children", "key", "value")
 
@@ -133,47 +133,38 @@ class Mark:
         self,
         value: Place,
         key: Place | None = None,
-        children: "dict[str | int, Mark] | None" = None,
+        children: "dict[str | int, Marks] | None" = None,
     ) -> None:
         self.value = value
         self.key = key
         self.children = {} if children is None else children
 
-    def under(self, key: Place | None, *, value: Place | None = None) -> "Mark":
+    def under(self, key: Place | None, *, value: Place | None = None) -> "Marks":
         """The same value, as it is reached by another key or from another place."""
-        return Mark(self.value if value is None else value, key, self.children)
-
-
-class Marks:
-    """Answers where the value, or the key, at a path of the data was written."""
-
-    __slots__ = ("_root",)
-
-    def __init__(self, root: Mark) -> None:
-        self._root = root
+        return Marks(self.value if value is None else value, key, self.children)
 
     def place(self, path: FieldPath = ()) -> Place:
-        """Where the value stands; of what is not there, the nearest that it would be in."""
-        return self._reached(path)[0].value
+        """Where the value at a path stands; of what is not there, what it would be in."""
+        return self.below(path).value
 
     def key_place(self, path: FieldPath) -> Place:
         """Where the key of the value stands; of a list's item, the item itself."""
-        mark, whole = self._reached(path)
-        return mark.key if whole and mark.key is not None else mark.value
+        marks, exists = self._find(path)
+        return marks.key if exists and marks.key is not None else marks.value
 
     def below(self, path: FieldPath) -> "Marks":
         """The marks of one part of the document, for paths that begin there."""
-        return Marks(self._reached(path)[0])
+        return self._find(path)[0]
 
     def has(self, path: FieldPath) -> bool:
         """Whether there was a value at exactly this path."""
-        return self._reached(path)[1]
+        return self._find(path)[1]
 
-    def _reached(self, path: FieldPath) -> tuple[Mark, bool]:
-        mark = self._root
+    def _find(self, path: FieldPath) -> tuple["Marks", bool]:
+        marks = self
         for step in path:
-            child = mark.children.get(step)
+            child = marks.children.get(step)
             if child is None:
-                return mark, False
-            mark = child
-        return mark, True
+                return marks, False
+            marks = child
+        return marks, True

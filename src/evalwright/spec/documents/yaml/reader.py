@@ -30,7 +30,6 @@ from evalwright.spec.documents.yaml.compose import (
 from evalwright.spec.documents.yaml.problems import (
     Fault,
     FieldPath,
-    Mark,
     Marks,
     Place,
     format_path,
@@ -79,7 +78,7 @@ def read_document(
     file = os.fspath(path)
     name = show_path(display_path(file))
     reading = ReadingState(environment, composed)
-    marks = Marks(Mark(Place(name, 1)))
+    marks = Marks(Place(name, 1))
     data: Any = None
     value: ComposedValue | None = None
     try:
@@ -93,7 +92,7 @@ def read_document(
     if value is None:
         reading.unread.append(())
     else:
-        data, marks = value.data, Marks(value.mark)
+        data, marks = value.data, value.marks
         reading.problems.extend(islice(_find_markers(data, marks, ()), MAX_PROBLEMS))
     return YamlDocument(
         file=name,

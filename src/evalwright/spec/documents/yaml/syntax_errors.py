@@ -15,7 +15,7 @@ QUOTES = "put the text into quotes, or after `|` on lines of its own"
 UNQUOTED = "a template that is not in quotes"
 _NOT_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _JINJA = re.compile(r"(?:^|[:\-\[,])\s*\{[{%]")
-_SAID = (
+_EXPLANATIONS = (
     ("mapping values are not allowed", "a second `:` in one line", QUOTES),
     ("cannot start any token", "a character that no plain text may begin with", QUOTES),
     ("expected alphabetic or numeric", "`*` and `&` begin the name of an anchor", QUOTES),
@@ -26,16 +26,8 @@ _SAID = (
     ("comment or line break", "`>` and `|` begin a text on the lines below", QUOTES),
     ("node content", "expected a value here", "is a bracket or a quote left open?"),
     ("end of stream", "a quote or a bracket that is never closed", ""),
-    (
-        "unknown escape",
-        r"a `\` escape that YAML does not know",
-        r"use single quotes, or write `\\`",
-    ),
-    (
-        "sequence entries are not allowed",
-        "a list cannot begin here",
-        "begin it on its own line",
-    ),
+    ("unknown escape", r"a `\` escape that YAML does not know", r"use single quotes, or `\\`"),
+    ("sequence entries are not allowed", "a list cannot begin here", "begin it on its own line"),
     ("undefined tag handle", "a tag with a prefix that is not declared", ""),
     ("incompatible YAML", "expected YAML 1.1 or 1.2", ""),
 )
@@ -44,12 +36,12 @@ _BEGINS_BEFORE = ("end of stream", "expected ',' or", "expected ':'")
 
 def find_bad_character(text: str) -> Mistake | None:
     """The first character that no document may hold, if there is one."""
-    if (found := _NOT_TEXT.search(text)) is None:
+    if (match := _NOT_TEXT.search(text)) is None:
         return None
-    start = found.start()
+    start = match.start()
     return Mistake(
         "not_text",
-        f"the character U+{ord(found[0]):04X} may not stand in a document",
+        f"the character U+{ord(match[0]):04X} may not stand in a document",
         r'write it as an escape in double quotes, as in "\x07"',
         text.count("\n", 0, start) + 1,
         start - text.rfind("\n", 0, start),
@@ -58,10 +50,10 @@ def find_bad_character(text: str) -> Mistake | None:
 
 def explain_yaml_error(error: YAMLError, text: str) -> Mistake:
     """What is wrong with a text that the parser refused."""
-    said, mark = (str(error).partition("\n")[0], None)
+    message, mark = str(error).partition("\n")[0], None
     if isinstance(error, MarkedYAMLError):
-        said, mark = str(error.problem), error.problem_mark
-        if error.context_mark is not None and any(word in said for word in _BEGINS_BEFORE):
+        message, mark = str(error.problem), error.problem_mark
+        if error.context_mark is not None and any(part in message for part in _BEGINS_BEFORE):
             mark = error.context_mark
     line, column = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
     lines = text.split("\n")
@@ -71,7 +63,7 @@ def explain_yaml_error(error: YAMLError, text: str) -> Mistake:
         return Mistake("tab", "a tab where only spaces may stand", "use spaces", line, column)
     if _JINJA.search(written):
         return Mistake("bad_yaml", UNQUOTED, QUOTES, line, column)
-    for known, detail, hint in _SAID:
-        if known in said:
+    for part, detail, hint in _EXPLANATIONS:
+        if part in message:
             return Mistake("bad_yaml", detail, hint, line, column)
-    return Mistake("bad_yaml", f"not YAML: {said}", "", line, column)
+    return Mistake("bad_yaml", f"not YAML: {message}", "", line, column)

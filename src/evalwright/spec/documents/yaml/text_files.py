@@ -65,7 +65,7 @@ def read_text(path: str) -> TextFile | Mistake:
             f"expected at most {MAX_BYTES // 1_000_000} MB, the file is larger",
             "put data into a dataset file, not into a document",
         )
-    return _decoded(data, path)
+    return _decode(data, path)
 
 
 def display_path(path: str) -> str:
@@ -86,28 +86,23 @@ def path_beside(file: str, written: str) -> str:
     return os.path.join(os.path.dirname(file), written)  # noqa: PTH118, PTH120 - `..` must stay
 
 
-def _decoded(data: bytes, path: str) -> TextFile | Mistake:
+def _decode(data: bytes, path: str) -> TextFile | Mistake:
     if data.startswith(_UTF_16):
         return Mistake("not_text", "expected UTF-8, the file is UTF-16", "save it as UTF-8")
-    if b"\0" in data:
-        return Mistake("not_text", "expected text, the file is binary", line=_line(data, b"\0"))
+    if (start := data.find(b"\0")) >= 0:
+        return Mistake("not_text", "expected text, the file is binary", line=_line(data, start))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        byte = data[error.start]
-        return Mistake(
-            "not_text",
-            f"expected UTF-8, the byte 0x{byte:02x} is not",
-            "save it as UTF-8",
-            data.count(b"\n", 0, error.start) + 1,
-        )
+        detail = f"expected UTF-8, the byte 0x{data[error.start]:02x} is not"
+        return Mistake("not_text", detail, "save it as UTF-8", _line(data, error.start))
     if "\r" in text:
         text = _ENDS.sub("\n", text)
     return TextFile(text, path, display_path(path))
 
 
-def _line(data: bytes, what: bytes) -> int:
-    return data.count(b"\n", 0, data.index(what)) + 1
+def _line(data: bytes, position: int) -> int:
+    return data.count(b"\n", 0, position) + 1
 
 
 def _why(error: OSError) -> str:
@@ -126,7 +121,7 @@ def read_include(written: str, file: str) -> Authored | Mistake:
         return Mistake("bad_include", "expected the path of a file after `!include`")
     read = read_text(path_beside(file, written.strip()))
     if isinstance(read, Mistake):
-        return Mistake("bad_include", _of(written, read), read.hint)
+        return explain_unreadable("bad_include", written, read)
     text = read.text.strip()
     before = read.text[: len(read.text) - len(read.text.lstrip())]
     return Authored(text, file=read.shown, line=before.count("\n") + 1)
@@ -147,11 +142,7 @@ def check_ref(written: object) -> Mistake | None:
     return None
 
 
-def explain_unreadable_ref(written: str, read: Mistake) -> Mistake:
-    """The same reason, as it is said where the reference stands."""
-    return Mistake("bad_ref", _of(written, read), read.hint)
-
-
-def _of(written: str, read: Mistake) -> str:
-    at = f":{read.line}" if read.line > 1 else ""
-    return f"`{written}{at}`: {read.detail}"
+def explain_unreadable(rule: str, written: str, mistake: Mistake) -> Mistake:
+    """The same reason, as it is said where the path is written."""
+    line = f":{mistake.line}" if mistake.line > 1 else ""
+    return Mistake(rule, f"`{written}{line}`: {mistake.detail}", mistake.hint)
