@@ -117,7 +117,7 @@ def load_plugins(kind: str) -> dict[str, Any]:
     """Import every plugin of a kind that can be used, and warn about the others."""
     _warn_about_failures(("models",) if kind == "models" else tuple(_BASES))
     loaded = {name: _load_plugin(plugin) for name, plugin in find_plugins(kind).items()}
-    return {name: one for name, one in loaded.items() if not isinstance(one, PluginFailure)}
+    return {name: entry for name, entry in loaded.items() if not isinstance(entry, PluginFailure)}
 
 
 def load_components(kind: str) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def _scan_path(path: tuple[str, ...]) -> tuple[dict[str, dict[str, Plugin]], lis
             source = (point.dist.name, point.dist.version) if point.dist else ("unknown", "")
             named.setdefault(point.name, []).append(Plugin(kind, point.name, point, *source))
         for name, several in named.items():
-            *others, plugin = sorted(several, key=lambda one: one.distribution)
+            *others, plugin = sorted(several, key=lambda entry: entry.distribution)
             if name in BUILT_IN[kind] or name in _RESERVED.get(kind, ()):
                 reason = f"`{name}` is built in, and cannot be replaced"
                 clashes += [PluginFailure(each, reason) for each in several]
@@ -218,7 +218,7 @@ def _warn_about_failures(kinds: tuple[str, ...]) -> None:
     _checked.add(kinds)
     plugins = [plugin for kind in kinds for plugin in find_plugins(kind).values()]
     loaded = [_load_plugin(plugin) for plugin in plugins]
-    failures = [one for one in loaded if isinstance(one, PluginFailure)]
+    failures = [entry for entry in loaded if isinstance(entry, PluginFailure)]
     failures += [clash for clash in _scan()[1] if clash.plugin.kind in kinds]
     by_distribution: dict[str, list[PluginFailure]] = {}
     for failure in failures:

@@ -46,9 +46,9 @@ def test_an_outcome_is_written_before_put_returns_and_before_it_is_counted() -> 
         order.append("written")
 
     async def work() -> None:
-        journal = Journal(write, committed=lambda _: order.append("counted"))
+        journal = Journal(write, on_commit=lambda _: order.append("counted"))
         writing = asyncio.ensure_future(journal.write_all())
-        await journal.put(outcome("a"))
+        await journal.add(outcome("a"))
         order.append("put")
         journal.close()
         await writing
@@ -63,11 +63,11 @@ def test_all_that_is_waiting_is_one_write() -> None:
     counted: list[int] = []
 
     async def work() -> None:
-        journal = Journal(disk.write, committed=lambda batch: counted.append(len(batch)))
+        journal = Journal(disk.write, on_commit=lambda batch: counted.append(len(batch)))
         writing = asyncio.ensure_future(journal.write_all())
-        first = asyncio.ensure_future(journal.put(outcome("first")))
+        first = asyncio.ensure_future(journal.add(outcome("first")))
         await reached(disk.begun)
-        rest = [asyncio.ensure_future(journal.put(outcome(f"t{n}"))) for n in range(9)]
+        rest = [asyncio.ensure_future(journal.add(outcome(f"t{n}"))) for n in range(9)]
         await asyncio.sleep(0)
         assert counted == [], "nothing is counted before it is written"
         disk.let_go.set()
@@ -93,7 +93,7 @@ def test_no_more_waits_than_there_are_workers() -> None:
             nonlocal landed
             for n in range(10):
                 landed += 1
-                await journal.put(outcome(f"t{n}"))
+                await journal.add(outcome(f"t{n}"))
 
         writing = asyncio.ensure_future(journal.write_all())
         workers = [asyncio.ensure_future(worker()) for _ in range(4)]
@@ -115,9 +115,9 @@ def test_a_write_that_fails_is_the_end_and_nothing_of_it_is_counted() -> None:
     counted: list[Outcome] = []
 
     async def work() -> None:
-        journal = Journal(full, committed=counted.extend)
+        journal = Journal(full, on_commit=counted.extend)
         writing = asyncio.ensure_future(journal.write_all())
-        put = asyncio.ensure_future(journal.put(outcome("a")))
+        put = asyncio.ensure_future(journal.add(outcome("a")))
         try:
             await writing
         finally:
@@ -135,7 +135,7 @@ def test_close_waits_for_what_was_put_before_it() -> None:
 
     async def work() -> None:
         journal = Journal(disk.write)
-        put = asyncio.ensure_future(journal.put(outcome("a")))
+        put = asyncio.ensure_future(journal.add(outcome("a")))
         await asyncio.sleep(0)
         journal.close()
         await journal.write_all()
@@ -165,7 +165,7 @@ def test_flush_writes_what_is_still_waiting() -> None:
 
     async def work() -> None:
         journal = Journal(disk.write)
-        put = asyncio.ensure_future(journal.put(outcome("a")))
+        put = asyncio.ensure_future(journal.add(outcome("a")))
         await asyncio.sleep(0)
         put.cancel()
         journal.flush()
@@ -198,7 +198,7 @@ class Late(Executor):
 async def cancelled(disk: Disk, begun: Awaitable[object]) -> None:
     journal = Journal(disk.write)
     writing = asyncio.ensure_future(journal.write_all())
-    put = asyncio.ensure_future(journal.put(outcome("a")))
+    put = asyncio.ensure_future(journal.add(outcome("a")))
     await begun
     writing.cancel()
     put.cancel()

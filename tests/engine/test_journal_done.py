@@ -29,7 +29,7 @@ def named(what: Job) -> str:
 def test_what_is_done_is_not_left_and_the_rest_keeps_its_order() -> None:
     done = FinishedJobs([row(2), row(0, model="n", trial=1)])
 
-    left = [named(one) for one in done.left(jobs(3))]
+    left = [named(one) for one in done.remaining_jobs(jobs(3))]
 
     assert left == ["0m0", "0n0", "0m1", "1m0", "1n0", "1m1", "1n1", "2n0", "2m1", "2n1"]
     assert done.count == 2
@@ -38,7 +38,7 @@ def test_what_is_done_is_not_left_and_the_rest_keeps_its_order() -> None:
 def test_with_nothing_done_everything_is_left() -> None:
     done = FinishedJobs([])
 
-    assert list(done.left(jobs())) == list(jobs())
+    assert list(done.remaining_jobs(jobs())) == list(jobs())
     assert done.count == 0
 
 
@@ -52,7 +52,11 @@ def test_with_nothing_done_everything_is_left() -> None:
 def test_failed_samples(*, retry: bool, left: list[str], count: int) -> None:
     done = FinishedJobs([row(0), row(1, failed=True)], retry_failed=retry)
 
-    found = [str(one.ordinal) for one in done.left(jobs(3)) if (one.model, one.trial) == ("m", 0)]
+    found = [
+        str(one.ordinal)
+        for one in done.remaining_jobs(jobs(3))
+        if (one.model, one.trial) == ("m", 0)
+    ]
 
     assert found == left
     assert done.count == count
@@ -65,11 +69,11 @@ def test_a_job_that_is_there_twice_is_done_once() -> None:
 def test_another_task_of_the_same_place_is_not_done() -> None:
     done = FinishedJobs([("others", "m", 0, 0, False)])
 
-    assert len(list(done.left(jobs()))) == len(list(jobs()))
+    assert len(list(done.remaining_jobs(jobs()))) == len(list(jobs()))
 
 
 def test_jobs_are_passed_on_as_they_are_asked_for() -> None:
-    left = FinishedJobs([row(0)]).left(iter_then_break())
+    left = FinishedJobs([row(0)]).remaining_jobs(iter_then_break())
 
     assert named(next(left)) == "0n0"
 
@@ -83,7 +87,7 @@ def iter_then_break() -> Iterator[Job]:
 def test_left_and_done_are_all_and_share_nothing(marked: set[tuple[int, str, int]]) -> None:
     done = FinishedJobs(row(ordinal, model=model, trial=trial) for ordinal, model, trial in marked)
 
-    left = [(one.ordinal, one.model, one.trial) for one in done.left(jobs(6))]
+    left = [(one.ordinal, one.model, one.trial) for one in done.remaining_jobs(jobs(6))]
 
     everything = [(one.ordinal, one.model, one.trial) for one in jobs(6)]
     assert left == [one for one in everything if one not in marked]

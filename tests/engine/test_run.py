@@ -31,7 +31,7 @@ class Kept:
             raise OSError("no space left on device")
         self.outcomes.extend(outcomes)
 
-    def committed(self, outcomes: Sequence[Outcome]) -> None:
+    def on_commit(self, outcomes: Sequence[Outcome]) -> None:
         del outcomes
         if len(self.outcomes) >= self._enough:
             self.are_enough.set()
@@ -45,7 +45,7 @@ async def carried_out(
     workers: int = 3,
     stop: Stop | None = None,
 ) -> None:
-    journal = Journal(kept.write, committed=kept.committed)
+    journal = Journal(kept.write, on_commit=kept.on_commit)
     await run(jobs, who, journal, workers=workers, stop=stop)
 
 
@@ -361,7 +361,7 @@ def test_a_spent_budget_stops_the_run_and_is_no_failure_of_a_sample() -> None:
 
     assert [one.sample_id for one in found] == ["t0", "t1", "t2", "t3"]
     assert not any(one.failure for one in found)
-    assert (stop.requested, stop.reason, stop.hint) == (True, "the money is gone", "bring more")
+    assert (stop.is_stopping, stop.reason, stop.hint) == (True, "the money is gone", "bring more")
 
 
 def test_those_in_flight_are_given_up_at_the_second_interrupt() -> None:

@@ -15,7 +15,7 @@ def after(stop: Stop, *, completed: int = 0, failed: int = 0) -> bool:
         stop.after(outcome())
     for _ in range(failed):
         stop.after(outcome(failure=FAILURE))
-    return stop.requested
+    return stop.is_stopping
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_first_reason_is_the_reason() -> None:
     stop.request("the money is gone", hint="bring more")
     stop.request("something else", hint="do something else")
 
-    assert (stop.requested, stop.reason, stop.hint) == (True, "the money is gone", "bring more")
+    assert (stop.is_stopping, stop.reason, stop.hint) == (True, "the money is gone", "bring more")
 
 
 def test_a_wish_without_words_is_a_wish() -> None:
@@ -63,7 +63,7 @@ def test_a_wish_without_words_is_a_wish() -> None:
 
     stop.request("")
 
-    assert stop.requested
+    assert stop.is_stopping
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_what_costs_nothing_to_do_again_is_done_unless_somebody_interrupts() -> 
     async def quick() -> None:
         done.append("all of it")
 
-    asyncio.run(stop.unless_interrupted(work()))
-    asyncio.run(Stop().unless_interrupted(quick()))
+    asyncio.run(stop.run_until_interrupt(work()))
+    asyncio.run(Stop().run_until_interrupt(quick()))
 
     assert done == ["begun", "all of it"]
 
@@ -167,7 +167,7 @@ def test_after_an_interrupt_nothing_more_is_begun() -> None:
         done.append("begun")
 
     stop.interrupt()
-    asyncio.run(stop.unless_interrupted(work()))
+    asyncio.run(stop.run_until_interrupt(work()))
 
     assert done == []
 
@@ -177,4 +177,4 @@ def test_what_breaks_after_the_last_sample_is_no_interrupt() -> None:
         raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="the disk is full"):
-        asyncio.run(Stop().unless_interrupted(work()))
+        asyncio.run(Stop().run_until_interrupt(work()))

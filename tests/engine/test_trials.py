@@ -157,7 +157,7 @@ def test_what_is_neither_pass_nor_fail_has_no_rate(function: str) -> None:
 
     assert once(made) == {"ok": 0.7}
     assert {name: one.message for name, one in made.broken.items()} == {
-        "it": "`ok` is 0.4 in a trial: pass rates are of scores that are 1 or 0"
+        "it": "`ok` is 0.4 in a trial, and pass rates need 1 or 0"
     }
     assert set(made.lacking) == {"it", "also"}
 
@@ -167,13 +167,15 @@ def test_a_score_that_is_aggregated_and_never_given_is_told() -> None:
     breakages.add("judge", CombinedTrials({"is_correct": 1.0}), "a")
     wanted = [aggregate("min", score="is_corect"), aggregate("min", score="is_correct")]
 
-    (told,) = breakages.told(wanted)
+    (told,) = breakages.describe(wanted)
 
     assert told.failure.message == (
         "`is_corect.min`: no scorer gave a score `is_corect`; there are: `is_correct`"
     )
     assert told.failure.hint == "did you mean `is_correct`?"
-    assert list(TrialFailures().told(wanted)) == [], "where nothing was scored, nothing is known"
+    assert list(TrialFailures().describe(wanted)) == [], (
+        "where nothing was scored, nothing is known"
+    )
 
 
 def test_what_breaks_is_told_once_for_the_task() -> None:
@@ -184,6 +186,6 @@ def test_what_breaks_is_told_once_for_the_task() -> None:
     for sample in ("a", "b", "c"):
         breakages.add("judge", bad, sample)
 
-    (told,) = breakages.told()
+    (told,) = breakages.describe()
     assert told.stage == "score"
     assert told.failure.message == "`judge.it`: no rate (3 samples, the first is `a`)"

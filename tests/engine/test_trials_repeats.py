@@ -22,7 +22,7 @@ def agreements(*samples: list[Any]) -> Agreements:
 def test_agreement_by_hand() -> None:
     made = agreements([True, True, True], [True, False, True], [False, False, False])
 
-    (found,) = made.found(seed=0)
+    (found,) = made.compute(seed=0)
     assert (found.scorer, found.score, found.n, found.flaky) == ("judge", "ok", 3, 1)
     assert found.mean == pytest.approx((1 + 2 / 3 + 1) / 3)
     assert found.interval is not None
@@ -95,7 +95,7 @@ def test_a_scorer_that_makes_up_names_does_not_fill_the_memory() -> None:
     for ordinal in range(500):
         made.add(ordinal, str(ordinal), {"judge": [{f"n{ordinal}": 1}, {f"n{ordinal}": 2}]})
 
-    assert len(list(made.found(seed=0))) == 100
+    assert len(list(made.compute(seed=0))) == 100
 
 
 def test_averages_are_of_what_is_a_number_in_all_runs() -> None:

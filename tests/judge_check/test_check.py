@@ -712,7 +712,7 @@ def test_a_check_that_is_made_while_the_run_goes_on_stays_with_it(folder: Path) 
     class Checking(SilentProgress):
         made: JudgeCheck | None = None
 
-        def committed(self, outcomes: Sequence[Outcome]) -> None:
+        def on_commit(self, outcomes: Sequence[Outcome]) -> None:
             assert outcomes
             self.made = self.made or checked(column="human")
 

@@ -200,7 +200,7 @@ def test_a_stop_leaves_it_without_figures_and_the_next_invocation_goes_on(
     class Impatient(SilentProgress):
         patient = False
 
-        def committed(self, outcomes: Any) -> None:
+        def on_commit(self, outcomes: Any) -> None:
             if not self.patient:
                 self.patient = bool(outcomes)
                 os.kill(os.getpid(), signal.SIGINT)

@@ -86,7 +86,7 @@ class Listening(SilentProgress):
         del counters, noun
         self.begun.append((total, done))
 
-    def committed(self, outcomes: Sequence[Outcome]) -> None:
+    def on_commit(self, outcomes: Sequence[Outcome]) -> None:
         self.stored.extend(outcomes)
 
     def tell(self, text: str) -> None:

@@ -5,6 +5,6 @@ def test_nobody_has_to_watch() -> None:
     progress: Progress = SilentProgress()
 
     progress.begin(1, 0, None)
-    progress.committed([])
+    progress.on_commit([])
     progress.tell("nothing")
     progress.end(interrupted=False)

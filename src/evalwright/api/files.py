@@ -28,15 +28,15 @@ def checks(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Checking]:
 
     Of records nothing is kept. A project is one entry a file.
     """
-    found: list[Checking] = []
+    checkings: list[Checking] = []
     for path in paths:
         if is_project(path):
             from evalwright.api.documents import validate_project
 
-            found += validate_project(path, env)
+            checkings += validate_project(path, env)
         else:
-            found.append(Checking(path))
-    return found
+            checkings.append(Checking(path))
+    return checkings
 
 
 def lint(path: str | Path) -> Linting:
@@ -53,15 +53,15 @@ def lint(path: str | Path) -> Linting:
 
 def lints(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Linting | DocumentLint]:
     """The same for many files and projects. A project is one entry a file."""
-    found: list[Linting | DocumentLint] = []
+    lintings: list[Linting | DocumentLint] = []
     for path in paths:
         if is_project(path):
             from evalwright.api.documents import lint_project_files
 
-            found += lint_project_files(path, env)
+            lintings += lint_project_files(path, env)
         else:
-            found.append(lint(path))
-    return found
+            lintings.append(lint(path))
+    return lintings
 
 
 _NOT_FOR_GIT = (
@@ -87,11 +87,11 @@ def init(directory: str | Path) -> list[Path]:
         text = json.dumps(schema(kind), indent=2)
         files[folder / ".evalwright" / "schemas" / f"{kind}.json"] = text.encode()
     files[folder / ".evalwright" / ".gitignore"] = _NOT_FOR_GIT
-    written = [path for path, content in files.items() if _written(path, content)]
+    written = [path for path, content in files.items() if _create_file(path, content)]
     return sorted(written, key=lambda path: (path.name != "run.yaml", len(path.parts), path))
 
 
-def _written(path: Path, content: bytes) -> bool:
+def _create_file(path: Path, content: bytes) -> bool:
     """Whether the file was not there, and is now."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -130,5 +130,5 @@ def schema(kind: str) -> dict[str, Any]:
         from evalwright.spec.documents.models.schema import json_schema
 
         return json_schema(cast("Any", kind))
-    known = ", ".join(f"`{one}`" for one in SCHEMAS)
+    known = ", ".join(f"`{name}`" for name in SCHEMAS)
     raise UsageError(f"there is no schema `{kind}`; there are {known}")

@@ -33,11 +33,11 @@ def gate(
     The files may have been read before, by `read_policies`. With `strict`, whole intervals must
     meet the thresholds, and no sample may have failed or be without a value.
     """
-    given = _valid_policies(files, env)
+    from_files = _valid_policies(files, env)
     opened = open_store(store, create=False)
     try:
         run = opened.find(name)
-        policies = given or read_run_policies(run)
+        policies = from_files or read_run_policies(run)
         if not policies:
             raise UsageError(
                 f"run {run.id} brought no policies, and none were given",

@@ -23,7 +23,7 @@ from evalwright.types import Outcome, Row, Run
 _MOST_SUGGESTED_FROM = 10_000
 
 
-class Provider(Struct, frozen=True, kw_only=True):
+class ProviderInfo(Struct, frozen=True, kw_only=True):
     """What may stand before the slash of a model."""
 
     provider: str
@@ -61,7 +61,7 @@ def list_runs(store: str | None = None) -> list[ListedRun]:
         raise
     try:
         runs = sorted(opened.runs(), key=attrgetter("updated"), reverse=True)
-        return [_listed(opened, run) for run in runs]
+        return [_list_run(opened, run) for run in runs]
     finally:
         opened.close()
 
@@ -71,7 +71,7 @@ def show_run(name: str = "latest", store: str | None = None) -> ShownRun:
     opened = open_store(store, create=False)
     try:
         run = opened.find(name)
-        listed = _listed(opened, run)
+        listed = _list_run(opened, run)
         manifest = {**run.manifest, "plan": to_builtins(read_manifest(run).plan)}
         return ShownRun(**structs.asdict(listed), plan_key=run.plan_key, manifest=manifest)
     finally:
@@ -96,12 +96,12 @@ def show_samples(  # noqa: PLR0913 - one keyword each
             model = _model_of(run, model)
         if task is not None:
             _check_task(run, task)
-        found = (
+        outcomes = (
             opened.outcomes(run.id, failed=failed, model=model)
             if sample_id is None
             else _of_sample(opened, run, sample_id)
         )
-        for outcome in found:
+        for outcome in outcomes:
             wanted = failed in {None, outcome.failure is not None}
             of_these = task in {None, outcome.task} and model in {None, outcome.model}
             if wanted and of_these and (_is_wrong(outcome) or not wrong):
@@ -110,7 +110,7 @@ def show_samples(  # noqa: PLR0913 - one keyword each
         opened.close()
 
 
-def list_models() -> list[Provider]:
+def list_models() -> list[ProviderInfo]:
     """Every provider that is known here, plugins included."""
     usable = {*BUILT_IN["models"], *load_plugins("models")}
     return [_provider(name) for name in sorted(usable)]
@@ -139,7 +139,7 @@ def _first_line(documented: object) -> str:
     return (documented.__doc__ or "").strip().partition("\n")[0]
 
 
-def _listed(store: Store, run: Run) -> ListedRun:
+def _list_run(store: Store, run: Run) -> ListedRun:
     manifest = read_manifest_if_readable(run)
     plan = manifest.plan if manifest else PlanOutline(tasks=(), models=())
     done, failed = store.count(run.id)
@@ -165,7 +165,7 @@ def _model_of(run: Run, name: str) -> str:
     if model in known:
         return model
     raise UnknownName(
-        f"run {run.id} has no model `{name}`; it has {', '.join(f'`{one}`' for one in known)}",
+        f"run {run.id} has no model `{name}`; it has {', '.join(f'`{model}`' for model in known)}",
         hint=suggest(model, known),
     )
 
@@ -174,7 +174,7 @@ def _check_task(run: Run, name: str) -> None:
     known = [task.name for task in read_manifest(run).plan.tasks]
     if name not in known:
         raise UnknownName(
-            f"run {run.id} has no task `{name}`; it has {', '.join(f'`{one}`' for one in known)}",
+            f"run {run.id} has no task `{name}`; it has {', '.join(f'`{task}`' for task in known)}",
             hint=suggest(name, known),
         )
 
@@ -184,7 +184,8 @@ def _is_wrong(outcome: Outcome) -> bool:
     judged = (outcome.scores, *(part.scores for part in outcome.parts))
     return any(
         score.correct is False
-        or next((one for one in score.values.values() if isinstance(one, bool)), None) is False
+        or next((value for value in score.values.values() if isinstance(value, bool)), None)
+        is False
         for scores in judged
         for score in scores.values()
     )
@@ -218,13 +219,13 @@ def _unknown_sample(store: Store, run: Run, sample_id: str) -> UnknownName:
     )
 
 
-def _provider(name: str) -> Provider:
+def _provider(name: str) -> ProviderInfo:
     if name not in PROVIDERS:
         origin, version = _origin_of("models", name)
-        return Provider(provider=name, about=_docstring(name), origin=origin, version=version)
+        return ProviderInfo(provider=name, about=_docstring(name), origin=origin, version=version)
     known = PROVIDERS[name]
     key = f"key in {known.key_variable}" if known.needs_key else "no key needed"
-    return Provider(
+    return ProviderInfo(
         provider=name,
         about=f"{known.base_url}, {key}",
         base_url=known.base_url,
@@ -239,5 +240,5 @@ def _docstring(name: str) -> str:
     target = BUILT_IN["models"].get(name)
     if target is None:
         return _first_line(load("models", name)) or "a plugin"
-    said = import_module(target.partition(":")[0]).__doc__ or ""
-    return said.partition("\n")[0].partition("`: ")[2].partition(". ")[0].rstrip(".")
+    documentation = import_module(target.partition(":")[0]).__doc__ or ""
+    return documentation.partition("\n")[0].partition("`: ")[2].partition(". ")[0].rstrip(".")

@@ -31,7 +31,7 @@ def doctor(store: str | None = None) -> Machine:
         platform=f"{platform.system()} {platform.machine()}",
         kernel=platform.release(),
         cores=os.cpu_count() or 1,
-        tier=next((one.tier for one in tiers if one.available), None),
+        tier=next((tier.tier for tier in tiers if tier.available), None),
         tiers=tiers,
         keys=_keys(),
         store=_store(store_name(store)),
@@ -60,16 +60,16 @@ def _package(name: str, install: str) -> Part:
 
 def _weights(name: str) -> Part:
     try:
-        found = find(name)
+        weights = find(name)
     except UsageError as error:
         return Part(name=f"local/{name}", there=False, what=str(error), install=error.hint)
-    return Part(name=f"local/{name}", there=True, what=str(found.path), size=found.size)
+    return Part(name=f"local/{name}", there=True, what=str(weights.path), size=weights.size)
 
 
 def _tiers() -> list[Tier]:
     return [
-        Tier(tier=one.tier, available=one.available, why=one.why, canaries=one.canaries)
-        for one in survey()
+        Tier(tier=tier.tier, available=tier.available, why=tier.why, canaries=tier.canaries)
+        for tier in survey()
     ]
 
 
@@ -93,7 +93,7 @@ def _store(name: str) -> Store:
         return Store(path=name, exists=True, writable=True)
     path = Path(name).absolute()
     # What is not there yet is made in the first folder above it that is.
-    there = next((one for one in (path, *path.parents) if one.exists()), path)
+    there = next((folder for folder in (path, *path.parents) if folder.exists()), path)
     usable = there == path or there.is_dir()
     return Store(
         path=str(path), exists=path.is_file(), writable=usable and os.access(there, os.W_OK)

@@ -40,8 +40,8 @@ def run(
     """
     parsed = parse_options(options)
     progress = progress or SilentProgress()
-    paths = [str(path)] if isinstance(path, str | Path) else [str(one) for one in path]
-    projects = [one for one in paths if is_project(one)]
+    paths = [str(path)] if isinstance(path, str | Path) else [str(each) for each in path]
+    projects = [name for name in paths if is_project(name)]
     if projects and len(paths) > 1:
         raise UsageError(
             f"{', '.join(paths)}: a project is run alone",
@@ -58,7 +58,7 @@ def run(
     connect = provider_connector(parsed, tell=progress.tell)
     connections = {name: connect(name, None) for name in names}
     # A mistake leaves no store behind.
-    check_modes(plan, {name: one.client for name, one in connections.items()}, parsed)
+    check_modes(plan, {name: connection.client for name, connection in connections.items()}, parsed)
     store = open_store(parsed.store, durable=parsed.durable)
     try:
         session = Session(

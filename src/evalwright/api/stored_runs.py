@@ -41,8 +41,8 @@ def load(
 
     Metrics that were made when the run ended stay as they were.
     """
-    given = {"seed": seed, "bins": bins, "calibrate": calibrate}
-    parse_options({option: value for option, value in given.items() if value is not None})
+    changes = {"seed": seed, "bins": bins, "calibrate": calibrate}
+    parse_options({option: value for option, value in changes.items() if value is not None})
     opened = open_store(store, create=False)
     try:
         run = opened.find(name)

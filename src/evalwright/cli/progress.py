@@ -33,7 +33,7 @@ class Progress:
         if done:
             self.tell(f"resuming: {done:,} of {total:,} {noun} are done")
 
-    def committed(self, outcomes: Sequence[Outcome]) -> None:
+    def on_commit(self, outcomes: Sequence[Outcome]) -> None:
         """These are safe now."""
         for outcome in outcomes:
             self._done += 1

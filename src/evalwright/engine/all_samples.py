@@ -15,7 +15,7 @@ from evalwright.engine.results import (
     TaskFailure,
     TaskOutcomes,
     describe_failure,
-    is_unsolved,
+    lacks_answer,
 )
 from evalwright.errors import StageError, boundary
 from evalwright.plan.finalization import AllSamplesScorer, Finalization
@@ -61,9 +61,9 @@ async def score_all(
 async def _trials_without_score(landed: TaskOutcomes, name: str, key: str) -> set[int]:
     """The trials of which some outcome has no score of this scorer."""
     return {
-        one.trial
-        async for one in stream_outcomes(landed)
-        if one.score_keys.get(name) != key and not is_unsolved(one)
+        outcome.trial
+        async for outcome in stream_outcomes(landed)
+        if outcome.score_keys.get(name) != key and not lacks_answer(outcome)
     }
 
 
@@ -87,13 +87,13 @@ async def _score_trial(
     rows: list[dict[str, Any]] = []
     outputs: list[dict[str, Any]] = []
     async for outcome in stream_outcomes(landed):
-        if outcome.trial != trial or is_unsolved(outcome):
+        if outcome.trial != trial or lacks_answer(outcome):
             continue
-        for unit, one in enumerate(task.units(outcome)):
+        for unit, part in enumerate(task.units(outcome)):
             places.append((outcome.ordinal, trial, unit))
-            rows.append(one.sample)
-            if one.trace is not None:
-                outputs.append(one.trace.conversation)
+            rows.append(part.sample)
+            if part.trace is not None:
+                outputs.append(part.trace.conversation)
     samples = task.together([ordinal for ordinal, _, _ in places]) if task.together else rows
     scores = await scorer.score_all(samples, outputs or None, snippets)
     if len(scores) != len(places):
@@ -106,23 +106,21 @@ def add_scores(
 ) -> Outcome:
     """The outcome with what the scorers of all samples have just said of it."""
     place = (outcome.ordinal, outcome.trial)
-    if not late or is_unsolved(outcome):
+    if not late or lacks_answer(outcome):
         return outcome
     units = task.units(outcome)
-    said = {
-        name: one
-        for name, one in late.items()
-        if not units or (*place, 0) in one.scores  # an earlier asking may have this trial's
+    new = {  # an earlier invocation may have scored this trial
+        name: scored for name, scored in late.items() if not units or (*place, 0) in scored.scores
     }
     scores = [
-        {**one.scores, **{name: said[name].scores[*place, unit] for name in said}}
-        for unit, one in enumerate(units)
+        {**part.scores, **{name: new[name].scores[*place, unit] for name in new}}
+        for unit, part in enumerate(units)
     ]
-    keys = {name: one.key for name, one in said.items()}
+    keys = {name: scored.key for name, scored in new.items()}
     outcome = structs.replace(outcome, score_keys={**outcome.score_keys, **keys})
     if not outcome.parts:  # of some, nothing was made: that is known now, and not asked again
         return structs.replace(outcome, scores=scores[0]) if scores else outcome
-    made = zip(outcome.parts, scores, strict=True)
+    pairs = zip(outcome.parts, scores, strict=True)
     return structs.replace(
-        outcome, parts=tuple(structs.replace(part, scores=scores) for part, scores in made)
+        outcome, parts=tuple(structs.replace(part, scores=scores) for part, scores in pairs)
     )

@@ -33,7 +33,7 @@ from evalwright.engine.results import (
     MetricValue,
     TaskOutcomes,
     describe_failure,
-    is_unsolved,
+    lacks_answer,
 )
 from evalwright.engine.trials import Agreements, TrialFailures, average_runs, combine_trials
 from evalwright.engine.usage import add_usage, split_usage
@@ -53,21 +53,21 @@ async def finalize_task(
     """Judge what only all samples together can show."""
     finished = FinalResult(excluded={rule.key: 0 for rule in task.rules})
     late = await score_all(task, landed, snippets, finished) if landed.complete else {}
-    end = _Finalizer(task, finished)
+    finalizer = _Finalizer(task, finished)
     changed: list[Outcome] = []
     async for stored in _group_samples(landed):
-        made = end.sample(stored, late)
-        changed += [one for one, before in zip(made, stored, strict=True) if one != before]
+        updated = finalizer.sample(stored, late)
+        changed += [after for after, before in zip(updated, stored, strict=True) if after != before]
         if len(changed) >= _WRITE_BATCH:
             landed.write(changed)
             changed = []
     if changed:
         landed.write(changed)
     unasked = frozenset() if landed.complete else frozenset(task.run_scorers)
-    await measure_scorers(task, end.books, finished, snippets, seed=seed, unasked=unasked)
-    finished.broken += end.breakages.told(task.trials.aggregates if task.trials else ())
-    finished.agreements = list(end.agreements.found(seed=seed))
-    finished.flaky, finished.all_flaky = end.agreements.worst(), end.agreements.flaky
+    await measure_scorers(task, finalizer.books, finished, snippets, seed=seed, unasked=unasked)
+    finished.broken += finalizer.breakages.describe(task.trials.aggregates if task.trials else ())
+    finished.agreements = list(finalizer.agreements.compute(seed=seed))
+    finished.flaky, finished.all_flaky = finalizer.agreements.worst(), finalizer.agreements.flaky
     if task.has_dependent_rows:
         _drop_intervals(finished)
     return finished
@@ -76,7 +76,9 @@ async def finalize_task(
 def _drop_intervals(finished: FinalResult) -> None:
     """Remove the intervals of numbers over rows that are not independent."""
     finished.figures = [_without_interval(value) for value in finished.figures]
-    finished.agreements = [structs.replace(one, interval=None) for one in finished.agreements]
+    finished.agreements = [
+        structs.replace(agreement, interval=None) for agreement in finished.agreements
+    ]
 
 
 def _without_interval(value: MetricValue) -> MetricValue:
@@ -112,17 +114,17 @@ class _Finalizer:
         self, stored: Sequence[Outcome], late: Mapping[str, AllSamplesScores]
     ) -> list[Outcome]:
         """All that is made of one sample; its outcomes, as they should be stored."""
-        outcomes = [add_scores(one, self.task, late) for one in stored]
-        for one in outcomes:
-            unanswered, others = split_usage(one)
+        outcomes = [add_scores(outcome, self.task, late) for outcome in stored]
+        for outcome in outcomes:
+            unanswered, others = split_usage(outcome)
             add_usage(self.finished.unanswered, unanswered)
             add_usage(self.finished.others, others)
-            _collect_notes(one, self.finished.notes)
+            _collect_notes(outcome, self.finished.notes)
         if self.task.trials is None:
-            return [self._once(one) for one in outcomes]
-        return self._often(outcomes, self.task.trials)
+            return [self._finalize_single(outcome) for outcome in outcomes]
+        return self._finalize_trials(outcomes, self.task.trials)
 
-    def _once(self, outcome: Outcome) -> Outcome:
+    def _finalize_single(self, outcome: Outcome) -> Outcome:
         """A sample that is tried once."""
         task, finished = self.task, self.finished
         outcome, undecided = _mark_outcome(outcome, task, finished)
@@ -132,63 +134,67 @@ class _Finalizer:
             collect_scores(task.units(outcome), self.books)
         return outcome
 
-    def _often(self, outcomes: list[Outcome], trials: TrialPlan) -> list[Outcome]:
+    def _finalize_trials(self, outcomes: list[Outcome], trials: TrialPlan) -> list[Outcome]:
         """A sample that is tried several times; as long as a try is missing, it does not count."""
         if len(outcomes) != trials.total:
             return outcomes
         self.finished.scored += 1
         size = trials.trials
         runs = [outcomes[at : at + size] for at in range(0, trials.total, size)]
-        scores = [self._together(run, trials) for run in runs]
-        found: dict[str, Action] = {}
-        made: list[Outcome] = []
-        stuck: list[Failure] = []
-        for run, said in zip(runs, scores, strict=True):
-            kept, actions, broken = self._ruled(run, said)
-            made += kept
-            stuck += broken
-            found.update({one.rule_key: one for one in actions})
-        undecided = bool(stuck) or any(map(_is_undecided, made))
-        if stuck and all(one.failure is None for one in made):  # else it has failed already
-            made[0] = structs.replace(made[0], failure=stuck[0])
-        for key in found:
+        scores = [self._combine_run(run, trials) for run in runs]
+        actions_by_rule: dict[str, Action] = {}
+        updated: list[Outcome] = []
+        failures: list[Failure] = []
+        for run, score in zip(runs, scores, strict=True):
+            marked, actions, broken = self._apply_rules_to_run(run, score)
+            updated += marked
+            failures += broken
+            actions_by_rule.update({outcome.rule_key: outcome for outcome in actions})
+        undecided = bool(failures) or any(map(_awaits_rule, updated))
+        if failures and all(
+            outcome.failure is None for outcome in updated
+        ):  # else it has failed already
+            updated[0] = structs.replace(updated[0], failure=failures[0])
+        for key in actions_by_rule:
             self.finished.excluded[key] += 1
-        self.finished.left_out += bool(found)
-        if not found and not undecided:
+        self.finished.left_out += bool(actions_by_rule)
+        if not actions_by_rule and not undecided:
             self._collect(outcomes[0], scores, trials)
-        return made
+        return updated
 
-    def _together(self, run: Sequence[Outcome], trials: TrialPlan) -> dict[str, Score]:
+    def _combine_run(self, run: Sequence[Outcome], trials: TrialPlan) -> dict[str, Score]:
         """Of each scorer that has judged every trial of a run, one score."""
         scores: dict[str, Score] = {}
-        for name in dict.fromkeys(name for one in run for name in without_self_report(one.scores)):
-            each = [one.scores[name] for one in run if name in one.scores]
+        for name in dict.fromkeys(
+            name for outcome in run for name in without_self_report(outcome.scores)
+        ):
+            each = [outcome.scores[name] for outcome in run if name in outcome.scores]
             if len(each) < len(run):
                 continue
-            made = combine_trials([one.values for one in each], trials.aggregates)
+            combined = combine_trials([outcome.values for outcome in each], trials.aggregates)
             metadata = each[0].metadata if len(each) == 1 else {}
-            scores[name] = Score(values=made.values, metadata=metadata)
-            self.again[name].update(made.again)
-            self.breakages.add(name, made, run[0].sample_id)
+            scores[name] = Score(values=combined.values, metadata=metadata)
+            self.again[name].update(combined.again)
+            self.breakages.add(name, combined, run[0].sample_id)
             if name in self.books:
-                self.books[name].lacking.update(made.lacking)
+                self.books[name].lacking.update(combined.lacking)
         return scores
 
-    def _ruled(
+    def _apply_rules_to_run(
         self, run: Sequence[Outcome], scores: Mapping[str, Score]
     ) -> tuple[list[Outcome], tuple[Action, ...], list[Failure]]:
         """The trials of a run with the rules that apply to it, and what one could not say."""
-        if not self.task.rules or any(map(is_unsolved, run)):
+        if not self.task.rules or any(map(lacks_answer, run)):
             return list(run), (), []
         first, values = run[0], {name: score.values for name, score in scores.items()}
         actions, broken = _apply_rules(first.sample, first.trace, values, self.task.rules)
-        kept = [
+        marked = [
             structs.replace(
-                one, actions=actions, failure=None if _is_undecided(one) else one.failure
+                outcome, actions=actions, failure=None if _awaits_rule(outcome) else outcome.failure
             )
-            for one in run
+            for outcome in run
         ]
-        return kept, actions, [_explain_trials(broken, run, values)] if broken else []
+        return marked, actions, [_explain_trials(broken, run, values)] if broken else []
 
     def _collect(
         self, first: Outcome, runs: Sequence[Mapping[str, Score]], trials: TrialPlan
@@ -199,16 +205,16 @@ class _Finalizer:
             scores = [run[name] for run in runs if name in run]
             if len(scores) < len(runs):
                 continue
-            values[name] = [one.values for one in scores]
+            values[name] = [score.values for score in scores]
             if (book := self.books.get(name)) is None:
                 continue
-            for one, column in zip(scores, book.runs, strict=True):
-                column.add(one.values, one.metadata)
+            for score, column in zip(scores, book.runs, strict=True):
+                column.add(score.values, score.metadata)
             if book.averaged is not None:
                 book.averaged.add(average_runs(values[name]), {})
         if trials.repeats > 1:
             compared = {
-                name: [_without_names(one, self.again[name]) for one in each]
+                name: [_without_names(score, self.again[name]) for score in each]
                 for name, each in values.items()
             }
             self.agreements.add(first.ordinal, first.sample_id, compared)
@@ -219,7 +225,7 @@ def _without_names(values: Mapping[str, Any], names: Collection[str]) -> dict[st
     return {name: value for name, value in values.items() if name not in names}
 
 
-def _is_undecided(outcome: Outcome) -> bool:
+def _awaits_rule(outcome: Outcome) -> bool:
     """Whether a rule could not say what becomes of it."""
     return outcome.failure is not None and outcome.failure.stage == "action"
 
@@ -241,27 +247,27 @@ def _mark_outcome(
     outcome: Outcome, task: Finalization, finished: FinalResult
 ) -> tuple[Outcome, bool]:
     """The outcome with the rules that apply to it or its parts, and whether one could not say."""
-    stopped = outcome.failure is not None and outcome.failure.stage == "action"
-    if not task.rules or is_unsolved(outcome):
-        return outcome, stopped
-    failure = None if stopped else outcome.failure
+    was_undecided = outcome.failure is not None and outcome.failure.stage == "action"
+    if not task.rules or lacks_answer(outcome):
+        return outcome, was_undecided
+    failure = None if was_undecided else outcome.failure
     undecided = False
-    found: list[tuple[Action, ...]] = []
-    for one in task.units(outcome):
-        judged = without_self_report(one.scores)
+    applied: list[tuple[Action, ...]] = []
+    for unit in task.units(outcome):
+        judged = without_self_report(unit.scores)
         scores = {name: score.values for name, score in judged.items()}
-        actions, broken = _apply_rules(one.sample, one.trace, scores, task.rules)
+        actions, broken = _apply_rules(unit.sample, unit.trace, scores, task.rules)
         failure = failure or broken
         undecided = undecided or broken is not None
-        found.append(actions)
+        applied.append(actions)
         finished.left_out += bool(actions)
         for action in actions:
             finished.excluded[action.rule_key] += 1
     if not outcome.parts:
-        actions = found[0] if found else ()
+        actions = applied[0] if applied else ()
         return structs.replace(outcome, actions=actions, failure=failure), undecided
-    made = zip(outcome.parts, found, strict=True)
-    parts = tuple(structs.replace(part, actions=actions) for part, actions in made)
+    pairs = zip(outcome.parts, applied, strict=True)
+    parts = tuple(structs.replace(part, actions=actions) for part, actions in pairs)
     return structs.replace(outcome, parts=parts, failure=failure), undecided
 
 
@@ -291,16 +297,16 @@ def _explain_trials(
     """The failure of a rule, with what trials have made of the scores that it may have read."""
     if len(run) == 1:
         return failure
-    told: list[str] = []
+    notes: list[str] = []
     for scorer, score in run[0].scores.items():
         for name, value in score.values.items():
             now = together.get(scorer, {}).get(name)
             if isinstance(value, bool) and now is not None:
-                told.append(f"`{scorer}.{name}` is the mean ({now:.3g})")
+                notes.append(f"`{scorer}.{name}` is the mean ({now:.3g})")
             elif isinstance(value, str):
-                told.append(f"there is nothing of `{scorer}.{name}`, a text")
-    if not told:
+                notes.append(f"there is nothing of `{scorer}.{name}`, a text")
+    if not notes:
         return failure
-    message = f"{failure.message}; over {len(run)} trials {', '.join(told[:_MOST_EXPLAINED])}"
+    message = f"{failure.message}; over {len(run)} trials {', '.join(notes[:_MOST_EXPLAINED])}"
     hint = failure.hint or "compare the mean, such as `greater_than` 0.5"
     return structs.replace(failure, message=message, hint=hint)

@@ -16,23 +16,23 @@ from evalwright.types import Outcome
 
 
 class Journal:
-    """Workers `put`; one task runs `write_all` until `close` was called and nothing is waiting."""
+    """Workers `add`; one task runs `write_all` until `close` was called and nothing is waiting."""
 
     def __init__(
         self,
         write: Callable[[Sequence[Outcome]], None],
         *,
-        committed: Callable[[Sequence[Outcome]], None] = lambda _: None,
+        on_commit: Callable[[Sequence[Outcome]], None] = lambda _: None,
     ) -> None:
         self._write = write
-        self._committed = committed
+        self._committed = on_commit
         self._waiting: list[Outcome] = []
         self._stored = asyncio.Event()
         """Of all that is waiting: each batch has its own."""
         self._work = asyncio.Event()
         self._closed = False
 
-    async def put(self, outcome: Outcome) -> None:
+    async def add(self, outcome: Outcome) -> None:
         """Hand over; returns when it is stored."""
         self._waiting.append(outcome)
         self._work.set()
@@ -66,7 +66,7 @@ class Journal:
 
 
 class FinishedJobs:
-    """Made from what the store says; `left` passes on the jobs that are not done."""
+    """Made from what the store says; `remaining_jobs` passes on the jobs that are not done."""
 
     def __init__(
         self, rows: Iterable[tuple[str, str, int, int, bool]], *, retry_failed: bool = False
@@ -89,7 +89,7 @@ class FinishedJobs:
         self.count -= forgotten
         return forgotten
 
-    def left(self, jobs: Iterable[Job]) -> Iterator[Job]:
+    def remaining_jobs(self, jobs: Iterable[Job]) -> Iterator[Job]:
         """In their order."""
         if not self._marks:
             yield from jobs

@@ -31,7 +31,7 @@ class ScoreTable:
 
     def __init__(self, measured: ScorerMetrics, repeats: int = 1) -> None:
         fields = [metric.fields() for _, metric in measured.metrics]
-        named = frozenset(name for one in fields if one is not None for name in one)
+        named = frozenset(name for names in fields if names is not None for name in names)
         self.runs = [Scores(None if None in fields else named) for _ in range(repeats)]
         self.averaged = Scores(named) if repeats > 1 else None
         """Each sample averaged over the runs; None where there is but one."""
@@ -52,8 +52,8 @@ def build_score_tables(task: Finalization) -> dict[str, ScoreTable]:
 
 def collect_scores(units: Iterable[Outcome | Part], books: Mapping[str, ScoreTable]) -> None:
     """The scores of one sample that is tried once."""
-    for one in units:
-        for name, score in one.scores.items() if not one.actions else ():
+    for unit in units:
+        for name, score in unit.scores.items() if not unit.actions else ():
             if name in books:
                 books[name].runs[0].add(score.values, score.metadata)
 
@@ -90,25 +90,25 @@ async def measure_scorers(
                 )
                 measures = [Measure(key, None, None, 0, str(error))]
             if finished.fanned:
-                measures = [_drop_interval(one) for one in measures]
+                measures = [_drop_interval(measure) for measure in measures]
             finished.figures += [
                 MetricValue(
                     scorer=name,
                     metric=key,
-                    measure=one,
+                    measure=measure,
                     purpose=measured.purpose,
                     type=metric.type,
                     failed=failed,
-                    absent=_count_missing(metric, book, one),
+                    absent=_count_missing(metric, book, measure),
                     own_key=key in measured.own_keys,
-                    runs=tuple(_run_value(one.name, run, metric) for run in runs),
-                    bounded=bool(runs) and _is_bounded(metric, book),
+                    runs=tuple(_run_value(measure.name, run, metric) for run in runs),
+                    bounded=bool(runs) and _has_unit_range(metric, book),
                 )
-                for one in measures
+                for measure in measures
             ]
 
 
-def _is_bounded(metric: TaskMetric, book: ScoreTable) -> bool:
+def _has_unit_range(metric: TaskMetric, book: ScoreTable) -> bool:
     """Whether a figure lies in [0, 1] whatever the answers: a share, or an average of such."""
     if metric.type in _SHARES:
         return True
@@ -117,11 +117,11 @@ def _is_bounded(metric: TaskMetric, book: ScoreTable) -> bool:
     )
 
 
-def _count_missing(metric: TaskMetric, book: ScoreTable, made: Measure) -> int:
+def _count_missing(metric: TaskMetric, book: ScoreTable, measure: Measure) -> int:
     """How many scores have no value for a figure; what an author's code reads, nobody knows."""
-    if metric.fields() is None or made.value is None:
+    if metric.fields() is None or measure.value is None:
         return 0
-    return max(0, min(one.n for one in book.runs) - made.n)
+    return max(0, min(run.n for run in book.runs) - measure.n)
 
 
 def _missing_reason(metric: TaskMetric, book: ScoreTable) -> str:
@@ -136,7 +136,7 @@ async def _measure_runs(
     metric: TaskMetric, book: ScoreTable, snippets: Snippets | None, *, seed: int
 ) -> tuple[list[Measure], list[list[Measure]]]:
     """The figures, and those of each run, where there are several."""
-    runs = [await metric.measure(one, seed=seed, snippets=snippets) for one in book.runs]
+    runs = [await metric.measure(measure, seed=seed, snippets=snippets) for measure in book.runs]
     if book.averaged is None:
         return runs[0], []
     over: list[Measure] = []
@@ -144,8 +144,8 @@ async def _measure_runs(
         over = shares_over_runs(next(iter(metric.fields() or ())), book.runs, seed=seed)
     elif all(book.averaged.has(name) for name in metric.fields() or ()) and metric.fields():
         over = await metric.measure(book.averaged, seed=seed, snippets=snippets)
-    by_name = {one.name: one for one in over}
-    names = dict.fromkeys(one.name for run in runs for one in run)
+    by_name = {measure.name: measure for measure in over}
+    names = dict.fromkeys(measure.name for run in runs for measure in run)
     return [_combine_runs(name, runs, by_name.get(name), metric) for name in names], runs
 
 
@@ -153,12 +153,12 @@ def _combine_runs(
     name: str, runs: Sequence[Sequence[Measure]], over: Measure | None, metric: TaskMetric
 ) -> Measure:
     """One figure from those of every run."""
-    there = [one for run in runs for one in run if one.name == name]
-    n = min(one.n for one in there)
+    there = [measure for run in runs for measure in run if measure.name == name]
+    n = min(measure.n for measure in there)
     values = [_run_value(name, run, metric) for run in runs]
-    known = [one for one in values if one is not None]
+    known = [measure for measure in values if measure is not None]
     if len(known) < len(values):
-        reasons = dict.fromkeys(one.reason for one in there if one.reason)
+        reasons = dict.fromkeys(measure.reason for measure in there if measure.reason)
         missing = f"no value in {len(values) - len(known)} of {len(values)} runs"
         return Measure(name, None, None, n, "; ".join([missing, *reasons]))
     mean = plain_mean(known)
@@ -175,10 +175,10 @@ def _combine_runs(
 
 def _run_value(name: str, run: Iterable[Measure], metric: TaskMetric) -> float | None:
     """The figure of one run. A value that never came has the share 0 there."""
-    found = [one.value for one in run if one.name == name]
-    if found:
-        return found[0]
-    return 0.0 if metric.type == "frequency" and any(one.n for one in run) else None
+    values = [measure.value for measure in run if measure.name == name]
+    if values:
+        return values[0]
+    return 0.0 if metric.type == "frequency" and any(measure.n for measure in run) else None
 
 
 def _drop_interval(measure: Measure) -> Measure:

@@ -48,7 +48,8 @@ def redact_result(finished: FinalResult, redactor: Redactor) -> FinalResult:
             for broken in finished.broken
         ],
         agreements=[
-            structs.replace(one, score=redactor.clean(one.score)) for one in finished.agreements
+            structs.replace(agreement, score=redactor.clean(agreement.score))
+            for agreement in finished.agreements
         ],
         flaky=[
             structs.replace(

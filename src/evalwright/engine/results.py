@@ -119,7 +119,7 @@ class TaskModelResult(Struct, frozen=True, kw_only=True):
     finished: FinalResult
 
 
-def is_unsolved(outcome: Outcome) -> bool:
+def lacks_answer(outcome: Outcome) -> bool:
     """Whether there is nothing to score; a task without a solver has no trace even so."""
     return outcome.failure is not None and outcome.failure.stage in _UNSOLVED
 

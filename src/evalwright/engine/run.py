@@ -89,8 +89,8 @@ async def run(
             finally:
                 stop.in_flight -= 1
             stop.after(outcome)
-            await journal.put(outcome)
-            if stop.requested:
+            await journal.add(outcome)
+            if stop.is_stopping:
                 return
 
     writing: asyncio.Task[None] | None = None

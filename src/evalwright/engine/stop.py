@@ -41,7 +41,7 @@ class Stop:
             self._most = round(most_failures * total, 6)  # 29 % of 100 is 29, and no less
 
     @property
-    def requested(self) -> bool:
+    def is_stopping(self) -> bool:
         """Whether the run is ending early."""
         return bool(self.reason)
 
@@ -74,7 +74,7 @@ class Stop:
         for task in self.tasks:
             task.cancel()
 
-    async def unless_interrupted(self, work: Coroutine[Any, Any, None]) -> None:
+    async def run_until_interrupt(self, work: Coroutine[Any, Any, None]) -> None:
         """Do what costs nothing to do again: the first wish ends it."""
         if self.interrupted:
             work.close()

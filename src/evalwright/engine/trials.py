@@ -68,42 +68,44 @@ def combine_trials(
     trials: Sequence[Mapping[str, Any]], aggregates: Iterable[TrialAggregate]
 ) -> CombinedTrials:
     """One set of values from those of every trial."""
-    made = CombinedTrials()
+    combined = CombinedTrials()
     numbers: dict[str, list[float] | None] = {}
-    names = dict.fromkeys(name for values in trials for name in values)
+    names = dict.fromkeys(name for trial in trials for name in trial)
     for name in names:
-        found = [values.get(name) for values in trials]
-        if len(found) == 1:
-            made.values[name] = found[0]
+        values = [trial.get(name) for trial in trials]
+        if len(values) == 1:
+            combined.values[name] = values[0]
         try:
-            numbers[name] = _parse_numbers(found)
+            numbers[name] = _parse_numbers(values)
         except (TypeError, OverflowError):
-            if len(found) > 1:
-                made.lacking[name] = _NOT_A_NUMBER.format(name)
+            if len(values) > 1:
+                combined.lacking[name] = _NOT_A_NUMBER.format(name)
             continue
         mean = _mean(numbers[name])
-        made.values.setdefault(name, mean)
+        combined.values.setdefault(name, mean)
         if f"{name}{MEAN}" not in names:
-            made.values[f"{name}{MEAN}"] = mean
-            made.again.add(f"{name}{MEAN}")
-    for one in aggregates:
-        if one.score in numbers:
-            _aggregate(one, numbers[one.score], made, names)
-        elif one.score in names:
-            made.lacking.update(dict.fromkeys(one.names, _NOT_A_NUMBER.format(one.score)))
-    return made
+            combined.values[f"{name}{MEAN}"] = mean
+            combined.again.add(f"{name}{MEAN}")
+    for aggregate in aggregates:
+        if aggregate.score in numbers:
+            _aggregate(aggregate, numbers[aggregate.score], combined, names)
+        elif aggregate.score in names:
+            combined.lacking.update(
+                dict.fromkeys(aggregate.names, _NOT_A_NUMBER.format(aggregate.score))
+            )
+    return combined
 
 
-def _parse_numbers(found: Iterable[Any]) -> list[float] | None:
+def _parse_numbers(values: Iterable[Any]) -> list[float] | None:
     """The values as numbers; None if one of them is none; TypeError if one is something else."""
     numbers: list[float] | None = []
-    for one in found:
-        if one is None or (isinstance(one, float) and math.isnan(one)):
+    for value in values:
+        if value is None or (isinstance(value, float) and math.isnan(value)):
             numbers = None
-        elif not isinstance(one, int | float):
-            raise TypeError(type(one).__name__)
+        elif not isinstance(value, int | float):
+            raise TypeError(type(value).__name__)
         elif numbers is not None:
-            numbers.append(float(one))
+            numbers.append(float(value))
     return numbers
 
 
@@ -112,45 +114,46 @@ def _mean(numbers: list[float] | None) -> float | None:
 
 
 def _aggregate(
-    one: TrialAggregate, numbers: list[float] | None, made: CombinedTrials, names: Collection[str]
+    aggregate: TrialAggregate,
+    numbers: list[float] | None,
+    combined: CombinedTrials,
+    names: Collection[str],
 ) -> None:
     """The result of one aggregator, under its names; that of another score is not its to take."""
-    free = [name for name in one.names if name not in names or name == one.score]
-    if one.names[0] not in free:
-        made.broken[one.names[0]] = Failure(
+    free = [name for name in aggregate.names if name not in names or name == aggregate.score]
+    if aggregate.names[0] not in free:
+        combined.broken[aggregate.names[0]] = Failure(
             stage="score",
             type="NameTaken",
             message=f"the scorer gives a score of this name itself, which stays: "
-            f"`{one.short}` of `{one.score}` cannot be called so",
+            f"`{aggregate.short}` of `{aggregate.score}` cannot be called so",
             hint="give the aggregator another `score_name`",
         )
     value: float | None
     if numbers is None:
         value = None
-    elif one.function in _PASSING:
+    elif aggregate.function in _PASSING:
         wrong = next((number for number in numbers if number not in (0, 1)), None)
         if wrong is not None:
-            reason = (
-                f"`{one.score}` is {wrong:g} in a trial: pass rates are of scores that are 1 or 0"
-            )
+            reason = f"`{aggregate.score}` is {wrong:g} in a trial, and pass rates need 1 or 0"
             hint = "aggregate a score that is true or false, or take `mean`, `min` or `max`"
             failure = Failure(stage="score", type="NotPassOrFail", message=reason, hint=hint)
-            made.broken.update(dict.fromkeys(free[:1], failure))
-            made.lacking.update(dict.fromkeys(free, reason))
+            combined.broken.update(dict.fromkeys(free[:1], failure))
+            combined.lacking.update(dict.fromkeys(free, reason))
             return
-        value = _PASSING[one.function](math.fsum(numbers) / len(numbers), one.k)
-    elif one.function == "mean":
+        value = _PASSING[aggregate.function](math.fsum(numbers) / len(numbers), aggregate.k)
+    elif aggregate.function == "mean":
         value = _mean(numbers)
     else:
-        value = min(numbers) if one.function == "min" else max(numbers)
-    made.values.update(dict.fromkeys(free, value))
-    if one.function == "mean":
-        made.again.update(name for name in free if name != one.score)
+        value = min(numbers) if aggregate.function == "min" else max(numbers)
+    combined.values.update(dict.fromkeys(free, value))
+    if aggregate.function == "mean":
+        combined.again.update(name for name in free if name != aggregate.score)
     else:
-        made.again.difference_update(free[:1])
-        made.again.update(free[1:])
-        if one.score in free:  # the mean has but the one name now
-            made.again.discard(f"{one.score}{MEAN}")
+        combined.again.difference_update(free[:1])
+        combined.again.update(free[1:])
+        if aggregate.score in free:  # the mean has but the one name now
+            combined.again.discard(f"{aggregate.score}{MEAN}")
 
 
 class TrialFailures:
@@ -160,23 +163,25 @@ class TrialFailures:
         self._seen: dict[tuple[str, str], tuple[Failure, str, int]] = {}
         self._names: dict[str, None] = {}
 
-    def add(self, scorer: str, made: CombinedTrials, sample_id: str) -> None:
+    def add(self, scorer: str, combined: CombinedTrials, sample_id: str) -> None:
         """Of one more sample."""
         if len(self._names) < _MOST_NAMES:
-            given = (name for name in (*made.values, *made.lacking) if name not in made.again)
-            self._names.update(dict.fromkeys(given))
-        for name, failure in made.broken.items():
+            new = (
+                name for name in (*combined.values, *combined.lacking) if name not in combined.again
+            )
+            self._names.update(dict.fromkeys(new))
+        for name, failure in combined.broken.items():
             first, example, count = self._seen.get((scorer, name), (failure, sample_id, 0))
             self._seen[scorer, name] = first, example, count + 1
 
-    def told(self, aggregates: Iterable[TrialAggregate] = ()) -> Iterable[TaskFailure]:
+    def describe(self, aggregates: Iterable[TrialAggregate] = ()) -> Iterable[TaskFailure]:
         """One for each score, with the first sample and how many there are.
 
         And one for each score that is aggregated, and that no scorer gave to any sample.
         """
-        for one in aggregates:
-            if self._names and one.score not in self._names:
-                yield _missing_score_failure(one, list(self._names))
+        for aggregate in aggregates:
+            if self._names and aggregate.score not in self._names:
+                yield _missing_score_failure(aggregate, list(self._names))
         for (scorer, name), (first, example, count) in self._seen.items():
             shown = example if len(example) <= _SHOWN else f"{example[:_SHOWN]}…"
             of = f"sample `{shown}`" if count == 1 else f"{count} samples, the first is `{shown}`"
@@ -185,15 +190,16 @@ class TrialFailures:
             yield TaskFailure(stage="score", what=what, failure=failure, scorer=scorer)
 
 
-def _missing_score_failure(one: TrialAggregate, names: list[str]) -> TaskFailure:
-    there = ", ".join(f"`{name}`" for name in names[:_LISTED])
+def _missing_score_failure(aggregate: TrialAggregate, names: list[str]) -> TaskFailure:
+    name = aggregate.names[0]
+    there = ", ".join(f"`{known}`" for known in names[:_LISTED])
     failure = Failure(
         stage="score",
         type="UnknownScore",
-        message=f"`{one.names[0]}`: no scorer gave a score `{one.score}`; there are: {there}",
-        hint=suggest(one.score, names),
+        message=f"`{name}`: no scorer gave a score `{aggregate.score}`; there are: {there}",
+        hint=suggest(aggregate.score, names),
     )
-    return TaskFailure(stage="score", what=one.names[0], failure=failure)
+    return TaskFailure(stage="score", what=name, failure=failure)
 
 
 MOST_FLAKY = 50
@@ -219,17 +225,17 @@ class Agreements:
         """One more sample: of each scorer, the values of every run."""
         worst: tuple[float, str, str, list[Any]] | None = None
         for scorer, values in runs.items():
-            for name in dict.fromkeys(name for one in values for name in one):
-                found = [one.get(name) for one in values]
-                share = self._share(scorer, name, found)
+            for name in dict.fromkeys(name for run in values for name in run):
+                run_values = [run.get(name) for run in values]
+                share = self._share(scorer, name, run_values)
                 if share < (worst[0] if worst else 1):
-                    worst = share, scorer, name, found
+                    worst = share, scorer, name, run_values
         if worst is not None:
             self.flaky += 1
             self._keep(ordinal, sample_id, *worst)
 
     def _keep(
-        self, ordinal: int, sample_id: str, share: float, scorer: str, score: str, found: list[Any]
+        self, ordinal: int, sample_id: str, share: float, scorer: str, score: str, values: list[Any]
     ) -> None:
         """A flaky sample, if it is among the worst."""
         place = (-share, -ordinal)
@@ -240,13 +246,13 @@ class Agreements:
             scorer=scorer,
             score=score,
             agreement=share,
-            values=_count_values(found),
+            values=_count_values(values),
         )
         heapq.heappush(self._heap, (*place, flaky))
         if len(self._heap) > MOST_FLAKY:
             heapq.heappop(self._heap)
 
-    def _share(self, scorer: str, name: str, found: Sequence[Any]) -> float:
+    def _share(self, scorer: str, name: str, values: Sequence[Any]) -> float:
         """How far they agree; of a name too many, nobody asks."""
         shares = self._shares.get((scorer, name))
         if shares is None:
@@ -254,16 +260,16 @@ class Agreements:
                 return 1.0
             self._names[scorer] += 1
             shares = self._shares[scorer, name] = array("d")
-        same = [_comparable(one) for one in found]
+        same = [_comparable(value) for value in values]
         share = 1.0 if same.count(same[0]) == len(same) else score_agreement(same)
         shares.append(share)
         return share
 
     def worst(self) -> list[FlakySample]:
         """The most flaky first; of equals, the first."""
-        return [entry[2] for entry in sorted(self._heap, key=lambda one: (-one[0], -one[1]))]
+        return [entry[2] for entry in sorted(self._heap, key=lambda entry: (-entry[0], -entry[1]))]
 
-    def found(self, *, seed: int) -> Iterator[RunAgreement]:
+    def compute(self, *, seed: int) -> Iterator[RunAgreement]:
         """Of each score, the mean agreement of its samples."""
         for (scorer, score), shares in self._shares.items():
             values = np.frombuffer(shares, dtype=np.float64)
@@ -279,8 +285,8 @@ class Agreements:
 
 def average_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     """The values of a sample, averaged over the runs: those that are numbers in all of them."""
-    made = combine_trials(runs, ())
-    return {name: one for name, one in made.values.items() if name not in made.again}
+    combined = combine_trials(runs, ())
+    return {name: value for name, value in combined.values.items() if name not in combined.again}
 
 
 def _comparable(value: Any) -> Hashable:
@@ -294,11 +300,11 @@ def _comparable(value: Any) -> Hashable:
     return ("json", dumps(value, sort_keys=True, ensure_ascii=False, default=str))
 
 
-def _count_values(found: Sequence[Any]) -> tuple[tuple[str, int], ...]:
+def _count_values(values: Sequence[Any]) -> tuple[tuple[str, int], ...]:
     first: dict[Hashable, Any] = {}
-    for one in found:
-        first.setdefault(_comparable(one), one)
-    counts = Counter(map(_comparable, found)).most_common(_MOST_VALUES)
+    for value in values:
+        first.setdefault(_comparable(value), value)
+    counts = Counter(map(_comparable, values)).most_common(_MOST_VALUES)
     return tuple((_show(first[same]), count) for same, count in counts)
 
 

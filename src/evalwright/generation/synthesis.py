@@ -318,7 +318,7 @@ async def _make_missing_rows(
             checkpoint.append(
                 CheckpointRecord(place=place, rows=made_rows, usage=synthesis.unrecorded_usage)
             )
-            progress.committed(
+            progress.on_commit(
                 [_build_outcome(job.dataset, place, synthesis.usage, failures.get(place))]
             )
 

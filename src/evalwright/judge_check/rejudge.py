@@ -295,7 +295,7 @@ class Rejudging:
                 progress=self._progress,
             )
         result.stop_reason = stop.reason
-        result.overspent = shared.budget.exceeded if shared.budget else ""
+        result.overspent = shared.budget.overrun if shared.budget else ""
 
     def _refuse_another_judge(self, client: Model) -> None:
         current = describe_judge(

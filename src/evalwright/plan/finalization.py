@@ -21,7 +21,6 @@ class AllSamplesScorer(Protocol):
     @property
     def settings(self) -> str:
         """All that can move its scores."""
-        ...
 
     async def score_all(
         self,
@@ -30,7 +29,6 @@ class AllSamplesScorer(Protocol):
         snippets: Snippets | None,
     ) -> list[Score]:
         """One score per sample, in their order."""
-        ...
 
 
 class TaskRule(Protocol):
@@ -39,12 +37,10 @@ class TaskRule(Protocol):
     @property
     def key(self) -> str:
         """What reports call it."""
-        ...
 
     @property
     def action(self) -> str:
         """What it does."""
-        ...
 
     def applies(
         self,
@@ -53,7 +49,6 @@ class TaskRule(Protocol):
         scores: Mapping[str, Mapping[str, Any]],
     ) -> bool:
         """Whether it applies; raise where that cannot be decided."""
-        ...
 
 
 class TaskMetric(Protocol):
@@ -62,17 +57,14 @@ class TaskMetric(Protocol):
     @property
     def type(self) -> str:
         """The kind of metric."""
-        ...
 
     def fields(self) -> frozenset[str] | None:
         """The scores that it reads; None for everything."""
-        ...
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
         """Its numbers."""
-        ...
 
 
 class ScorerMetrics(Struct, frozen=True, kw_only=True):

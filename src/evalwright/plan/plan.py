@@ -47,7 +47,6 @@ class SampleSource(Protocol):
 
     def planned_samples(self) -> Iterator[PlannedSample]:
         """In their order, one at a time; each call begins again."""
-        ...
 
 
 class Postprocessor(Protocol):
@@ -57,16 +56,14 @@ class Postprocessor(Protocol):
         self, sample: dict[str, Any], conversation: dict[str, Any], snippets: Snippets | None
     ) -> Sequence[tuple[dict[str, Any], dict[str, Any]]]:
         """Samples, each with its conversation."""
-        ...
 
 
 class StopSignal(Protocol):
     """Tells whether a run was asked to stop."""
 
     @property
-    def requested(self) -> bool:
+    def is_stopping(self) -> bool:
         """Whether it was."""
-        ...
 
 
 class RecordedResults(Protocol):
@@ -75,25 +72,20 @@ class RecordedResults(Protocol):
     @property
     def outline(self) -> TaskOutline:
         """The task that they are of."""
-        ...
 
     @property
     def specification(self) -> dict[str, Any]:
         """What their log says about the task."""
-        ...
 
     @property
-    def landed(self) -> int:
+    def outcome_count(self) -> int:
         """How many outcomes there are."""
-        ...
 
     def outcomes(self, stop: StopSignal) -> AsyncIterator[list[Outcome]]:
         """The outcomes, in batches."""
-        ...
 
     async def finalize(self, model: str, *, seed: int) -> Any:
         """The final result of the task, as `engine.results.FinalResult`."""
-        ...
 
 
 class TaskRuntime(Struct, frozen=True, kw_only=True):

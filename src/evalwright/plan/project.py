@@ -272,7 +272,7 @@ def _task_runtime(
         ml_task=first_ml_task(spec.task.tasks),
         counts_other_usage=bool(other_models)
         or has_self_reports
-        or any(one.calls_model for one in definition.scorers),
+        or any(scorer.calls_model for scorer in definition.scorers),
         ignores_memory=spec.repeats > 1,
     )
 
@@ -427,7 +427,9 @@ def _primary_metric(spec: ResolvedSpec) -> PrimaryMetric | None:
     A mean of aggregated trials has no value per outcome, so it is passed over.
     """
     trials = trial_plan(spec)
-    aggregated = {name for one in (trials.aggregates if trials else ()) for name in one.names}
+    aggregated = {
+        name for aggregate in (trials.aggregates if trials else ()) for name in aggregate.names
+    }
     for scorer in getattr(spec.task.definition, "scorers", ()):
         if scorer.purpose != "score":
             continue
@@ -488,7 +490,10 @@ def project_secrets(project: Project, environment: Mapping[str, str]) -> tuple[S
 def project_snippets(project: Project, specs: Sequence[ResolvedSpec]) -> Iterator[Snippet]:
     """Each snippet of these tasks and of all models, once."""
     seen = set()
-    documents = [*(spec.task for spec in specs), *(one.document for one in project.models.values())]
+    documents = [
+        *(spec.task for spec in specs),
+        *(entity.document for entity in project.models.values()),
+    ]
     for document in documents:
         for snippet in snippets_in(document):
             if snippet.key not in seen:

@@ -2,28 +2,55 @@
 
 `validate` reports problems at the place where the author can fix them; `run` refuses. Both use
 `unknown_in`, so they agree.
+
+A column that some row has is known: rows of a JSONL file need not have the same columns. A template
+does not need what it names with `| default` or `is defined`, nor does a filter that asks whether a
+column exists. Behind a postprocessor the samples are the author's own.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
+from unicodedata import normalize
 
+from evalwright.components import Component, parts_in
 from evalwright.datasets.rows import Rows
 from evalwright.errors import BadDataset, BadTasks, Unreadable, UsageError
-from evalwright.plan.columns import UnknownColumn, unknown_columns, unknown_values
+from evalwright.nearest import nearest
 from evalwright.plan.options import STATE
 from evalwright.plan.rows import OpenedRows, join_datasets, scored_rows
+from evalwright.rules.filters import FilterUnary
+from evalwright.scorers.base import ScorerSpec
 from evalwright.spec.documents.models.dataset import open_dataset
 from evalwright.spec.documents.project import Project
 from evalwright.spec.documents.resolve.documents import DocumentPart
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 from evalwright.spec.documents.yaml.problems import Fault, FieldPath, Place, locate_fault
+from evalwright.templates import Native, Template
 from evalwright.types import Issue
 
 _LOCAL_SOURCES = {"local", "folder", "inline"}
 """The sources that need no network."""
+_MOST_LISTED = 12
 LogCheck = Callable[[str], int]
 """Reads a result log and returns how many samples it has."""
+
+
+class UnknownColumn(NamedTuple):
+    """A column that is asked for, and that no row has."""
+
+    file: str
+    """Of the template; `""` where that is not known."""
+    line: int
+    column: str
+    text: str
+    """One line: what is asked for, and what there is."""
+    parameter: str = ""
+    """The parameter whose value it is; `""` where a template names it."""
+
+    def __str__(self) -> str:
+        """With its place."""
+        return f"{self.file}:{self.line}: {self.text}" if self.file else self.text
 
 
 def unknown_in(spec: ResolvedSpec, rows: OpenedRows) -> Iterator[UnknownColumn]:
@@ -149,9 +176,11 @@ def _read_problems(
 
 def _column_problem(spec: ResolvedSpec, unknown: UnknownColumn) -> Issue:
     """The problem at the value of the parameter, or at the template."""
-    given = spec.given.get(unknown.parameter)
+    assignment = spec.given.get(unknown.parameter)
     place, field = (
-        (given.place, given.field) if given else spec.written.declaration(unknown.parameter)
+        (assignment.place, assignment.field)
+        if assignment
+        else spec.written.declaration(unknown.parameter)
     )
     if not unknown.parameter:
         field, own = "", (unknown.file, unknown.line) if unknown.file else spec.written.place[:2]
@@ -162,3 +191,74 @@ def _column_problem(spec: ResolvedSpec, unknown: UnknownColumn) -> Issue:
 def _one_line(text: str) -> str:
     """The text on one line: a name of the data may have any characters."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
+def unknown_columns(
+    definition: Component, columns: Iterable[str], *, dataset: str
+) -> Iterator[UnknownColumn]:
+    """One for each column that a template or a scorer of a task needs and no row has."""
+    known = list(columns)
+    reported: set[tuple[str, int, str]] = set()
+    for template in _asking(definition):
+        for path in sorted(template.variables()):
+            name = path[1] if len(path) > 1 and path[0] == "sample" else None
+            place = (template.file, template.line, str(name))
+            if isinstance(name, str) and name not in known and place not in reported:
+                reported.add(place)
+                text = _unknown(name, known, dataset)
+                yield UnknownColumn(template.file, template.line, name, text)
+    for scorer in parts_in(_seeing(definition), ScorerSpec):
+        for name in scorer.required_columns:
+            if name not in known:
+                file, line = getattr(name, "file", ""), getattr(name, "line", 0)
+                text = f"`{scorer.key or scorer.type}`: {_unknown(name, known, dataset)}"
+                yield UnknownColumn(file, line, str(name), text)
+
+
+def _seeing(definition: Component) -> Any:
+    """The part of a task that sees the rows of the dataset."""
+    solver = getattr(definition, "solver", None)
+    return solver if getattr(solver, "postprocessor", None) else definition
+
+
+def _asking(definition: Component) -> Iterator[Template | Native]:
+    """The templates that see the rows of the dataset, and need what they name."""
+    seen = _seeing(definition)
+    unsure = {
+        id(part.expression)
+        for part in parts_in(seen, FilterUnary)
+        if part.op in {"exists", "not_exists"}
+    }
+    yield from parts_in(seen, Template)
+    yield from (part for part in parts_in(seen, Native) if id(part) not in unsure)
+
+
+def unknown_values(
+    chosen: Mapping[str, Any], columns: Iterable[str], *, dataset: str
+) -> Iterator[UnknownColumn]:
+    """One for each parameter whose value is to be a column, and is none."""
+    known = list(columns)
+    for parameter, value in chosen.items():
+        if isinstance(value, str) and value not in known:
+            text = f"parameter `{parameter}`: {_unknown(value, known, dataset)}"
+            yield UnknownColumn("", 0, value, text, parameter)
+
+
+def _unknown(name: str, known: list[str], dataset: str) -> str:
+    more = f" and {len(known) - _MOST_LISTED} more" if len(known) > _MOST_LISTED else ""
+    has = ", ".join(f"`{column}`" for column in known[:_MOST_LISTED])
+    why = _explain_unknown(name, known)
+    return f"dataset `{dataset}` has no column `{name}`; it has {has}{more}{why}"
+
+
+def _explain_unknown(name: str, known: list[str]) -> str:
+    for column in known:
+        if normalize("NFC", column) == normalize("NFC", name):
+            # On a screen the two are the same: a file from a Mac has `u` and two dots, not `ü`.
+            asked, there = (ascii(each)[1:-1] for each in (name, column))
+            return (
+                f"; it is written with other code points (`{asked}`, there `{there}`): "
+                "copy the name from the data"
+            )
+    suggestion = nearest(name, known)
+    return f"; did you mean `{suggestion}`?" if suggestion else ""

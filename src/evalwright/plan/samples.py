@@ -21,11 +21,9 @@ class IdentifiedRows(Protocol):
     @property
     def digest(self) -> str:
         """Of all that decides which rows come."""
-        ...
 
     def identified(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each row with its id, in their order."""
-        ...
 
 
 class RowSamples(Struct, frozen=True, kw_only=True):

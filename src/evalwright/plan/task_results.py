@@ -158,6 +158,8 @@ def _solver_output(conversation: dict[str, Any]) -> dict[str, Any]:
     trace = SolverTrace.from_json(conversation)
     items = conversation.get("items", [])
     outputs = conversation.get("raw_outputs") or []
-    messages = [{"role": one.role, "content": str(one.content)} for one in trace.messages]
+    messages = [
+        {"role": message.role, "content": str(message.content)} for message in trace.messages
+    ]
     output = outputs[-1] if outputs else None
     return {**conversation, "trace": {"items": items}, "messages": messages, "output": output}

@@ -310,7 +310,7 @@ def _task_trial(
     if trial_run.interrupted and not is_complete:
         raise KeyboardInterrupt
     errors = errors_without_sample(report.failures)
-    if stop.requested and not is_complete:
+    if stop.is_stopping and not is_complete:
         errors.append(stopped_error(stop.reason, stop.hint))
     errors = [
         structs.replace(

@@ -48,7 +48,7 @@ class LoggedTask(Struct, frozen=True, kw_only=True):
         return {**self.log.specification, **keys}
 
     @property
-    def landed(self) -> int:
+    def outcome_count(self) -> int:
         """How many outcomes the log has."""
         return self.log.landed
 
@@ -60,7 +60,7 @@ class LoggedTask(Struct, frozen=True, kw_only=True):
         """Yield every outcome in batches; between two, the event loop can handle Ctrl-C."""
         for model in self.outline.models:
             outcomes = self.log.outcomes(self.outline.name, model)
-            while not stop.requested and (batch := list(islice(outcomes, _BATCH))):
+            while not stop.is_stopping and (batch := list(islice(outcomes, _BATCH))):
                 yield batch
                 await asyncio.sleep(0)
 

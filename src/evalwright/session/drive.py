@@ -22,7 +22,7 @@ def drive(
 ) -> None:
     """Run `work` to its end, or until a person stops it; then close models and snippets."""
 
-    async def guarded() -> None:
+    async def run_and_close() -> None:
         with stop.on_ctrl_c():
             try:
                 await work()
@@ -35,7 +35,7 @@ def drive(
                         await model.close()
 
     try:
-        run_async(guarded())
+        run_async(run_and_close())
     finally:
         progress.end(interrupted=stop.interrupted)
 
@@ -52,7 +52,7 @@ def drive_jobs(
     """Run jobs that are kept in no run: `commit` takes their outcomes, in batches."""
 
     async def work() -> None:
-        journal = Journal(commit, committed=progress.committed)
+        journal = Journal(commit, on_commit=progress.on_commit)
         await run_engine(jobs, resources, journal, workers=workers, stop=stop)
 
     drive(work, resources, stop=stop, progress=progress)

@@ -82,7 +82,7 @@ def _scorer_versions(plan: Plan) -> dict[str, Any]:
             **{name: scorer.version for name, scorer in late.items()},
         }
     first = next(iter(versions.values()), {})
-    return first if all(one == first for one in versions.values()) else versions
+    return first if all(other == first for other in versions.values()) else versions
 
 
 def end_manifest(
@@ -100,7 +100,7 @@ def end_manifest(
         seed=options.seed,
         bins=options.bins,
         calibrate=options.calibrate,
-        stopped=stopped if stop.requested else None,
+        stopped=stopped if stop.is_stopping else None,
     )
 
 

@@ -46,7 +46,9 @@ def dump_policies(policies: Sequence[PolicyDocument], redactor: Redactor) -> lis
 def read_run_policies(run: Run) -> list[PolicyDocument]:
     """The policies that a run's project brought, as they were then."""
     try:
-        return [PolicyDocument.model_validate(one) for one in read_manifest(run).policies or ()]
+        return [
+            PolicyDocument.model_validate(policy) for policy in read_manifest(run).policies or ()
+        ]
     except ValidationError as error:
         raise UsageError(
             f"the policies that are kept with run {run.id} cannot be read by this version",

@@ -11,19 +11,15 @@ class Progress(Protocol):
 
     def begin(self, total: int, done: int, counters: Any, *, noun: str = "samples") -> None:
         """Called before the first job; `counters` is live, `noun` says what a job is."""
-        ...
 
-    def committed(self, outcomes: Sequence[Outcome]) -> None:
+    def on_commit(self, outcomes: Sequence[Outcome]) -> None:
         """Called after these were stored."""
-        ...
 
     def tell(self, text: str) -> None:
         """Show a sentence to a person."""
-        ...
 
     def end(self, *, interrupted: bool) -> None:
         """Called after the last job; `interrupted` if a person stopped the run."""
-        ...
 
 
 class SilentProgress:
@@ -32,7 +28,7 @@ class SilentProgress:
     def begin(self, total: int, done: int, counters: Any, *, noun: str = "samples") -> None:
         """Nothing to do."""
 
-    def committed(self, outcomes: Sequence[Outcome]) -> None:
+    def on_commit(self, outcomes: Sequence[Outcome]) -> None:
         """Nothing to do."""
 
     def tell(self, text: str) -> None:

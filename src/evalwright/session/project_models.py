@@ -84,8 +84,8 @@ def project_connector(
 
     The generation parameters of the command are for the `evaluated` models alone.
     """
-    declared: Any = {key: one.document for key, one in resolved.project.models.items()}
-    adapters: Any = {key: one.document for key, one in resolved.project.adapters.items()}
+    declared: Any = {key: entity.document for key, entity in resolved.project.models.items()}
+    adapters: Any = {key: entity.document for key, entity in resolved.project.adapters.items()}
 
     def connect_name(name: str, snippets: Snippets | None) -> Connection:
         return connect_model(
@@ -117,9 +117,9 @@ def connect_model(
     declared = project_models.get(key)
     if isinstance(declared, ModelDocument):
         return _connect_document(declared, adapters, snippets, options)
-    for one in project_models.values():
-        if isinstance(one, ProviderModel) and one.key == key:
-            return _connect_provider(one.model, options)
+    for model in project_models.values():
+        if isinstance(model, ProviderModel) and model.key == key:
+            return _connect_provider(model.model, options)
     if key == PLACEHOLDER:
         return _placeholder(key)
     return _connect_provider(_find_at_server(key, project_models, options.environment), options)
@@ -235,8 +235,8 @@ def adapter_of(document: ModelDocument, adapters: Mapping[str, AdapterDocument])
             if suggestion
             else f"declare it under `model_adapters`, or use one of {', '.join(BUILT_IN)}",
         )
-    found = adapters[key]
-    ways = (found.process_input, found.process_output)
+    adapter = adapters[key]
+    ways = (adapter.process_input, adapter.process_output)
     there, back = (way.source_code if way else None for way in ways)
     return TemplateAdapter(key, process_input=there, process_output=back)
 
@@ -280,15 +280,15 @@ def _find_at_server(
         there = run_async(list_served_models(provider, environment))
     except EvalwrightError as error:
         raise _unknown_model(key, project_models, f"its server was not asked: {error}") from error
-    found = [one for one in there if provider_key(f"{provider}/{one}") == key]
-    if len(found) > 1:
+    matches = [name for name in there if provider_key(f"{provider}/{name}") == key]
+    if len(matches) > 1:
         raise UsageError(
-            f"`{key}` is the key of several models of {provider}: {', '.join(sorted(found))}",
-            hint=f"write `{provider}/{min(found)}`, or declare one with `$provider`",
+            f"`{key}` is the key of several models of {provider}: {', '.join(sorted(matches))}",
+            hint=f"write `{provider}/{min(matches)}`, or declare one with `$provider`",
         )
-    if not found:
+    if not matches:
         raise _unknown_model(key, project_models, f"{provider} lists none of that key")
-    return f"{provider}/{found[0]}"
+    return f"{provider}/{matches[0]}"
 
 
 def _unknown_model(

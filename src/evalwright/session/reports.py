@@ -30,8 +30,10 @@ def load_report(
     Metrics that were made when the run ended are kept as they were: to make them again would run
     the author's code again. Calibration needs no such code.
     """
-    given = {"seed": seed, "bins": bins, "calibrate": calibrate}
-    changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    requested = {"seed": seed, "bins": bins, "calibrate": calibrate}
+    changed: dict[str, Any] = {
+        name: value for name, value in requested.items() if value is not None
+    }
     manifest = structs.replace(read_manifest(run), **changed)
 
     def outcomes(*, failed: bool | None = None) -> Iterator[Outcome]:

@@ -129,7 +129,7 @@ class Session:
             manifest,
             wall_seconds=self._seconds,
             reused=self._reused,
-            stopped=self.stop.requested,
+            stopped=self.stop.is_stopping,
         )
         report = build_report(
             self.outline,
@@ -182,8 +182,8 @@ class Session:
             resources = structs.replace(resources, memory=memory)
         started = perf_counter()
         self._run_jobs(run.id, resources, shared)
-        if shared.budget is not None and shared.budget.exceeded and not self.stop.requested:
-            self.progress.tell(shared.budget.exceeded)
+        if shared.budget is not None and shared.budget.overrun and not self.stop.is_stopping:
+            self.progress.tell(shared.budget.overrun)
         self._seconds = perf_counter() - started
         return run
 
@@ -202,7 +202,7 @@ class Session:
         if sandbox is not None:  # its workers must not outlive the run, whatever becomes of it
             exit_stack.callback(lambda: run_async(sandbox.close()))
         stand_ins = self._rescoring.stand_ins if self._rescoring else {}
-        by_sample = {name for name, one in self._connections.items() if one.by_sample}
+        by_sample = {name for name, connection in self._connections.items() if connection.by_sample}
         if self.parent:
             by_sample |= set(read_manifest(self.parent).by_sample)
         return Resources(
@@ -318,44 +318,44 @@ class Session:
         """The tasks of which a job was run now."""
         waves = self.plan.waves()
         for wave in waves:
-            if not self.stop.requested:
+            if not self.stop.is_stopping:
                 for task in wave:
                     if task.outline.after in changed:  # its samples are other ones now
                         self._reused -= done.forget(task.name)
-                await self._take_recorded(run_id, wave)
+                await self._store_recorded_results(run_id, wave)
                 live = [task for task in wave if not task.recorded]
-                jobs = done.left(chain.from_iterable(task.jobs() for task in live))
+                jobs = done.remaining_jobs(chain.from_iterable(task.jobs() for task in live))
                 if len(waves) > 1:  # a later task may read what these make
                     jobs = _note_tasks(jobs, changed)
-                journal = Journal(write, committed=self.progress.committed)
+                journal = Journal(write, on_commit=self.progress.on_commit)
                 await run_engine(jobs, resources, journal, workers=self._workers(), stop=self.stop)
             if any(task.finalization for task in wave):
-                await self.stop.unless_interrupted(self._finalize(run_id, wave, resources))
+                await self.stop.run_until_interrupt(self._finalize(run_id, wave, resources))
         finalized = sum(len(task.outline.models) for task in self.plan.tasks if task.finalization)
         self._is_finalized = len(self._results) == finalized
 
-    async def _take_recorded(self, run_id: str, tasks: Sequence[TaskPlan]) -> None:
+    async def _store_recorded_results(self, run_id: str, tasks: Sequence[TaskPlan]) -> None:
         """Store the results of tasks that are not run, unless they are stored."""
         if not any(task.recorded for task in tasks):
             return
-        counts = _count_landed(self.store, run_id)
+        counts = _count_outcomes(self.store, run_id)
         for task in tasks:
             landed = counts.get((task.name, task.outline.models[0]), 0)
-            if task.recorded is not None and landed < task.recorded.landed:
+            if task.recorded is not None and landed < task.recorded.outcome_count:
                 async for batch in task.recorded.outcomes(self.stop):
                     self._write(run_id, batch)
-                    self.progress.committed(batch)
+                    self.progress.on_commit(batch)
 
     async def _finalize(self, run_id: str, tasks: Sequence[TaskPlan], resources: Resources) -> None:
         """Finalize each task with each model before the next wave, which may read the results."""
-        counts = _count_landed(self.store, run_id)
+        counts = _count_outcomes(self.store, run_id)
         for task in tasks:
             if task.finalization is None:
                 continue
             for model in task.outline.models:
                 landed = counts.get((task.name, model), 0)
                 if task.recorded is not None:
-                    if landed < task.recorded.landed:
+                    if landed < task.recorded.outcome_count:
                         continue  # stopped: its metrics are of all its outcomes
                     result = await task.recorded.finalize(model, seed=self.options.seed)
                 else:
@@ -376,7 +376,8 @@ class Session:
         """Store outcomes, without a secret in them."""
         redactor = self.redactor
         self.store.append(
-            run_id, [redact_outcome(one, redactor) for one in outcomes] if redactor else outcomes
+            run_id,
+            [redact_outcome(outcome, redactor) for outcome in outcomes] if redactor else outcomes,
         )
 
     def _sorted_results(self) -> list[TaskModelResult]:
@@ -452,7 +453,7 @@ def _note_tasks(jobs: Iterator[Job], tasks: set[str]) -> Iterator[Job]:
         yield job
 
 
-def _count_landed(store: Store, run_id: str) -> dict[tuple[str, str], int]:
+def _count_outcomes(store: Store, run_id: str) -> dict[tuple[str, str], int]:
     counts: dict[tuple[str, str], int] = {}
     for task, model, *_ in store.list_jobs(run_id):
         counts[task, model] = counts.get((task, model), 0) + 1

@@ -123,7 +123,7 @@ def test_a_failure_is_never_kept() -> None:
     with pytest.raises(ModelError):
         ask(model, question())
 
-    assert reply_cache.kept == {}
+    assert reply_cache.replies == {}
     assert ask(model, question())[0].text == "4"
 
 
@@ -181,8 +181,8 @@ def test_a_damaged_answer_is_asked_for_again_and_put_right() -> None:
     inner = Says()
     model = cached(inner, reply_cache)
     ask(model, question())
-    (key,) = reply_cache.kept
-    reply_cache.kept[key] = b"\xc1 not an answer"
+    (key,) = reply_cache.replies
+    reply_cache.replies[key] = b"\xc1 not an answer"
 
     ask(model, question(), question())
 
@@ -195,7 +195,7 @@ def test_an_answer_that_cannot_be_kept_is_an_answer_all_the_same() -> None:
     found = ask(cached(Says(answer("\ud800")), reply_cache), question())
 
     assert found[0].text == "\ud800"
-    assert reply_cache.kept == {}
+    assert reply_cache.replies == {}
 
 
 def test_hits_are_counted() -> None:

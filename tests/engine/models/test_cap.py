@@ -170,12 +170,12 @@ def test_a_small_cap_is_said_with_digits_and_the_command_is_named() -> None:
 
 def test_what_was_spent_above_a_cap_is_said() -> None:
     cost, tokens = Budget(max_cost=1.0), Budget(max_tokens=5)
-    assert (cost.exceeded, tokens.exceeded) == ("", "")
+    assert (cost.overrun, tokens.overrun) == ("", "")
     for budget in (cost, tokens):
         budget.add(Usage(requests=1, prompt_tokens=9, cost=1.5))
 
-    assert cost.exceeded == "the cap was exceeded: 1.5000 of 1.0000 USD spent"
-    assert tokens.exceeded == "the cap was exceeded: 9 of 5 tokens spent"
+    assert cost.overrun == "the cap was exceeded: 1.5000 of 1.0000 USD spent"
+    assert tokens.overrun == "the cap was exceeded: 9 of 5 tokens spent"
 
 
 def answered_until(budget: Budget, cost: float) -> None:

@@ -268,7 +268,7 @@ def test_no_failure_says_the_key(
     told = "".join(traceback.format_exception(caught.value)) + caught.value.hint
     assert "refused: " in told
     assert not any(form in told for form in SPELLINGS.values())
-    assert reply_cache.kept == {}
+    assert reply_cache.replies == {}
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
@@ -279,7 +279,7 @@ def test_no_answer_and_no_cache_keeps_the_key(spelling: str) -> None:
 
     found = ask(model, "a", "a")
 
-    kept = b"".join(reply_cache.kept.values())
+    kept = b"".join(reply_cache.replies.values())
     assert [one.text[:6] for one in found] == ["I saw "] * 2
     assert not any(form in one.text for one in found for form in SPELLINGS.values())
     assert not any(form.encode() in kept for form in SPELLINGS.values())

@@ -32,15 +32,15 @@ class MemoryReplyCache:
     """Keeps answers as long as it lives itself."""
 
     def __init__(self) -> None:
-        self.kept: dict[bytes, bytes] = {}
+        self.replies: dict[bytes, bytes] = {}
 
     def get(self, key: bytes) -> bytes | None:
         """What was put there."""
-        return self.kept.get(key)
+        return self.replies.get(key)
 
     def save(self, key: bytes, value: bytes) -> None:
         """Keep it."""
-        self.kept[key] = value
+        self.replies[key] = value
 
 
 class CachedModel(ModelWrapper):
@@ -55,23 +55,23 @@ class CachedModel(ModelWrapper):
         self._asking: dict[bytes, asyncio.Event] = {}
         self._begun = blake2b(digest_size=32)
         for part in (str(_VERSION), name, model.fingerprint):
-            self._begun.update(_delimited(part))
+            self._begun.update(_with_length(part))
 
     async def complete(self, request: Request) -> Completion:
         """The answer that was kept, or a new one."""
         key = self._key(request)
-        while (kept := self._kept(key)) is None:
+        while (completion := self._load(key)) is None:
             if (asking := self._asking.get(key)) is None:
                 return await self._first(key, request)
             await asking.wait()  # if that fails, the next of those who wait is the first
         self._counters.cache_hits += 1
-        return kept
+        return completion
 
     async def _first(self, key: bytes, request: Request) -> Completion:
         answered = self._asking[key] = asyncio.Event()
         try:
             completion = await self._ask(request)
-            self._keep(key, completion)
+            self._save(key, completion)
             return completion
         finally:
             del self._asking[key]
@@ -80,22 +80,22 @@ class CachedModel(ModelWrapper):
     def _key(self, request: Request) -> bytes:
         digest = self._begun.copy()
         for message in request.messages:
-            digest.update(_delimited(message.role))
-            digest.update(_delimited(message.content))
+            digest.update(_with_length(message.role))
+            digest.update(_with_length(message.content))
             if message.tool_calls or message.tool_call_id:
-                digest.update(_delimited(_as_json(message).decode()))
+                digest.update(_with_length(_as_json(message).decode()))
         if request.task != "chat_completion" or request.input is not None:
-            digest.update(_delimited(request.task))
-            digest.update(_delimited(_as_json(request.input).decode()))
+            digest.update(_with_length(request.task))
+            digest.update(_with_length(_as_json(request.input).decode()))
         for text in request.given:
             digest.update(b"given")
-            digest.update(_delimited(text))
+            digest.update(_with_length(text))
         if request.takes_all:  # what may be kept for this one is a failure to others
             digest.update(b"all")
         digest.update(b"%d" % request.trial)
         return digest.digest()
 
-    def _kept(self, key: bytes) -> Completion | None:
+    def _load(self, key: bytes) -> Completion | None:
         value = self._reply_cache.get(key)
         if value is None:
             return None
@@ -111,7 +111,7 @@ class CachedModel(ModelWrapper):
         )
         return msgspec.structs.replace(completion, usage=usage)
 
-    def _keep(self, key: bytes, completion: Completion) -> None:
+    def _save(self, key: bytes, completion: Completion) -> None:
         try:
             value = _encode(completion)
         except (UnicodeEncodeError, OverflowError):  # half a surrogate pair, a number too large:
@@ -119,7 +119,7 @@ class CachedModel(ModelWrapper):
         self._reply_cache.save(key, value)
 
 
-def _delimited(text: str) -> bytes:
+def _with_length(text: str) -> bytes:
     """With its length in front, so that no two lists of texts look the same."""
     data = text.encode("utf-8", "surrogatepass")
     return b"%d:%b" % (len(data), data)

@@ -48,7 +48,7 @@ class Budget:
         self._answered += spent.requests
 
     @property
-    def exceeded(self) -> str:
+    def overrun(self) -> str:
         """That more was spent than the cap, and how much; empty where it was not."""
         if self.max_cost is not None and self.cost > self.max_cost:
             return f"the cap was exceeded: {_dollars(self.cost, self.max_cost)} spent"
@@ -124,6 +124,6 @@ class CappedModel(ModelWrapper):
 
 def _dollars(spent: float, cap: float) -> str:
     """With so many digits that a small cap has some that are not 0."""
-    smallest = min((one for one in (spent, cap) if one > 0), default=1.0)
+    smallest = min((amount for amount in (spent, cap) if amount > 0), default=1.0)
     digits = max(_DIGITS, 1 - math.floor(math.log10(smallest)))
     return f"{spent:.{digits}f} of {cap:.{digits}f} USD"

@@ -67,7 +67,7 @@ def apply_wrappers(client: Model, settings: ModelSettings, shared: SharedWrappin
         model = RedactingModel(model, shared.redactor)
     if price is not None:
         model = MeteredModel(model, price)
-    if shared.budget is not None and _is_capped(shared.budget, settings.name, price):
+    if shared.budget is not None and _needs_budget(shared.budget, settings.name, price):
         model = CappedModel(model, shared.budget)
     if shared.reply_cache is not None and not settings.by_sample:
         model = CachedModel(
@@ -95,7 +95,7 @@ def _gate(at_once: int | AdaptiveConcurrency) -> Gate:
     return Gate(at_once)
 
 
-def _is_capped(budget: Budget, name: str, price: Price | None) -> bool:
+def _needs_budget(budget: Budget, name: str, price: Price | None) -> bool:
     """Whether there is a cap that this model could reach."""
     if budget.max_cost is not None and price is None:
         raise UsageError(

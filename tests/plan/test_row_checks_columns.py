@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from evalwright.components import Authored, Component
-from evalwright.plan.columns import unknown_columns, unknown_values
+from evalwright.plan.row_checks import unknown_columns, unknown_values
 from evalwright.spec.documents.models.task import BenchmarkTask
 from evalwright.templates import Native, Template
 
