@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from evalwright.objects import SolverTrace, Trace, make_message
-from evalwright.objects.output import readable, shown
+from evalwright.objects.output import readable, to_text
 
 CALL = {"type": "function_call", "name": "f", "arguments": '{"a": 1}'}
 
@@ -49,7 +49,7 @@ def test_a_conversation_is_read(items: list[dict[str, Any]], text: str) -> None:
     [("x", "x"), (True, "true"), (None, "null"), ({"a": 1}, '{"a": 1}'), ([1], "[1]")],
 )
 def test_json_is_shown_as_json_and_text_as_text(value: Any, text: str) -> None:
-    assert shown(value) == text
+    assert to_text(value) == text
 
 
 def test_a_trace_does_not_spill_its_content_into_messages_of_errors() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalwright.objects import SolverTrace, make_message, variables
-from evalwright.objects.solver_trace import conversation, read_trace
+from evalwright.objects.solver_trace import read_trace
 
 ITEMS = [make_message("user", "q"), make_message("assistant", "a")]
 MESSAGES = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
@@ -56,14 +56,6 @@ def test_what_the_older_format_calls_output_is_the_raw_output() -> None:
 def test_what_is_no_trace_is_refused(value: Any, said_so: str) -> None:
     with pytest.raises(ValueError, match=said_so):
         read_trace(value)
-
-
-def test_a_conversation_is_made_of_pairs() -> None:
-    assert conversation([("user", "q")], raw_outputs=[1]) == {
-        "items": [make_message("user", "q")],
-        "raw_outputs": [1],
-        "direct_ios": [],
-    }
 
 
 SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5)

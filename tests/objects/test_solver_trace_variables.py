@@ -1,8 +1,9 @@
 from typing import Any
 
 import pytest
+from tests.objects.conversations import conversation
 
-from evalwright.objects import conversation, variables
+from evalwright.objects import variables
 from evalwright.templates import Template
 
 CHAT: dict[str, Any] = {"choices": [{"message": {"role": "assistant", "content": "Paris"}}]}

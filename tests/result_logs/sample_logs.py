@@ -6,9 +6,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from tests.objects.conversations import conversation
+
 from evalwright.engine.results import FinalResult, MetricValue
 from evalwright.metrics.scores import Measure
-from evalwright.objects import conversation
 from evalwright.result_logs.log_outcomes import ScorerFacts, TaskFacts
 from evalwright.result_logs.read_log import ResultLog, read_log
 from evalwright.result_logs.write_log import LogHeader, write_log

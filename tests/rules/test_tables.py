@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
+from tests.objects.conversations import conversation
 
 from evalwright.datasets.inline import InlineRows
 from evalwright.datasets.rows import Rows
-from evalwright.objects import conversation
 from evalwright.rules.action import ActionRule
 from evalwright.rules.filters import AnyFilter
 

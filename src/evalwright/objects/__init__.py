@@ -26,7 +26,7 @@ from .output import (
     json_text,
     output_items,
     readable,
-    shown,
+    to_text,
 )
 from .record import Record, plain
 from .scores import SampleScore, SystemTaskMetricEntry, SystemTaskOutput
@@ -35,7 +35,6 @@ from .solver_trace import (
     SingleSolverOutput,
     SolverOutput,
     SolverTrace,
-    conversation,
     read_trace,
     variables,
 )
@@ -66,7 +65,6 @@ __all__ = [
     "Turn",
     "answer_text",
     "chat_items",
-    "conversation",
     "items_from",
     "json_text",
     "make_message",
@@ -74,8 +72,8 @@ __all__ = [
     "plain",
     "read_trace",
     "readable",
-    "shown",
     "text_of",
+    "to_text",
     "variables",
 ]
 

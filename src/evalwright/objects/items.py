@@ -16,9 +16,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from .record import Record, changes, seen
+from .record import Record, changes, wrap
 
-_MAX_SHOWN = 80
+_MAX_QUOTED = 80
 
 
 class Content(list[Any]):
@@ -64,7 +64,7 @@ class Message(Item):
     def __getitem__(self, name: str) -> Any:
         value = super().__getitem__(name)
         if name == "content" and not isinstance(value, Content):
-            value = Content(seen(_part(one, self.get("role"))) for one in _listed(value))
+            value = Content(wrap(_part(part, self.get("role"))) for part in _as_list(value))
             self["content"] = value
         return value
 
@@ -107,8 +107,8 @@ class CustomTaskOutputMessage(Item):
 
 
 _KINDS: dict[Any, type[Item]] = {
-    one.kind: one
-    for one in (
+    item_class.kind: item_class
+    for item_class in (
         Message,
         FunctionCall,
         FunctionCallOutput,
@@ -124,9 +124,9 @@ class Items(list[Any]):
     __slots__ = ()
 
     @changes
-    def append(self, one: Any) -> None:
+    def append(self, element: Any) -> None:
         """Add an item at the end: a message of a chat becomes one or several."""
-        super().extend(items_from([one]))
+        super().extend(items_from([element]))
 
     @changes
     def extend(self, some: Iterable[Any]) -> None:
@@ -139,26 +139,26 @@ def item(fields: Mapping[str, Any]) -> Item:
     if isinstance(fields, Item):
         return fields
     kind = fields.get("type")
-    made = _KINDS.get(kind) or (Message if kind is None and "role" in fields else Item)
-    return made(fields)
+    item_class = _KINDS.get(kind) or (Message if kind is None and "role" in fields else Item)
+    return item_class(fields)
 
 
 def items_from(some: Iterable[Any]) -> list[Item]:
     """Items of a trace, of items or messages of a chat; ValueError for what is neither."""
-    made: list[Item] = []
-    for one in some:
-        if isinstance(one, Item):
-            made.append(one)
-        elif _is_chat(_checked(one)):
-            made.extend(item(each) for each in chat_items(one))
+    items: list[Item] = []
+    for element in some:
+        if isinstance(element, Item):
+            items.append(element)
+        elif _is_chat(_check_item(element)):
+            items.extend(item(fields) for fields in chat_items(element))
         else:
-            made.append(item(one))
-    return made
+            items.append(item(element))
+    return items
 
 
 def make_message(role: str, text: str) -> dict[str, Any]:
     """A message as JSON."""
-    return {"type": "message", "role": role, "content": [_part(text, role)]}
+    return _message(role, [_part(text, role)])
 
 
 def chat_items(message: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -167,10 +167,10 @@ def chat_items(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     if role == "tool":
         call_id = message.get("tool_call_id")
         return [{"type": "function_call_output", "call_id": call_id, "output": content}]
-    parts = [_part(one, role) for one in _listed(content)]
+    parts = [_part(part, role) for part in _as_list(content)]
     if refusal := message.get("refusal"):
         parts.append({"type": "refusal", "refusal": refusal})
-    calls = [one for one in _listed(message.get("tool_calls")) if isinstance(one, Mapping)]
+    calls = [call for call in _as_list(message.get("tool_calls")) if isinstance(call, Mapping)]
     items: list[dict[str, Any]] = [] if calls and not text_of(parts) else [_message(role, parts)]
     return items + [_call(call) for call in calls]
 
@@ -180,7 +180,7 @@ def text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     texts, refusals = [], []
-    for part in _listed(content):
+    for part in _as_list(content):
         if isinstance(part, str):
             texts.append(part)
         elif not isinstance(part, dict):
@@ -194,30 +194,30 @@ def text_of(content: Any) -> str:
 
 def refusal_of(content: Any) -> str | None:
     """The refusals of a content, one a line; None where it has none."""
-    parts = [part for part in _listed(content) if isinstance(part, dict)]
-    found = [part["refusal"] for part in parts if isinstance(part.get("refusal"), str)]
-    return "\n".join(found) or None
+    parts = [part for part in _as_list(content) if isinstance(part, dict)]
+    refusals = [part["refusal"] for part in parts if isinstance(part.get("refusal"), str)]
+    return "\n".join(refusals) or None
 
 
-def _checked(one: Any) -> Mapping[str, Any]:
-    """A mapping that says what it is, and whose content is one; else ValueError."""
-    if not isinstance(one, Mapping):
-        raise ValueError(f"expected an item or a message, got `{_shown(one)}`")  # noqa: TRY004 - data of the wrong shape
-    kind, content = one.get("type", one.get("role")), one.get("content")
+def _check_item(fields: Any) -> Mapping[str, Any]:
+    """A mapping that says what it is, and whose content has a known shape; else ValueError."""
+    if not isinstance(fields, Mapping):
+        raise ValueError(f"expected an item or a message, got `{shorten(repr(fields))}`")  # noqa: TRY004 - data of the wrong shape
+    kind, content = fields.get("type", fields.get("role")), fields.get("content")
     if not isinstance(kind, str):
-        raise ValueError(f"expected a `type` or a `role`, got `{_shown(one)}`")  # noqa: TRY004 - the same
-    if "role" in one and not isinstance(content, str | list | None):
-        raise ValueError(f"expected text or parts as `content`, got `{_shown(content)}`")
-    if _is_chat(one) and not isinstance(calls := one.get("tool_calls"), list | None):
-        raise ValueError(f"expected a list of `tool_calls`, got `{_shown(calls)}`")
-    return one
+        raise ValueError(f"expected a `type` or a `role`, got `{shorten(repr(fields))}`")  # noqa: TRY004 - the same
+    if "role" in fields and not isinstance(content, str | list | None):
+        raise ValueError(f"expected text or parts as `content`, got `{shorten(repr(content))}`")
+    if _is_chat(fields) and not isinstance(calls := fields.get("tool_calls"), list | None):
+        raise ValueError(f"expected a list of `tool_calls`, got `{shorten(repr(calls))}`")
+    return fields
 
 
-def _is_chat(one: Mapping[str, Any]) -> bool:
+def _is_chat(fields: Mapping[str, Any]) -> bool:
     """Whether it has what only the messages of a chat have."""
-    if one.get("refusal") and one.get("type", "message") == "message":
+    if fields.get("refusal") and fields.get("type", "message") == "message":
         return True
-    return "type" not in one and ("tool_calls" in one or one.get("role") == "tool")
+    return "type" not in fields and ("tool_calls" in fields or fields.get("role") == "tool")
 
 
 def _message(role: str, parts: list[Any]) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _listed(content: Any) -> list[Any]:
+def _as_list(content: Any) -> list[Any]:
     if content is None:
         return []
     return content if isinstance(content, list) else [content]
@@ -247,6 +247,6 @@ def _part(part: Any, role: Any) -> Any:
     return part
 
 
-def _shown(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
+def shorten(text: str) -> str:
+    """A text as an error quotes it."""
+    return text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from .items import Items, chat_items, items_from, refusal_of, text_of
-from .record import Record, Records, seen
+from .record import Record, Records, wrap
 
 
 class ChatMessage(Record):
@@ -36,8 +36,8 @@ class Choice(Record):
 
     __slots__ = ()
 
-    def _seen(self, name: str, value: Any) -> Any:
-        return ChatMessage(value) if name == "message" else seen(value)
+    def _wrap(self, name: str, value: Any) -> Any:
+        return ChatMessage(value) if name == "message" else wrap(value)
 
 
 class ChatCompletion(Record):
@@ -50,10 +50,10 @@ class ChatCompletion(Record):
     def __str__(self) -> str:
         return answer_text(self) or ""
 
-    def _seen(self, name: str, value: Any) -> Any:
+    def _wrap(self, name: str, value: Any) -> Any:
         if name == "choices" and isinstance(value, list):
-            return Records([Choice(one) if type(one) is dict else one for one in value])
-        return seen(value)
+            return Records([Choice(each) if type(each) is dict else each for each in value])
+        return wrap(value)
 
 
 class OpenResponse(Record):
@@ -71,12 +71,12 @@ class OpenResponse(Record):
     def __str__(self) -> str:
         return answer_text(self) or ""
 
-    def _seen(self, name: str, value: Any) -> Any:
+    def _wrap(self, name: str, value: Any) -> Any:
         if name != "items":
-            return seen(value)
-        made = _ResponseItems(items_from(value))
-        made.owner = self
-        return made
+            return wrap(value)
+        items = _ResponseItems(items_from(value))
+        items.owner = self
+        return items
 
 
 class _ResponseItems(Items):
@@ -112,16 +112,16 @@ def wrap_output(raw: Any) -> Any:
         if _is_completion(raw):
             return ChatCompletion(raw)
         return OpenResponse(raw) if _is_items(raw.get("items")) else CustomOutput(raw)
-    return CustomOutputs(seen(raw)) if type(raw) is list else raw
+    return CustomOutputs(wrap(raw)) if type(raw) is list else raw
 
 
-def old_view(shown: Any) -> Any:
+def old_view(output: Any) -> Any:
     """An output as the older format knows it: items become a chat completion."""
-    if not isinstance(shown, OpenResponse):
-        return shown
-    spoken = [one for one in shown["items"] if _is_said(one)]
+    if not isinstance(output, OpenResponse):
+        return output
+    spoken = [item for item in output["items"] if _is_assistant_message(item)]
     message = old_message(spoken[-1]) if spoken else ChatMessage(role="assistant", content=None)
-    rest = {key: value for key, value in dict.items(shown) if key != "items"}
+    rest = {key: value for key, value in dict.items(output) if key != "items"}
     choice: dict[str, Any] = {"message": message}
     if "references" in rest:
         choice["references"] = rest.pop("references")
@@ -157,9 +157,9 @@ def output_items(raw: Any) -> list[dict[str, Any]]:
     if not isinstance(raw, dict):
         return [{"type": "custom_task_output_message", "content": raw}]
     if _is_completion(raw):
-        return [one for choice in raw["choices"][:1] for one in chat_items(choice["message"])]
+        return [item for choice in raw["choices"][:1] for item in chat_items(choice["message"])]
     if _is_items(dict.get(raw, "items")):
-        return [one.to_json() for one in items_from(raw["items"])]
+        return [item.to_json() for item in items_from(raw["items"])]
     if "embeddings" in raw:
         return []
     return [{"type": "custom_task_output_message", "content": raw}]
@@ -172,7 +172,7 @@ def answer_text(raw: Any) -> str | None:
         content = message.get("content")
         if isinstance(content, str) and (content or not message.get("refusal")):  # nearly always
             return content
-    spoken = [one for one in output_items(raw) if _is_said(one)]
+    spoken = [item for item in output_items(raw) if _is_assistant_message(item)]
     return text_of(spoken[-1]["content"]) if spoken else None
 
 
@@ -181,14 +181,14 @@ def json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _is_said(item: dict[str, Any]) -> bool:
+def _is_assistant_message(item: dict[str, Any]) -> bool:
     return item.get("type") == "message" and item.get("role", "assistant") == "assistant"
 
 
 def _is_completion(raw: Any) -> bool:
     choices = dict.get(raw, "choices") if isinstance(raw, dict) else None
     return isinstance(choices, list) and all(
-        isinstance(one, dict) and isinstance(one.get("message"), dict) for one in choices
+        isinstance(choice, dict) and isinstance(choice.get("message"), dict) for choice in choices
     )
 
 
@@ -196,16 +196,16 @@ def _is_items(value: Any) -> bool:
     return (
         isinstance(value, list)
         and bool(value)
-        and all(isinstance(one, dict) and ("type" in one or "role" in one) for one in value)
+        and all(isinstance(item, dict) and ("type" in item or "role" in item) for item in value)
     )
 
 
 def readable(items: Iterable[Mapping[str, Any]]) -> str:
     """Of one user message its text; of more, a paragraph each, with who said it."""
-    spoken = [(one, _item_text(one)) for one in items]
+    spoken = [(item, _item_text(item)) for item in items]
     if len(spoken) == 1 and spoken[0][0].get("role", "user") == "user":
         return spoken[0][1]
-    return "\n\n".join(f"{one.get('role') or one['type']}: {text}" for one, text in spoken)
+    return "\n\n".join(f"{item.get('role') or item['type']}: {text}" for item, text in spoken)
 
 
 def _item_text(item: Mapping[str, Any]) -> str:
@@ -215,12 +215,12 @@ def _item_text(item: Mapping[str, Any]) -> str:
     if kind == "function_call":
         return f"{item.get('name')}({item.get('arguments')})"
     if kind == "function_call_output":
-        gave = item.get("output")
-        return (text_of(gave) if isinstance(gave, list) else "") or shown(gave)
-    return shown(item.get("content"))
+        output = item.get("output")
+        return (text_of(output) if isinstance(output, list) else "") or to_text(output)
+    return to_text(item.get("content"))
 
 
-def shown(value: Any) -> str:
+def to_text(value: Any) -> str:
     """Text as it is, an output as its answer, any other JSON as JSON."""
     if isinstance(value, str | ChatCompletion | OpenResponse):
         return str(value)

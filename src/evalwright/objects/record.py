@@ -1,7 +1,7 @@
 """JSON that can be read both ways: `message["role"]` and `message.role`.
 
-What is inside is wrapped when it is first looked at, so that making a record costs no more than a
-copy of its top. A record is a dict: it compares, prints and encodes as one.
+What is inside is wrapped when it is first read, so that making a record costs no more than a copy
+of its top level. A record is a dict: it compares, prints and encodes as one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Record(dict[str, Any]):
     def __getitem__(self, name: str) -> Any:
         value = super().__getitem__(name)
         if type(value) is dict or type(value) is list:
-            value = self._seen(name, value)
+            value = self._wrap(name, value)
             super().__setitem__(name, value)
         return value
 
@@ -44,13 +44,13 @@ class Record(dict[str, Any]):
         return self[name] if name in self else default  # noqa: SIM401 - this is `get`
 
     def values(self) -> Any:
-        """What a dict's `values` gives, wrapped."""
-        self._see_all()
+        """The values of the dict, wrapped."""
+        self._wrap_all()
         return super().values()
 
     def items(self) -> Any:
-        """What a dict's `items` gives, wrapped."""
-        self._see_all()
+        """The items of the dict, wrapped."""
+        self._wrap_all()
         return super().items()
 
     def to_json(self) -> dict[str, Any]:
@@ -58,13 +58,13 @@ class Record(dict[str, Any]):
         return {key: plain(value) for key, value in dict.items(self)}
 
     def model_dump(self) -> dict[str, Any]:
-        """What `to_json` gives, for those who know it by this name."""
+        """The same as `to_json`."""
         return self.to_json()
 
-    def _seen(self, name: str, value: Any) -> Any:  # noqa: ARG002 - some keys are special in some records
-        return seen(value)
+    def _wrap(self, name: str, value: Any) -> Any:  # noqa: ARG002 - some keys are special in some records
+        return wrap(value)
 
-    def _see_all(self) -> None:
+    def _wrap_all(self) -> None:
         for name in self:
             self[name]
 
@@ -110,13 +110,13 @@ class Keyed:
         return {name: plain(getattr(self, name)) for name in self.fields}
 
     def model_dump(self) -> dict[str, Any]:
-        """What `to_json` gives, for those who know it by this name."""
+        """The same as `to_json`."""
         return self.to_json()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Keyed) and type(other) is type(self) and self._same(other)
 
-    __hash__ = None  # type: ignore[assignment] # as for every thing that can change
+    __hash__ = None  # type: ignore[assignment] # it can change
 
     def _same(self, other: Keyed) -> bool:
         return self.to_json() == other.to_json()
@@ -126,13 +126,16 @@ class Keyed:
         return f"{type(self).__name__}({inside})"
 
 
-def seen(value: Any) -> Any:
+def wrap(value: Any) -> Any:
     """The value with its objects as records; what is no object or array is as it was."""
     if type(value) is dict:
         return Record(value)
     if type(value) is list:
-        return Records(
-            [seen(one) if type(one) is dict or type(one) is list else one for one in value]
+        return Records(  # most elements are scalars: they are not worth a call
+            [
+                wrap(inner) if type(inner) is dict or type(inner) is list else inner
+                for inner in value
+            ]
         )
     return value
 
@@ -140,9 +143,9 @@ def seen(value: Any) -> Any:
 def plain(value: Any) -> Any:
     """The value with builtin types alone, to its bottom."""
     if isinstance(value, dict):
-        return {key: plain(one) for key, one in dict.items(value)}
+        return {key: plain(inner) for key, inner in dict.items(value)}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(element) for element in value]
     to_json = getattr(value, "to_json", None)
     return value if to_json is None else to_json()
 

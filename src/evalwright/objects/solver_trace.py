@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .items import CustomTaskInputMessage, Item, Items, items_from, make_message
+from .items import CustomTaskInputMessage, Item, Items, items_from, make_message, shorten
 from .output import (
     ChatCompletion,
     ChatMessage,
@@ -26,8 +26,8 @@ from .output import (
     old_message,
     old_view,
     output_items,
+    wrap_output,
 )
-from .output import wrap_output as shown
 from .record import Keyed, changes, plain
 from .trace import Trace, read_events
 
@@ -37,7 +37,7 @@ _TRACE_FIELDS = ("metadata", "events", "span_id", "span_name", "span_type")
 class SolverTrace(Keyed):
     """A solved sample, as snippets and templates see it."""
 
-    __slots__ = ("_group", "_raw_outputs", "_shown", "direct_ios", "trace")
+    __slots__ = ("_group", "_is_wrapped", "_raw_outputs", "direct_ios", "trace")
 
     fields = (
         *("trace", "raw_outputs", "direct_ios"),
@@ -55,29 +55,29 @@ class SolverTrace(Keyed):
         self.trace = Trace(items) if trace is None else trace
         self.direct_ios = list(direct_ios)
         self._raw_outputs = list(raw_outputs)
-        self._shown = False
+        self._is_wrapped = False
         self._group: Any = None
 
     @classmethod
     def from_json(cls, conversation: Mapping[str, Any]) -> SolverTrace:
         """What `to_json` made."""
         more = {name: conversation[name] for name in _TRACE_FIELDS if name in conversation}
-        made = cls(
+        solver_trace = cls(
             Trace(list(conversation.get("items") or ()), **more),
             conversation.get("raw_outputs") or (),
             conversation.get("direct_ios") or (),
         )
-        made._group = conversation.get("solver_outputs")
-        return made
+        solver_trace._group = conversation.get("solver_outputs")
+        return solver_trace
 
     def to_json(self) -> dict[str, Any]:
         """One flat object of plain JSON."""
-        made = self.trace.to_json()
-        made["raw_outputs"] = plain(self._raw_outputs)
-        made["direct_ios"] = plain(self.direct_ios)
+        fields = self.trace.to_json()
+        fields["raw_outputs"] = plain(self._raw_outputs)
+        fields["direct_ios"] = plain(self.direct_ios)
         if self._group is not None:
-            made["solver_outputs"] = plain(self._group)
-        return made
+            fields["solver_outputs"] = plain(self._group)
+        return fields
 
     @property
     def items(self) -> Items:
@@ -87,43 +87,37 @@ class SolverTrace(Keyed):
     @property
     def raw_outputs(self) -> list[Any]:
         """What the model gave back, call by call."""
-        if not self._shown:
-            self._raw_outputs = [shown(raw) for raw in self._raw_outputs]
-            self._shown = True
+        if not self._is_wrapped:
+            self._raw_outputs = [wrap_output(raw) for raw in self._raw_outputs]
+            self._is_wrapped = True
         return self._raw_outputs
 
     @raw_outputs.setter
     def raw_outputs(self, raw_outputs: Iterable[Any]) -> None:
-        self._raw_outputs, self._shown = list(raw_outputs), False
+        self._raw_outputs, self._is_wrapped = list(raw_outputs), False
 
     @property
     def messages(self) -> list[ChatMessage]:
         """The messages, as `{role, content[, refusal]}`, a content being one text."""
-        return [
-            old_message(one)
-            for one in self.trace.raw_items
-            if one.get("type", "message") == "message"
-        ]
+        items = self.trace.raw_items
+        return [old_message(item) for item in items if item.get("type", "message") == "message"]
 
     @property
     def output(self) -> Any:
-        """The last output of the model; without one, the last assistant message as if it were.
-
-        None where there is neither.
-        """
+        """The last output of the model, else the last assistant message as one, else None."""
         if self._raw_outputs:
             return old_view(self.raw_outputs[-1])
-        for one in reversed(self.trace.raw_items):
-            if one.get("type", "message") == "message" and one.get("role") == "assistant":
-                return completion_of(one)
+        for item in reversed(self.trace.raw_items):
+            if item.get("type", "message") == "message" and item.get("role") == "assistant":
+                return completion_of(item)
         return None
 
     @property
     def solver_outputs(self) -> Any:
         """Of a group: the single outputs, in a list or by their names. None of any other."""
         if isinstance(self._group, dict):
-            return {name: SolverTrace.from_json(one) for name, one in self._group.items()}
-        return self._group and [SolverTrace.from_json(one) for one in self._group]
+            return {name: SolverTrace.from_json(each) for name, each in self._group.items()}
+        return self._group and [SolverTrace.from_json(each) for each in self._group]
 
     @changes
     def append(self, item: Any) -> None:
@@ -137,7 +131,7 @@ class SolverTrace(Keyed):
 
     @changes
     def append_user_message(self, text: str) -> None:
-        """Let the user say something."""
+        """Add a user message."""
         self.append(make_message("user", text))
 
     @changes
@@ -147,7 +141,7 @@ class SolverTrace(Keyed):
 
     @changes
     def append_assistant_message(self, text: str) -> None:
-        """Let the assistant say something."""
+        """Add an assistant message."""
         self.append(make_message("assistant", text))
 
     @changes
@@ -165,8 +159,8 @@ class SolverTrace(Keyed):
         return f"<SolverTrace of {len(self.trace.raw_items)} items>"
 
     def __str__(self) -> str:
-        found = self.output
-        return "" if found is None else str(found)
+        output = self.output
+        return "" if output is None else str(output)
 
 
 SolverOutput = SolverTrace
@@ -181,7 +175,7 @@ class ModelResponse(Keyed):
     fields = ("items", "raw_output")
 
     def __init__(self, raw_output: Any = None, items: Iterable[Any] | None = None) -> None:
-        self.raw_output = shown(raw_output)
+        self.raw_output = wrap_output(raw_output)
         self._items = None if items is None else Items(items_from(items))
 
     @classmethod
@@ -209,7 +203,6 @@ class ModelResponse(Keyed):
 
 
 _SHAPES = "a trace (an object with `items`) or a list of items or messages"
-_LONGEST_SHOWN = 80
 
 
 def read_trace(value: Any) -> SolverTrace:
@@ -224,49 +217,35 @@ def read_trace(value: Any) -> SolverTrace:
         raise ValueError(f"expected {_SHAPES}, got `{type(value).__name__}`")  # noqa: TRY004 - data of the wrong shape
     inner = value.get("trace")
     if isinstance(inner, dict):
-        value = {**inner, **{key: one for key, one in value.items() if key != "trace"}}
+        value = {**inner, **{key: field for key, field in value.items() if key != "trace"}}
     return _read_object(value)
 
 
 def _read_object(value: dict[str, Any]) -> SolverTrace:
     items, events = value.get("items", value.get("messages")), value.get("events")
     if items is None and events is None:
-        found = ", ".join(f"`{key}`" for key in value) or "an empty object"
-        raise ValueError(f"expected {_SHAPES}, got {found}")
+        keys = ", ".join(f"`{key}`" for key in value) or "an empty object"
+        raise ValueError(f"expected {_SHAPES}, got {keys}")
     for name in ("items", "messages", "raw_outputs", "direct_ios", "events"):
         if not isinstance(value.get(name), list | None):
             raise ValueError(f"expected a list as `{name}`, got `{type(value[name]).__name__}`")  # noqa: TRY004 - the same
-    if not all(isinstance(one, dict) for one in events or ()):
+    if not all(isinstance(event, dict) for event in events or ()):
         raise ValueError("expected objects as `events`")
     if not isinstance(value.get("metadata"), dict | None):
         raise ValueError("expected an object as `metadata`")  # noqa: TRY004 - the same
     read = read_events(events or ()) if items is None else items_from(items)
-    made = SolverTrace.from_json({**value, "items": read})
-    if not made.raw_outputs and value.get("output") is not None:
-        made.raw_outputs.append(value["output"])
-    return made
+    solver_trace = SolverTrace.from_json({**value, "items": read})
+    if not solver_trace.raw_outputs and value.get("output") is not None:
+        solver_trace.raw_outputs.append(value["output"])
+    return solver_trace
 
 
 def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
-        raise ValueError(f"expected {_SHAPES} in JSON, got the text `{shown}`") from error
-
-
-def conversation(
-    messages: list[tuple[str, str]] | None = None,
-    *,
-    raw_outputs: list[Any] | None = None,
-    direct_ios: list[Any] | None = None,
-) -> dict[str, Any]:
-    """The JSON of a conversation, of `(role, text)` pairs."""
-    return {
-        "items": [make_message(role, text) for role, text in messages or ()],
-        "raw_outputs": raw_outputs or [],
-        "direct_ios": direct_ios or [],
-    }
+        message = f"expected {_SHAPES} in JSON, got the text `{shorten(text)}`"
+        raise ValueError(message) from error
 
 
 def variables(sample: Any, conversation: Mapping[str, Any] | None = None) -> dict[str, Any]:

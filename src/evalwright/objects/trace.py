@@ -19,46 +19,43 @@ are kept in the trace and add no item.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, TypeVar
 
 from .items import FunctionCall, FunctionCallOutput, Item, Items, Message, items_from, text_of
 from .output import output_items, readable
-from .record import Keyed, Record, plain, seen
+from .record import Keyed, Record, plain, wrap
+
+T = TypeVar("T")
 
 
 def read_events(events: Iterable[Mapping[str, Any]]) -> list[Item]:
     """What was said and called, in order."""
-    found: list[Any] = []
+    items: list[Any] = []
     for event in events:
         kind = event.get("type")
         if kind == "message_event":
-            found.append(event.get("item") or event.get("message"))
+            items.append(event.get("item") or event.get("message"))
         elif kind == "function_call_event":
-            found += [event.get("function_call") or event.get("item")]
-            found += [event.get("function_call_output") or event.get("output")]
+            items.append(event.get("function_call") or event.get("item"))
+            items.append(event.get("function_call_output") or event.get("output"))
         elif kind == "model_call_event" and event.get("output") is not None:
-            found += output_items(event["output"])
-    return items_from(one for one in found if one is not None)
+            items += output_items(event["output"])
+    return items_from(item for item in items if item is not None)
 
 
 def _events_of_span(events: Iterable[Mapping[str, Any]], span_id: str) -> list[Mapping[str, Any]]:
     """From the beginning of a span to its end, spans inside it included; KeyError if it is not."""
-    found: list[Mapping[str, Any]] = []
+    inside: list[Mapping[str, Any]] = []
     for event in events:
         begins = event.get("type") == "span_begin" and _span_id(event) == span_id
-        if begins or found:
-            found.append(event)
-        if found and event.get("type") == "span_end" and _span_id(event) == span_id:
+        if begins or inside:
+            inside.append(event)
+        if inside and event.get("type") == "span_end" and _span_id(event) == span_id:
             break
-    if not found:
+    if not inside:
         raise KeyError(span_id)
-    return found
-
-
-def _span_begins(events: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """The events that begin a span, in order."""
-    return (event for event in events if event.get("type") == "span_begin")
+    return inside
 
 
 def _span_id(event: Mapping[str, Any]) -> Any:
@@ -92,18 +89,18 @@ class Turn(Keyed):
 
     @property
     def assistant_messages(self) -> list[Message]:
-        """What the assistant said."""
+        """The messages of the assistant."""
         return _messages_by(self.assistant_items, "assistant")
 
     @property
     def function_calls(self) -> list[FunctionCall]:
         """What it wanted called."""
-        return [one for one in self.assistant_items if isinstance(one, FunctionCall)]
+        return _select(self.assistant_items, FunctionCall)
 
     @property
     def function_outputs(self) -> list[FunctionCallOutput]:
         """What the functions gave back."""
-        return [one for one in self.assistant_items if isinstance(one, FunctionCallOutput)]
+        return _select(self.assistant_items, FunctionCallOutput)
 
     @property
     def function_call_pairs(self) -> list[tuple[FunctionCall, FunctionCallOutput | None]]:
@@ -139,14 +136,14 @@ class Trace(Keyed):
     @classmethod
     def from_events(cls, events: Iterable[Mapping[str, Any]], span_id: str | None = None) -> Trace:
         """Of what a recorder noted: all of it, or one span."""
-        kept = list(events) if span_id is None else _events_of_span(events, span_id)
-        begun = {} if span_id is None else kept[0]
+        events = list(events) if span_id is None else _events_of_span(events, span_id)
+        begin = {} if span_id is None else events[0]
         return cls(
-            read_events(kept),
-            events=kept,
+            read_events(events),
+            events=events,
             span_id=span_id,
-            span_name=begun.get("name", begun.get("span_name")),
-            span_type=begun.get("span_type"),
+            span_name=begin.get("name", begin.get("span_name")),
+            span_type=begin.get("span_type"),
         )
 
     @property
@@ -163,7 +160,7 @@ class Trace(Keyed):
 
     @property
     def raw_items(self) -> list[Any]:
-        """Its items as they came: for those who only pass through, and are in a hurry."""
+        """Its items as they came, not wrapped."""
         return self._items
 
     @property
@@ -191,12 +188,12 @@ class Trace(Keyed):
     @property
     def function_calls(self) -> list[FunctionCall]:
         """What it wanted called, the preamble left out."""
-        return [one for one in self.conversation_items if isinstance(one, FunctionCall)]
+        return _select(self.conversation_items, FunctionCall)
 
     @property
     def function_outputs(self) -> list[FunctionCallOutput]:
         """What the functions gave back, the preamble left out."""
-        return [one for one in self.conversation_items if isinstance(one, FunctionCallOutput)]
+        return _select(self.conversation_items, FunctionCallOutput)
 
     @property
     def system_messages(self) -> list[Message]:
@@ -212,17 +209,18 @@ class Trace(Keyed):
     def turns(self) -> list[Turn]:
         """The conversation, a turn for each user message."""
         turns: list[Turn] = []
-        for one in self.conversation_items:
-            if isinstance(one, Message) and one.get("role") == "user":
-                turns.append(Turn(one))
+        for item in self.conversation_items:
+            if isinstance(item, Message) and item.get("role") == "user":
+                turns.append(Turn(item))
             else:
-                turns[-1].assistant_items.append(one)
+                turns[-1].assistant_items.append(item)
         return turns
 
     def spans(self) -> list[Trace]:
         """The spans of its events, in the order they began."""
         events = self.events or []
-        return [Trace.from_events(events, _span_id(begin)) for begin in _span_begins(events)]
+        begins = [event for event in events if event.get("type") == "span_begin"]
+        return [Trace.from_events(events, _span_id(event)) for event in begins]
 
     def get_function_calls_by_name(self, name: str) -> list[FunctionCall]:
         """The calls of one function."""
@@ -230,7 +228,8 @@ class Trace(Keyed):
 
     def get_function_output_for_call(self, call_id: str) -> FunctionCallOutput | None:
         """What a call gave back."""
-        return next((one for one in self.function_outputs if one.get("call_id") == call_id), None)
+        outputs = (each for each in self.function_outputs if each.get("call_id") == call_id)
+        return next(outputs, None)
 
     def get_function_call_pairs(self) -> list[tuple[FunctionCall, FunctionCallOutput | None]]:
         """Each call with what it gave back, if that is there."""
@@ -256,7 +255,7 @@ class Trace(Keyed):
             arguments = json.loads(arguments) if arguments.strip() else {}
         if not isinstance(arguments, dict):
             raise ValueError(f"expected a JSON object as `arguments`, got `{arguments!r}`")  # noqa: TRY004 - a JSON of the wrong kind
-        return dict(seen(arguments))
+        return dict(wrap(arguments))
 
     @staticmethod
     def get_function_output_text(output: Mapping[str, Any]) -> str:
@@ -266,13 +265,13 @@ class Trace(Keyed):
 
     def to_json(self) -> dict[str, Any]:
         """Its items, and what else is known."""
-        made: dict[str, Any] = {"items": [one.to_json() for one in items_from(self._items)]}
+        fields: dict[str, Any] = {"items": [item.to_json() for item in items_from(self._items)]}
         if self._metadata:
-            made["metadata"] = plain(self._metadata)
+            fields["metadata"] = plain(self._metadata)
         for name in ("events", "span_id", "span_name", "span_type"):
             if getattr(self, name) is not None:
-                made[name] = plain(getattr(self, name))
-        return made
+                fields[name] = plain(getattr(self, name))
+        return fields
 
     def __str__(self) -> str:
         return readable(self._items)
@@ -281,20 +280,24 @@ class Trace(Keyed):
         return f"<Trace of {len(self._items)} items>"
 
     def _first(self) -> int:
-        for place, one in enumerate(self.items):
-            if isinstance(one, Message) and one.get("role") == "user":
+        for place, item in enumerate(self.items):
+            if isinstance(item, Message) and item.get("role") == "user":
                 return place
         return len(self.items)
 
 
+def _select(items: Iterable[Item], kind: type[T]) -> list[T]:
+    return [item for item in items if isinstance(item, kind)]
+
+
 def _messages_by(items: Iterable[Item], role: str) -> list[Message]:
-    return [one for one in items if isinstance(one, Message) and one.get("role") == role]
+    return [message for message in _select(items, Message) if message.get("role") == role]
 
 
 def _pair_calls(
     calls: list[FunctionCall], outputs: list[FunctionCallOutput]
 ) -> list[tuple[FunctionCall, FunctionCallOutput | None]]:
-    by_id = {one.get("call_id"): one for one in reversed(outputs)}
+    by_id = {output.get("call_id"): output for output in reversed(outputs)}
     return [(call, by_id.get(call.get("call_id"))) for call in calls]
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 
 from msgspec import Struct, structs
 
-from evalwright.objects import SolverTrace, answer_text, output_items, readable, shown, text_of
+from evalwright.objects import SolverTrace, answer_text, output_items, readable, text_of, to_text
 from evalwright.ports import Case, Model
 from evalwright.solvers.likelihood import LikeliestAnswer, choose_likeliest, compute_likelihood
 from evalwright.types import (
@@ -225,7 +225,7 @@ def answer_of_conversation(conversation: dict[str, Any]) -> str:
     if raw_outputs and (text := answer_text(raw_outputs[-1])):  # nearly always, and fast
         return text
     output = SolverTrace.from_json(conversation).output
-    return "" if output is None else shown(output)
+    return "" if output is None else to_text(output)
 
 
 def _is_answer(item: dict[str, Any]) -> bool:

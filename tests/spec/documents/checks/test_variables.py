@@ -1,9 +1,10 @@
 from pathlib import Path
 
 import pytest
+from tests.objects.conversations import conversation
 from tests.spec.documents.made import DATASET, TASK, project
 
-from evalwright.objects import conversation, variables
+from evalwright.objects import variables
 from evalwright.spec.documents.checks import content
 
 PROMPT = '"{{ sample.country }}?"'
