@@ -12,7 +12,7 @@
     ├── SnippetFailed          an author's function that gave no usable value; `kind` says why
     ├── BrokenPlugin           a name of an installed plugin that cannot be loaded: exit 4
     ├── StoreError             a store that cannot be used now: full, locked, damaged, too new
-    ├── Stopped                a run that ends before its end, and can be gone on with: exit 3
+    ├── Stopped                a run that ends early and can be resumed: exit 3
     │   └── BudgetSpent        the cap on cost or tokens is reached
     └── StageError             work that broke; the engine turns it into a Failure
 
@@ -117,7 +117,7 @@ class StoreError(EvalwrightError):
 
 
 class Stopped(EvalwrightError):
-    """A run that ends before its end, by no fault of a sample, and can be gone on with."""
+    """A run that ends early, by no fault of a sample, and can be resumed."""
 
     exit_code = 3
 
@@ -130,18 +130,16 @@ class StageError(EvalwrightError):
     """Work that broke, with the stage it broke in."""
 
     def __init__(self, stage: Stage, cause: BaseException) -> None:
-        hint = getattr(cause, "hint", "")  # other people's exceptions have one, of any type
+        hint = getattr(cause, "hint", "")  # foreign exceptions may have one, of any type
         super().__init__(
             _text(str(cause) or type(cause).__name__),
             hint=_text(hint) if isinstance(hint, str) else "",
         )
         self.stage = stage
-        self.type = _kind(cause)
+        self.type = type(cause).__name__
+        if isinstance(cause, ModelError | SnippetFailed):
+            self.type = cause.kind
         self.attempts = cause.attempts if isinstance(cause, ModelError) else 1
-
-
-def _kind(cause: BaseException) -> str:
-    return cause.kind if isinstance(cause, ModelError | SnippetFailed) else type(cause).__name__
 
 
 def _text(message: str) -> str:
@@ -152,7 +150,7 @@ def _text(message: str) -> str:
     whole = message.encode("utf-8", "replace").decode()
     if whole.isprintable():
         return whole
-    return "".join(one if one.isprintable() else " " for one in whole)
+    return "".join(char if char.isprintable() else " " for char in whole)
 
 
 class boundary:  # noqa: N801 - it is used as a function is, and costs less than a generator

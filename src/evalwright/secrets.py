@@ -55,7 +55,7 @@ class Secret:
         """In a time that does not tell how much of it is equal."""
         if not isinstance(other, Secret):
             return NotImplemented
-        return compare_digest(_encoded(self._value), _encoded(other._value))
+        return compare_digest(_encode(self._value), _encode(other._value))
 
     def __hash__(self) -> int:
         return hash(self._value)
@@ -74,8 +74,8 @@ class Redactor:
         pattern = "|".join(spellings[spelling] for spelling in longest_first)
         self._plain = tuple(longest_first)
         self._pattern = re.compile(pattern)
-        self._plain_bytes = tuple(_encoded(spelling) for spelling in longest_first)
-        self._pattern_bytes = re.compile(_encoded(pattern))
+        self._plain_bytes = tuple(_encode(spelling) for spelling in longest_first)
+        self._pattern_bytes = re.compile(_encode(pattern))
 
     def __bool__(self) -> bool:
         return bool(self._plain)
@@ -101,18 +101,18 @@ def secrets_in(environment: Mapping[str, str]) -> list[str]:
     Those of names that are, or end after a `_` in, KEY, APIKEY, TOKEN, SECRET or PASSWORD in any
     case, and the password of any value that is a URL (`postgresql://me:password@host/runs`).
     """
-    found: dict[str, None] = {}
+    secrets: list[str] = []
     for name, value in environment.items():
         if _SECRET_NAME.search(name):
-            found[value] = None
+            secrets.append(value)
         if (url := _PASSWORD_IN_URL.match(value)) is not None:
-            found.update(dict.fromkeys((url[1], unquote(url[1]))))
-    return [value for value in found if len(value) >= SHORTEST]
+            secrets += (url[1], unquote(url[1]))
+    return [secret for secret in dict.fromkeys(secrets) if len(secret) >= SHORTEST]
 
 
 def _spellings(value: str) -> Iterator[tuple[str, str]]:
     """Every way to write a value, each with the pattern that takes it out of a text."""
-    raw = _encoded(value)
+    raw = _encode(value)
     for spelling in (value, *_in_urls(raw), *_in_json(value), raw.hex(), raw.hex().upper()):
         yield spelling, re.escape(spelling)
     for before in range(3):
@@ -149,6 +149,6 @@ def _in_base64(raw: bytes, before: int) -> Iterator[tuple[str, str]]:
         yield spelling, f"{head}{re.escape(spelling)}{tail}"
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     """UTF-8, and the bytes an environment variable had if it was not."""
     return text.encode("utf-8", "surrogateescape")

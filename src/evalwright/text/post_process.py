@@ -15,23 +15,12 @@ from evalwright.nearest import nearest
 
 def post_process(text: str, rule: str) -> str:
     """Apply one rule of `RULES` to a text."""
-    try:
-        apply = RULES[rule]
-    except KeyError:
-        raise ValueError(_unknown(rule)) from None
-    return apply(text)
-
-
-def _unknown(rule: str) -> str:
+    if rule in RULES:
+        return RULES[rule](text)
     legal = ", ".join(f"`{name}`" for name in RULES)
-    message = f"unknown post-process rule `{rule}`, expected one of {legal}"
     closest = nearest(rule, tuple(RULES))
-    return f"{message}; did you mean `{closest}`?" if closest else message
-
-
-def none(text: str) -> str:
-    """Return the text, unchanged."""
-    return text
+    suggestion = f"; did you mean `{closest}`?" if closest else ""
+    raise ValueError(f"unknown post-process rule `{rule}`, expected one of {legal}{suggestion}")
 
 
 _STANDALONE = re.compile(r"(?<![^\W_])[A-E](?![^\W_])")  # [^\W_] is a Unicode letter or digit
@@ -40,8 +29,8 @@ _LETTER = re.compile("[A-E]")
 
 def extract_letter(text: str) -> str:
     """Return the first `A`-`E` with no letter or digit beside it; else the first; else ""."""
-    found = _STANDALONE.search(text) or _LETTER.search(text)
-    return found[0] if found else ""
+    match = _STANDALONE.search(text) or _LETTER.search(text)
+    return match[0] if match else ""
 
 
 def extract_first_line(text: str) -> str:
@@ -85,7 +74,7 @@ def extract_code_block(text: str) -> str:
 
 
 def _fences(line: str) -> tuple[re.Match[str] | None, str | None]:
-    """Find the fence that a line leaves open, and the first body that it opens and closes."""
+    """The fence that a line leaves open, and the first body that it opens and closes."""
     opening: re.Match[str] | None = None
     closed: str | None = None
     for fence in _FENCE.finditer(line):
@@ -102,29 +91,27 @@ def _body(opened: str, opening: re.Match[str], lines: Sequence[str]) -> str:
     """Return what follows the fence `opening` of the line `opened`, up to its end."""
     indent = len(opened) - len(opened.lstrip())
     end = _end(lines, re.compile(f"`{{{len(opening[0])},}}"), indent + _DEEPEST_CLOSING)
-    if end is None:
-        return "\n".join(_dedented(lines, opening.start()))
-    number, last = end
-    if last.strip():  # code, then the fence, in one line
-        return "\n".join(_dedented([*lines[:number], last], opening.start()))
-    return "\n".join(_dedented(lines[:number], opening.start())).removesuffix("\r")
+    number, last = end or (len(lines), "")
+    body = [*lines[:number], last] if last.strip() else lines[:number]  # code before the fence
+    text = "\n".join(_dedent(body, opening.start()))
+    return text if end is None or last.strip() else text.removesuffix("\r")
 
 
 def _end(lines: Sequence[str], fence: re.Pattern[str], deepest: int) -> tuple[int, str] | None:
     """Find the line that closes a block, and what stands in it before the fence."""
     inside: tuple[int, str] | None = None
     for number, line in enumerate(lines):
-        found = fence.search(line)
-        if found is None:
+        match = fence.search(line)
+        if match is None:
             continue
-        before, after = line[: found.start()], line[found.end() :]
+        before, after = line[: match.start()], line[match.end() :]
         if (not after.strip()) if before.strip() else len(before) <= deepest:
             return number, before
         inside = inside or (number, before)
     return inside
 
 
-def _dedented(lines: Sequence[str], column: int) -> Sequence[str]:
+def _dedent(lines: Sequence[str], column: int) -> Sequence[str]:
     """Cut the indentation that all lines share, but no more than `column` characters."""
     indents = (len(line) - len(line.lstrip()) for line in lines if line.strip())
     margin = min(column, min(indents, default=0))
@@ -132,7 +119,7 @@ def _dedented(lines: Sequence[str], column: int) -> Sequence[str]:
 
 
 RULES: Mapping[str, Callable[[str], str]] = {
-    "none": none,
+    "none": str,
     "strip_whitespace": str.strip,
     "lower": str.lower,
     "extract_letter": extract_letter,

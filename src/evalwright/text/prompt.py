@@ -93,11 +93,11 @@ def _runs(shape: re.Pattern[str], prompt: str, *, fewest: int) -> list[_Run]:
     Several runs of two are the turns of a dialogue, not options.
     """
     runs: list[_Run] = []
-    for found in shape.finditer(prompt):
-        if found[1] in "Aa":
-            runs.append([found])
-        elif runs and ord(found[1]) == ord(runs[-1][-1][1]) + 1:
-            runs[-1].append(found)
+    for match in shape.finditer(prompt):
+        if match[1] in "Aa":
+            runs.append([match])
+        elif runs and ord(match[1]) == ord(runs[-1][-1][1]) + 1:
+            runs[-1].append(match)
     long_enough = [run for run in runs if len(run) >= fewest]
     dialogue = len(long_enough) > 1 and max(map(len, long_enough)) == _FEWEST
     return [] if dialogue else long_enough
@@ -116,10 +116,10 @@ def _texts_in_lines(prompt: str, run: _Run) -> Iterator[str]:
 def _texts_inline(prompt: str, run: _Run) -> Iterator[str]:
     """Cut at the next option, or for the last at the end of its line, and before a comma."""
     ends = [after.start() for after in run[1:]]
-    for found, end in zip(run, [*ends, len(prompt)], strict=True):
-        text = prompt[found.end() : end]
+    for match, end in zip(run, [*ends, len(prompt)], strict=True):
+        text = prompt[match.end() : end]
         yield (text if end in ends else text.partition("\n")[0]).strip().rstrip(",;")
 
 
-def _option(found: re.Match[str], text: str) -> Option:
-    return Option(found[1].upper(), " ".join(text.split()))
+def _option(match: re.Match[str], text: str) -> Option:
+    return Option(match[1].upper(), " ".join(text.split()))
