@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 from tests.e2e.test_runs import COMMAND, environment, evalwright, refused, said
 from tests.report.made import outcome, report_of
-from tests.report.test_gate_text import verdict
+from tests.report.test_policies import verdict
 
 from evalwright.cli.output import exit_with_report
 from evalwright.session.stores import open_store

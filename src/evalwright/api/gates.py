@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evalwright.errors import UsageError
 from evalwright.plan.project import read_environment
-from evalwright.report.policies import Judgement, judge, looks_around
+from evalwright.report.policies import Judgement, judge, needs_other_runs
 from evalwright.session.policies import other_evidence, read_run_policies, run_evidence
 from evalwright.session.stores import open_store
 from evalwright.spec.checking import Checking
@@ -43,7 +43,7 @@ def gate(
                 f"run {run.id} brought no policies, and none were given",
                 hint="`--policy FILE` names some; a run file may have `policies`",
             )
-        others = other_evidence(opened, run) if looks_around(policies) else []
+        others = other_evidence(opened, run) if needs_other_runs(policies) else []
         own = run_evidence(opened, run)
     finally:
         opened.close()

@@ -11,8 +11,8 @@ from evalwright.cli.issues import count_by_rule, report_unreadable, report_warni
 from evalwright.cli.options import env_option, markdown_option, store_option
 from evalwright.cli.output import check_writable, format_count, write_json, write_lines, write_text
 from evalwright.errors import EvalwrightError
-from evalwright.report.gate_text import gate_lines, gate_markdown
 from evalwright.report.issues.to_text import render
+from evalwright.report.policies import gate_lines, gate_markdown
 from evalwright.spec.checking import Checking
 
 

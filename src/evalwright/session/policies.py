@@ -12,7 +12,7 @@ from evalwright.errors import UsageError
 from evalwright.plan.manifest import read_manifest, read_manifest_if_readable
 from evalwright.plan.task_results import ENDED
 from evalwright.ports import Store
-from evalwright.report.policies import Evidence, evidence_of, judge, looks_around
+from evalwright.report.policies import RunEvidence, judge, needs_other_runs, report_evidence
 from evalwright.report.report import PolicyRow, Report
 from evalwright.secrets import Redactor
 from evalwright.session.reports import load_report, stored_report
@@ -31,8 +31,8 @@ def add_policies(
 ) -> Report:
     """The report of a run that has just ended, with what its own policies say about it."""
     plan = read_manifest(run).plan
-    others = other_evidence(store, run) if looks_around(policies) else []
-    rows = judge(policies, evidence_of(report, plan.evaluation, limit=plan.limit), others)
+    others = other_evidence(store, run) if needs_other_runs(policies) else []
+    rows = judge(policies, report_evidence(report, plan.evaluation, limit=plan.limit), others)
     redacted = redact_json(msgspec.to_builtins(rows), redactor)
     return structs.replace(report, policies=msgspec.convert(redacted, list[PolicyRow]))
 
@@ -56,18 +56,18 @@ def read_run_policies(run: Run) -> list[PolicyDocument]:
         ) from error
 
 
-def run_evidence(store: Store, run: Run) -> Evidence:
+def run_evidence(store: Store, run: Run) -> RunEvidence:
     """What a stored run gives policies to look at."""
     manifest = read_manifest(run)
     plan = manifest.plan
     if manifest.report is None and any(task.finalized for task in plan.tasks):
         done = store.count(run.id)[0]
         why = f"is not finished ({run.status}; samples done: {done})"
-        return Evidence(run_id=run.id, evaluation=plan.evaluation, unfinished=why)
-    return evidence_of(load_report(store, run), plan.evaluation, limit=plan.limit)
+        return RunEvidence(run_id=run.id, evaluation=plan.evaluation, unfinished=why)
+    return report_evidence(load_report(store, run), plan.evaluation, limit=plan.limit)
 
 
-def other_evidence(store: Store, own: Run) -> list[Evidence]:
+def other_evidence(store: Store, own: Run) -> list[RunEvidence]:
     """The newest finished run of every other evaluation.
 
     A report that cannot be read fails the rules about it, and no others.
@@ -75,7 +75,7 @@ def other_evidence(store: Store, own: Run) -> list[Evidence]:
     return list(_other_evidence(store, own))
 
 
-def _other_evidence(store: Store, own: Run) -> Iterator[Evidence]:
+def _other_evidence(store: Store, own: Run) -> Iterator[RunEvidence]:
     seen = {read_manifest(own).plan.evaluation, ""}
     for run in store.runs():  # newest first
         manifest = read_manifest_if_readable(run)
@@ -88,6 +88,6 @@ def _other_evidence(store: Store, own: Run) -> Iterator[Evidence]:
         try:
             report = stored_report(run)
         except UsageError:
-            yield Evidence(run_id=run.id, evaluation=plan.evaluation, unfinished=_UNREADABLE)
+            yield RunEvidence(run_id=run.id, evaluation=plan.evaluation, unfinished=_UNREADABLE)
         else:
-            yield evidence_of(report, plan.evaluation, limit=plan.limit)
+            yield report_evidence(report, plan.evaluation, limit=plan.limit)
