@@ -30,7 +30,6 @@ class Bleu(ComparisonScorer):
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "bleu_score"),)
 
     type: Literal["bleu"]
-    """The kind of scorer."""
 
     async def score(self, case: Case) -> Score:
         """Count common n-grams."""

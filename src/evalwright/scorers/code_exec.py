@@ -85,7 +85,6 @@ class CodeExec(ScorerSpec):
     needs_sandbox: ClassVar[bool] = True
 
     type: Literal["code_exec"]
-    """The kind of scorer."""
     targets: _Targets
     """What must hold of the program: a list of Python expressions or statements, each a template,
     or one template that renders to a JSON or Python list of them. May refer to `sample`."""

@@ -63,7 +63,6 @@ class FunctionCallCoverage(ScorerSpec):
     )
 
     type: Literal["function_call_coverage"]
-    """The kind of scorer."""
     function_calls: Template
     """The required calls: renders to a JSON or Python list of names, or of objects with `name` and
     `arguments`. May refer to `sample`."""

@@ -17,16 +17,11 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from evalwright.components import Title
-from evalwright.scorers.judging.ask import ReplySchema
-from evalwright.scorers.judging.judge_spec import CONFIDENCE, REASONING, JudgeSpec
+from evalwright.scorers.judging.judge_spec import JudgeSpec
 from evalwright.scorers.judging.readers import FreeLabelReader, LabelReader
 from evalwright.templates import Template
 from evalwright.types import Score
 
-SYSTEM_PROMPT = (
-    "You are a helpful assistant and will be used to label the output of another model "
-    "or a dataset sample."
-)
 KEYS = ("label", "prediction", "classification")
 
 
@@ -38,8 +33,10 @@ class LabelerViaModel(JudgeSpec):
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("frequency", "label"),)
 
     type: Literal["labeler_via_model"]
-    """The kind of scorer."""
-    system_prompt: Template = Template(SYSTEM_PROMPT)
+    system_prompt: Template = Template(
+        "You are a helpful assistant and will be used to label the output of another model "
+        "or a dataset sample."
+    )
     """What the labeler is told first. May refer to all that `user_prompt` may. An empty one is
     not sent."""
     valid_labels: list[Title] = Field(default_factory=list)
@@ -47,14 +44,10 @@ class LabelerViaModel(JudgeSpec):
     period alone. An empty list allows any text of one line and at most 8 words."""
 
     @property
-    def reply_schema(self) -> ReplySchema:
-        """Reasoning first, so that the label follows from it."""
-        label: dict[str, Any] = {"type": "string"}
-        if self.valid_labels:
-            label["enum"] = [*self.valid_labels]
-        return ReplySchema(
-            "label", {"reasoning": REASONING, "label": label, "confidence": CONFIDENCE}
-        )
+    def verdict_schema(self) -> tuple[str, str, dict[str, Any]]:
+        """One of the labels, or any text."""
+        labels = {"enum": [*self.valid_labels]} if self.valid_labels else {}
+        return "label", "label", {"type": "string", **labels}
 
     @cached_property
     def reader(self) -> LabelReader | FreeLabelReader:

@@ -17,18 +17,15 @@ quotes the judge; `evalwright.scorers.judging.verdicts` has the rules.
 """
 
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from evalwright.components import Title
-from evalwright.scorers.judging.ask import ReplySchema
-from evalwright.scorers.judging.judge_spec import CONFIDENCE, REASONING, JudgeSpec
+from evalwright.scorers.judging.judge_spec import JudgeSpec
 from evalwright.scorers.judging.readers import LabelReader
-from evalwright.templates import Template
 from evalwright.types import Score
 
-SYSTEM_PROMPT = "You are a helpful assistant and will be used to judge the output of another model."
 KEYS = ("prediction", "label", "verdict", "classification")
 FALLBACK_KEYS = ("result", "answer", "judgment", "judgement", "evaluation")
 """Keys that count where a label stands under them."""
@@ -43,10 +40,6 @@ class ModelAsAJudgeClassifier(JudgeSpec):
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "is_correct"),)
 
     type: Literal["model_as_a_judge_classifier"]
-    """The kind of scorer."""
-    system_prompt: Template = Template(SYSTEM_PROMPT)
-    """What the judge is told first. May refer to all that `user_prompt` may. An empty one is
-    not sent."""
     correct_labels: LabelList
     """The labels that mean that the answer is right. No two labels may differ in case, quotation
     marks or a last period alone."""
@@ -59,13 +52,9 @@ class ModelAsAJudgeClassifier(JudgeSpec):
         return (*self.correct_labels, *self.incorrect_labels)
 
     @property
-    def reply_schema(self) -> ReplySchema:
-        """Reasoning first, so that the verdict follows from it."""
-        prediction = {"type": "string", "enum": [*self.labels]}
-        return ReplySchema(
-            "verdict",
-            {"reasoning": REASONING, "prediction": prediction, "confidence": CONFIDENCE},
-        )
+    def verdict_schema(self) -> tuple[str, str, dict[str, Any]]:
+        """One of the labels."""
+        return "verdict", "prediction", {"type": "string", "enum": [*self.labels]}
 
     @cached_property
     def reader(self) -> LabelReader:

@@ -19,13 +19,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from evalwright.scorers.judging.ask import ReplySchema
-from evalwright.scorers.judging.judge_spec import CONFIDENCE, REASONING, JudgeSpec
+from evalwright.scorers.judging.judge_spec import JudgeSpec
 from evalwright.scorers.judging.readers import NumberReader
-from evalwright.templates import Template
 from evalwright.types import Score
 
-SYSTEM_PROMPT = "You are a helpful assistant and will be used to judge the output of another model."
 _FARTHEST = 1e12
 """Far beyond any scale, and near enough for its width to be exact."""
 
@@ -39,10 +36,6 @@ class ModelAsAJudgeScorer(JudgeSpec):
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "score"),)
 
     type: Literal["model_as_a_judge_scorer"]
-    """The kind of scorer."""
-    system_prompt: Template = Template(SYSTEM_PROMPT)
-    """What the judge is told first. May refer to all that `user_prompt` may. An empty one is
-    not sent."""
     score_min: Bound = 0.0
     """The lowest number that the judge may give; it scores 0."""
     score_max: Bound = 1.0
@@ -57,16 +50,10 @@ class ModelAsAJudgeScorer(JudgeSpec):
         return highest
 
     @property
-    def reply_schema(self) -> ReplySchema:
-        """Reasoning first, so that the number follows from it."""
-        score: dict[str, Any] = {
-            "type": "number",
-            "minimum": self.score_min,
-            "maximum": self.score_max,
-        }
-        return ReplySchema(
-            "score", {"reasoning": REASONING, "score": score, "confidence": CONFIDENCE}
-        )
+    def verdict_schema(self) -> tuple[str, str, dict[str, Any]]:
+        """A number on the scale."""
+        scale = {"minimum": self.score_min, "maximum": self.score_max}
+        return "score", "score", {"type": "number", **scale}
 
     @cached_property
     def reader(self) -> NumberReader:

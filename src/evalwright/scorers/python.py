@@ -27,7 +27,6 @@ class Python(ScorerSpec):
     """Scores whatever `compute_scores` returns."""
 
     type: Literal["python"]
-    """The kind of scorer."""
     compute_scores_snippet: Snippet
     """Python that defines `compute_scores(sample, solver_output)`, or `compute_scores(sample)` for
     a task without a solver. It returns a dict of scores, or `{"scores": …, "metadata": …}`;

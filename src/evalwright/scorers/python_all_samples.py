@@ -27,7 +27,6 @@ class PythonAllSamples(ScorerSpec):
     """Scores whatever `compute_scores` returns for each sample."""
 
     type: Literal["python_all_samples"]
-    """The kind of scorer."""
     compute_scores_snippet: Snippet
     """Python that defines `compute_scores(samples)`. It returns one entry a sample, in the same
     order: a dict of scores, or `{"scores": …, "metadata": …}`. With several datasets, `samples` is

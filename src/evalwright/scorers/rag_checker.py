@@ -61,7 +61,6 @@ class RagChecker(ScorerSpec):
     """Scores an answer that was made from retrieved texts, claim by claim."""
 
     type: Literal["rag_checker"]
-    """The kind of scorer."""
     judge_model_key: ModelKey
     """The model that finds and checks claims: a key of the project, or `provider/model`."""
     query_column: ColumnName = "query"

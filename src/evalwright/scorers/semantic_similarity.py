@@ -32,7 +32,6 @@ class SemanticSimilarity(ComparisonScorer):
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "similarity"),)
 
     type: Literal["semantic_similarity"]
-    """The kind of scorer."""
     model_key: ModelKey | None = None
     """The model that embeds: a key of the project, or `local/wordllama`, which needs no key and no
     server. Without it, the model that is evaluated."""

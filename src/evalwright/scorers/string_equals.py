@@ -22,7 +22,6 @@ class StringEquals(ComparisonScorer):
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "is_correct"),)
 
     type: Literal["string_equals"]
-    """The kind of scorer."""
 
     async def score(self, case: Case) -> Score:
         """Compare the two texts."""

@@ -60,7 +60,6 @@ class StringEqualsMcqa(ScorerSpec):
     """Older names of fields, each with the field that says the same now."""
 
     type: Literal["string_equals_mcqa"]
-    """The kind of scorer."""
     ground_truth_choice: Template
     """The right choice, as the answer must begin. May refer to `sample`."""
     choices: Template

@@ -61,11 +61,8 @@ class ReplySchema(Struct, frozen=True):
     @property
     def response_format(self) -> dict[str, Any]:
         """The `response_format` of the chat completions API."""
-        schema = object_schema(self.properties)
-        return {
-            "type": "json_schema",
-            "json_schema": {"name": self.name, "strict": True, "schema": schema},
-        }
+        schema = {"name": self.name, "strict": True, "schema": object_schema(self.properties)}
+        return {"type": "json_schema", "json_schema": schema}
 
 
 class JudgeReply(Struct, frozen=True):
@@ -119,20 +116,24 @@ async def ask(
     model = find_model(case, model_key)
     refusals = _refusals.setdefault(asyncio.get_running_loop(), {})
     identity = (model_key, model.fingerprint)
-    if schema is not None and identity not in refusals:
-        try:
-            completion = await _complete(case, model, messages, schema)
-        except ModelError as error:
-            if not _is_schema_refusal(error):
-                raise _name_judge(error, model_key) from error
-            refusals[identity] = cut(str(error), _MOST_QUOTED)
-        else:
-            return _make_reply(completion, structured=True)
     try:
+        if schema is not None and identity not in refusals:
+            try:
+                completion = await _complete(case, model, messages, schema)
+                return _make_reply(completion, structured=True)
+            except ModelError as error:
+                if not _is_schema_refusal(error):
+                    raise
+                refusals[identity] = cut(str(error), _MOST_QUOTED)
         completion = await _complete(case, model, messages, None)
     except ModelError as error:
         raise _name_judge(error, model_key) from error
-    note = "" if schema is None else _schema_note(model_key, refusals[identity])
+    note = ""
+    if schema is not None:
+        note = (
+            f"`{model_key}` takes no schema for its reply ({refusals[identity]}): "
+            "it was asked without structured outputs"
+        )
     return _make_reply(completion, note=note)
 
 
@@ -150,20 +151,13 @@ async def _complete(
 
 
 def _make_reply(completion: Completion, *, structured: bool = False, note: str = "") -> JudgeReply:
-    return JudgeReply(
-        completion.text,
-        structured=structured,
-        note=note,
-        cut=completion.finish == "length",
-        refused=_is_refusal(completion.output),
-    )
-
-
-def _is_refusal(output: Any) -> bool:
-    match output:
-        case {"choices": [{"message": {"refusal": str(text)}}, *_]}:
-            return bool(text)
-    return False
+    match completion.output:
+        case {"choices": [{"message": {"refusal": str(refusal)}}, *_]}:
+            refused = bool(refusal)
+        case _:
+            refused = False
+    is_cut = completion.finish == "length"
+    return JudgeReply(completion.text, structured, note, cut=is_cut, refused=refused)
 
 
 def _is_schema_refusal(error: ModelError) -> bool:
@@ -181,10 +175,3 @@ def _name_judge(error: ModelError, model_key: str) -> ModelError:
     )
     named.attempts = error.attempts
     return named
-
-
-def _schema_note(model_key: str, refusal: str) -> str:
-    return (
-        f"`{model_key}` takes no schema for its reply ({refusal}): "
-        "it was asked without structured outputs"
-    )

@@ -22,17 +22,10 @@ from evalwright.objects import SolverTrace
 from evalwright.ports import Case
 from evalwright.scorers.base import ScorerSpec, template_variables
 from evalwright.scorers.judging.ask import MORE_TOKENS_HINT, JudgeReply, ReplySchema, ask
-from evalwright.scorers.judging.verdicts import (
-    NoVerdict,
-    ParsedReply,
-    VerdictReader,
-    read_verdict,
-)
+from evalwright.scorers.judging.verdicts import NoVerdict, ParsedReply, VerdictReader, read_verdict
 from evalwright.templates import Template
 from evalwright.types import Message, Score
 
-REASONING: dict[str, Any] = {"type": "string"}
-CONFIDENCE: dict[str, Any] = {"type": ["number", "null"]}
 _REASONING_KEYS = ("reasoning", "reason", "explanation", "rationale")
 
 
@@ -41,11 +34,11 @@ class JudgeSpec(ScorerSpec):
 
     version: ClassVar[int] = 2
 
-    type: str
-    """The kind of scorer."""
     model_key: ModelKey
     """The model that judges: a key of the project, or `provider/model`."""
-    system_prompt: Template
+    system_prompt: Template = Template(
+        "You are a helpful assistant and will be used to judge the output of another model."
+    )
     """What the judge is told first. May refer to all that `user_prompt` may. An empty one is
     not sent."""
     user_prompt: Template
@@ -63,8 +56,16 @@ class JudgeSpec(ScorerSpec):
 
     @property
     @abstractmethod
+    def verdict_schema(self) -> tuple[str, str, dict[str, Any]]:
+        """The name of the reply schema, the key of the verdict in it, and the verdict's schema."""
+
+    @property
     def reply_schema(self) -> ReplySchema:
-        """The schema of a structured reply."""
+        """The schema of a structured reply; reasoning comes first, so that the verdict follows."""
+        name, key, verdict = self.verdict_schema
+        confidence = {"type": ["number", "null"]}
+        properties = {"reasoning": {"type": "string"}, key: verdict, "confidence": confidence}
+        return ReplySchema(name, properties)
 
     @cached_property
     @abstractmethod
@@ -113,7 +114,8 @@ class JudgeSpec(ScorerSpec):
 
     def _add_metadata(self, parsed: ParsedReply[Any], reply_text: str) -> Score:
         score = self.make_score(parsed.value)
-        reasoning = _find_reasoning(parsed.fields)
+        texts = (parsed.fields.get(key) for key in _REASONING_KEYS)
+        reasoning = next((text for text in texts if isinstance(text, str) and text.strip()), None)
         return structs.replace(
             score,
             reason=reasoning or score.reason,
@@ -139,14 +141,6 @@ def _judged_texts(case: Case) -> tuple[str, ...]:
         return tuple(str(message.content) for message in messages if message.role == "assistant")
     row = case.sample.data if isinstance(case.sample.data, dict) else {}
     return tuple(value for value in row.values() if isinstance(value, str))
-
-
-def _find_reasoning(fields: dict[str, Any]) -> str | None:
-    for key in _REASONING_KEYS:
-        text = fields.get(key)
-        if isinstance(text, str) and text.strip():
-            return text
-    return None
 
 
 def _parse_confidence(value: Any) -> float | None:

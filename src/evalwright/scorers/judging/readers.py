@@ -18,6 +18,7 @@ from evalwright.scorers.judging.markup import (
     strip_all,
     strip_quotes,
 )
+from evalwright.scorers.judging.verdicts import VerdictReader
 
 MOST_CHARACTERS = 200
 MOST_WORDS = 8
@@ -46,13 +47,8 @@ def fold_bare_label(label: str) -> str:
     return strip_quotes(fold_label(label))
 
 
-class LabelReader:
-    """Read one of these labels, in any case; return it in the author's spelling.
-
-    `fallback_keys` are keys of a JSON object that count if a label stands under them.
-    """
-
-    reads_bare_lines = True
+class LabelReader(VerdictReader[str]):
+    """Read one of these labels, in any case; return it in the author's spelling."""
 
     def __init__(
         self, labels: Sequence[str], *, keys: tuple[str, ...], fallback_keys: tuple[str, ...] = ()
@@ -80,12 +76,10 @@ class LabelReader:
         return not any(label != own and label.startswith(own) for label in self._labels)
 
 
-class FreeLabelReader:
+class FreeLabelReader(VerdictReader[str]):
     """Read any text of one line that is short enough and not a refusal."""
 
-    fallback_keys: tuple[str, ...] = ()
-    reads_bare_lines = False
-    """Every line of a longer reply could be a label, so only a named one is."""
+    reads_bare_lines = False  # every line of a longer reply could be a label
     expected = f"a label: one line of at most {MOST_WORDS} words"
 
     def __init__(self, *, keys: tuple[str, ...]) -> None:
@@ -114,18 +108,11 @@ class FreeLabelReader:
             return label
         raise ValueError(f"`{value}` is not a label: expected one line of text")
 
-    def is_final(self, verdict: str) -> bool:
-        """Never: any text may go on."""
-        del verdict
-        return False
 
-
-class NumberReader:
-    """Read a number from `lowest` to `highest`."""
+class NumberReader(VerdictReader[float]):
+    """Read a number from `lowest` to `highest`; none is final: 1 may be the beginning of 10."""
 
     keys = ("score", "rating")
-    fallback_keys: tuple[str, ...] = ()
-    reads_bare_lines = True
 
     def __init__(self, lowest: float, highest: float) -> None:
         self._lowest, self._highest = lowest, highest
@@ -149,15 +136,9 @@ class NumberReader:
         except OverflowError:
             raise ValueError("the number is too large") from None
 
-    def is_final(self, verdict: float) -> bool:
-        """Never: 1 may be the beginning of 10."""
-        del verdict
-        return False
-
     def _check_scale(self, number: float) -> float:
         if not math.isfinite(number):
             raise ValueError(f"`{number}` is not a finite number")
         if not self._lowest <= number <= self._highest:
-            scale = f"[{self._lowest:g}, {self._highest:g}]"
-            raise ValueError(f"`{number:g}` is outside {scale}")
+            raise ValueError(f"`{number:g}` is outside [{self._lowest:g}, {self._highest:g}]")
         return number

@@ -17,9 +17,10 @@ A model's `<think>` block is not part of its reply.
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from evalwright.scorers.judging.markup import (
     has_words,
@@ -32,7 +33,6 @@ from evalwright.scorers.judging.markup import (
 )
 
 Value = TypeVar("Value")
-Value_co = TypeVar("Value_co", covariant=True)
 
 _MOST_CHARACTERS = 200_000
 _MOST_QUOTED = 500
@@ -55,40 +55,30 @@ class NoVerdict(ValueError):
         self.hint = hint
 
 
-class VerdictReader(Protocol[Value_co]):
+class VerdictReader(ABC, Generic[Value]):
     """What counts as a verdict: labels, numbers, or any short text."""
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Keys of a JSON object that hold a verdict; the first one present must hold one."""
-        ...
+    keys: tuple[str, ...]
+    """Keys of a JSON object that hold a verdict; the first one present must hold one."""
+    fallback_keys: tuple[str, ...] = ()
+    """Keys that are looked at if none of `keys` is there, and may hold something else."""
+    expected: str
+    """What a verdict may be, for messages."""
+    reads_bare_lines = True
+    """Whether a line without a name can be told from prose."""
 
-    @property
-    def fallback_keys(self) -> tuple[str, ...]:
-        """Keys that are looked at if none of `keys` is there, and may hold something else."""
-        ...
-
-    @property
-    def expected(self) -> str:
-        """What a verdict may be, for messages."""
-        ...
-
-    @property
-    def reads_bare_lines(self) -> bool:
-        """Whether a line without a name can be told from prose."""
-        ...
-
-    def parse_text(self, text: str) -> Value_co | None:
+    @abstractmethod
+    def parse_text(self, text: str) -> Value | None:
         """Return the verdict that the whole text is, or None; ValueError if it is not allowed."""
-        ...
 
-    def parse_json(self, value: Any) -> Value_co:
+    @abstractmethod
+    def parse_json(self, value: Any) -> Value:
         """Return the verdict that a JSON value is, or ValueError."""
-        ...
 
-    def is_final(self, verdict: Any) -> bool:
+    def is_final(self, verdict: Value) -> bool:
         """Tell whether no text that might follow could make another verdict of it."""
-        ...
+        del verdict
+        return False
 
 
 class ParsedReply(NamedTuple, Generic[Value]):
@@ -152,8 +142,8 @@ def _remove_thinking(reply: str, shown: Sequence[str]) -> str:
             raise NoVerdict("it never stopped thinking", reply)
         return text
     ends = [match.end() for match in _END_OF_THINKING.finditer(reply)]
-    may_quote = any("</think>" in text for text in shown)
-    return reply[ends[-1] :] if ends and not may_quote else reply
+    is_shown = any("</think>" in text for text in shown)
+    return reply[ends[-1] :] if ends and not is_shown else reply
 
 
 def _parse(text: str, reader: VerdictReader[Value]) -> Value | None:
@@ -169,29 +159,25 @@ def _read_parts(
     objects, has_broken_json = _find_objects(text)
     judging = [(item, values) for item in objects if (values := _read_fields(item.fields, reader))]
     outside = _replace_objects(text, [item for item, _ in judging])
-    found = [*_read_lines(remove_fences(remove_direction_marks(outside)), reader)]
-    if not judging and not any(line.is_named or line.is_last for line in found):
-        raise ValueError(_explain_absence(reader, objects, has_broken_json=has_broken_json))
-    verdicts = [*(value for _, values in judging for value in values)]
-    verdicts += [line.value for line in found]
+    lines = [*_read_lines(remove_fences(remove_direction_marks(outside)), reader)]
+    if not judging and not any(line.is_named or line.is_last for line in lines):
+        if has_broken_json:
+            raise ValueError("its JSON is incomplete, invalid, or has a key twice")
+        raise ValueError(
+            f"its JSON has no `{reader.keys[0]}`" if objects else f"expected {reader.expected}"
+        )
+    verdicts = [value for _, values in judging for value in values]
+    verdicts += [line.value for line in lines]
     for verdict in verdicts:
         if verdict != verdicts[0]:
             raise ValueError(f"two verdicts, {_spell(verdicts[0])} and {_spell(verdict)}")
     is_alone = not has_words(outside) if judging else len(outside.strip().splitlines()) == 1
-    copied = [text[item.start : item.end] for item, _ in judging if not is_alone]
-    copied_lines = [line.line for line in found if line.is_named and not is_alone]
-    if _is_copied(copied, copied_lines, shown):
-        raise ValueError("its verdict may be a quotation of what it was shown")
+    if not is_alone:
+        written = [text[item.start : item.end] for item, _ in judging]
+        if _may_quote(written, [line.line for line in lines if line.is_named], shown):
+            raise ValueError("its verdict may be a quotation of what it was shown")
     fields = judging[-1][0].fields if judging else {}
     return ParsedReply(verdicts[0], fields, is_json=bool(judging), is_alone=is_alone)
-
-
-def _explain_absence(
-    reader: VerdictReader[Any], objects: list[_JsonObject], *, has_broken_json: bool
-) -> str:
-    if has_broken_json:
-        return "its JSON is incomplete, invalid, or has a key twice"
-    return f"its JSON has no `{reader.keys[0]}`" if objects else f"expected {reader.expected}"
 
 
 def _find_objects(text: str) -> tuple[list[_JsonObject], bool]:
@@ -234,9 +220,9 @@ def _make_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _read_fields(fields: dict[str, Any], reader: VerdictReader[Value]) -> list[Value]:
     """Return the verdicts of an object; ValueError if its main key holds something else."""
-    given = _values_under(fields, reader.keys)
-    verdicts = [_parse_value(given[0], reader)] if given else []
-    for value in given[1:] if given else _values_under(fields, reader.fallback_keys):
+    values = _values_under(fields, reader.keys)
+    verdicts = [_parse_value(values[0], reader)] if values else []
+    for value in values[1:] if values else _values_under(fields, reader.fallback_keys):
         with suppress(ValueError):
             verdicts.append(_parse_value(value, reader))
     return verdicts
@@ -282,7 +268,7 @@ def _read_bare_line(line: str, reader: VerdictReader[Value], *, is_last: bool) -
         return None
 
 
-def _is_copied(objects: list[str], lines: list[str], shown: Sequence[str]) -> bool:
+def _may_quote(objects: list[str], lines: list[str], shown: Sequence[str]) -> bool:
     """Tell whether an object or a line stands word for word in what the judge was shown."""
     squeezed = ["".join(text.split()) for text in shown]
     if any("".join(item.split()) in text for item in objects for text in squeezed):
