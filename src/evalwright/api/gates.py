@@ -4,6 +4,7 @@ Nothing is run, and nothing is stored: the same gate on the same store says the 
 """
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from evalwright.errors import UsageError
@@ -34,8 +35,7 @@ def gate(
     meet the thresholds, and no sample may have failed or be without a value.
     """
     from_files = _valid_policies(files, env)
-    opened = open_store(store, create=False)
-    try:
+    with closing(open_store(store, create=False)) as opened:
         run = opened.find(name)
         policies = from_files or read_run_policies(run)
         if not policies:
@@ -45,8 +45,6 @@ def gate(
             )
         others = other_evidence(opened, run) if needs_other_runs(policies) else []
         own = run_evidence(opened, run)
-    finally:
-        opened.close()
     rows = judge(policies, own, others, strict=strict)
     holds = all(row.holds for row in rows)
     return Judgement(run_id=run.id, holds=holds, strict=strict, policies=rows)

@@ -1,6 +1,7 @@
 """What there is to look at: runs, a run, its samples, component types, providers of models."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from importlib import import_module
 from itertools import groupby
 from operator import attrgetter
@@ -59,23 +60,18 @@ def list_runs(store: str | None = None) -> list[ListedRun]:
         if isinstance(error.__cause__, FileNotFoundError):
             return []
         raise
-    try:
+    with closing(opened):
         runs = sorted(opened.runs(), key=attrgetter("updated"), reverse=True)
         return [_list_run(opened, run) for run in runs]
-    finally:
-        opened.close()
 
 
 def show_run(name: str = "latest", store: str | None = None) -> ShownRun:
     """One run, with its manifest."""
-    opened = open_store(store, create=False)
-    try:
+    with closing(open_store(store, create=False)) as opened:
         run = opened.find(name)
         listed = _list_run(opened, run)
         manifest = {**run.manifest, "plan": to_builtins(read_manifest(run).plan)}
         return ShownRun(**structs.asdict(listed), plan_key=run.plan_key, manifest=manifest)
-    finally:
-        opened.close()
 
 
 def show_samples(  # noqa: PLR0913 - one keyword each
@@ -89,8 +85,7 @@ def show_samples(  # noqa: PLR0913 - one keyword each
     wrong: bool = False,
 ) -> Iterator[Outcome]:
     """The outcomes of one sample, task or model, or of all; failed or wrong ones, or all."""
-    opened = open_store(store, create=False)
-    try:
+    with closing(open_store(store, create=False)) as opened:
         run = opened.find(name)
         if model is not None:
             model = _model_of(run, model)
@@ -106,8 +101,6 @@ def show_samples(  # noqa: PLR0913 - one keyword each
             of_these = task in {None, outcome.task} and model in {None, outcome.model}
             if wanted and of_these and (_is_wrong(outcome) or not wrong):
                 yield outcome
-    finally:
-        opened.close()
 
 
 def list_models() -> list[ProviderInfo]:

@@ -1,6 +1,7 @@
 """Run or score a project: resolve it, generate its rows, read its logs, compile, and run."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from msgspec import structs
@@ -35,8 +36,7 @@ def run_project(
     """Run what a project says; `models` take the place of those that it names."""
     files = map(Secret, secrets_in(read_environment(options.env)))
     refuse_secrets([path, *models], {**options.parameters, **options.settings}, files)
-    store = open_store(options.store, durable=options.durable)
-    try:
+    with closing(open_store(options.store, durable=options.durable)) as store:
         resolved = resolve_project(path, models, options, tell=progress.tell)
         if models and all(spec.task.evaluates != "model" for spec in resolved.specs):
             raise UsageError(
@@ -54,8 +54,6 @@ def run_project(
             command=describe_command(models, options),
         )
         return session.run()
-    finally:
-        store.close()
 
 
 def compile_run(

@@ -1,6 +1,7 @@
 """`run` and `score`: begin or resume a run, or score its stored answers again, and report."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,7 @@ def run(
     connections = {name: connect(name, None) for name in names}
     # A mistake leaves no store behind.
     check_modes(plan, {name: connection.client for name, connection in connections.items()}, parsed)
-    store = open_store(parsed.store, durable=parsed.durable)
-    try:
+    with closing(open_store(parsed.store, durable=parsed.durable)) as store:
         session = Session(
             plan,
             store,
@@ -69,8 +69,6 @@ def run(
             progress=progress,
         )
         return session.run()
-    finally:
-        store.close()
 
 
 def score(name: str = "latest", *, progress: Progress | None = None, **options: Any) -> Report:
@@ -82,8 +80,7 @@ def score(name: str = "latest", *, progress: Progress | None = None, **options: 
     """
     parsed = parse_options(options)
     progress = progress or SilentProgress()
-    store = open_store(parsed.store, durable=parsed.durable, create=False)
-    try:
+    with closing(open_store(parsed.store, durable=parsed.durable, create=False)) as store:
         parent = store.find(name)
         manifest = read_manifest(parent)
         if manifest.imported is not None:
@@ -97,8 +94,6 @@ def score(name: str = "latest", *, progress: Progress | None = None, **options: 
 
             return score_project(parent, store, parsed, progress)
         return _score_records(parent, store, parsed, progress)
-    finally:
-        store.close()
 
 
 def _score_records(parent: Run, store: Store, options: RunOptions, progress: Progress) -> Report:

@@ -5,6 +5,7 @@ show it.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,12 +35,9 @@ def check_judge(
 ) -> JudgeCheck:
     """Compare the judge with people and ask it again, as the options say."""
     options.validate()
-    store = open_store(run_options.store, create=False)
-    try:
+    with closing(open_store(run_options.store, create=False)) as store:
         run = store.find(run_name)
         return _JudgeChecker(store, run, options, run_options, progress=progress).check()
-    finally:
-        store.close()
 
 
 class _JudgeChecker:

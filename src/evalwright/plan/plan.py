@@ -6,6 +6,7 @@ after this room asks which format a task was written in.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from msgspec import Struct, field
@@ -202,20 +203,23 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     def waves(self) -> list[tuple[TaskPlan, ...]]:
         """The order to run the tasks in: each after the one whose results it reads."""
-        done: set[str] = set()
-        names = {task.name for task in self.tasks}
-        left = list(self.tasks)
-        waves = []
-        while left:
-            ready = [
-                task
-                for task in left
-                if task.outline.after not in names or task.outline.after in done
-            ]
-            if not ready:
-                circle = ", ".join(f"`{task.name}`" for task in left)
-                raise UsageError(f"task results that wait for each other: {circle}")
-            waves.append(tuple(ready))
-            done |= {task.name for task in ready}
-            left = [task for task in left if task.name not in done]
-        return waves
+        tasks = {task.name: task for task in self.tasks}
+        waves = order_by_source({name: task.outline.after for name, task in tasks.items()})
+        return [tuple(tasks[name] for name in wave) for wave in waves]
+
+
+def order_by_source(sources: Mapping[str, str]) -> list[list[str]]:
+    """Names in waves, each name after its source, where that is one of the names."""
+    sorter = TopologicalSorter(
+        {name: [source] if source in sources else [] for name, source in sources.items()}
+    )
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        circle = ", ".join(f"`{name}`" for name in sources if name in error.args[1])
+        raise UsageError(f"task results that wait for each other: {circle}") from None
+    waves = []
+    while ready := sorter.get_ready():
+        waves.append([name for name in sources if name in ready])
+        sorter.done(*ready)
+    return waves

@@ -15,7 +15,7 @@ from evalwright.datasets.rows import AlignedRows, Rows
 from evalwright.datasets.sampling import chosen
 from evalwright.errors import BadDataset, BadTasks, Unreadable
 from evalwright.plan.options import STATE
-from evalwright.plan.plan import CurrentRun
+from evalwright.plan.plan import CurrentRun, order_by_source
 from evalwright.plan.samples import LeadingRows, NoRows, RowSamples
 from evalwright.plan.task_results import result_note, result_of
 from evalwright.ports import Store
@@ -76,7 +76,9 @@ def read_samples(
     broken: dict[str, None] = {}
     hint = ""
     trials = {spec.key: spec.num_trials * spec.repeats for spec in specs}
-    for spec in sources_first([spec for spec in specs if spec.key not in known]):
+    live = {spec.key: spec for spec in specs if spec.key not in known}
+    waves = order_by_source({key: _result_key(spec) for key, spec in live.items()})
+    for spec in (live[key] for wave in waves for key in wave):
         rows = opened[spec.key]
         single = RowSamples(
             rows=NoRows(), places=range(1), trials=trials[spec.key], group=spec.task.evaluates
@@ -85,7 +87,7 @@ def read_samples(
             samples[spec.key] = single
             continue
         read: Any = scored_rows(spec, rows)
-        source = spec.dataset_keys.get("", "") if spec.source == "task_result" else ""
+        source = _result_key(spec)
         try:
             total = (
                 len(samples[source].places) * len(models[source]) * trials[source]
@@ -103,6 +105,11 @@ def read_samples(
     if broken:
         raise BadDataset("; ".join(broken), hint=hint)
     return samples
+
+
+def _result_key(spec: ResolvedSpec) -> str:
+    """The task whose result a specification reads; empty where it reads a dataset."""
+    return spec.dataset_keys.get("", "") if spec.source == "task_result" else ""
 
 
 def join_datasets(spec: ResolvedSpec, rows_of: Callable[[str], Rows]) -> Rows | AlignedRows:
@@ -125,24 +132,6 @@ def _reads_single_samples(spec: ResolvedSpec) -> bool:
     definition: Any = spec.task.definition
     single = [scorer for scorer in definition.scorers if not isinstance(scorer, PythonAllSamples)]
     return bool(definition.solver or single or definition.actions)
-
-
-def sources_first(specs: Sequence[ResolvedSpec]) -> list[ResolvedSpec]:
-    """Each after the one whose results it reads; those of a circle come last, and are refused."""
-    ordered: dict[str, ResolvedSpec] = {}
-    left = list(specs)
-    names = {spec.key for spec in specs}
-    while left:
-        waiting_for = names - ordered.keys()
-        ready = [
-            spec
-            for spec in left
-            if spec.source != "task_result" or spec.dataset_keys.get("") not in waiting_for
-        ]
-        for spec in ready or left:
-            ordered[spec.key] = spec
-        left = [spec for spec in left if spec.key not in ordered]
-    return list(ordered.values())
 
 
 def earlier_result_notes(

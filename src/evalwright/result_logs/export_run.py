@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +54,12 @@ def export_logs(
 ) -> ExportedLogs:
     """Write the logs of a run into a folder, which must be new or empty."""
     target = Path(folder)
-    opened = open_store(store, create=False)
-    try:
+    with closing(open_store(store, create=False)) as opened:
         run = opened.find(name)
         results = _read_results(run)
         with _new_folder(target) as temporary:
             exporter = _LogExporter(run, opened, target, temporary)
             return exporter.write(results, link_logs=link_logs)
-    finally:
-        opened.close()
 
 
 def _read_results(run: Run) -> list[TaskModelResult]:

@@ -7,6 +7,7 @@ treat it like any other. Nothing is asked, scored or measured again. A damaged l
 nothing of it is kept. The same logs, imported again, are the same run.
 """
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -134,9 +135,6 @@ def _record_run(
         imported=path,
     )
     options = RunOptions(store=store, seed=seed)
-    opened = open_store(store)
-    try:
+    with closing(open_store(store)) as opened:
         connect = provider_connector(options)
         return Session(plan, opened, options, connect=connect, progress=progress).run()
-    finally:
-        opened.close()

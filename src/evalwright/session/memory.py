@@ -1,6 +1,7 @@
 """What a store gives back: stored answers to a run that needs them, outcomes to its report."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import takewhile
 from pathlib import Path
 
@@ -75,11 +76,8 @@ class RunOutcomes:
 
     def reopen(self, *, failed: bool | None = None) -> Iterator[Outcome]:
         """Read them at any time after."""
-        store = open_store(self._name, create=False)
-        try:
+        with closing(open_store(self._name, create=False)) as store:
             yield from store.outcomes(self._run_id, failed=failed)
-        finally:
-            store.close()
 
     def attach(self, report: Report) -> Report:
         """The report, able to read outcomes without an open store, except from memory."""
