@@ -10,9 +10,9 @@ from tests.objects.conversations import conversation
 
 from evalwright.engine.results import FinalResult, MetricValue
 from evalwright.metrics.scores import Measure
+from evalwright.result_logs.export_run import ResultLogHeader, write_log
 from evalwright.result_logs.log_outcomes import ScorerFacts, TaskFacts
 from evalwright.result_logs.read_log import ResultLog, read_log
-from evalwright.result_logs.write_log import LogHeader, write_log
 from evalwright.stats.interval import Interval
 from evalwright.types import Action, Failure, Outcome, Part, Score, Trace, Usage
 
@@ -89,7 +89,7 @@ def make_log(
         "facts": facts,
     }
     out = BytesIO()
-    write_log(LogHeader(**{**told, **changes}), outcomes, out)
+    write_log(ResultLogHeader(**{**told, **changes}), outcomes, out)
     return out.getvalue()
 
 

@@ -7,7 +7,6 @@
     log_outcomes     samples of a log: outcomes to JSON and back
     log_metrics      metrics of a log: to JSON and back
     read_log         check a log to its end, then read its outcomes
-    write_log        write a log, sample by sample
     recorded_tasks   tasks of an evaluation whose results are read from a log
     export_run       a run to a folder of logs
     import_run       a log, or a folder of logs, to a run

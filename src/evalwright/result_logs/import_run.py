@@ -135,6 +135,6 @@ def _record_run(
         imported=path,
     )
     options = RunOptions(store=store, seed=seed)
+    connect = provider_connector(options)
     with closing(open_store(store)) as opened:
-        connect = provider_connector(options)
         return Session(plan, opened, options, connect=connect, progress=progress).run()

@@ -115,9 +115,9 @@ class JsonStream:
         return f"{self._name}:{self._line + newlines}:{column}"
 
     def _expect(self, character: str, called: str) -> None:
-        found = self.peek()
-        if found != character:
-            got = f"got `{found}`" if found else "the file ends: it is cut short"
+        actual = self.peek()
+        if actual != character:
+            got = f"got `{actual}`" if actual else "the file ends: it is cut short"
             raise self.error(f"expected {called}, {got}")
         self._at += 1
 

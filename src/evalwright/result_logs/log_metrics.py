@@ -13,6 +13,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import attrgetter
 from statistics import fmean
 from typing import Any
 
@@ -28,7 +29,7 @@ from evalwright.metrics.min import Min
 from evalwright.metrics.scores import Measure, Scores
 from evalwright.metrics.std_dev import StdDev
 from evalwright.plan.specifications import LOG_EXTENSION
-from evalwright.result_logs.log_outcomes import MalformedLog, TaskFacts
+from evalwright.result_logs.log_outcomes import MalformedLog, TaskFacts, require_list
 from evalwright.stats.interval import Interval
 
 _RECOMPUTED: Mapping[str, Any] = {"mean": Mean, "std_dev": StdDev, "min": Min, "max": Max}
@@ -36,11 +37,7 @@ _TOLERANCE = 1e-9
 _MOST_FIELDS = 64
 _NO_INTERVAL = "no interval: the log has none"
 _DIFFERENT = "the scores of its samples do not give this value"
-_UNAMBIGUOUS: Mapping[str, Callable[[Sequence[float]], float]] = {
-    "mean": fmean,
-    "min": min,
-    "max": max,
-}
+_UNAMBIGUOUS: Mapping[str, Callable[..., float]] = {"mean": fmean, "min": min, "max": max}
 """Metrics with one definition: if log and samples differ, one of the two is wrong."""
 
 
@@ -59,10 +56,11 @@ class MetricExtension(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def metrics_to_json(metrics: Sequence[MetricValue], facts: TaskFacts) -> list[dict[str, Any]]:
     """Return the metrics of a log, each with all its values."""
     written = []
-    for (scorer, metric), group in groupby(metrics, key=lambda one: (one.scorer, one.metric)):
+    for (scorer, metric), group in groupby(metrics, key=attrgetter("scorer", "metric")):
         values = list(group)
+        measures = [value.measure for value in values]
         known = facts.scorers.get(scorer)
-        reasons = dict.fromkeys(one.measure.reason for one in values if one.measure.reason)
+        reasons = dict.fromkeys(measure.reason for measure in measures if measure.reason)
         written.append(
             {
                 "metric_key": metric,
@@ -71,20 +69,18 @@ def metrics_to_json(metrics: Sequence[MetricValue], facts: TaskFacts) -> list[di
                 "scorer_name": (known.name if known else "") or scorer,
                 "scorer_purpose": values[0].purpose,
                 "values": {
-                    one.measure.name: math.nan if one.measure.value is None else one.measure.value
-                    for one in values
+                    measure.name: math.nan if measure.value is None else measure.value
+                    for measure in measures
                 },
                 "reason": "; ".join(reasons) or None,
-                LOG_EXTENSION: {
-                    one.measure.name: msgspec.to_builtins(_make_extension(one)) for one in values
-                },
+                LOG_EXTENSION: {value.measure.name: _extension_to_json(value) for value in values},
             }
         )
     return written
 
 
-def _make_extension(metric: MetricValue) -> MetricExtension:
-    return MetricExtension(
+def _extension_to_json(metric: MetricValue) -> Any:
+    extension = MetricExtension(
         n=metric.measure.n,
         failed=metric.failed,
         interval=metric.measure.interval,
@@ -93,6 +89,7 @@ def _make_extension(metric: MetricValue) -> MetricExtension:
         absent=metric.absent,
         own_key=metric.own_key,
     )
+    return msgspec.to_builtins(extension)
 
 
 class LoggedMetric(Struct, frozen=True, kw_only=True):
@@ -111,11 +108,9 @@ class LoggedMetric(Struct, frozen=True, kw_only=True):
 
 def metrics_from_json(metrics: Any) -> list[LoggedMetric]:
     """Return every value of a log's metrics; `MalformedLog` if they have another shape."""
-    if not isinstance(metrics or [], list):
-        raise MalformedLog("", "expected a list")
     return [
         value
-        for number, metric in enumerate(metrics or [])
+        for number, metric in enumerate(require_list(metrics, ""))
         for value in _read_metric(metric, f"[{number}]")
     ]
 
@@ -203,15 +198,15 @@ async def add_intervals(
     """Return the metrics of a log with the intervals that can be had; `total` counts samples."""
     values = []
     for metric in metrics:
-        extension = metric.extension or MetricExtension(
-            failed=max(0, total - columns.samples.get(metric.scorer, 0)),
-            own_key=metric.metric not in {metric.type, metric.name},
-        )
-        measure = (
-            Measure(metric.name, metric.value, extension.interval, extension.n, extension.reason)
-            if metric.extension
-            else await _recompute(metric, columns, seed=seed)
-        )
+        if extension := metric.extension:
+            more = (extension.interval, extension.n, extension.reason)
+            measure = Measure(metric.name, metric.value, *more)
+        else:
+            measure = await _recompute(metric, columns, seed=seed)
+            extension = MetricExtension(
+                failed=max(0, total - columns.samples.get(metric.scorer, 0)),
+                own_key=metric.metric not in {metric.type, metric.name},
+            )
         values.append(
             MetricValue(
                 scorer=metric.scorer,

@@ -38,6 +38,8 @@ _WIRE = "direct_ios"
 _STAGES: tuple[str, ...] = get_args(Stage)
 _MOST_TRIALS = 1_000_000
 _TRACE_KEYS = {"trace", "items", "messages"}
+_SHARED_FIELDS = ("latency_s", "finish", "nll", "nll_tokens", "confidence", "options")
+"""What `Trace` and `TrialExtension` both have."""
 
 
 class MalformedLog(ValueError):
@@ -183,12 +185,7 @@ def _trial_extension(outcome: Outcome) -> TrialExtension:
         output=None if trace.output == answer else trace.output,
         post_processed=None if trace.post_processed == trace.output else trace.post_processed,
         usage=trace.usage,
-        latency_s=trace.latency_s,
-        finish=trace.finish,
-        nll=trace.nll,
-        nll_tokens=trace.nll_tokens,
-        confidence=trace.confidence,
-        options=trace.options,
+        **{name: getattr(trace, name) for name in _SHARED_FIELDS},
     )
 
 
@@ -242,12 +239,11 @@ def outcomes_from_json(
 ) -> list[Outcome]:
     """Return one outcome per trial of a sample."""
     whole = _require_object(sample, "")
-    trials = whole.get("trials") or [whole]
-    if not isinstance(trials, list):
-        raise MalformedLog(".trials", "expected a list")
-    path = ".trials[{}]" if whole.get("trials") else ""
+    written = require_list(whole.get("trials"), ".trials")
+    path = ".trials[{}]" if written else ""
     trials = [
-        dict(_require_object(trial, path.format(place))) for place, trial in enumerate(trials)
+        dict(_require_object(trial, path.format(place)))
+        for place, trial in enumerate(written or [whole])
     ]
     if not any(trial.get("errors") for trial in trials):
         trials[0]["errors"] = whole.get("errors")
@@ -339,22 +335,15 @@ class _TrialReader:
             output=output,
             post_processed=output if processed is None else processed,
             usage=_sum_usage(conversation) if extension.usage is None else extension.usage,
-            latency_s=extension.latency_s,
-            finish=extension.finish,
-            nll=extension.nll,
-            nll_tokens=extension.nll_tokens,
-            confidence=extension.confidence,
-            options=extension.options,
             conversation=conversation,
+            **{name: getattr(extension, name) for name in _SHARED_FIELDS},
         )
 
     def scores(self) -> dict[str, Score]:
         """Return the scores by the keys of their scorers."""
-        written = self._data.get("scores") or []
-        if not isinstance(written, list):
-            raise MalformedLog(f"{self._path}.scores", "expected a list")
+        written = self._data.get("scores")
         scores: dict[str, Score] = {}
-        for number, item in enumerate(written):
+        for number, item in enumerate(require_list(written, f"{self._path}.scores")):
             path = f"{self._path}.scores[{number}]"
             score = _require_object(item, path)
             key = score.get("scorer_key") or score.get("scorer_name")
@@ -374,12 +363,8 @@ class _TrialReader:
         is_correct = values.get("is_correct")
         if extension is None:
             extension = ScoreExtension(is_correct if isinstance(is_correct, bool) else None)
-        return Score(
-            values=dict(values),
-            correct=extension.correct,
-            reason=extension.reason,
-            metadata=metadata,
-        )
+        correct, reason = extension.correct, extension.reason
+        return Score(values=dict(values), correct=correct, reason=reason, metadata=metadata)
 
     def _failure(self) -> Failure | None:
         failures = failures_from_json(
@@ -389,17 +374,17 @@ class _TrialReader:
         )
         if not failures:
             return None
-        first = msgspec.structs.replace(failures[0], attempts=self._extension.attempts)
-        if len(failures) == 1:
-            return first
-        message = f"{first.message} (and {len(failures) - 1} more of this sample)"
-        return msgspec.structs.replace(first, message=message)
+        message = failures[0].message
+        if len(failures) > 1:
+            message += f" (and {len(failures) - 1} more of this sample)"
+        attempts = self._extension.attempts
+        return msgspec.structs.replace(failures[0], message=message, attempts=attempts)
 
 
 def failures_from_json(errors: Any, path: str, *, default_stage: Stage) -> list[Failure]:
     """Return the failures of a list of errors; `default_stage` is for errors that name none."""
     failures = []
-    for number, item in enumerate(_require_list(errors, path)):
+    for number, item in enumerate(require_list(errors, path)):
         error = _require_object(item, f"{path}[{number}]")
         stage = error.get("stage") or default_stage
         if stage not in _STAGES:
@@ -430,21 +415,22 @@ def _conversation_from_json(output: Any, *, is_ours: bool) -> dict[str, Any]:
 
 
 def _actions_from_json(records: Any) -> Iterator[Action]:
-    for number, item in enumerate(_require_list(records, ".action_records")):
+    for number, item in enumerate(require_list(records, ".action_records")):
         record = _require_object(item, f".action_records[{number}]")
-        action = str(record.get("action") or record.get("type") or "exclude_from_metrics")
-        yield Action(action=action, rule_key=str(record.get("rule_key") or record.get("key") or ""))
+        action = record.get("action") or record.get("type") or "exclude_from_metrics"
+        rule_key = record.get("rule_key") or record.get("key") or ""
+        yield Action(action=str(action), rule_key=str(rule_key))
 
 
 def _sum_usage(conversation: Mapping[str, Any]) -> Usage:
     """Return what the raw outputs say they took; the cost is not known."""
     outputs = conversation["raw_outputs"]
     counts = [output.get("usage") for output in outputs if isinstance(output, dict)]
-    usages = [usage for usage in counts if isinstance(usage, dict)]
+    usages = [usage_from_json(usage) for usage in counts if isinstance(usage, dict)]
     return Usage(
         requests=len(outputs),
-        prompt_tokens=sum(_count(usage, "num_prompt_tokens") for usage in usages),
-        completion_tokens=sum(_count(usage, "num_completion_tokens") for usage in usages),
+        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
     )
 
 
@@ -465,11 +451,11 @@ def _count(usage: Mapping[str, Any], name: str) -> int:
 def _require_object(value: Any, path: str) -> Mapping[str, Any]:
     if isinstance(value, dict):
         return value
-    found = "null" if value is None else type(value).__name__
-    raise MalformedLog(path, f"expected an object, got {found}")
+    kind = "null" if value is None else type(value).__name__
+    raise MalformedLog(path, f"expected an object, got {kind}")
 
 
-def _require_list(value: Any, path: str) -> list[Any]:
+def require_list(value: Any, path: str) -> list[Any]:
     """Return the list; an empty one for null and other empty values."""
     if not isinstance(value or [], list):
         raise MalformedLog(path, "expected a list")

@@ -40,6 +40,7 @@ from evalwright.result_logs.log_outcomes import (
     MalformedLog,
     failures_from_json,
     outcomes_from_json,
+    require_list,
     usage_from_json,
 )
 from evalwright.types import Failure, Outcome, Usage, without_self_report
@@ -65,7 +66,6 @@ class ResultLog(Struct, frozen=True, kw_only=True):
     path: str
     digest: str
     app_version: str
-    status: str
     specification: dict[str, Any]
     execution: dict[str, Any]
     metrics: list[LoggedMetric]
@@ -149,10 +149,8 @@ def task_failures(log: Mapping[str, Any], evidence: Mapping[str, Any]) -> list[T
     """Return what failed for the task as a whole; `MalformedLog` if the errors are no list."""
     own = evidence.get("errors")
     failures = failures_from_json(own, "$.evidence.errors", default_stage="metric")
-    more = log.get("errors")
-    if not isinstance(more or [], list):
-        raise MalformedLog("$.errors", "expected a list")
-    others = [error for error in more or [] if error not in _list_or_empty(own)]
+    errors = require_list(log.get("errors"), "$.errors")
+    others = [error for error in errors if error not in _list_or_empty(own)]
     others_read = failures_from_json(others, "$.errors", default_stage="metric")
     failures += [failure for failure in others_read if failure.type != STOPPED]
     if not failures and _normalize(log.get("status")) in _FAILED and not stop_reason(log):
@@ -279,14 +277,13 @@ class _LogReader:
             path=self._path,
             digest=digest,
             app_version=str(head.get("app_version") or "an unknown version"),
-            status=str(head.get("status") or ""),
             specification=_object_or_empty(head.get("specification")),
             execution=_object_or_empty(head.get("execution")),
             metrics=self._convert(
                 "$.evidence.metrics", lambda: metrics_from_json(evidence.get("metrics"))
             ),
             broken=self._convert("", lambda: task_failures(head, evidence)),
-            finished=self._read_finished(),
+            finished=self._read_final_result(),
             columns=self._columns,
             samples=self._samples,
             landed=self._landed,
@@ -322,7 +319,7 @@ class _LogReader:
                 add_usage(usages, {name: usage})
         return usages
 
-    def _read_finished(self) -> FinalResult:
+    def _read_final_result(self) -> FinalResult:
         finished, ours = self._finished, self._evidence.get(LOG_EXTENSION)
         if isinstance(ours, dict):
             fields = {**msgspec.to_builtins(finished), **ours}

@@ -11,8 +11,8 @@ from tests.result_logs.sample_logs import FACTS, FAILURE, completed, failed, fig
 
 from evalwright.engine.results import FinalResult, TaskFailure
 from evalwright.plan.finalization import TrialPlan
+from evalwright.result_logs.export_run import ResultLogHeader, write_log
 from evalwright.result_logs.log_outcomes import TaskFacts
-from evalwright.result_logs.write_log import LogHeader, write_log
 from evalwright.types import Action, Outcome, Score, Usage
 
 KEYS = {
@@ -228,7 +228,7 @@ def test_samples_are_written_as_they_come() -> None:
             sizes.append(out.tell())
             yield completed(number)
 
-    log = LogHeader(specification={}, execution={}, finished=FinalResult(), facts=FACTS)
+    log = ResultLogHeader(specification={}, execution={}, finished=FinalResult(), facts=FACTS)
 
     assert write_log(log, coming(), out) == 10
     assert sizes[-1] > 5 * sizes[2] / 2, "what came before is written already"
