@@ -406,7 +406,7 @@ def test_json_that_stands_for_nothing_is_refused(form: Any) -> None:
 
 
 words = st.sampled_from([
-    *(tag for tag in values._DECODERS if tag != "N"),
+    *(tag for tag in values.Decoder.decoders if tag != "N"),
     *values.PARTS,
     *sorted(values._BUILTINS | values._MODULES_OF_FUNCTIONS),
     "eval",

@@ -1,18 +1,18 @@
-"""Process C: it runs the candidate, and answers what the evaluator asks about it.
+"""Process C: runs the candidate, and answers what the evaluator asks about it.
 
     evaluator                                     candidate
     source                                        outcome, detail, [[name, kind]…]
     ["get", name]                                 a reply
     ["put", name, value]                          a reply
     ["call", object, args, kwargs]                a reply
-    ["attr", object, name] and so on: `_DO`       a reply
+    ["attr", object, name] and so on: `_ACTIONS`  a reply
 
-    a reply is   ["ok", value, changes], ["raise", exception, changes], ["stop"] or, when there is
-                 an answer that cannot be sent, ["unsendable", why]
+    a reply is   ["ok", value, changes], ["raise", exception, changes], ["stop"] or, for an answer
+                 that cannot be sent, ["unsendable", why]
     or, first    ["back", number, args, kwargs], to be answered by a reply
 
-`changes` are the new contents of containers that were passed and are no longer what they were.
-Objects that have no form of their own, and exceptions, have a number:
+`changes` are the new contents of containers that were passed and have changed. Exceptions, and
+objects that have no form of their own, have a number:
 
     h number, name, alike        an object; `alike`: it is equal to itself alone
     v number, name, value        an instance of a subclass of a builtin, with that builtin's value
@@ -22,14 +22,14 @@ Objects that have no form of their own, and exceptions, have a number:
     x number, class, args, text  an exception
     f number                     a function of the evaluator's, on its way back
 
-and what the evaluator hands over:
+The evaluator hands over:
 
     h number     the object of that number                  f number, name   a function to call back
     g name       what the candidate calls by that name      n number         an iterator, by `next`
     X name, …    a builtin exception                        m name           a module
 
-Nothing in here is trusted: the candidate can do what it likes to this process. What is kept safe
-from honest candidates that patch things is kept safe for their own sake.
+Nothing in here is trusted: the candidate can do what it likes to this process. Precautions against
+patched builtins are for the sake of honest candidates.
 """
 
 from __future__ import annotations
@@ -38,21 +38,17 @@ import builtins
 import io
 import sys
 from _thread import RLock
+from collections.abc import Callable
 from os import _exit
+from types import CoroutineType, FunctionType, ModuleType
+from typing import Any, ClassVar, NoReturn
 
 from . import judging, values, wire
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, NoReturn
-
-    CallBack = Callable[[int, Any, Any], Any]
+CallBack = Callable[[int, Any, Any], Any]
 
 _NO_LIMIT = 1 << 31
 _REPLIES = frozenset({"ok", "raise", "stop"})
-_FUNCTION = type(lambda: 0)
-_BASES = (int, float, complex, str, bytes, list, tuple, set, frozenset, dict, bytearray)
 _MAX_TEXT = 10_000
 
 
@@ -67,20 +63,25 @@ def main(channel: int) -> NoReturn:
 
 
 class _CandidateProcess:
-    """This side of the conversation."""
-
     def __init__(self, channel: int) -> None:
         self._channel = channel
         self._streams = (sys.stdout, sys.stderr)
         self._turn = RLock()
         self._captured: list[Any] = []
         self._module = judging.new_module()
-        self._handles = Handles(self.call_back, self._module.__dict__)
+        self._handles = _Handles(self.call_back, self._module.__dict__)
+        self._actions: dict[str, Callable[..., Any]] = {
+            **_ACTIONS,
+            "get": self._module.__dict__.__getitem__,
+            "put": self._change_global,
+            "capture": self._begin_capture,
+            "captured": self._end_capture,
+        }
 
     def serve(self) -> None:
         source = wire.receive(self._channel, _NO_LIMIT).decode("utf-8", "surrogatepass")
-        # Its own builtins: what it does to them is done to itself, and not to this.
-        own = type(sys)("builtins")
+        # Its own builtins: what it patches stays with it.
+        own = ModuleType("builtins")
         own.__dict__.update(builtins.__dict__)
         sys.modules["builtins"] = own
         self._module.__dict__["__builtins__"] = own.__dict__
@@ -106,16 +107,17 @@ class _CandidateProcess:
         """Do what is asked. Whatever goes wrong is the answer."""
         verb, *forms = request
         known: list[Any] = []
-        decoder = self._handles.decoder(known)
-        given: list[Any] = []
+        passed: list[Any] = []
         before: list[str] = []
         error: BaseException | None = None
         value = None
         try:
+            decoder = _HandleDecoder(known, self._handles)
             arguments = [decoder.decode(form) for form in forms]
-            given = list(known)
-            before = values.take_snapshot(given, self._handles.encoder(known)) if given else []
-            value = _DO[verb](self, *arguments)
+            passed = list(known)
+            if passed:
+                before = values.take_snapshot(passed, _HandleEncoder(known, self._handles))
+            value = self._actions[verb](*arguments)
         except StopIteration as end:
             if verb == "next":
                 return ["stop"]
@@ -124,11 +126,11 @@ class _CandidateProcess:
             judging.release_reserve(raised)
             error = raised
         try:
-            encoder = self._handles.encoder(known)
+            encoder = _HandleEncoder(known, self._handles)
             form = ["ok", encoder.encode(value)]
             if error is not None:
                 form = ["raise", self._handles.encode_exception(error, encoder)]
-            return [*form, encoder.encode_changes(given, before)]
+            return [*form, encoder.encode_changes(passed, before)]
         except values.Unsendable as unsendable:
             return ["unsendable", str(unsendable)]
         except BaseException as raised:  # noqa: BLE001 - what is asked of its objects is its code
@@ -138,17 +140,17 @@ class _CandidateProcess:
         """Ask the evaluator to call what it has handed over."""
         with self._turn:
             known: list[Any] = []
-            encoder = self._handles.encoder(known)
+            encoder = _HandleEncoder(known, self._handles)
             forms = [encoder.encode(args), encoder.encode(kwargs)]
-            given = list(known)
+            passed = list(known)
             self._send(["back", number, *forms])
             kind, *rest = self._wait_for_reply()
             if kind == "stop":
                 raise StopIteration
-            said, changes = rest
-            decoder = self._handles.decoder(known)
-            result = decoder.decode(said)
-            decoder.apply_changes(given, changes)
+            form, changes = rest
+            decoder = _HandleDecoder(known, self._handles)
+            result = decoder.decode(form)
+            decoder.apply_changes(passed, changes)
             if kind == "ok":
                 return result
             raise result
@@ -163,28 +165,24 @@ class _CandidateProcess:
 
     def _list_names(self) -> list[list[Any]]:
         """What the candidate has defined, and what kind of thing it is."""
-        found = []
+        names = []
         for name, value in list(self._module.__dict__.items()):
             if type(name) is not str or (name[:2] == "__" and name[-2:] == "__"):
                 continue
             kind = type(value)
             form = None
             try:
-                if kind is _FUNCTION or isinstance(value, type) or callable(value):
-                    form = self._handles.encoder([]).encode(value)
-                elif kind is type(sys):
+                if kind is FunctionType or isinstance(value, type) or callable(value):
+                    form = _HandleEncoder([], self._handles).encode(value)
+                elif kind is ModuleType:
                     form = ["m", str(value.__name__)]
             except BaseException as odd:  # noqa: BLE001 - a class of its own can raise at anything
                 del odd
-            found.append([name, form])
-        return found
+            names.append([name, form])
+        return names
 
-    def get(self, name: str) -> Any:
-        """A global of the candidate's."""
-        return self._module.__dict__[name]
-
-    def put(self, name: str, value: Any) -> None:
-        """A global list, dict or set has been changed by a target."""
+    def _change_global(self, name: str, value: Any) -> None:
+        """Take over what a target has done to a global list, dict or set."""
         mine: Any = self._module.__dict__.get(name)
         if type(mine) is not type(value):
             self._module.__dict__[name] = value
@@ -194,73 +192,72 @@ class _CandidateProcess:
             mine.clear()
             mine.update(value)
 
-    def capture(self) -> None:
-        """From here on, keep what is printed."""
+    def _begin_capture(self) -> None:
         self._captured.append(sys.stdout)
         sys.stdout = io.StringIO()
 
-    def end_capture(self) -> str:
-        """What was printed since."""
-        kept, sys.stdout = sys.stdout, self._captured.pop()
-        return str(kept.getvalue()) if isinstance(kept, io.StringIO) else ""
+    def _end_capture(self) -> str:
+        printed, sys.stdout = sys.stdout, self._captured.pop()
+        return str(printed.getvalue()) if isinstance(printed, io.StringIO) else ""
 
 
-def _await(_: _CandidateProcess, coroutine: Any) -> Any:
+def _await(coroutine: Any) -> Any:
     import asyncio
 
     return asyncio.run(coroutine)
 
 
-def _exit_block(_: _CandidateProcess, thing: Any, error: BaseException | None) -> bool:
+def _exit_block(thing: Any, error: BaseException | None) -> bool:
     return bool(thing.__exit__(type(error) if error else None, error, None))
 
 
-_DO: dict[str, Callable[..., Any]] = {
-    "get": _CandidateProcess.get,
-    "put": _CandidateProcess.put,
-    "capture": _CandidateProcess.capture,
-    "captured": _CandidateProcess.end_capture,
+_BASE_VALUES: dict[type, Callable[[Any], Any]] = {
+    int: int.__int__,
+    float: float.__float__,
+    complex: lambda value: complex(complex.real.__get__(value), complex.imag.__get__(value)),
+    str: str.__str__,
+    bytes: lambda value: bytes(memoryview(value)),
+    list: lambda value: list(list.__iter__(value)),
+    tuple: lambda value: tuple(tuple.__iter__(value)),
+    set: lambda value: set(set.__iter__(value)),
+    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
+    dict: lambda value: dict(dict.items(value)),
+    bytearray: lambda value: bytearray(memoryview(value)),
+}
+_BASES = tuple(_BASE_VALUES)
+
+
+def _base_value(value: Any) -> Any:
+    """The builtin that a value of a subclass is, past whatever the subclass has redefined."""
+    base = next(base for base in _BASES if issubclass(type(value), base))
+    return _BASE_VALUES[base](value)
+
+
+_ACTIONS: dict[str, Callable[..., Any]] = {
+    **{
+        function.__name__: function
+        for function in (
+            *(bool, complex, delattr, dir, float, format, int, isinstance, issubclass, iter),
+            *(len, next, repr, reversed, setattr, str),
+        )
+    },
+    "attr": getattr,
     "await": _await,
-    "call": lambda _, thing, args, kwargs: thing(*args, **kwargs),
-    "method": lambda _, thing, name, args, kwargs: getattr(thing, name)(*args, **kwargs),
-    "attr": lambda _, thing, name: getattr(thing, name),
-    "setattr": lambda _, thing, name, value: setattr(thing, name, value),
-    "delattr": lambda _, thing, name: delattr(thing, name),
-    "base": lambda _, thing: base_value(thing),
-    "len": lambda _, thing: len(thing),
-    "iter": lambda _, thing: iter(thing),
-    "next": lambda _, thing: next(thing),
-    "reversed": lambda _, thing: reversed(thing),
-    "getitem": lambda _, thing, key: thing[key],
-    "setitem": lambda _, thing, key, value: thing.__setitem__(key, value),
-    "delitem": lambda _, thing, key: thing.__delitem__(key),
-    "str": lambda _, thing: str(thing),
-    "repr": lambda _, thing: repr(thing),
-    "format": lambda _, thing, spec: format(thing, spec),
-    "bool": lambda _, thing: bool(thing),
-    "int": lambda _, thing: int(thing),
-    "float": lambda _, thing: float(thing),
-    "complex": lambda _, thing: complex(thing),
-    "index": lambda _, thing: thing.__index__(),
-    "dir": lambda _, thing: dir(thing),
-    "enter": lambda _, thing: thing.__enter__(),
+    "base": _base_value,
+    "call": lambda thing, args, kwargs: thing(*args, **kwargs),
+    "copy": lambda thing: __import__("copy").copy(thing),
+    "deepcopy": lambda thing: __import__("copy").deepcopy(thing),
+    "delitem": lambda thing, key: thing.__delitem__(key),
+    "enter": lambda thing: thing.__enter__(),
     "exit": _exit_block,
-    "copy": lambda _, thing: __import__("copy").copy(thing),
-    "deepcopy": lambda _, thing: __import__("copy").deepcopy(thing),
-    "isinstance": lambda _, value, thing: isinstance(value, thing),
-    "issubclass": lambda _, value, thing: issubclass(value, thing),
+    "getitem": lambda thing, key: thing[key],
+    "index": lambda thing: thing.__index__(),
+    "method": lambda thing, name, args, kwargs: getattr(thing, name)(*args, **kwargs),
+    "setitem": lambda thing, key, value: thing.__setitem__(key, value),
 }
 
 
-async def _sample() -> None: ...
-
-
-_sampled = _sample()
-_COROUTINE = type(_sampled)
-_sampled.close()
-
-
-class Handles:
+class _Handles:
     """The numbers by which the evaluator knows objects of ours."""
 
     def __init__(self, call_back: CallBack, names: dict[str, Any]) -> None:
@@ -268,16 +265,8 @@ class Handles:
         self.objects: list[Any] = []
         self._numbers: dict[int, int] = {}
 
-    def encoder(self, known: list[Any]) -> values.Encoder:
-        """For one message."""
-        return _HandleEncoder(self, known)
-
-    def decoder(self, known: list[Any]) -> values.Decoder:
-        """For one message."""
-        return _HandleDecoder(self, known)
-
     def number_of(self, value: Any) -> int:
-        """Of an object, which from now on stays."""
+        """The number of an object, which is kept from now on."""
         number = self._numbers.get(id(value))
         if number is None:
             number = self._numbers[id(value)] = len(self.objects)
@@ -300,7 +289,6 @@ class Handles:
         ]
 
     def encode_exception_class(self, kind: type) -> list[Any]:
-        """The form of an exception class."""
         name, base = _class_name(kind), _builtin_base(kind)
         if getattr(builtins, name, None) is kind:
             return ["e", None, name, name, [], ""]
@@ -334,67 +322,38 @@ def _builtin_base(kind: type) -> str:
     return "Exception"
 
 
-def base_value(value: Any) -> Any:
-    """The builtin that a value of a subclass is, past whatever the subclass has redefined."""
-    base = next(base for base in _BASES if issubclass(type(value), base))
-    if base is dict:
-        return dict(dict.items(value))
-    if base in {list, tuple, set, frozenset}:
-        return base(getattr(base, "__iter__")(value))  # noqa: B009 - all four have it
-    if base in {bytes, bytearray}:
-        return base(memoryview(value))
-    if base is str:
-        return str.__str__(value)
-    if base is int:
-        return int.__int__(value)
-    if base is float:
-        return float.__float__(value)
-    return complex(complex.real.__get__(value), complex.imag.__get__(value))
-
-
 class _HandleEncoder(values.Encoder):
-    def __init__(self, handles: Handles, known: list[Any]) -> None:
-        super().__init__(known)
-        self._handles = handles
+    _side: _Handles
 
     def _encode_other(self, value: Any) -> Any:
         kind = type(value)
         if kind is _RemoteFunction or kind is _RemoteIterator:
             return ["f", value.number]
         if isinstance(value, BaseException):
-            return self._handles.encode_exception(value, self)
+            return self._side.encode_exception(value, self)
         if isinstance(value, type) and issubclass(value, BaseException):
-            return self._handles.encode_exception_class(value)
-        number = self._handles.number_of(value)
+            return self._side.encode_exception_class(value)
+        number = self._side.number_of(value)
         name = _class_name(value if isinstance(value, type) else kind)
         if issubclass(kind, _BASES):
-            return ["v", number, name, self.encode(base_value(value))]
-        if kind is _COROUTINE:
+            return ["v", number, name, self.encode(_base_value(value))]
+        if kind is CoroutineType:
             return ["k", number, name]
         alike = isinstance(value, type) or getattr(kind, "__eq__", None) is object.__eq__
         return ["h", number, name, alike]
 
 
 class _HandleDecoder(values.Decoder):
-    def __init__(self, handles: Handles, known: list[Any]) -> None:
-        super().__init__(known)
-        self._handles = handles
-
-    def _special_decoder(self, tag: str) -> Callable[[Any, list[Any]], Any]:
-        handles = self._handles
-        if tag == "h":
-            return lambda _, form: handles.objects[form[0]]
-        if tag == "g":
-            return lambda _, form: handles.names[form[0]]
-        if tag == "f":
-            return lambda _, form: _RemoteFunction(handles.call_back, *form)
-        if tag == "n":
-            return lambda _, form: _RemoteIterator(handles.call_back, form[0])
-        if tag == "X":
-            return lambda _, form: getattr(builtins, form[0])(*self.decode_all(form[1:]))
-        if tag == "m":
-            return lambda _, form: __import__(form[0])
-        return super()._special_decoder(tag)
+    _side: _Handles
+    decoders: ClassVar[values.Decoders] = {
+        **values.Decoder.decoders,
+        "h": lambda self, form: self._side.objects[form[0]],
+        "g": lambda self, form: self._side.names[form[0]],
+        "f": lambda self, form: _RemoteFunction(self._side.call_back, *form),
+        "n": lambda self, form: _RemoteIterator(self._side.call_back, form[0]),
+        "X": lambda self, form: getattr(builtins, form[0])(*self.decode_all(form[1:])),
+        "m": lambda _, form: __import__(form[0]),
+    }
 
 
 class _RemoteFunction:
@@ -408,7 +367,7 @@ class _RemoteFunction:
         return self._call_back(self.number, args, kwargs)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        """As a function does when it is an attribute of a class."""
+        """Become a method, as a function in a class does."""
         if instance is None:
             return self
         return lambda *args, **kwargs: self(instance, *args, **kwargs)

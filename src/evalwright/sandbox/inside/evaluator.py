@@ -135,9 +135,9 @@ class TargetNames(dict[str, object]):
         """What stands for it: for an object that has a number, the same everywhere."""
         match self._kinds[name]:
             case ["h", int(number), str(title), bool(alike)]:
-                made = proxies.make_proxy(self._link, number, title, alike=alike)
-                return self._link.stand_ins.setdefault(number, made)
-        return proxies.make_stub(self._link, name)
+                proxy = proxies.Proxy(self._link, ["h", number], title, alike=alike)
+                return self._link.stand_ins.setdefault(number, proxy)
+        return proxies.Proxy(self._link, ["g", name], name, alike=True)
 
     def _resolve(self, name: str, kind: Any) -> object | None:
         """What is the same here as there."""

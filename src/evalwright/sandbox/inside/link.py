@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from _thread import RLock
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, ClassVar, NoReturn
 
 from . import judging, proxies, values, wire
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, NoReturn
 
 
 class Untrusted(TypeError):
@@ -64,7 +62,7 @@ class Link:
     def _ask(self, verb: str, *arguments: Any) -> Any:
         self.before_request()
         known: list[Any] = []
-        encoder = _ProxyEncoder(self, known)
+        encoder = _ProxyEncoder(known, self)
         try:
             body = values.pack([verb, *(encoder.encode(argument) for argument in arguments)])
         except values.Unsendable as error:
@@ -81,17 +79,17 @@ class Link:
     def encode(self, value: Any) -> str:
         """A text that is another when the value is."""
         try:
-            return values.dumps(_ProxyEncoder(self, []).encode(value))
+            return values.dumps(_ProxyEncoder([], self).encode(value))
         except (values.Unsendable, RecursionError):
             return ""
 
     def _exchange(self, verb: str, body: bytes, known: list[Any]) -> Any:
-        given = list(known)
+        passed = list(known)
         try:
             wire.send(self._channel, body)
             while (reply := self._receive())[0] == "back":
                 wire.send(self._channel, self._run_callback(reply))
-            return self._read_reply(verb, reply, known, given)
+            return self._read_reply(verb, reply, known, passed)
         except (wire.Closed, values.BadValue) as error:
             self._report_death(error)
 
@@ -104,19 +102,22 @@ class Link:
             self._report_death(ValueError("an empty message"))
         return message
 
-    def _read_reply(self, verb: str, reply: list[Any], known: list[Any], given: list[Any]) -> Any:
-        decoder = _ProxyDecoder(self, known)
+    def _read_reply(self, verb: str, reply: list[Any], known: list[Any], passed: list[Any]) -> Any:
+        decoder = _ProxyDecoder(known, self)
         if reply == ["stop"] and verb == "next":
             raise StopIteration
         match reply:
             case ["ok", form, list(changes)]:
                 value = decoder.decode(form)
-                decoder.apply_changes(given, changes)
+                decoder.apply_changes(passed, changes)
                 return value
             case ["raise", ["x", *_] as form, list(changes)]:
                 error = decoder.decode(form)
-                decoder.apply_changes(given, changes)
-                raise proxies.without_stop(error)
+                decoder.apply_changes(passed, changes)
+                if isinstance(error, (StopIteration, StopAsyncIteration)):
+                    # A loop of ours would take this for its end, and not for a mistake.
+                    error = RuntimeError(f"the candidate raised {type(error).__name__}")
+                raise error
             case ["unsendable", str(why)]:
                 raise self.distrust(f"the candidate's answer cannot be passed: {why}")
         raise values.BadValue("no reply")
@@ -124,7 +125,7 @@ class Link:
     def _run_callback(self, message: list[Any]) -> bytes:
         """Call a function of ours on the candidate's behalf: only one that it was given."""
         known: list[Any] = []
-        decoder = _ProxyDecoder(self, known)
+        decoder = _ProxyDecoder(known, self)
         match message:
             case [_, int(number), args_form, kwargs_form] if 0 <= number < len(self.callbacks):
                 args, kwargs = decoder.decode(args_form), decoder.decode(kwargs_form)
@@ -132,9 +133,9 @@ class Link:
                 raise values.BadValue("a call of what was never handed over")
         if type(args) is not tuple or type(kwargs) is not dict or set(map(type, kwargs)) - {str}:
             raise values.BadValue("a call without arguments")
-        given = list(known)
-        encoder = _ProxyEncoder(self, known)
-        before = values.take_snapshot(given, encoder)
+        passed = list(known)
+        encoder = _ProxyEncoder(known, self)
+        before = values.take_snapshot(passed, encoder)
         try:
             result = self.callbacks[number](*args, **kwargs)
             try:
@@ -142,7 +143,7 @@ class Link:
             finally:
                 if hasattr(result, "cr_await"):
                     result.close()  # a coroutine that nobody will wait for
-            return values.pack([*form, encoder.encode_changes(given, before)])
+            return values.pack([*form, encoder.encode_changes(passed, before)])
         except StopIteration:
             return values.pack(["stop"])
         except values.Unsendable as error:
@@ -168,9 +169,7 @@ class Link:
 
 
 class _ProxyEncoder(values.Encoder):
-    def __init__(self, link: Link, known: list[Any]) -> None:
-        super().__init__(known)
-        self._link = link
+    _side: Link
 
     def _encode_other(self, value: Any) -> Any:
         form = proxies.candidate_form(value)
@@ -178,70 +177,73 @@ class _ProxyEncoder(values.Encoder):
             return form
         if isinstance(value, BaseException):
             return proxies.encode_exception(value, self)
-        if type(value) is type(sys):
+        if type(value) is ModuleType:
             return ["m", value.__name__]
         if callable(value):
             name = getattr(value, "__name__", "")
-            return ["f", self._link.add_callback(value), name if type(name) is str else ""]
+            return ["f", self._side.add_callback(value), name if type(name) is str else ""]
         if hasattr(type(value), "__next__") and not hasattr(value, "read"):
-            return ["n", self._link.add_callback(value.__next__)]
+            return ["n", self._side.add_callback(value.__next__)]
         return super()._encode_other(value)
 
 
 class _ProxyDecoder(values.Decoder):
-    def __init__(self, link: Link, known: list[Any]) -> None:
-        super().__init__(known)
-        self._link = link
+    _side: Link
 
-    def _special_decoder(self, tag: str) -> Callable[[Any, list[Any]], Any]:
-        return _SPECIAL.get(tag) or super()._special_decoder(tag)
-
-    def decode_object(self, form: list[Any]) -> Any:
-        """A stand-in."""
+    def _decode_object(self, form: list[Any]) -> Any:
         (number, name), alike = _read_number(form[:2]), form[2:] == [True]
-        if number not in self._link.stand_ins:
-            self._link.stand_ins[number] = proxies.make_proxy(self._link, number, name, alike=alike)
-        return self._link.stand_ins[number]
+        if number not in self._side.stand_ins:
+            proxy = proxies.Proxy(self._side, ["h", number], name, alike=alike)
+            self._side.stand_ins[number] = proxy
+        return self._side.stand_ins[number]
 
-    def decode_value(self, form: list[Any]) -> Any:
+    def _decode_value(self, form: list[Any]) -> Any:
         """A builtin with a class of the candidate's behind it."""
         number, _ = _read_number(form[:2])
         base = self.decode(form[2])
-        if number not in self._link.stand_ins:
-            self._link.stand_ins[number] = proxies.make_value(self._link, number, base)
-        return self._link.stand_ins[number]
+        if number not in self._side.stand_ins:
+            self._side.stand_ins[number] = proxies.make_value(self._side, number, base)
+        return self._side.stand_ins[number]
 
-    def decode_exception_class(self, form: list[Any]) -> Any:
-        """A class of ours for one of the candidate's."""
-        return self._link.exceptions.find_class(form)
+    def _decode_exception_class(self, form: list[Any]) -> Any:
+        return self._side.exceptions.find_class(form)
 
-    def decode_exception(self, form: list[Any]) -> Any:
-        """An exception of ours for one of the candidate's."""
+    def _decode_exception(self, form: list[Any]) -> Any:
         number, kind, arguments, text = form
         if type(number) is not int or type(kind) is not list or type(text) is not str:
             raise values.BadValue("no exception")
-        if number not in self._link.stand_ins:
+        if number not in self._side.stand_ins:
             args = self.decode_all(arguments) if type(arguments) is list else [text]
-            made = self._link.exceptions.make(number, kind[1:], args, text)
-            self._link.stand_ins[number] = made
-        return self._link.stand_ins[number]
+            error = self._side.exceptions.make(number, kind[1:], args, text)
+            self._side.stand_ins[number] = error
+        return self._side.stand_ins[number]
 
-    def decode_coroutine(self, form: list[Any]) -> Any:
+    def _decode_coroutine(self, form: list[Any]) -> Any:
         """A coroutine of ours that has the candidate's run to its end."""
         number, name = _read_number(form)
-        link, proxy = self._link, proxies.make_proxy(self._link, number, name, alike=True)
+        link, proxy = self._side, proxies.Proxy(self._side, ["h", number], name, alike=True)
 
         async def run() -> Any:
             return link.ask("await", proxy)
 
         return run()
 
-    def decode_own_function(self, form: list[Any]) -> Any:
+    def _decode_own_function(self, form: list[Any]) -> Any:
         """A function of ours comes back."""
         (number,) = form
         if type(number) is not int or number < 0:
             raise values.BadValue("a function without a number")
-        return self._link.callbacks[number]
+        return self._side.callbacks[number]
+
+    decoders: ClassVar[values.Decoders] = {
+        **values.Decoder.decoders,
+        "h": _decode_object,
+        "v": _decode_value,
+        "e": _decode_exception_class,
+        "x": _decode_exception,
+        "k": _decode_coroutine,
+        "f": _decode_own_function,
+    }
 
 
 def _read_number(form: list[Any]) -> tuple[int, str]:
@@ -249,13 +251,3 @@ def _read_number(form: list[Any]) -> tuple[int, str]:
     if type(number) is not int or type(name) is not str:
         raise values.BadValue("an object without a number")
     return number, name[: proxies.MAX_NAME]
-
-
-_SPECIAL: dict[str, Callable[[Any, list[Any]], Any]] = {
-    "h": _ProxyDecoder.decode_object,
-    "v": _ProxyDecoder.decode_value,
-    "e": _ProxyDecoder.decode_exception_class,
-    "x": _ProxyDecoder.decode_exception,
-    "k": _ProxyDecoder.decode_coroutine,
-    "f": _ProxyDecoder.decode_own_function,
-}

@@ -1,33 +1,29 @@
 """What stands in the evaluator for what the candidate has: objects, values, exceptions.
 
-Objects     A question that has a plain answer (an attribute, a call, `len`, an item) goes to the
+Objects     A question with a plain answer (an attribute, a call, `len`, an item) goes to the
             candidate. A question whose answer would be the verdict itself (`==` of two such
-            objects, `<`, `+`) is not asked: the target has no verdict then.
-Values      Builtins with a class of the candidate's behind them: named tuples, numbered names, odd
-            lists. In all their operators they are the builtin, by our own code. Attributes that
-            the builtin does not have are the candidate's. What can change is fetched each time,
-            and changed over there.
-Exceptions  A builtin one is the same here. A class of the candidate's own is a class here that
-            derives from the same bases, so that `except` finds it; its attributes are asked for.
-            One of the standard library is the library's, if its module is among those that do no
-            more than look at values.
+            objects, `<`, `+`) is not asked: the target then has no verdict.
+Values      Builtins with a class of the candidate's behind them, such as named tuples. Their
+            operators are the builtin's, run by our own code. Attributes that the builtin lacks are
+            the candidate's. What can change is fetched each time, and changed over there.
+Exceptions  A builtin one is the same here. A class of the candidate's own becomes a class here with
+            the same bases, so that `except` finds it; its attributes are asked for. One of the
+            standard library is the library's, if its module does no more than look at values.
 """
 
 from __future__ import annotations
 
 import builtins
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import judging, values
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
     from .link import Link
 
-    T = TypeVar("T")
+T = TypeVar("T")
 
 MAX_NAME = 80
 # Names with underscores that say something of an object, and have nothing done.
@@ -36,20 +32,19 @@ _FACTS = frozenset({
     "__defaults__", "__dict__", "__kwdefaults__", "__match_args__", "__members__", "__mro__",
     "__name__", "__qualname__", "__version__",
 })  # fmt: skip
-_COMPARED = ("lt", "le", "gt", "ge")
-_COMPUTED = (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul",
-    "and", "or", "xor", "lshift", "rshift",
-)  # fmt: skip
-_ALONE = ("neg", "pos", "abs", "invert", "round", "trunc", "floor", "ceil")
-_SIGNS = {
-    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "add": "+", "sub": "-", "mul": "*",
-    "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@", "and": "&",
-    "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "neg": "-", "pos": "+", "invert": "~",
+_ARITHMETIC = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+    "divmod": "divmod", "pow": "**", "matmul": "@", "and": "&", "or": "|", "xor": "^",
+    "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
+_REFUSED = {
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "neg": "-", "pos": "+", "invert": "~",
+    "abs": "abs", "round": "round", "trunc": "trunc", "floor": "floor", "ceil": "ceil",
+    **_ARITHMETIC,
 }  # fmt: skip
 _FIXED = (int, float, complex, str, bytes, tuple, frozenset)
 _MUTABLE = (list, dict, set, bytearray)
-# Not looked at anew: how an object is made, and what Python asks of every one.
+# Left as the builtin has them: how an object is made, and what Python asks of every one.
 _LEFT_ALONE = frozenset({
     "__class__", "__class_getitem__", "__delattr__", "__dir__", "__doc__", "__format__",
     "__getattribute__", "__getstate__", "__hash__", "__init__", "__init_subclass__", "__new__",
@@ -75,7 +70,7 @@ _MOST_BASES = 20
 
 
 def candidate_form(value: Any) -> list[Any] | None:
-    """How the candidate knows an object of its own that we have a stand-in for."""
+    """The form by which the candidate knows an object of its own; None for anything else."""
     if isinstance(value, type):
         number = value.__dict__.get("_number")
         return None if number is None else ["h", number]
@@ -84,6 +79,27 @@ def candidate_form(value: Any) -> list[Any] | None:
     except AttributeError:
         return None
     return form
+
+
+def require_type(kind: type[T], value: Any) -> T:
+    """Return a plain value of exactly that type; TypeError for any other."""
+    if type(value) is not kind:
+        raise TypeError(f"the candidate gave a `{type(value).__name__}` for a `{kind.__name__}`")
+    return value
+
+
+def _forward(verb: str, kind: type | None = None) -> Callable[..., Any]:
+    """A method that asks the candidate, and takes an answer of type `kind` only."""
+
+    def method(self: Any, *args: Any) -> Any:
+        answer = self._link.ask(verb, self, *args)
+        return answer if kind is None else require_type(kind, answer)
+
+    return method
+
+
+def _forward_attribute(name: str) -> property:
+    return property(lambda self: self._link.ask("attr", self, name))
 
 
 class Proxy:
@@ -101,54 +117,45 @@ class Proxy:
 
     def __getattr__(self, name: str) -> Any:
         if name in Proxy.__slots__ or (name[:2] == "__" and name not in _FACTS):
-            # One that is being made, or what Python and libraries do as they are told by.
+            # It is still being made, or Python and libraries would do as the attribute says.
             raise AttributeError(name)
         return self._link.ask("attr", self, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._link.ask("setattr", self, name, value)
-
-    def __delattr__(self, name: str) -> None:
-        self._link.ask("delattr", self, name)
+    __setattr__ = _forward("setattr")
+    __delattr__ = _forward("delattr")
+    __iter__ = _forward("iter")
+    __next__ = _forward("next")
+    __reversed__ = _forward("reversed")
+    __getitem__ = _forward("getitem")
+    __setitem__ = _forward("setitem")
+    __delitem__ = _forward("delitem")
+    __enter__ = _forward("enter")
+    __copy__ = _forward("copy")
+    __format__ = _forward("format", str)
+    __len__ = _forward("len", int)
+    __bool__ = _forward("bool", bool)
+    __str__ = _forward("str", str)
+    __repr__ = _forward("repr", str)
+    __int__ = _forward("int", int)
+    __index__ = _forward("index", int)
+    __float__ = _forward("float", float)
+    __complex__ = _forward("complex", complex)
+    __dir__ = _forward("dir", list)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it over there."""
         return self._link.ask("call", self, args, kwargs)
 
-    def __iter__(self) -> Any:
-        return self._link.ask("iter", self)
-
-    def __next__(self) -> Any:
-        return self._link.ask("next", self)
-
-    def __reversed__(self) -> Any:
-        return self._link.ask("reversed", self)
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._link.ask("getitem", self, key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self._link.ask("setitem", self, key, value)
-
-    def __delitem__(self, key: Any) -> None:
-        self._link.ask("delitem", self, key)
-
-    def __enter__(self) -> Any:
-        return self._link.ask("enter", self)
+    def __deepcopy__(self, memo: object) -> Any:
+        return self._link.ask("deepcopy", self)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         error = None if kind is None else make_wordless(kind)
         if self._link.ask("exit", self, error) and kind is not None:
             raise self._link.distrust(_explain_refusal("with", self._name))
 
-    def __copy__(self) -> Any:
-        return self._link.ask("copy", self)
-
-    def __deepcopy__(self, memo: object) -> Any:
-        return self._link.ask("deepcopy", self)
-
     def __contains__(self, value: Any) -> bool:
-        """Whether one of what it yields is equal, by our own `==`."""
+        """Whether an item is equal, by our own `==`."""
         try:
             items = iter(self)
         except TypeError:
@@ -161,41 +168,11 @@ class Proxy:
     def __subclasscheck__(self, value: Any) -> bool:
         return _is_theirs(value) and bool(self._link.ask("issubclass", value, self))
 
-    def __format__(self, spec: str) -> str:
-        return require_type(str, self._link.ask("format", self, spec))
-
-    def __len__(self) -> int:
-        return require_type(int, self._link.ask("len", self))
-
-    def __bool__(self) -> bool:
-        return require_type(bool, self._link.ask("bool", self))
-
-    def __str__(self) -> str:
-        return require_type(str, self._link.ask("str", self))
-
-    def __repr__(self) -> str:
-        return require_type(str, self._link.ask("repr", self))
-
-    def __int__(self) -> int:
-        return require_type(int, self._link.ask("int", self))
-
-    def __index__(self) -> int:
-        return require_type(int, self._link.ask("index", self))
-
-    def __float__(self) -> float:
-        return require_type(float, self._link.ask("float", self))
-
-    def __complex__(self) -> complex:
-        return require_type(complex, self._link.ask("complex", self))
-
-    def __dir__(self) -> list[str]:
-        return require_type(list, self._link.ask("dir", self))
-
     def __mro_entries__(self, bases: object) -> tuple[type, ...]:
         raise self._link.distrust(f"a class of `{self._name}` cannot be derived here")
 
     def __hash__(self) -> int:
-        # The same for all that compare in a way of their own: so they are compared, and refused.
+        # The same for all with an `==` of their own: so they are compared, and refused.
         return hash(tuple(self._there)) if self._alike else 0
 
     def __eq__(self, other: object) -> bool:
@@ -224,43 +201,20 @@ def _explain_refusal(sign: str, name: str) -> str:
     )
 
 
-def _make_refusal(sign: str) -> Callable[..., Any]:
+def _refuse(sign: str) -> Callable[..., Any]:
     def method(self: Proxy, *_: object) -> Any:
         raise self._link.distrust(_explain_refusal(sign, self._name))
 
     return method
 
 
-for _name in (*_COMPARED, *_COMPUTED, *_ALONE):
-    setattr(Proxy, f"__{_name}__", _make_refusal(_SIGNS.get(_name, _name)))
-for _name in _COMPUTED:
-    setattr(Proxy, f"__r{_name}__", _make_refusal(_SIGNS.get(_name, _name)))
-    setattr(Proxy, f"__i{_name}__", _make_refusal(_SIGNS.get(_name, _name)))
-
-
-def require_type(kind: type[T], value: Any) -> T:
-    """A plain value of that type, and of no other."""
-    if type(value) is not kind:
-        raise TypeError(f"the candidate gave a `{type(value).__name__}` for a `{kind.__name__}`")
-    return value
-
-
-def _forward_attribute(name: str) -> Any:
-    return property(lambda self: self._link.ask("attr", self, name))
-
-
+for _name, _sign in _REFUSED.items():
+    setattr(Proxy, f"__{_name}__", _refuse(_sign))
+for _name, _sign in _ARITHMETIC.items():
+    setattr(Proxy, f"__r{_name}__", _refuse(_sign))
+    setattr(Proxy, f"__i{_name}__", _refuse(_sign))
 for _name in ("__doc__", "__module__"):
     setattr(Proxy, _name, _forward_attribute(_name))
-
-
-def make_proxy(link: Link, number: int, name: str, *, alike: bool) -> Proxy:
-    """For the object that the candidate knows by that number."""
-    return Proxy(link, ["h", number], name, alike=alike)
-
-
-def make_stub(link: Link, name: str) -> Proxy:
-    """For what the candidate calls by that name."""
-    return Proxy(link, ["g", name], name, alike=True)
 
 
 def _value_attribute(self: Any, name: str) -> Any:
@@ -269,20 +223,8 @@ def _value_attribute(self: Any, name: str) -> Any:
     return self._link.ask("attr", self, name)
 
 
-def _get_missing(self: Any, key: Any) -> Any:
-    return self._link.ask("getitem", self, key)
-
-
-def _value_text(self: Any) -> str:
-    return require_type(str, self._link.ask("str", self))
-
-
-def _value_repr(self: Any) -> str:
-    return require_type(str, self._link.ask("repr", self))
-
-
 def _refresh(self: Any) -> None:
-    """Hold what the candidate's object holds now."""
+    """Fetch what the candidate's object holds now."""
     base: Any = type(self).__bases__[0]
     now: Any = require_type(base, self._link.ask("base", self))
     base.clear(self)
@@ -311,11 +253,11 @@ def _forwarding_method(name: str) -> Callable[..., Any]:
 def _make_class(base: Any) -> type:
     members: dict[str, Any] = {
         "__getattr__": _value_attribute,
-        "__str__": _value_text,
-        "__repr__": _value_repr,
+        "__str__": _forward("str", str),
+        "__repr__": _forward("repr", str),
     }
     if base is dict:
-        members["__missing__"] = _get_missing
+        members["__missing__"] = _forward("getitem")
     if base in _MUTABLE:
         for name in set(dir(base)) - _LEFT_ALONE:
             if callable(getattr(base, name)):
@@ -401,8 +343,8 @@ def _find_library_class(module: Any, name: str) -> type[BaseException] | None:
     if module not in _LIBRARY:
         return None
     __import__(module)
-    found = getattr(sys.modules[module], name, None)
-    return found if isinstance(found, type) and issubclass(found, BaseException) else None
+    kind = getattr(sys.modules[module], name, None)
+    return kind if isinstance(kind, type) and issubclass(kind, BaseException) else None
 
 
 def _construct(kind: Any, *args: Any, **kwargs: Any) -> Any:
@@ -442,10 +384,3 @@ def make_wordless(kind: type[BaseException]) -> BaseException:
             except TypeError:  # one that is made of more
                 continue
     return Exception()
-
-
-def without_stop(error: BaseException) -> BaseException:
-    """A loop of ours would take this for its end, and not for a mistake."""
-    if isinstance(error, (StopIteration, StopAsyncIteration)):
-        return RuntimeError(f"the candidate raised {type(error).__name__}")
-    return error

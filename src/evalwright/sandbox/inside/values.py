@@ -1,7 +1,6 @@
 """Python values as tagged JSON, and back: by exact types, without pickle.
 
-`None`, booleans, strings, floats and integers are themselves. All else is an array that begins
-with a tag:
+`None`, booleans, strings, floats and integers are themselves. All else is an array with a tag:
 
     i hex                      a large integer              b, B text        bytes, bytearray
     l items                    list                         c re, im         complex
@@ -14,30 +13,24 @@ with a tag:
     E                          the ellipsis
     r number                   a container that came before in this exchange
 
-Each side adds values and tags of its own by `_encode_other` and `_special_decoder`. What can be
-changed in place is numbered as it comes, on both sides alike, so that whoever was called can say
-what has become of what it was given.
+Each side adds values and tags of its own by `_encode_other` and `decoders`. What can be changed in
+place is numbered as it comes, on both sides alike, so that the called side can report changes.
 """
-
-from __future__ import annotations
 
 import json
 import re
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from . import packages
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+Decoders = dict[str, Callable[[Any, list[Any]], Any]]
 
 MAX_DEPTH = 100
-CONTAINERS: dict[type, str] = {
-    kind: kind.__name__ for kind in (Counter, OrderedDict, defaultdict, deque)
-}
-_CONTAINER_CLASSES = {name: kind for kind, name in CONTAINERS.items()}
+CONTAINERS = {kind: kind.__name__ for kind in (Counter, OrderedDict, defaultdict, deque)}
+_CONTAINER_CLASSES: dict[str, Any] = {name: kind for kind, name in CONTAINERS.items()}
 # Their modules are not loaded before somebody needs them.
 _STANDARD_VALUES = {
     "datetime": frozenset({"date", "datetime", "time", "timedelta", "timezone"}),
@@ -86,11 +79,14 @@ class BadValue(Exception):
 
 
 class Encoder:
-    """One message's worth of values."""
+    """Encodes the values of one message."""
 
-    def __init__(self, known: list[Any]) -> None:
-        """`known` are the containers of this exchange, by number; new ones are added to it."""
-        self._known = known
+    def __init__(self, known: list[Any], side: Any = None) -> None:
+        """`known` are the containers of this exchange, by number; new ones are added to it.
+
+        `side` is what a subclass takes its own values from.
+        """
+        self._known, self._side = known, side
         self._numbers = {id(value): number for number, value in enumerate(known)}
         self._depth = 0
 
@@ -111,7 +107,7 @@ class Encoder:
             self._depth -= 1
 
     def encode_all(self, some: Any) -> list[Any]:
-        """The forms of many."""
+        """The forms of several values."""
         values: list[Any] = list(some)
         kinds = set(map(type, values))
         if kinds <= _SCALARS and (
@@ -123,16 +119,16 @@ class Encoder:
     def encode_contents(self, container: Any) -> Any:
         """What a numbered container holds, whether or not it was sent before."""
         make = _CONTENTS.get(type(container))
-        return make(self, container) if make else ["N", *array_parts(container)]
+        return make(self, container) if make else ["N", *_array_parts(container)]
 
-    def encode_changes(self, given: list[Any], before: list[str]) -> list[Any]:
-        """Numbers and contents of those that are no longer what they were."""
-        found = []
-        for number, container in enumerate(given):
+    def encode_changes(self, containers: list[Any], before: list[str]) -> list[Any]:
+        """Numbers and contents of the containers that have changed."""
+        changes = []
+        for number, container in enumerate(containers):
             contents = self.encode_contents(container)
             if dumps(contents) != before[number]:
-                found.append([number, contents])
-        return found
+                changes.append([number, contents])
+        return changes
 
     def _encode_container(self, value: Any) -> Any:
         number = self._numbers.get(id(value))
@@ -143,18 +139,21 @@ class Encoder:
         return self.encode_contents(value)
 
     def _encode_rare(self, value: Any, kind: type) -> Any:
-        name = standard_name(value)
+        name = _standard_name(value)
         if name is not None:
             try:
                 return ["S", name, *self.encode_all(PARTS[name](value))]
             except ValueError:  # such as a time in a zone of its own
                 return self._encode_other(value)
         if kind in _FUNCTIONS or isinstance(value, type):
-            return _encode_shared(value) or self._encode_other(value)
-        if is_array(value):
-            return self._encode_container(value)
-        if is_numpy_number(value):
-            return ["M", *array_parts(value)]
+            return _encode_function(value) or self._encode_other(value)
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and (kind is numpy.ndarray or isinstance(value, numpy.generic)):
+            if _DTYPE.fullmatch(value.dtype.str) is None:
+                return self._encode_other(value)
+            if kind is numpy.ndarray:
+                return self._encode_container(value)
+            return ["M", *_array_parts(value)]
         return self._encode_other(value)
 
     def _encode_other(self, value: Any) -> Any:
@@ -172,7 +171,7 @@ def _encode_standard_contents(encoder: Encoder, value: Any) -> Any:
 
 _CONTENTS: dict[type, Callable[[Encoder, Any], Any]] = {
     list: lambda encoder, value: ["l", *encoder.encode_all(value)],
-    dict: lambda encoder, value: ["d", *encoder.encode_all(flatten(value))],
+    dict: lambda encoder, value: ["d", *encoder.encode_all(_flatten(value))],
     set: lambda encoder, value: ["s", *encoder.encode_all(value)],
     bytearray: lambda _, value: ["B", value.decode("latin-1")],
     **dict.fromkeys(CONTAINERS, _encode_standard_contents),
@@ -188,33 +187,33 @@ _MAKERS: dict[type, Callable[[Encoder, Any], Any]] = {
     type(...): lambda _, __: ["E"],
     _KEYS: lambda encoder, value: ["K", *encoder.encode_all(value)],
     _VALUES: lambda encoder, value: ["V", *encoder.encode_all(value)],
-    _ITEMS: lambda encoder, value: ["I", *encoder.encode_all(flatten(dict(value)))],
+    _ITEMS: lambda encoder, value: ["I", *encoder.encode_all(_flatten(dict(value)))],
 }
 
 
-def _encode_shared(value: Any) -> list[str] | None:
+def _encode_function(value: Any) -> list[str] | None:
     """A function or class that both sides have."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
     if type(module) is not str or type(name) is not str:
         return None
     module = _ALIASES.get(module, module)
-    if not _is_shared(module, name) or getattr(sys.modules.get(module), name, None) is not value:
+    if not _is_common(module, name) or getattr(sys.modules.get(module), name, None) is not value:
         return None
     return ["q", module, name]
 
 
-def _is_shared(module: str, name: str) -> bool:
+def _is_common(module: str, name: str) -> bool:
     if module == "builtins":
         return name in _BUILTINS
     return module in _MODULES_OF_FUNCTIONS and "." not in name and name[:1] != "_"
 
 
 class Decoder:
-    """One message's worth of forms. Whatever is wrong with one is `BadValue`."""
+    """Decodes the forms of one message. Whatever is wrong with one is `BadValue`."""
 
-    def __init__(self, known: list[Any]) -> None:
-        """`known` are the containers of this exchange, by number; new ones are added to it."""
-        self._known = known
+    def __init__(self, known: list[Any], side: Any = None) -> None:
+        """`known` and `side` are as in `Encoder`."""
+        self._known, self._side = known, side
         self._depth = 0
 
     def decode(self, form: Any) -> Any:
@@ -229,7 +228,9 @@ class Decoder:
         try:
             if self._depth > MAX_DEPTH + 1:  # around all is what it is an answer to
                 raise BadValue(f"nested more than {MAX_DEPTH} deep")
-            make = _DECODERS.get(form[0]) or self._special_decoder(form[0])
+            make = self.decoders.get(form[0])
+            if make is None:
+                raise BadValue(f"an unknown tag {form[0][:20]!r}")
             return make(self, form[1:])
         except RecursionError:
             raise BadValue("nested deeper than there is room") from None
@@ -239,18 +240,18 @@ class Decoder:
             self._depth -= 1
 
     def decode_all(self, forms: list[Any]) -> list[Any]:
-        """The values of many."""
+        """The values of several forms."""
         if list in (kinds := set(map(type, forms))) or dict in kinds:
             return [self.decode(form) for form in forms]
         return forms
 
-    def apply_changes(self, given: list[Any], changes: Any) -> None:
-        """Bring what was given up to date."""
+    def apply_changes(self, containers: list[Any], changes: Any) -> None:
+        """Bring containers that were passed up to date."""
         for change in changes:
             match change:
-                case [int(number), [str(tag), *rest]] if 0 <= number < len(given):
+                case [int(number), [str(tag), *rest]] if 0 <= number < len(containers):
                     try:
-                        self._refill(given[number], tag, rest)
+                        self._refill(containers[number], tag, rest)
                     except (TypeError, ValueError, LookupError, AttributeError) as error:
                         raise BadValue(f"a change: {error}") from None
                 case _:
@@ -258,16 +259,15 @@ class Decoder:
 
     def _refill(self, container: Any, tag: str, forms: list[Any]) -> None:
         if tag == "N":
-            container[...] = make_array(forms)
+            container[...] = _make_array(forms)
         elif tag == "C" and forms[:1] == [CONTAINERS.get(type(container))]:
-            self.fill(container, split_parts(forms[0], forms[1:])[1])
+            self._fill(container, _split_parts(forms[0], forms[1:])[1])
         elif tag == _TAGS.get(type(container)):
-            self.fill(container, forms)
+            self._fill(container, forms)
         else:
             raise BadValue("the contents of another kind of container")
 
-    def fill(self, container: Any, forms: list[Any]) -> None:
-        """Make a container hold what these forms say, and nothing else."""
+    def _fill(self, container: Any, forms: list[Any]) -> None:
         if type(container) is bytearray:
             (text,) = forms
             container[:] = text.encode("latin-1")
@@ -286,82 +286,89 @@ class Decoder:
         else:
             container.extend(filled)
 
-    def decode_container(self, value: Any, forms: list[Any]) -> Any:
-        """A new container, numbered before what is in it: it may hold itself."""
+    def _decode_container(self, value: Any, forms: list[Any]) -> Any:
+        """Fill a new container, numbered before its contents: it may hold itself."""
         self._known.append(value)
-        self.fill(value, forms)
+        self._fill(value, forms)
         return value
 
-    def decode_reference(self, form: list[Any]) -> Any:
-        """A container that came before."""
+    def _decode_reference(self, form: list[Any]) -> Any:
         (number,) = form
         if type(number) is not int or number < 0:
             raise BadValue("a container without a number")
         return self._known[number]
 
-    def decode_array(self, form: list[Any]) -> Any:
-        """An array, which can be changed in place."""
-        value = make_array(form)
+    def _decode_array(self, form: list[Any]) -> Any:
+        value = _make_array(form)
         self._known.append(value)
         return value
 
-    def _special_decoder(self, tag: str) -> Callable[[Any, list[Any]], Any]:
-        raise BadValue(f"an unknown tag {tag[:20]!r}")
+    def _decode_standard_container(self, form: list[Any]) -> Any:
+        name, *parts = form
+        first, rest = _split_parts(name, parts)
+        option = self.decode(first)
+        kind = _CONTAINER_CLASSES[name]
+        if kind is deque:
+            return self._decode_container(deque(maxlen=option), rest)
+        return self._decode_container(defaultdict(option) if kind is defaultdict else kind(), rest)
+
+    def _decode_standard_value(self, form: list[Any]) -> Any:
+        name, *forms = form
+        if type(name) is not str or name not in PARTS:
+            raise BadValue("a value of an unknown class")
+        parts = self.decode_all(forms)
+        (module,) = [module for module, names in _STANDARD_VALUES.items() if name in names]
+        kind = getattr(__import__(module), name)
+        if name == "timezone":
+            (offset,) = parts
+            return kind(offset)
+        if name in {"datetime", "time"}:
+            *numbers, fold, zone = parts
+            _check_types(int, numbers)
+            return kind(*numbers, zone, fold=fold)
+        _check_types(str if name == "Decimal" else int, parts)
+        return kind(*parts)
+
+    def _decode_function(self, form: list[Any]) -> Any:
+        module, name = form
+        if type(module) is not str or type(name) is not str or not _is_common(module, name):
+            raise BadValue("a function that is not handed over by name")
+        value = getattr(__import__(module), name)
+        if type(value) not in _FUNCTIONS and not isinstance(value, type):
+            raise BadValue("neither a function nor a class")
+        return value
+
+    decoders: ClassVar[Decoders] = {
+        "i": lambda _, form: int(form[0], 16),
+        "l": lambda self, form: self._decode_container([], form),
+        "d": lambda self, form: self._decode_container({}, form),
+        "s": lambda self, form: self._decode_container(set(), form),
+        "B": lambda self, form: self._decode_container(bytearray(), form),
+        "C": _decode_standard_container,
+        "N": _decode_array,
+        "r": _decode_reference,
+        "t": lambda self, form: tuple(self.decode_all(form)),
+        "z": lambda self, form: frozenset(self.decode_all(form)),
+        "b": lambda _, form: form[0].encode("latin-1"),
+        "c": lambda _, form: complex(float(form[0]), float(form[1])),
+        "R": lambda self, form: range(*self.decode_all(form)),
+        "L": lambda self, form: slice(*self.decode_all(form)),
+        "E": lambda _, __: ...,
+        "K": lambda self, form: dict.fromkeys(self.decode_all(form)).keys(),
+        "V": lambda self, form: dict(enumerate(self.decode_all(form))).values(),
+        "I": lambda self, form: _pairs(self.decode_all(form)).items(),
+        "S": _decode_standard_value,
+        "M": lambda _, form: _make_array(form)[()],
+        "q": _decode_function,
+    }
+    """What makes a value of a form, by the form's tag."""
 
 
 _TAGS: dict[type, str] = {list: "l", dict: "d", set: "s", bytearray: "B"}
 
 
-def _decode_standard(decoder: Decoder, form: list[Any]) -> Any:
-    name, *parts = form
-    if type(name) is not str or name not in PARTS:
-        raise BadValue("a value of an unknown class")
-    return make_standard_value(name, decoder.decode_all(parts))
-
-
-def _decode_standard_container(decoder: Decoder, form: list[Any]) -> Any:
-    name, *parts = form
-    first, rest = split_parts(name, parts)
-    return decoder.decode_container(make_empty(name, decoder.decode(first)), rest)
-
-
-def _decode_function(_: Decoder, form: list[Any]) -> Any:
-    module, name = form
-    if type(module) is not str or type(name) is not str or not _is_shared(module, name):
-        raise BadValue("a function that is not handed over by name")
-    value = getattr(__import__(module), name)
-    if type(value) not in _FUNCTIONS and not isinstance(value, type):
-        raise BadValue("neither a function nor a class")
-    return value
-
-
 def _pairs(items: list[Any]) -> dict[Any, Any]:
     return dict(zip(items[::2], items[1::2], strict=True))
-
-
-_DECODERS: dict[str, Callable[[Decoder, list[Any]], Any]] = {
-    "i": lambda _, form: int(form[0], 16),
-    "l": lambda decoder, form: decoder.decode_container([], form),
-    "d": lambda decoder, form: decoder.decode_container({}, form),
-    "s": lambda decoder, form: decoder.decode_container(set(), form),
-    "B": lambda decoder, form: decoder.decode_container(bytearray(), form),
-    "C": _decode_standard_container,
-    "N": lambda decoder, form: decoder.decode_array(form),
-    "r": lambda decoder, form: decoder.decode_reference(form),
-    "t": lambda decoder, form: tuple(decoder.decode_all(form)),
-    "z": lambda decoder, form: frozenset(decoder.decode_all(form)),
-    "b": lambda _, form: form[0].encode("latin-1"),
-    "c": lambda _, form: complex(float(form[0]), float(form[1])),
-    "R": lambda decoder, form: range(*decoder.decode_all(form)),
-    "L": lambda decoder, form: slice(*decoder.decode_all(form)),
-    "E": lambda _, __: ...,
-    "K": lambda decoder, form: dict.fromkeys(decoder.decode_all(form)).keys(),
-    "V": lambda decoder, form: dict(enumerate(decoder.decode_all(form))).values(),
-    "I": lambda decoder, form: _pairs(decoder.decode_all(form)).items(),
-    "S": _decode_standard,
-    "M": lambda _, form: make_array(form)[()],
-    "q": _decode_function,
-}
 
 
 def take_snapshot(containers: list[Any], encoder: Encoder) -> list[str]:
@@ -369,31 +376,31 @@ def take_snapshot(containers: list[Any], encoder: Encoder) -> list[str]:
     return [dumps(encoder.encode_contents(container)) for container in containers]
 
 
-def standard_name(value: Any) -> str | None:
-    """Its class, if that is on the list."""
+def _standard_name(value: Any) -> str | None:
+    """The name of its class, if that is on the list."""
     kind = type(value)
     if kind.__name__ not in _STANDARD_VALUES.get(kind.__module__, ()):
         return None
-    found = getattr(sys.modules.get(kind.__module__), kind.__name__, None)
-    return kind.__name__ if found is kind else None
+    listed = getattr(sys.modules.get(kind.__module__), kind.__name__, None)
+    return kind.__name__ if listed is kind else None
 
 
-def flatten(pairs: dict[Any, Any]) -> list[Any]:
+def _flatten(pairs: dict[Any, Any]) -> list[Any]:
     """Keys and values in turn."""
     return [part for pair in pairs.items() for part in pair]
 
 
 def _clock_parts(value: Any) -> list[Any]:
-    if value.tzinfo is not None and standard_name(value.tzinfo) != "timezone":
+    if value.tzinfo is not None and _standard_name(value.tzinfo) != "timezone":
         raise ValueError("a zone that is not a fixed one")
     time = [value.hour, value.minute, value.second, value.microsecond]
     return [*time, value.fold, value.tzinfo]
 
 
 PARTS: dict[str, Callable[[Any], Any]] = {
-    "Counter": flatten,
-    "OrderedDict": flatten,
-    "defaultdict": lambda value: [value.default_factory, *flatten(value)],
+    "Counter": _flatten,
+    "OrderedDict": _flatten,
+    "defaultdict": lambda value: [value.default_factory, *_flatten(value)],
     "deque": lambda value: [value.maxlen, *value],
     "date": lambda value: [value.year, value.month, value.day],
     "datetime": lambda value: [value.year, value.month, value.day, *_clock_parts(value)],
@@ -405,31 +412,8 @@ PARTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def make_standard_value(name: str, parts: list[Any]) -> Any:
-    """The value of those parts."""
-    (module,) = [module for module, names in _STANDARD_VALUES.items() if name in names]
-    kind = getattr(__import__(module), name)
-    if name == "timezone":
-        (offset,) = parts
-        return kind(offset)
-    if name in {"datetime", "time"}:
-        *numbers, fold, zone = parts
-        _check_types(int, numbers)
-        return kind(*numbers, zone, fold=fold)
-    _check_types(str if name == "Decimal" else int, parts)
-    return kind(*parts)
-
-
-def make_empty(name: str, first: Any) -> Any:
-    """A container of that class without anything in it; `first` is what only some have."""
-    kind = _CONTAINER_CLASSES[name]
-    if kind is deque:
-        return deque(maxlen=first)
-    return defaultdict(first) if kind is defaultdict else kind()
-
-
-def split_parts(name: str, parts: list[Any]) -> tuple[Any, list[Any]]:
-    """What only some containers have, and what is in them."""
+def _split_parts(name: str, parts: list[Any]) -> tuple[Any, list[Any]]:
+    """The argument that only some containers are made with, and the contents."""
     if name in {"defaultdict", "deque"}:
         first, *rest = parts
         return first, rest
@@ -441,29 +425,11 @@ def _check_types(kind: type, parts: list[Any]) -> None:
         raise TypeError(f"it is made of `{kind.__name__}`")
 
 
-def is_array(value: Any) -> bool:
-    """Whether it is an array of numbers."""
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and type(value) is numpy.ndarray and _is_plain(value.dtype)
-
-
-def is_numpy_number(value: Any) -> bool:
-    """Whether it is a single number of numpy's."""
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.generic) and _is_plain(value.dtype)
-
-
-def _is_plain(dtype: Any) -> bool:
-    return _DTYPE.fullmatch(dtype.str) is not None
-
-
-def array_parts(value: Any) -> list[Any]:
-    """Kind of number, shape, bytes."""
+def _array_parts(value: Any) -> list[Any]:
     return [value.dtype.str, list(value.shape), value.tobytes().decode("latin-1")]
 
 
-def make_array(parts: list[Any]) -> Any:
-    """The array of those parts."""
+def _make_array(parts: list[Any]) -> Any:
     dtype, shape, text = parts
     if type(dtype) is not str or _DTYPE.fullmatch(dtype) is None:
         raise ValueError("an array of something else than numbers")
