@@ -26,7 +26,7 @@ surveyed = layout.survey(sys.argv[2:])
 """
 SHOW = """
 import json
-print(json.dumps({name: getattr(surveyed, name) for name in layout.Layout.__slots__}))
+print(json.dumps({name: getattr(surveyed, name) for name in layout.JailLayout._fields}))
 """
 # A root of its own, as a user without rights can make it.
 ROOT = """

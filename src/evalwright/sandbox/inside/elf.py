@@ -1,12 +1,12 @@
 """Shared objects: what an ELF file needs, and where the dynamic loader would find it.
 
-A process that is put into a jail can still `dlopen` extension modules there, so all that they need
-must be in the jail, under the names that the loader tries. `Libraries` follows the needs of a file
-to the end, the way glibc does: RPATH and RUNPATH with `$ORIGIN`, the default directories, the
-loader's cache. Files that are unreadable, not ELF, or of another machine are passed over.
+A jailed process can still `dlopen` extension modules, so all that they need must be in the jail, at
+the paths that the loader tries. `Libraries` follows the needs of a file as glibc does: RPATH and
+RUNPATH with `$ORIGIN`, the default directories, the loader's cache. Files that are unreadable, not
+ELF, or of another machine are ignored.
 
-Does not:   know LD_LIBRARY_PATH (the process has an empty environment), other `$` words than
-            `$ORIGIN`, or what a library opens by name while it runs.
+Does not:   know LD_LIBRARY_PATH (the environment is empty), other `$` words than `$ORIGIN`, or
+            what a library opens by name while it runs.
 """
 
 # ruff: noqa: PTH120, PTH123
@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import os
 import sys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from itertools import takewhile
+from typing import NamedTuple
 
 CACHE = "/etc/ld.so.cache"
 
+_DIRECTORIES = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 _MACHINES = {"x86_64": 62, "aarch64": 183}
 _CACHE_MAGIC = b"glibc-ld.so.cache1.1"
 _CACHE_HEADER = 48  # bytes: magic, number of entries, size of strings, flags, five spare words
@@ -33,35 +33,27 @@ _PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
 _DT_NEEDED, _DT_STRTAB, _DT_RPATH, _DT_RUNPATH = 1, 5, 15, 29
 
 
-class Elf:
+class Elf(NamedTuple):
     """What one file asks of the loader."""
 
-    __slots__ = ("identity", "interpreter", "needed", "rpath", "runpath")
-
-    def __init__(self) -> None:
-        self.identity = (0, 0)
-        self.interpreter = ""
-        self.needed: list[str] = []
-        self.rpath: tuple[str, ...] = ()
-        self.runpath: tuple[str, ...] = ()
+    needed: list[str]
+    identity: tuple[int, int] = (0, 0)
+    interpreter: str = ""
+    rpath: tuple[str, ...] = ()
+    runpath: tuple[str, ...] = ()
 
 
 def read(path: str) -> Elf | None:
     """The needs of a 64-bit ELF file of this machine; None for any other file."""
     try:
-        # A pipe with the name of a library must not stop us.
+        # Do not wait for a pipe with the name of a library.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
     try:
-        elf = _parse(lambda size, at: os.pread(descriptor, size, at), os.path.dirname(path))
-        if elf is not None:
-            status = os.fstat(descriptor)
-            elf.identity = (status.st_dev, status.st_ino)
+        return _parse(descriptor, os.path.dirname(path))
     except (OSError, ValueError, TypeError, IndexError, OverflowError):
         return None
-    else:
-        return elf
     finally:
         os.close(descriptor)
 
@@ -69,30 +61,16 @@ def read(path: str) -> Elf | None:
 class Libraries:
     """The shared objects that `executable` and all that is added to it would open."""
 
-    __slots__ = (
-        "_cached",
-        "_directories",
-        "_followed",
-        "_found",
-        "_loaded",
-        "_rpath",
-        "needs_cache",
-        "paths",
-    )
-
     def __init__(self, executable: str) -> None:
         self.paths: set[str] = set()
-        """As the loader opens them: through links, not behind them."""
+        """As the loader opens them, with links unresolved."""
         self.needs_cache = False
-        """Whether one of them, not loaded yet, is found by no other way than the loader's cache."""
+        """Whether one of them, not loaded yet, is found only in the loader's cache."""
         triplet = f"{os.uname().machine}-linux-gnu"
         self._directories: tuple[str, ...] = (
             f"/lib/{triplet}",
             f"/usr/lib/{triplet}",
-            "/lib64",
-            "/usr/lib64",
-            "/lib",
-            "/usr/lib",
+            *_DIRECTORIES,
         )
         self._cached: dict[str, list[str]] | None = None
         self._followed: set[tuple[int, int]] = set()
@@ -105,7 +83,7 @@ class Libraries:
             if main.interpreter:
                 self.paths.add(main.interpreter)
                 self._directories += (os.path.dirname(main.interpreter),)
-            # What came with the interpreter is there already: whoever needs it is given that one.
+            # What the interpreter has loaded is used by all that need it.
             self._loaded = self._follow([(main, ())])
             self.needs_cache = False
 
@@ -117,12 +95,10 @@ class Libraries:
 
     def add_name(self, name: str) -> None:
         """Follow the needs of a library that is opened by its name."""
-        asking = Elf()
-        asking.needed = [name]
-        self._follow([(asking, ())])
+        self._follow([(Elf([name]), ())])
 
     def _follow(self, pending: list[tuple[Elf, tuple[str, ...]]]) -> set[str]:
-        """Find all that the files need, and what that needs; the names that were met."""
+        """Find all that the files need, and what that needs in turn; return the names."""
         names: set[str] = set()
         while pending:
             elf, inherited = pending.pop()
@@ -132,12 +108,12 @@ class Libraries:
                 if name in self._loaded:
                     continue
                 names.add(name)
-                for path, found in self._find(name, search).items():
+                for path, library in self._find(name, search).items():
                     self.paths.add(path)
                     # Two that need each other, each by a path from its own, have no end of names.
-                    if found.identity not in self._followed:
-                        self._followed.add(found.identity)
-                        pending.append((found, passed_on))
+                    if library.identity not in self._followed:
+                        self._followed.add(library.identity)
+                        pending.append((library, passed_on))
         return names
 
     def _find(self, name: str, search: tuple[str, ...]) -> dict[str, Elf]:
@@ -150,16 +126,14 @@ class Libraries:
         if "/" in name:
             return _read_all([name])
         for directory in search + self._directories:
-            found = _read_all([f"{directory}/{name}"])
-            if found:
-                return found
+            if elfs := _read_all([f"{directory}/{name}"]):
+                return elfs
         if self._cached is None:
             self._cached = _read_cache()
-        # All variants, whatever the processor: which one is taken is the loader's business.
-        found = _read_all(self._cached.get(name, []))
-        if found:
+        # All variants, whatever the processor: the loader chooses one.
+        if elfs := _read_all(self._cached.get(name, [])):
             self.needs_cache = True
-            return found
+            return elfs
         return _read_all([f"/usr/local/lib/{name}"])  # where musl looks, which has no cache
 
 
@@ -167,7 +141,10 @@ def _read_all(paths: list[str]) -> dict[str, Elf]:
     return {path: elf for path in paths if (elf := read(path)) is not None}
 
 
-def _parse(pread: Callable[[int, int], bytes], origin: str) -> Elf | None:
+def _parse(descriptor: int, origin: str) -> Elf | None:
+    def pread(size: int, at: int) -> bytes:
+        return os.pread(descriptor, size, at)
+
     head = pread(64, 0)
     machine = _MACHINES.get(os.uname().machine)
     if head[:6] != b"\x7fELF\x02\x01" or sys.byteorder != "little":
@@ -176,23 +153,30 @@ def _parse(pread: Callable[[int, int], bytes], origin: str) -> Elf | None:
     if halves[9] != machine:
         return None
     segments = _segments(pread, table=memoryview(head).cast("Q")[4], count=halves[28])
-    elf = Elf()
+    interpreter = ""
     dynamic: list[tuple[int, int]] = []
     for kind, offset, _, size in segments:
         if kind == _PT_INTERP:
-            elf.interpreter = _text(pread(min(size, _PATH_BYTES), offset))
+            interpreter = _text(pread(min(size, _PATH_BYTES), offset))
         elif kind == _PT_DYNAMIC:
-            dynamic = _entries(_words(pread(min(size, _MAX_BYTES), offset)))
+            words = _words(pread(min(size, _MAX_BYTES), offset))
+            pairs = zip(words[::2], words[1::2], strict=False)
+            dynamic = list(takewhile(lambda pair: pair[0], pairs))
+    status = os.fstat(descriptor)
+    elf = Elf([], (status.st_dev, status.st_ino), interpreter)
     values = dict(dynamic)
-    if _DT_STRTAB in values:
-        strings = _in_file(segments, values[_DT_STRTAB])
-        elf.needed = [
-            _text(pread(_PATH_BYTES, strings + at)) for tag, at in dynamic if tag == _DT_NEEDED
-        ]
-        if _DT_RUNPATH in values:
-            elf.runpath = _directories(pread(_PATH_BYTES, strings + values[_DT_RUNPATH]), origin)
-        elif _DT_RPATH in values:  # not heeded beside a RUNPATH
-            elf.rpath = _directories(pread(_PATH_BYTES, strings + values[_DT_RPATH]), origin)
+    if _DT_STRTAB not in values:
+        return elf
+    strings = _in_file(segments, values[_DT_STRTAB])
+    elf.needed.extend(
+        _text(pread(_PATH_BYTES, strings + at)) for tag, at in dynamic if tag == _DT_NEEDED
+    )
+    if _DT_RUNPATH in values:
+        data = pread(_PATH_BYTES, strings + values[_DT_RUNPATH])
+        return elf._replace(runpath=_directories(data, origin))
+    if _DT_RPATH in values:  # ignored beside a RUNPATH
+        data = pread(_PATH_BYTES, strings + values[_DT_RPATH])
+        return elf._replace(rpath=_directories(data, origin))
     return elf
 
 
@@ -205,13 +189,6 @@ def _segments(
         (words[at] & 0xFFFFFFFF, words[at + 1], words[at + 2], words[at + 4])
         for at in range(0, len(words) - 6, 7)
     ]
-
-
-def _entries(words: list[int]) -> list[tuple[int, int]]:
-    """Tag and value, up to the tag that ends them."""
-    pairs = list(zip(words[::2], words[1::2], strict=False))
-    tags = [tag for tag, _ in pairs]
-    return pairs[: tags.index(0)] if 0 in tags else pairs
 
 
 def _in_file(segments: list[tuple[int, int, int, int]], address: int) -> int:
@@ -230,16 +207,12 @@ def _text(data: bytes) -> str:
 
 
 def _directories(data: bytes, origin: str) -> tuple[str, ...]:
-    listed = _text(data).replace("${ORIGIN}", origin).replace("$ORIGIN", origin).split(":")
-    return tuple(
-        directory.rstrip("/")
-        for directory in listed
-        if directory[:1] == "/" and "$" not in directory
-    )
+    paths = _text(data).replace("${ORIGIN}", origin).replace("$ORIGIN", origin).split(":")
+    return tuple(path.rstrip("/") for path in paths if path[:1] == "/" and "$" not in path)
 
 
 def _read_cache() -> dict[str, list[str]]:
-    """Where the loader's cache says that libraries lie: paths by name."""
+    """Paths of libraries by name, from the loader's cache."""
     try:
         with open(CACHE, "rb") as file:
             data = file.read()

@@ -1,7 +1,7 @@
-"""Process E: it holds the targets and makes the verdict.
+"""Process E: holds the targets and makes the verdict.
 
-It was forked before the job was read and has forked the candidate's process before that, too: no
-target and no expected value is in any memory that the candidate has a copy of.
+It forks the candidate's process before it reads the job: no target and no expected value is in any
+memory that the candidate has a copy of.
 """
 
 from __future__ import annotations
@@ -11,21 +11,16 @@ import re
 import signal
 import sys
 from os import _exit
+from types import CodeType, ModuleType
+from typing import Any, NoReturn
 
 from . import judging, packages, proxies, values, wire
 from .link import Link
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import CodeType, ModuleType
-    from typing import Any, NoReturn
-else:
-    ModuleType = type(sys)
-
 _BUILTINS = frozenset(dir(builtins))
 _MUTABLE = (list, dict, set)
-# Modules that do nothing with a value but look at it. None that would run what it is given, such as
-# pickle: what the candidate returns would then run here.
+# Modules that only look at a value. None that runs it, such as pickle: what the candidate returns
+# would then run here.
 _HARMLESS = frozenset({
     "array", "asyncio", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "copy",
     "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions", "functools", "hashlib",
@@ -52,11 +47,11 @@ def _judge(job: int, channel: int, candidate: int) -> None:
     compiled = judging.compile_targets(targets)
     link = Link(channel, candidate, say)
     say("ready")
-    outcome, detail, found = link.run(source)
+    outcome, detail, defined = link.run(source)
     say("candidate", outcome=outcome, detail=detail)
     if outcome == "ran":
-        names = TargetNames(link, found, compiled)
-        _pose_as_module(names)
+        names = TargetNames(link, defined, compiled)
+        _add_candidate_module(names)
         for target in compiled:
             link.untrusted = ""
             verdict, detail = target.judge(names)
@@ -68,7 +63,7 @@ def _judge(job: int, channel: int, candidate: int) -> None:
     say("done", nonce=nonce)
 
 
-def _pose_as_module(names: TargetNames) -> None:
+def _add_candidate_module(names: TargetNames) -> None:
     """For targets that say `from candidate import add`."""
 
     class Candidate(ModuleType):
@@ -84,16 +79,14 @@ def _pose_as_module(names: TargetNames) -> None:
 class TargetNames(dict[str, object]):
     """The globals of all targets: their own names, the candidate's, and the builtins.
 
-    A dict, because Python wants one, that is asked for what it does not hold: functions and classes
-    of the candidate are stand-ins, its modules are the evaluator's own, its other globals are
-    fetched each time. What a target itself defines comes first.
+    Functions and classes of the candidate are stand-ins, its modules are the evaluator's own, its
+    other globals are fetched each time. What a target itself defines comes first.
 
-    Names that would let a candidate decide are not its own: a builtin that it has redefined
-    (`abs`), and a name of the standard library under which it has hidden something else
-    (`class math`).
+    A builtin that the candidate has redefined (`abs`) stays Python's, and so does a module of the
+    standard library whose name it uses for something else (`class math`): it does not decide.
     """
 
-    def __init__(self, link: Link, found: list[Any], targets: list[judging.Target]) -> None:
+    def __init__(self, link: Link, defined: list[Any], targets: list[judging.Target]) -> None:
         super().__init__(__name__="candidate")
         self._link = link
         self._text = "\n".join(target.text for target in targets)
@@ -101,7 +94,7 @@ class TargetNames(dict[str, object]):
         for target in targets:
             self._used |= _collect_names(target.code) if target.code else set()
         self._kinds: dict[str, Any] = {}
-        for entry in found:
+        for entry in defined:
             match entry:
                 case [str(name), kind]:
                     self._kinds[name] = kind
@@ -122,9 +115,8 @@ class TargetNames(dict[str, object]):
         if kind is None:
             return self._find_own_module(name) or self._fetch(name)
         try:
-            value = (
-                self._resolve(name, kind) or self._find_own_module(name) or self._make_stub(name)
-            )
+            value = self._resolve(name, kind) or self._find_own_module(name)
+            value = value or self._make_stub(name)
         except (values.BadValue, LookupError, TypeError, ValueError):
             value = self._make_stub(name)
         if name not in _BUILTINS:
@@ -132,7 +124,7 @@ class TargetNames(dict[str, object]):
         return value
 
     def _make_stub(self, name: str) -> object:
-        """What stands for it: for an object that has a number, the same everywhere."""
+        """The stand-in of a name; of an object that has a number, always the same."""
         match self._kinds[name]:
             case ["h", int(number), str(title), bool(alike)]:
                 proxy = proxies.Proxy(self._link, ["h", number], title, alike=alike)
@@ -140,7 +132,7 @@ class TargetNames(dict[str, object]):
         return proxies.Proxy(self._link, ["g", name], name, alike=True)
 
     def _resolve(self, name: str, kind: Any) -> object | None:
-        """What is the same here as there."""
+        """What the evaluator has itself."""
         match kind:
             case ["m", str(module)] if module == name or name not in sys.stdlib_module_names:
                 return _import(module)
@@ -158,7 +150,7 @@ class TargetNames(dict[str, object]):
         return _import(name)
 
     def _is_under_test(self) -> bool:
-        """Whether the targets are about a function that happens to be called like a builtin."""
+        """Whether the targets are about a function that is named like a builtin."""
         theirs = {name for name in self._used if name in self._kinds}
         if theirs - _BUILTINS - {name for name in theirs if _is_module(self._kinds[name])}:
             return False
@@ -169,7 +161,7 @@ class TargetNames(dict[str, object]):
         return True
 
     def _fetch(self, name: str) -> object:
-        """A global of the candidate's, as it is now. A list of its own is always the same here."""
+        """A global of the candidate's, as it is now. A container is always the same object here."""
         try:
             value = self._link.ask("get", name)
         except KeyError:
@@ -186,7 +178,7 @@ class TargetNames(dict[str, object]):
         return value
 
     def _send_changes(self) -> None:
-        """What targets have done to the candidate's globals, it is told before it is asked."""
+        """Before a request, send what targets have done to the candidate's globals."""
         for name, mirror in self._mirrors.items():
             now = self._link.encode(mirror)
             if now != self._sent[name]:
@@ -211,8 +203,8 @@ def _is_module(kind: Any) -> bool:
 
 
 def _collect_names(code: CodeType) -> set[str]:
-    found = set(code.co_names)
+    names = set(code.co_names)
     for constant in code.co_consts:
-        if type(constant) is type(code):
-            found |= _collect_names(constant)
-    return found
+        if type(constant) is CodeType:
+            names |= _collect_names(constant)
+    return names

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .layout import Layout
+    from .layout import JailLayout
 
 _OTHERS_READ = 0o5
 # Where systems have no users: far above those of people, services and containers.
@@ -43,7 +43,7 @@ _FILE_TYPE = 0o170000
 _DIRECTORY = 0o040000
 
 
-def enter(layout: Layout) -> LandlockCell:
+def enter(layout: JailLayout) -> LandlockCell:
     """Become nobody, if we are root, and the one to whom orphans fall."""
     keep = None
     if walls.is_root():

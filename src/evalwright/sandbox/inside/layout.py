@@ -1,8 +1,8 @@
 """What of the host a jail must show, so that all of the standard library can be imported in it.
 
 `survey` runs in the interpreter that candidates will use, before it is jailed. That interpreter was
-started with `-S -s -P` and an empty environment: its `sys.path` then has its own library and
-nothing else, but for the entry that this package was imported from, which is not shown.
+started with `-S -s -P` and an empty environment: its `sys.path` has its own library and nothing
+else, but for the entry that this package was imported from, which is not shown.
 
 There are two views of the same, for two kinds of jail:
 
@@ -10,14 +10,14 @@ There are two views of the same, for two kinds of jail:
     one that only forbids       allows to read `open_directories` and `open_files`, and to list
                                 (not to read) `listable`
 
-The first takes directories and hidden ones together in the order of their paths: a package that was
-asked for may lie in a directory that is hidden, and is mounted over the cover.
+The first takes directories and hidden ones together in the order of their paths: a package may lie
+in a hidden directory, and is mounted over the cover.
 
 Holds:      the library, its extension modules and every shared object that they need, the dynamic
-            loader, the time zones, the packages asked for. All paths are absolute and real, sorted,
-            and none lies in another, unless something hidden is between them.
+            loader, the time zones, the packages asked for. All paths are absolute, real and sorted;
+            none lies in another, unless something hidden is between them.
 Does not:   show site-packages, the executable, or anything of `/etc` but the loader's cache, and
-            that only when a library is found by no other way.
+            that only when a library is found in no other way.
 """
 
 # ruff: noqa: PTH112, PTH115, PTH116, PTH118, PTH119, PTH120
@@ -27,49 +27,36 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from stat import S_ISDIR, S_ISREG
+from typing import NamedTuple
 
 from .elf import CACHE, Libraries
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 _TIME_ZONES = "/usr/share/zoneinfo"
-# Threads that are cancelled need it, and glibc opens it by name when the first one is.
+# glibc opens it by name when the first thread is cancelled.
 _UNWINDER = "libgcc_s.so.1"
 _NOT_THE_LIBRARY = frozenset({"site-packages", "dist-packages"})
 _HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _MOST_LINKS = 40  # on one path, as in the kernel
 
 
-class Layout:
+class JailLayout(NamedTuple):
     """What to show; see the two views above."""
 
-    __slots__ = (
-        "directories",
-        "files",
-        "hidden",
-        "links",
-        "listable",
-        "open_directories",
-        "open_files",
-    )
-
-    def __init__(self) -> None:
-        self.directories: list[str] = []
-        self.files: list[str] = []
-        self.hidden: list[str] = []
-        """Directories inside `directories` that are not to be seen."""
-        self.links: list[tuple[str, str]] = []
-        """Place and target of the symbolic links on the way to what is shown."""
-        self.listable: list[str] = []
-        self.open_directories: list[str] = []
-        self.open_files: list[str] = []
+    directories: list[str]
+    files: list[str]
+    hidden: list[str]
+    """Directories inside `directories` that are not to be seen."""
+    links: list[tuple[str, str]]
+    """Place and target of the symbolic links on the way to what is shown."""
+    listable: list[str]
+    open_directories: list[str]
+    open_files: list[str]
 
 
-def survey(packages: list[str]) -> Layout:
-    """Look at this interpreter, and at `packages`: the paths of extra packages and modules."""
+def survey(packages: list[str]) -> JailLayout:
+    """Inspect this interpreter, and `packages`: the paths of extra packages and modules."""
     shown = _Shown()
     libraries = Libraries(_executable())
     libraries.add_name(_UNWINDER)
@@ -134,7 +121,7 @@ def _entries(directory: str) -> list[os.DirEntry[str]]:
 
 
 def _all_entries(directory: str) -> list[os.DirEntry[str]]:
-    """Those of a directory and of all below it."""
+    """The entries of a directory and of all below it."""
     everything = []
     pending = [directory]
     while pending:
@@ -147,8 +134,6 @@ def _all_entries(directory: str) -> list[os.DirEntry[str]]:
 class _Shown:
     """What was added, by its real path, and the links that led to it."""
 
-    __slots__ = ("_directories", "_files", "_hidden", "_links", "_targets")
-
     def __init__(self) -> None:
         self._directories: set[str] = set()
         self._files: set[str] = set()
@@ -157,7 +142,7 @@ class _Shown:
         self._targets: dict[str, str] = {}
 
     def add(self, path: str) -> None:
-        """Show a file or a directory; of one that is not there, or is neither, nothing."""
+        """Show a file or a directory. Ignore what is not there, or is neither."""
         real, links = self._resolve(path)
         try:
             mode = os.stat(real).st_mode
@@ -172,32 +157,34 @@ class _Shown:
         self._links.update(links)
 
     def hide(self, directory: str, names: frozenset[str]) -> None:
-        """Do not show those directories in one that is shown."""
         real, _ = self._resolve(directory)
         for name in names:
             if os.path.isdir(f"{real}/{name}"):
                 self._hidden.add(f"{real}/{name}")
 
-    def layout(self) -> Layout:
-        """Both views."""
-        layout = Layout()
-        layout.hidden = sorted(self._hidden)
-        layout.directories = self._outermost(self._directories)
-        layout.files = self._outermost(self._files)
-        layout.links = [(place, self._links[place]) for place in self._outermost(self._links)]
-        holders = {os.path.dirname(path) for path in layout.hidden}
-        layout.listable = [path for path in layout.directories if path in holders]
-        layout.open_directories = [path for path in layout.directories if path not in holders]
-        layout.open_files = layout.files.copy()
-        for directory in layout.listable:
+    def layout(self) -> JailLayout:
+        hidden = sorted(self._hidden)
+        holders = {os.path.dirname(path) for path in hidden}
+        directories = self._outermost(self._directories)
+        files = self._outermost(self._files)
+        listable = [path for path in directories if path in holders]
+        open_directories = [path for path in directories if path not in holders]
+        open_files = files.copy()
+        for directory in listable:
             for entry in _entries(directory):
                 if entry.is_file(follow_symlinks=False):
-                    layout.open_files.append(entry.path)
+                    open_files.append(entry.path)
                 elif entry.is_dir(follow_symlinks=False) and entry.path not in self._hidden:
-                    layout.open_directories.append(entry.path)
-        layout.open_directories.sort()
-        layout.open_files.sort()
-        return layout
+                    open_directories.append(entry.path)
+        return JailLayout(
+            directories=directories,
+            files=files,
+            hidden=hidden,
+            links=[(place, self._links[place]) for place in self._outermost(self._links)],
+            listable=listable,
+            open_directories=sorted(open_directories),
+            open_files=sorted(open_files),
+        )
 
     def _outermost(self, paths: Iterable[str]) -> list[str]:
         return sorted(path for path in paths if not self._is_seen(os.path.dirname(path)))
@@ -212,7 +199,7 @@ class _Shown:
         return False
 
     def _resolve(self, path: str) -> tuple[str, dict[str, str]]:
-        """The path without links, and the links that were on it, each at its own real place."""
+        """The path without links, and the links that were on it, by their real places."""
         real = ""
         links: dict[str, str] = {}
         hops = 0
@@ -223,7 +210,7 @@ class _Shown:
                 real = real.rpartition("/")[0]
             elif part not in {"", "."}:
                 place = f"{real}/{part}"
-                target = self._target(place)
+                target = self._read_link(place)
                 if not target or hops == _MOST_LINKS:
                     real = place
                     continue
@@ -234,8 +221,8 @@ class _Shown:
                     real = ""
         return real or "/", links
 
-    def _target(self, place: str) -> str:
-        """What a link says; nothing for all else."""
+    def _read_link(self, place: str) -> str:
+        """The target of a link; empty for anything else."""
         if place not in self._targets:
             try:
                 self._targets[place] = os.readlink(place)

@@ -1,4 +1,4 @@
-"""The door to the kernel: calls of libc that are checked, raw syscalls, and what a jail is made of.
+"""Checked calls of libc, raw syscalls, and the constants that a jail is made of.
 
 Every call that fails raises `OSError` with the reason and the name of the call.
 """
@@ -36,7 +36,7 @@ _TWO, _SIX = ctypes.c_uint32 * 2, ctypes.c_uint32 * 6
 
 
 def _machine() -> str:
-    """The processor that this process runs on, as far as a table of syscalls is at hand."""
+    """The processor of this machine, if there is a table of its syscalls."""
     wide = sys.maxsize > 2**32 and sys.byteorder == "little"
     machine = os.uname().machine
     return machine if wide and machine in syscalls.MACHINES else "unknown"
@@ -49,7 +49,7 @@ def call(name: str, *args: object) -> int:
     """Call a function of libc that returns an `int`, and -1 when it fails."""
     function = getattr(_LIBC, name)
     function.restype = ctypes.c_int
-    return _call_checked(name, function, args)
+    return _check_result(name, function, args)
 
 
 def syscall(which: str | int, *args: object) -> int:
@@ -60,10 +60,10 @@ def syscall(which: str | int, *args: object) -> int:
     name = which if isinstance(which, str) else f"syscall {which}"
     # An argument that is left out would be whatever the register holds.
     rest = (0,) * (_MOST_ARGUMENTS - len(args))
-    return _call_checked(name, function, (number, *args, *rest))
+    return _check_result(name, function, (number, *args, *rest))
 
 
-def _call_checked(name: str, function: ctypes._NamedFuncPointer, args: tuple[object, ...]) -> int:
+def _check_result(name: str, function: ctypes._NamedFuncPointer, args: tuple[object, ...]) -> int:
     result: int = function(*map(_wide, args))
     if result == -1:
         errno = ctypes.get_errno()
@@ -88,16 +88,6 @@ def describe_error(error: OSError) -> str:
     return f"{error.filename}: {reason}" if error.filename else reason
 
 
-def unshare(flags: int) -> None:
-    """Move this process, or with `CLONE_NEWPID` its children, into new namespaces."""
-    call("unshare", flags)
-
-
-def setns(fd: int, kind: int = 0) -> None:
-    """Join the namespace that the descriptor stands for."""
-    call("setns", fd, kind)
-
-
 def mount(
     source: str | None, target: str, kind: str | None, flags: int = 0, data: str | None = None
 ) -> None:
@@ -105,18 +95,8 @@ def mount(
     call("mount", source, target, kind, flags, data)
 
 
-def umount2(target: str, flags: int = 0) -> None:
-    """Take a mount away."""
-    call("umount2", target, flags)
-
-
-def pivot_root(new: str, old: str) -> None:
-    """Make `new` the root; what was the root is then at `old`."""
-    syscall("pivot_root", new, old)
-
-
 def prctl(option: int, *args: object) -> int:
-    """Ask or set something of this process. Arguments that are not given are 0."""
+    """Ask or set something of this process. Arguments that are left out are 0."""
     return call("prctl", option, *args, *((0,) * (4 - len(args))))
 
 
@@ -128,11 +108,9 @@ def forbid_new_privileges() -> None:
 def drop_capabilities(*, keep: int | None = None, bounding: bool = True) -> None:
     """Give up every capability, now and for whatever could be executed later.
 
-    Without `bounding` the bounding set stays, which takes half a millisecond to empty; it means
-    nothing to a process with no_new_privs.
-
-    `keep` is the number of one that stays permitted and becomes effective. Over a change from root
-    to another user it stays permitted only if PR_SET_KEEPCAPS was set before; that ends here.
+    Without `bounding` the bounding set stays: it takes half a millisecond to empty, and means
+    nothing to a process with no_new_privs. `keep` is the number of one that stays permitted and
+    becomes effective; over a change of user that needs PR_SET_KEEPCAPS, which ends here.
     """
     header = ctypes.byref(_TWO(_CAPABILITY_VERSION, 0))
     # Effective, permitted, inheritable: their low halves, then their high halves.
@@ -143,8 +121,8 @@ def drop_capabilities(*, keep: int | None = None, bounding: bool = True) -> None
         syscall("capset", header, ctypes.byref(sets))
         _drop_bounding_set()
     prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
-    kept = 0 if keep is None else 1 << keep
-    low, high = kept & 0xFFFF_FFFF, kept >> 32
+    bits = 0 if keep is None else 1 << keep
+    low, high = bits & 0xFFFF_FFFF, bits >> 32
     sets[:] = [low, low, 0, high, high, 0]
     syscall("capset", header, ctypes.byref(sets))
     prctl(PR_SET_KEEPCAPS, 0)

@@ -20,10 +20,7 @@ import os
 import stat
 
 from . import libc, walls
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .layout import Layout
+from .layout import JailLayout
 
 TIER = "namespaces+seccomp"
 
@@ -47,7 +44,7 @@ _MOUNT_POINT = "/tmp"  # noqa: S108 - nothing is written to the host's
 _SCRATCH = ("/tmp", "/var/tmp", "/usr/tmp")  # noqa: S108 - none of them is the host's
 
 
-def enter(layout: Layout) -> NamespaceCell:
+def enter(layout: JailLayout) -> NamespaceCell:
     """Move this process behind its walls. It returns in the zygote, a child of the caller.
 
     The caller itself stays, to be waited for: it ends when the zygote does, with its status.
@@ -102,7 +99,7 @@ def _unshare_with_maps(proc: int, outside: tuple[int, int]) -> None:
             os._exit(status)
     os.close(wait)
     try:
-        libc.unshare(_OF_A_WORKER)
+        libc.call("unshare", _OF_A_WORKER)
         os.write(go, b"!")
     finally:
         os.close(go)
@@ -134,7 +131,7 @@ def _find_scratch(sources: dict[str, int]) -> str:
     )
 
 
-def _change_root(layout: Layout, sources: dict[str, int], scratch: str) -> None:
+def _change_root(layout: JailLayout, sources: dict[str, int], scratch: str) -> None:
     libc.mount(None, "/", None, libc.MS_REC | libc.MS_PRIVATE)
     _cover(_MOUNT_POINT, "size=1m,mode=755")
     # In the order of their paths: what is shown may lie in a folder that is hidden, and it in one
@@ -153,8 +150,8 @@ def _change_root(layout: Layout, sources: dict[str, int], scratch: str) -> None:
         _make_read_only(_MOUNT_POINT + path)
     os.chdir(_MOUNT_POINT)
     # The new root on top of the old one at the same place, then the old one away.
-    libc.pivot_root(".", ".")
-    libc.umount2(".", libc.MNT_DETACH)
+    libc.syscall("pivot_root", ".", ".")
+    libc.call("umount2", ".", libc.MNT_DETACH)
     os.chdir("/")
 
 
@@ -197,12 +194,12 @@ class NamespaceCell:
     def before_fork(self) -> None:
         """In the zygote: the next child is the first process of a new pid namespace."""
         # The kernel makes no second one before the zygote has gone back to its own.
-        libc.setns(self._own, libc.CLONE_NEWPID)
-        libc.unshare(libc.CLONE_NEWPID)
+        libc.call("setns", self._own, libc.CLONE_NEWPID)
+        libc.call("unshare", libc.CLONE_NEWPID)
 
     def after_fork(self, *, cpu_s: int) -> None:
         """In that child: everything else that is its own, and an empty folder to work in."""
-        libc.unshare(_OF_A_CANDIDATE)
+        libc.call("unshare", _OF_A_CANDIDATE)
         _write_maps(self._proc, "self", (walls.NOBODY, walls.NOBODY))
         libc.mount(
             "tmpfs",
@@ -230,8 +227,8 @@ def explain_error(error: OSError) -> str:
     text = libc.describe_error(error)
     if error.filename == "unshare" and error.errno in {errno.EPERM, errno.EACCES}:
         return (
-            f"{text}: user namespaces are forbidden here (sysctl libc.unprivileged_userns_clone"
-            " or libc.apparmor_restrict_unprivileged_userns, or a container's own filter)"
+            f"{text}: user namespaces are forbidden here (sysctl kernel.unprivileged_userns_clone"
+            " or kernel.apparmor_restrict_unprivileged_userns, or a container's own filter)"
         )
     if error.filename == "unshare" and error.errno in {errno.ENOSPC, errno.EUSERS}:
         return f"{text}: the limit user.max_user_namespaces is reached, or zero"

@@ -16,21 +16,14 @@ from importlib.machinery import (
     BYTECODE_SUFFIXES,
     EXTENSION_SUFFIXES,
     SOURCE_SUFFIXES,
-    ExtensionFileLoader,
     ModuleSpec,
-    SourceFileLoader,
-    SourcelessFileLoader,
 )
 
 NAMES: set[str] = set()
 """What was installed."""
 
 # In the order of the usual search.
-_LOADERS = (
-    (ExtensionFileLoader, EXTENSION_SUFFIXES),
-    (SourceFileLoader, SOURCE_SUFFIXES),
-    (SourcelessFileLoader, BYTECODE_SUFFIXES),
-)
+_SUFFIXES = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
 
 
 def install(locations: dict[str, str]) -> None:
@@ -42,8 +35,6 @@ def install(locations: dict[str, str]) -> None:
 class _Finder:
     """Comes last, so that a package can not stand in for a module of the standard library."""
 
-    __slots__ = ("_locations",)
-
     def __init__(self, locations: dict[str, str]) -> None:
         self._locations = locations
 
@@ -54,26 +45,13 @@ class _Finder:
         if location is None:
             return None
         if os.path.isfile(location):
-            return _spec(name, location)
+            return spec_from_file_location(name, location, submodule_search_locations=None)
         if not os.path.isdir(location):
             return None
-        for _, suffixes in _LOADERS:
-            for suffix in suffixes:
-                file = f"{location}/__init__{suffix}"
-                if os.path.isfile(file):
-                    return _spec(name, file, inside=location)
+        for suffix in _SUFFIXES:
+            file = f"{location}/__init__{suffix}"
+            if os.path.isfile(file):
+                return spec_from_file_location(name, file, submodule_search_locations=[location])
         namespace = ModuleSpec(name, None, is_package=True)
         namespace.submodule_search_locations = [location]
         return namespace
-
-
-def _spec(name: str, file: str, *, inside: str | None = None) -> ModuleSpec | None:
-    for loader, suffixes in _LOADERS:
-        if file.endswith(tuple(suffixes)):
-            return spec_from_file_location(
-                name,
-                file,
-                loader=loader(name, file),
-                submodule_search_locations=None if inside is None else [inside],
-            )
-    return None

@@ -1,6 +1,6 @@
-"""The seccomp filter: which calls the kernel still takes from a candidate, and with what arguments.
+"""The seccomp filter: which calls a candidate may make, and with what arguments.
 
-Every call, by the first that applies:
+The first line that applies decides:
 
     another architecture's         the process is killed
     one with a rule                allowed with the arguments that the rule names, else refused
@@ -10,7 +10,7 @@ Every call, by the first that applies:
     any other                      EPERM
 
 The last but one covers `clone3` and `openat2`, whose arguments are in memory where no filter can
-see them, io_uring, pidfds, and the x32 calls of x86_64: they are numbered from 2**30.
+see them, io_uring, pidfds, and the x32 calls of x86_64, numbered from 2**30.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ from struct import pack
 
 from . import libc, syscalls
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Instruction = tuple[int, int, int, int]
-    # First number, last number, what to do with them.
-    Answer = tuple[int, int, list[Instruction]]
+Instruction = tuple[int, int, int, int]
+# First number, last number, what to do with them.
+Answer = tuple[int, int, list[Instruction]]
 
 _AUDIT_ARCH = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
 _FIRST_OF_2019 = 424  # from here on all machines share the numbers
@@ -109,15 +107,16 @@ def _guard_answer(answer: Answer) -> list[Instruction]:
 
 def _collect_answers(machine: str, *, own_files: bool) -> list[Answer]:
     """All that is not refused, by number. Neighbours with the same answer share it."""
-    steps = {name: rule.steps() for name, rule in _RULES.items()}
     allowed = syscalls.ALLOWED + (syscalls.OWN_FILES if own_files else ())
-    allow, unsupported = (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _ERRNO | errno.EOPNOTSUPP)
-    steps.update({name: [allow] for name in allowed})
-    steps.update({name: [unsupported] for name in syscalls.UNSUPPORTED})
+    unsupported = (_RETURN, 0, 0, _ERRNO | errno.EOPNOTSUPP)
+    steps = {
+        **_RULES,
+        **{name: [(_RETURN, 0, 0, _ALLOW)] for name in allowed},
+        **{name: [unsupported] for name in syscalls.UNSUPPORTED},
+    }
     answers: list[Answer] = []
-    for number, name in sorted(
-        (number, name) for name, number in syscalls.numbers(machine).items()
-    ):
+    numbers = syscalls.numbers(machine)
+    for name, number in sorted(numbers.items(), key=lambda item: item[1]):
         if name not in steps:
             continue
         first, last, before = answers[-1] if answers else (number, -1, [])
@@ -128,44 +127,30 @@ def _collect_answers(machine: str, *, own_files: bool) -> list[Answer]:
     return answers
 
 
-class _Rule:
-    """Tests of arguments that must all hold; else the call gets `error`."""
-
-    def __init__(self, *tests: _Test, error: int = errno.EPERM) -> None:
-        self._tests = tests
-        self._error = error
-
-    def steps(self) -> list[Instruction]:
-        refusal = (_RETURN, 0, 0, _ERRNO | self._error)
-        steps = [step for test in self._tests for step in (*test.steps(), refusal)]
-        return [*steps, (_RETURN, 0, 0, _ALLOW)]
+def _rule(*tests: list[Instruction], error: int = errno.EPERM) -> list[Instruction]:
+    """Allow a call if all tests of its arguments hold; else it gets `error`."""
+    refusal = (_RETURN, 0, 0, _ERRNO | error)
+    steps = [step for test in tests for step in (*test, refusal)]
+    return [*steps, (_RETURN, 0, 0, _ALLOW)]
 
 
-class _Test:
-    """The bits in `mask` of one argument are one of `values`.
+def _test(
+    argument: int, *values: int, mask: int = 0xFFFF_FFFF, high: bool = False
+) -> list[Instruction]:
+    """Skip the step that follows if the bits in `mask` of one argument are one of `values`.
 
     A register has 64 bits. Most arguments are an `int` to the kernel, which looks at the low half
-    alone: so does the filter, and both see the same. Only a pointer is compared as a whole.
+    alone, and so does the filter. Only a pointer is compared as a whole.
     """
-
-    def __init__(
-        self, argument: int, *values: int, mask: int = 0xFFFF_FFFF, high: bool = False
-    ) -> None:
-        self._at = _AT_ARGUMENTS + 8 * argument + 4 * high
-        self._mask = mask
-        self._values = values
-
-    def steps(self) -> list[Instruction]:
-        """Go on behind the step that follows if it holds, else with that step."""
-        steps = [(_LOAD, 0, 0, self._at), (_AND, 0, 0, self._mask)]
-        left = len(self._values)
-        for value in self._values:
-            steps.append((_EQUAL, left, 0, value))
-            left -= 1
-        return steps
+    count = len(values)
+    return [
+        (_LOAD, 0, 0, _AT_ARGUMENTS + 8 * argument + 4 * high),
+        (_AND, 0, 0, mask),
+        *((_EQUAL, count - place, 0, value) for place, value in enumerate(values)),
+    ]
 
 
-_OWN_PID = _Rule(_Test(0, _ANY_PID))
+_OWN_PID = _rule(_test(0, _ANY_PID))
 
 # What a thread shares with its maker: memory, root and umask, descriptors, signal handlers, the
 # process, undo of semaphores. libc asks for all of it; a process of its own shares less.
@@ -196,25 +181,25 @@ _PR_GET_SECCOMP, _PR_GET_NO_NEW_PRIVS = 21, 39
 _RULES = {
     # A thread and no process, which could outlive this one. The kernel reads the low half of the
     # flags, and no CLONE_NEW bit is in either set.
-    "clone": _Rule(_Test(0, _SHARED_BY_THREADS, mask=0xFFFF_FFFF ^ _TOLD_OF_A_THREAD)),
+    "clone": _rule(_test(0, _SHARED_BY_THREADS, mask=0xFFFF_FFFF ^ _TOLD_OF_A_THREAD)),
     # Not F_SETOWN and F_SETSIG (a signal to anyone), F_SETLEASE and F_NOTIFY (a hold on files of
     # others, and news of them), F_SETPIPE_SZ (memory that no limit counts).
-    "fcntl": _Rule(
-        _Test(
+    "fcntl": _rule(
+        _test(
             1,
             *_F_DUPFD_TO_F_SETLKW,
             *(_F_OFD_GETLK, _F_OFD_SETLK, _F_OFD_SETLKW, _F_DUPFD_CLOEXEC, _F_GETPIPE_SZ),
         )
     ),
     # Not SO_PEERPIDFD, which opens a handle on another process.
-    "getsockopt": _Rule(
-        _Test(1, _SOL_SOCKET),
-        _Test(2, _SO_TYPE, _SO_ERROR, _SO_SNDBUF, _SO_RCVBUF, _SO_PROTOCOL, _SO_DOMAIN),
+    "getsockopt": _rule(
+        _test(1, _SOL_SOCKET),
+        _test(2, _SO_TYPE, _SO_ERROR, _SO_SNDBUF, _SO_RCVBUF, _SO_PROTOCOL, _SO_DOMAIN),
     ),
     # Not TIOCSTI, which types into a terminal. FICLONE copies from one open file to another:
     # `pathlib` tries it first, and goes on only after the kernel's own refusal.
-    "ioctl": _Rule(
-        _Test(1, _TCGETS, _TIOCGWINSZ, _FIONREAD, _FIONBIO, _FIONCLEX, _FIOCLEX, _FICLONE),
+    "ioctl": _rule(
+        _test(1, _TCGETS, _TIOCGWINSZ, _FIONREAD, _FIONBIO, _FIONCLEX, _FIOCLEX, _FICLONE),
         error=errno.ENOTTY,
     ),
     # To oneself by one's number: 0, -1 and what is below are groups. `tgkill` finds only threads
@@ -224,26 +209,26 @@ _RULES = {
     "tgkill": _OWN_PID,
     "tkill": _OWN_PID,
     # A limit bounds memory as such; locked memory and huge pages are taken from everybody.
-    "mmap": _Rule(_Test(3, 0, mask=_MAP_LOCKED | _MAP_HUGETLB)),
+    "mmap": _rule(_test(3, 0, mask=_MAP_LOCKED | _MAP_HUGETLB)),
     # Mode 3 is neither reading nor writing, and Landlock asks for no right. To empty a file while
     # opening it to read is a write that Landlock did not see before its third version.
-    "open": _Rule(_Test(1, *_MODES, mask=_O_ACCMODE | _O_TRUNC)),
-    "openat": _Rule(_Test(2, *_MODES, mask=_O_ACCMODE | _O_TRUNC)),
-    "prctl": _Rule(
-        _Test(
+    "open": _rule(_test(1, *_MODES, mask=_O_ACCMODE | _O_TRUNC)),
+    "openat": _rule(_test(2, *_MODES, mask=_O_ACCMODE | _O_TRUNC)),
+    "prctl": _rule(
+        _test(
             0,
             *(_PR_GET_DUMPABLE, _PR_SET_NAME, _PR_GET_NAME),
             *(_PR_GET_SECCOMP, _PR_GET_NO_NEW_PRIVS),
         )
     ),
     # One's own limits; the kernel lets nobody raise them who has no capability.
-    "prlimit64": _Rule(_Test(0, 0, _ANY_PID)),
+    "prlimit64": _rule(_test(0, 0, _ANY_PID)),
     # Without an address: to the other end of a pair.
-    "sendto": _Rule(_Test(4, 0), _Test(4, 0, high=True)),
+    "sendto": _rule(_test(4, 0), _test(4, 0, high=True)),
     # A stream between two ends leads nowhere else. A datagram (SOCK_RAW becomes one) can be
     # sent to every socket of the host that has a name.
-    "socketpair": _Rule(
-        _Test(0, _AF_UNIX),
-        _Test(1, _SOCK_STREAM, mask=0xFFFF_FFFF ^ (_SOCK_CLOEXEC | _SOCK_NONBLOCK)),
+    "socketpair": _rule(
+        _test(0, _AF_UNIX),
+        _test(1, _SOCK_STREAM, mask=0xFFFF_FFFF ^ (_SOCK_CLOEXEC | _SOCK_NONBLOCK)),
     ),
 }

@@ -115,16 +115,16 @@ _NUMBERS = {
 def numbers(machine: str) -> dict[str, int]:
     """Number by name, of the calls that the machine has. OSError for one that has no table."""
     column = _column(machine)
-    found = ((name, both[column]) for name, both in _NUMBERS.items())
-    return {name: number for name, number in found if number is not None}
+    numbered = ((name, numbers[column]) for name, numbers in _NUMBERS.items())
+    return {name: number for name, number in numbered if number is not None}
 
 
 def number(machine: str, name: str) -> int:
     """Number of one call. OSError when the machine has no table, or its kernel no such call."""
-    found = _NUMBERS[name][_column(machine)] if name in _NUMBERS else None
-    if found is None:
+    number = _NUMBERS[name][_column(machine)] if name in _NUMBERS else None
+    if number is None:
         raise OSError(errno.ENOSYS, f"{machine} has no such call", name)
-    return found
+    return number
 
 
 def _column(machine: str) -> int:

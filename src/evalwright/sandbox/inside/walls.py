@@ -15,10 +15,6 @@ import resource
 
 from . import libc, seccomp
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 NOBODY = 65534
 
 ADDRESS_SPACE_BYTES = 1024**3
@@ -68,7 +64,7 @@ def exit_status(wait: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def close_all_but(kept: Iterable[int]) -> None:
+def close_all_but(kept: tuple[int, ...]) -> None:
     """Close every descriptor above the standard three that is not in `kept`."""
     low = 3
     for number in sorted(kept):
@@ -94,7 +90,7 @@ def limit_cpu(cpu_s: int) -> None:
     _set_limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
 
 
-def seal(*, kept: Iterable[int], threads: int, own_files: bool) -> None:
+def seal(*, kept: tuple[int, ...], threads: int, own_files: bool) -> None:
     """At last, in each: no descriptors but `kept`, and no system calls but those on the list.
 
     `threads` counts what the user already runs where the kernel counts so. It holds for threads
