@@ -10,9 +10,9 @@ from evalwright.lines import BadLine
 from evalwright.spec.records.explain import (
     duplicate_id,
     explain,
-    fault_in,
+    explain_metadata,
+    find_broken_rule,
     has_few_shot_block,
-    metadata_fault,
 )
 from evalwright.types import Issue
 
@@ -660,7 +660,7 @@ ALL_BROKEN: list[dict[str, Any]] = [
         strange
         for name in FIELDS
         for stranger in STRANGERS
-        if fault_in(strange := record(**{name: stranger}))
+        if find_broken_rule(strange := record(**{name: stranger}))
     ),
     *(record(**{name: value}) for name, value in BAD_VALUES.items()),
     *(record(metadata={"timeout_s": odd}) for odd in (0, "3", True, 10**30)),
@@ -684,8 +684,10 @@ def test_a_detail_is_a_sentence_to_act_on(broken: dict[str, Any]) -> None:
 
 
 def test_metadata_alone_can_be_judged() -> None:
-    assert metadata_fault({"timeout_s": 3, "samples": 5, "x": None}) is None
-    assert (metadata_fault({"samples": 0}) or GOOD) == fault_in(record(metadata={"samples": 0}))
+    assert explain_metadata({"timeout_s": 3, "samples": 5, "x": None}) is None
+    broken = find_broken_rule(record(metadata={"samples": 0}))
+    assert broken is not None
+    assert explain_metadata({"samples": 0}) == broken.detail
 
 
 # Records that were never JSON
@@ -719,6 +721,6 @@ NUMBERED: dict[Any, Any] = {**GOOD, 1: 2}
 def test_a_python_value_is_judged_and_never_crashes(
     value: Any, expected: tuple[str, str] | None
 ) -> None:
-    fault = fault_in(value)
+    fault = find_broken_rule(value)
 
     assert (fault and (fault.rule, fault.field)) == expected

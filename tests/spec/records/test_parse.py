@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalwright.spec.records.parse import NotJson, Place, depth, parse, place_of
+from evalwright.spec.records.parse import BadJson, KeyPlace, depth, find_key, parse
 from evalwright.vocabulary import MAX_DEPTH, MAX_DIGITS
 
 SEEDED = settings(derandomize=True, deadline=None)
@@ -21,8 +21,8 @@ VALUES = st.recursive(
 )
 
 
-def refusal(text: str) -> NotJson:
-    with pytest.raises(NotJson) as caught:
+def refusal(text: str) -> BadJson:
+    with pytest.raises(BadJson) as caught:
         parse(text)
     return caught.value
 
@@ -286,7 +286,7 @@ def test_the_place_of_a_key_is_where_it_stands(
     read = json.JSONDecoder().raw_decode
 
     for key, item in value.items():
-        place = place_of(key, text)
+        place = find_key(key, text)
 
         assert place is not None
         assert read(text, place.key - 1)[0] == key
@@ -294,6 +294,6 @@ def test_the_place_of_a_key_is_where_it_stands(
 
 
 def test_a_key_that_is_not_there_has_no_place() -> None:
-    assert place_of("a", '{"b": {"a": 1}, "c": "\\"a\\": 1"}') is None
-    assert place_of("a", " { } ") is None
-    assert place_of("a", '{"b":{"a":0},"a":1}') == Place(14, 18)
+    assert find_key("a", '{"b": {"a": 1}, "c": "\\"a\\": 1"}') is None
+    assert find_key("a", " { } ") is None
+    assert find_key("a", '{"b":{"a":0},"a":1}') == KeyPlace(14, 18)

@@ -1,12 +1,10 @@
 """Lines to records and issues: fast for the good, patient with the bad.
 
-A line is decoded once, typed, by msgspec; `_sound` then vouches for the rules that types cannot
-say. Whatever fails either goes to `explain`, which knows every rule and its place in the order.
-So this module decides nothing: a line is only ever accepted faster here than there, and a test
-holds the two against each other.
+A line is decoded once, typed, by msgspec; `_is_sound` then checks the rules that types cannot
+express. Whatever fails either goes to `explain`, which knows every rule and its place in the order.
+So this module decides nothing: it only accepts good lines faster, and a test compares the two.
 
-A fast parser lets a key pass that is given twice. Every key has its colon, so the colons of a
-line are those of its keys and those inside its strings. The record encoded again has each key
+msgspec accepts a key that is given twice. The record encoded again has each key, and so its colon,
 once: where it has fewer colons than the line, or where the line may hold a colon written as an
 escape, the line goes to `explain`. One count serves all lines that were read together.
 """
@@ -26,9 +24,10 @@ from evalwright.spec.records.explain import (
     BrokenRule,
     duplicate_id,
     explain,
-    fault_in,
+    explain_metadata,
+    find_broken_rule,
     has_few_shot_block,
-    metadata_fault,
+    make_issue,
 )
 from evalwright.spec.records.parse import depth
 from evalwright.types import Issue, NoMetadata, TaskSpec
@@ -58,21 +57,25 @@ class Validated(NamedTuple):
 
 def validate_file(path: str | Path) -> Validated:
     """Check a whole file; `-` is standard input. Raises `Unreadable`, never for a bad line."""
-    found = Validated([], [])
+    result = Validated([], [])
     for item in check_file(str(path)):
         if isinstance(item, TaskSpec):
-            found.records.append(item)
+            result.records.append(item)
         else:
-            found.errors.append(item)
-    return found
+            result.errors.append(item)
+    return result
 
 
 def validate_task(record: Any) -> TaskSpec:
     """One decoded record as a TaskSpec, or `InvalidTask` with the first rule it breaks."""
-    fault = fault_in(record)
+    fault = find_broken_rule(record)
     if fault is None:
         return msgspec.convert(record, TaskSpec)
     task_id = record.get("task_id") if isinstance(record, Mapping) else None
+    try:
+        raw = repr(record)[:MAX_RAW_CHARACTERS]
+    except (RecursionError, ValueError):  # nested too deeply; an integer of very many digits
+        raw = ""
     raise InvalidTask(
         Issue(
             line=0,
@@ -80,16 +83,9 @@ def validate_task(record: Any) -> TaskSpec:
             field=fault.field,
             detail=fault.detail,
             task_id=task_id if isinstance(task_id, str) else None,
-            raw=_shown(record),
+            raw=raw,
         )
     )
-
-
-def _shown(record: Any) -> str:
-    try:
-        return repr(record)[:MAX_RAW_CHARACTERS]
-    except (RecursionError, ValueError):  # nested too deeply; an integer of very many digits
-        return ""
 
 
 def check_file(path: str) -> Iterator[TaskSpec | Issue]:
@@ -127,9 +123,9 @@ def check_batches(
     claimed: dict[str, int] = {}
     number = 0
     for batch in batches:
-        for line, vouched in zip(batch, _vouched(batch), strict=True):
+        for line, task in zip(batch, _decode_batch(batch), strict=True):
             number += 1
-            item = vouched or _explained(number, line)
+            item = task or _decode_slowly(number, line)
             if isinstance(item, TaskSpec):
                 first = claimed.setdefault(item.task_id, number)
                 if first != number:
@@ -143,35 +139,35 @@ def check_batches(
                 yield number, replace(item, file=file)
 
 
-def _vouched(batch: list[bytes]) -> list[TaskSpec | None]:
+def _decode_batch(batch: list[bytes]) -> list[TaskSpec | None]:
     """The records that surely break no rule; None for every line that `explain` must see."""
     try:
         tasks: list[TaskSpec | None] = [_decode(line) for line in batch]
     except _REFUSALS:
-        tasks = [_decoded(line) for line in batch]
+        tasks = [_try_decode(line) for line in batch]
         batch = [line if task else b"" for task, line in zip(tasks, batch, strict=True)]
     if not _keys_once(tasks, batch):
         pairs = zip(tasks, batch, strict=True)
         tasks = [task if _keys_once([task], [line]) else None for task, line in pairs]
-    return [task if task and _sound(task) else None for task in tasks]
+    return [task if task and _is_sound(task) else None for task in tasks]
 
 
-def _decoded(line: bytes) -> TaskSpec | None:
+def _try_decode(line: bytes) -> TaskSpec | None:
     try:
         return _decode(line)
     except _REFUSALS:
         return None
 
 
-def _explained(number: int, line: bytes) -> TaskSpec | Issue | None:
-    """The issue of a line that was not vouched for; its record, if there is nothing wrong."""
+def _decode_slowly(number: int, line: bytes) -> TaskSpec | Issue | None:
+    """The issue of a line that the fast path refused; its record, if there is nothing wrong."""
     issue = explain(number, line)
     if issue is not None or not line.strip():
         return issue
     try:
         return _decode(line)
-    except _REFUSALS as error:
-        return _unexplained(number, line, error)
+    except _REFUSALS as error:  # no rule names it: the decoder does
+        return make_issue(number, BrokenRule("bad_json", None, str(error)), line)
 
 
 def _keys_once(tasks: list[TaskSpec | None], lines: list[bytes]) -> bool:
@@ -188,7 +184,7 @@ def _keys_once(tasks: list[TaskSpec | None], lines: list[bytes]) -> bool:
     return blob.count(b":") == once - not_given and not _escaped_colon(blob)
 
 
-def _sound(task: TaskSpec) -> bool:
+def _is_sound(task: TaskSpec) -> bool:
     """Whether this record surely breaks no other rule of its own."""
     task_id, prompt, category, metadata = task.task_id, task.prompt, task.category, task.metadata
     return not (
@@ -202,7 +198,7 @@ def _sound(task: TaskSpec) -> bool:
         or len(task.few_shot_examples) > MAX_EXAMPLES
         or (category == "mcq" and task.targets not in _LETTERS)
         or (category != "code_exec" and has_few_shot_block(prompt))
-        or (("timeout_s" in metadata or "samples" in metadata) and metadata_fault(metadata))
+        or (("timeout_s" in metadata or "samples" in metadata) and explain_metadata(metadata))
         or (metadata and _deep(metadata))
     )
 
@@ -211,10 +207,3 @@ def _deep(metadata: dict[str, Any]) -> bool:
     """Whether the record is nested more deeply than `parse` follows."""
     flat = _SCALARS.issuperset(map(type, metadata.values()))
     return not flat and depth(metadata) >= MAX_DEPTH
-
-
-def _unexplained(number: int, line: bytes, error: Exception) -> Issue:
-    """What the decoder refuses and no rule names: said in the decoder's own words."""
-    fault = BrokenRule("bad_json", None, str(error))
-    raw = line.decode(errors="replace")[:MAX_RAW_CHARACTERS]
-    return Issue(line=number, rule=fault.rule, field=None, detail=fault.detail, raw=raw)

@@ -7,13 +7,12 @@ the order of `vocabulary.RULES`; within a rule the first field, in the order of 
 
 import re
 from collections.abc import Mapping
-from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
 
 from evalwright.lines import BadLine
 from evalwright.nearest import nearest
-from evalwright.spec.records.parse import NotJson, parse, place_of
+from evalwright.spec.records.parse import BadJson, find_key, parse
 from evalwright.types import Issue
 from evalwright.vocabulary import (
     CATEGORIES,
@@ -39,18 +38,14 @@ VOCABULARIES = {
 _MAY_OPEN = re.compile(r"\n[ \t]*[QqEe]").search
 _MARKER = re.compile(r"\n[ \t]*(?:question|q|example(?:[ \t]*\d+)?):", re.IGNORECASE | re.ASCII)
 _LONG_NUMBER = 10**15
-_MOST_STRAYS = 16
+_MAX_STRAYS = 16
 _SPACE = re.compile(r"\s")
+_OWN_FIELDS = "put what is your own under `metadata`"
+_REST = "nothing after this was read"
 _NOT_TEXT = {
     "too_long": ("bad_json", "the line is longer than 16 MiB"),
-    "binary": (
-        "bad_encoding",
-        "this is a binary file, not JSON Lines; nothing after this was read",
-    ),
-    "utf-16": (
-        "bad_encoding",
-        "this file is UTF-16, save it as UTF-8; nothing after this was read",
-    ),
+    "binary": ("bad_encoding", f"this is a binary file, not JSON Lines; {_REST}"),
+    "utf-16": ("bad_encoding", f"this file is UTF-16, save it as UTF-8; {_REST}"),
 }
 
 
@@ -68,39 +63,28 @@ def explain(number: int, line: bytes) -> Issue | None:
     """The first rule that line `number` breaks; None for a blank line and for a good one."""
     if isinstance(line, BadLine):
         rule, detail = _NOT_TEXT[line.why]
-        return _issue(number, BrokenRule(rule, None, detail), line.head.decode(errors="replace"))
+        return make_issue(number, BrokenRule(rule, None, detail), line.head)
     if not line.strip():
         return None
     try:
-        text = line.decode()
+        record = parse(line.decode())
     except UnicodeDecodeError as error:
         detail = f"byte 0x{line[error.start]:02x} at offset {error.start} is not UTF-8"
-        column = len(line[: error.start].decode()) + 1
         fault = BrokenRule("bad_encoding", None, f"{detail}; save the file as UTF-8")
-        return _issue(number, fault, line.decode(errors="replace"), column=column)
-    try:
-        record = parse(text)
-    except NotJson as error:
-        return _issue(number, BrokenRule("bad_json", None, error.detail), text, column=error.column)
-    fault_ = fault_in(record)
-    if fault_ is None:
-        return None
+        return make_issue(number, fault, line, column=len(line[: error.start].decode()) + 1)
+    except BadJson as error:
+        fault = BrokenRule("bad_json", None, error.detail)
+        return make_issue(number, fault, line, column=error.column)
+    broken = find_broken_rule(record)
     task_id = record.get("task_id") if isinstance(record, dict) else None
-    return _issue(
-        number,
-        fault_,
-        text,
-        column=_column(text, fault_),
-        task_id=task_id if isinstance(task_id, str) else None,
-    )
+    return broken and make_issue(number, broken, line, task_id=task_id)
 
 
-def fault_in(record: Any) -> BrokenRule | None:
+def find_broken_rule(record: Any) -> BrokenRule | None:
     """The first rule that a decoded record breaks on its own; uniqueness is a file's business."""
     if not isinstance(record, Mapping):
-        return BrokenRule(
-            "not_an_object", None, f"a record must be a JSON object, this is {_a(record)}"
-        )
+        detail = f"a record must be a JSON object, this is {_a(record)}"
+        return BrokenRule("not_an_object", None, detail)
     return (
         _missing(record)
         or _unknown(record)
@@ -114,9 +98,27 @@ def fault_in(record: Any) -> BrokenRule | None:
 def duplicate_id(number: int, line: bytes, task_id: str, first: int) -> Issue:
     """The issue of a record whose id an earlier one has."""
     detail = f"`{_short(task_id)}` is already the id of line {first}; ids are unique in a file"
-    text = line.decode()
     fault = BrokenRule("duplicate_task_id", "task_id", detail)
-    return _issue(number, fault, text, column=_column(text, fault), task_id=task_id)
+    return make_issue(number, fault, line, task_id=task_id)
+
+
+def make_issue(
+    number: int, fault: BrokenRule, line: bytes, *, column: int | None = None, task_id: Any = None
+) -> Issue:
+    """Place a broken rule in its line: by default at the value of the field, or at a stray key."""
+    text = line.decode(errors="replace")
+    key = fault.key or fault.field
+    if key is not None and (place := find_key(key, text)):
+        column = place.key if fault.key or fault.rule == "unknown_field" else place.value
+    return Issue(
+        line=number,
+        column=column,
+        rule=fault.rule,
+        field=fault.field,
+        task_id=task_id if isinstance(task_id, str) else None,
+        detail=fault.detail,
+        raw=text.rstrip("\r\n")[:MAX_RAW_CHARACTERS],
+    )
 
 
 def has_few_shot_block(prompt: str) -> bool:
@@ -124,7 +126,7 @@ def has_few_shot_block(prompt: str) -> bool:
     return bool(_MAY_OPEN(prompt)) and len(_MARKER.findall("\n" + prompt)) > 1
 
 
-def metadata_fault(metadata: Mapping[str, Any]) -> BrokenRule | None:
+def explain_metadata(metadata: Mapping[str, Any]) -> str | None:
     """What is wrong with the two entries of `metadata` that have a meaning."""
     return _metadata_type(metadata) or _metadata_value(metadata)
 
@@ -134,21 +136,20 @@ def _missing(record: Mapping[Any, Any]) -> BrokenRule | None:
         if name not in record:
             detail = f"`{name}` is missing"
             strays = (key for key in record if isinstance(key, str) and key not in FIELDS)
-            if stray := nearest(name, [*islice(strays, _MOST_STRAYS)]):
+            stray = nearest(name, [*islice(strays, _MAX_STRAYS)])
+            if stray:
                 detail += f"; did you mean it by `{_short(stray)}`?"
-                return BrokenRule("missing_required", name, detail, stray)
-            return BrokenRule("missing_required", name, detail)
+            return BrokenRule("missing_required", name, detail, stray)
     return None
 
 
 def _unknown(record: Mapping[str, Any]) -> BrokenRule | None:
     for key in map(str, record):
         if key not in FIELDS:
-            detail = f"`{_short(key)}` is not a field of a record"
-            if suggestion := nearest(key, FIELDS):
-                return BrokenRule("unknown_field", key, f"{detail}; did you mean `{suggestion}`?")
-            hint = "put what is your own under `metadata`"
-            return BrokenRule("unknown_field", key, f"{detail}; {hint}")
+            suggestion = nearest(key, FIELDS)
+            hint = f"did you mean `{suggestion}`?" if suggestion else _OWN_FIELDS
+            detail = f"`{_short(key)}` is not a field of a record; {hint}"
+            return BrokenRule("unknown_field", key, detail)
     return None
 
 
@@ -161,16 +162,11 @@ def _bad_type(record: Mapping[str, Any]) -> BrokenRule | None:
 
 def _type_detail(name: str, value: Any) -> str | None:
     if name == "targets":
-        if not isinstance(value, list | tuple):
-            return f"`targets` must be a list of strings, it is {_a(value)}"
-        return _first_stranger("targets", value)
+        return _targets_type(value)
     if name == "few_shot_examples":
-        return _examples_detail(value)
+        return _examples_type(value)
     if name == "metadata":
-        if not isinstance(value, Mapping):
-            return f"`metadata` must be an object, it is {_a(value)}"
-        fault = _metadata_type(value)
-        return fault.detail if fault else _keys_detail(value)
+        return _metadata_type(value)
     if name == "post_process" and isinstance(value, list | tuple):
         return "`post_process` is one rule, never a list: rules do not combine"
     if not isinstance(value, str):
@@ -178,25 +174,19 @@ def _type_detail(name: str, value: Any) -> str | None:
     return None
 
 
-def _keys_detail(metadata: Mapping[Any, Any]) -> str | None:
-    """JSON has no other keys; a record that was never JSON may."""
-    for key in metadata:
-        if not isinstance(key, str):
-            return f"the keys of `metadata` must be strings, one is {_a(key)}"
+def _targets_type(targets: Any) -> str | None:
+    if not isinstance(targets, list | tuple):
+        return f"`targets` must be a list of strings, it is {_a(targets)}"
+    for index, target in enumerate(targets):
+        if not isinstance(target, str):
+            return f"`targets[{index}]` must be a string, it is {_a(target)}"
     return None
 
 
-def _first_stranger(name: str, values: Any) -> str | None:
-    for index, value in enumerate(values):
-        if not isinstance(value, str):
-            return f"`{name}[{index}]` must be a string, it is {_a(value)}"
-    return None
-
-
-def _examples_detail(value: Any) -> str | None:
-    if not isinstance(value, list | tuple):
-        return f"`few_shot_examples` must be a list of objects, it is {_a(value)}"
-    for index, example in enumerate(value):
+def _examples_type(examples: Any) -> str | None:
+    if not isinstance(examples, list | tuple):
+        return f"`few_shot_examples` must be a list of objects, it is {_a(examples)}"
+    for index, example in enumerate(examples):
         here = f"few_shot_examples[{index}]"
         if not isinstance(example, Mapping):
             return f"`{here}` must be an object with `prompt` and `completion`, it is {_a(example)}"
@@ -211,41 +201,34 @@ def _examples_detail(value: Any) -> str | None:
     return None
 
 
-def _metadata_type(metadata: Mapping[str, Any]) -> BrokenRule | None:
-    timeout = metadata.get("timeout_s", 1)
+def _metadata_type(metadata: Any) -> str | None:
+    if not isinstance(metadata, Mapping):
+        return f"`metadata` must be an object, it is {_a(metadata)}"
+    timeout, samples = metadata.get("timeout_s", 1), metadata.get("samples", 1)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-        detail = f"`metadata.timeout_s` must be a number of seconds, it is {_a(timeout)}"
-        return BrokenRule("bad_type", "metadata", detail)
-    samples = metadata.get("samples", 1)
+        return f"`metadata.timeout_s` must be a number of seconds, it is {_a(timeout)}"
     if isinstance(samples, bool) or not isinstance(samples, int):
-        detail = f"`metadata.samples` must be a whole number, it is {_a(samples)}"
-        return BrokenRule("bad_type", "metadata", detail)
+        return f"`metadata.samples` must be a whole number, it is {_a(samples)}"
+    for key in metadata:  # a record that was never JSON may have other keys
+        if not isinstance(key, str):
+            return f"the keys of `metadata` must be strings, one is {_a(key)}"
     return None
 
 
-def _metadata_value(metadata: Mapping[str, Any]) -> BrokenRule | None:
-    timeout = metadata.get("timeout_s", 1)
+def _metadata_value(metadata: Mapping[str, Any]) -> str | None:
+    timeout, samples = metadata.get("timeout_s", 1), metadata.get("samples", 1)
     if not 0 < timeout <= MAX_TIMEOUT_S:
-        detail = (
-            f"`metadata.timeout_s` is {_number(timeout)}; "
-            f"it must be above 0 and at most {MAX_TIMEOUT_S}"
-        )
-        return BrokenRule("bad_value", "metadata", detail)
-    samples = metadata.get("samples", 1)
+        legal = f"it must be above 0 and at most {MAX_TIMEOUT_S}"
+        return f"`metadata.timeout_s` is {_number(timeout)}; {legal}"
     if not 1 <= samples <= MAX_SAMPLES:
-        detail = f"`metadata.samples` is {_number(samples)}; it must be between 1 and {MAX_SAMPLES}"
-        return BrokenRule("bad_value", "metadata", detail)
+        legal = f"it must be between 1 and {MAX_SAMPLES}"
+        return f"`metadata.samples` is {_number(samples)}; {legal}"
     return None
 
 
 def _bad_value(record: Mapping[str, Any]) -> BrokenRule | None:
     for name in FIELDS:
-        if name not in record:
-            continue
-        if name == "metadata":
-            if fault := _metadata_value(record[name]):
-                return fault
-        elif detail := _value_detail(name, record):
+        if name in record and (detail := _value_detail(name, record)):
             return BrokenRule("bad_value", name, detail)
     return None
 
@@ -254,17 +237,18 @@ def _value_detail(name: str, record: Mapping[str, Any]) -> str | None:
     value = record[name]
     if name in VOCABULARIES:
         return None if value in VOCABULARIES[name] else _not_in_vocabulary(name, value)
-    if name != "few_shot_examples" and not value:
+    if name == "metadata":
+        return _metadata_value(value)
+    if name == "few_shot_examples":
+        too_many = f"{len(value)} few-shot examples; at most {MAX_EXAMPLES} are allowed"
+        return too_many if len(value) > MAX_EXAMPLES else None
+    if not value:
         return f"`{name}` is empty"
     if name == "task_id" and (space := _SPACE.search(value)):
         return f"`task_id` has whitespace at character {space.start() + 1}; use `_` or `-`"
     if name == "prompt" and value[-1].isspace():
         return f"`prompt` ends in whitespace ({value[-1]!r}); strip it on the right"
-    if name == "targets" and record["category"] == "mcq":
-        return _mcq_detail(value)
-    if name == "few_shot_examples" and len(value) > MAX_EXAMPLES:
-        return f"{len(value)} few-shot examples; at most {MAX_EXAMPLES} are allowed"
-    return None
+    return _mcq_detail(value) if name == "targets" and record["category"] == "mcq" else None
 
 
 def _mcq_detail(targets: Any) -> str | None:
@@ -279,8 +263,8 @@ def _not_in_vocabulary(name: str, value: str) -> str:
     words = VOCABULARIES[name]
     suggestion = nearest(value, words)
     hint = f"; did you mean `{suggestion}`?" if suggestion else ""
-    found = f"`{_short(value)}`" if value else "empty"
-    return f"`{name}` is {found}; it must be one of {_listed(words)}{hint}"
+    written = f"`{_short(value)}`" if value else "empty"
+    return f"`{name}` is {written}; it must be one of {_quote(words)}{hint}"
 
 
 def _embedded_few_shot(record: Mapping[str, Any]) -> BrokenRule | None:
@@ -302,43 +286,12 @@ def _illegal(record: Mapping[str, Any]) -> BrokenRule | None:
         ("illegal_post_process", "post_process", legal.post_processes),
     ):
         if record[name] not in allowed:
-            detail = f"{category} records may not use `{record[name]}`, only {_listed(allowed)}"
+            detail = f"{category} records may not use `{record[name]}`, only {_quote(allowed)}"
             return BrokenRule(rule, name, detail)
     return None
 
 
-def _column(text: str, fault: BrokenRule) -> int | None:
-    """Where to point: at a stray key itself, else at the field's value."""
-    key = fault.key or fault.field
-    if key is None:
-        return None
-    place = place_of(key, text)
-    if place is None:
-        return None
-    return place.key if fault.key or fault.rule == "unknown_field" else place.value
-
-
-def _issue(
-    number: int,
-    fault: BrokenRule,
-    text: str,
-    *,
-    column: int | None = None,
-    task_id: str | None = None,
-) -> Issue:
-    return Issue(
-        line=number,
-        column=column,
-        rule=fault.rule,
-        field=fault.field,
-        task_id=task_id,
-        detail=fault.detail,
-        raw=text.rstrip("\r\n")[:MAX_RAW_CHARACTERS],
-    )
-
-
-@cache
-def _listed(words: tuple[str, ...]) -> str:
+def _quote(words: tuple[str, ...]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 

@@ -1,7 +1,7 @@
 """One line of text to a JSON value, refusing what JSON's fast parsers let pass.
 
 A key given twice (at any depth, however it is spelled), NaN, Infinity, a number too large to be
-held, a lone surrogate, a nesting too deep to follow: each is `NotJson`, with the column where
+held, a lone surrogate, a nesting too deep to follow: each is `BadJson`, with the column where
 there is one.
 """
 
@@ -35,7 +35,7 @@ _MESSAGES = {
 _OTHER_LANGUAGES = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
 
 
-class NotJson(ValueError):
+class BadJson(ValueError):
     """Why a line is not JSON, and where."""
 
     def __init__(self, detail: str, column: int | None = None) -> None:
@@ -45,7 +45,7 @@ class NotJson(ValueError):
 
 
 def parse(text: str) -> Any:
-    """The value of `text`, or `NotJson`."""
+    """The value of `text`, or `BadJson`."""
     try:
         value = _decoder.decode(text)
     except json.JSONDecodeError as error:
@@ -53,15 +53,15 @@ def parse(text: str) -> Any:
     except _TwiceError:
         raise _given_twice(text) from None
     except _LiteralError as error:
-        raise NotJson(error.detail, _first(text, error.literal)) from None
+        raise BadJson(error.detail, _first(text, error.literal)) from None
     except ValueError:  # Python was told to convert fewer digits than it does by default
-        raise NotJson("a whole number is out of range") from None
+        raise BadJson("a whole number is out of range") from None
     except RecursionError:
-        raise NotJson("nested too deeply") from None
+        raise BadJson("nested too deeply") from None
     if text.count("[") + text.count("{") > MAX_DEPTH and depth(value) > MAX_DEPTH:
-        raise NotJson("nested too deeply")
+        raise BadJson("nested too deeply")
     if _SURROGATE.search(text) and (half := _half_pair(text)):
-        raise NotJson("a `\\u` escape that is half of a surrogate pair", half)
+        raise BadJson("a `\\u` escape that is half of a surrogate pair", half)
     return value
 
 
@@ -76,14 +76,14 @@ def depth(value: Any) -> int:
     return levels
 
 
-class Place(NamedTuple):
+class KeyPlace(NamedTuple):
     """Where a top-level key and its value begin: columns, counted from 1."""
 
     key: int
     value: int
 
 
-def place_of(key: str, text: str) -> Place | None:
+def find_key(key: str, text: str) -> KeyPlace | None:
     """The place of a top-level key of an object that `parse` has accepted."""
     at = _skip(text, 0)
     while text[at] != "}":
@@ -93,7 +93,7 @@ def place_of(key: str, text: str) -> Place | None:
         name, at = _scanner.raw_decode(text, start)
         value = _skip(text, _skip(text, at) + 1)
         if name == key:
-            return Place(start + 1, value + 1)
+            return KeyPlace(start + 1, value + 1)
         _, at = _scanner.raw_decode(text, value)
         at = _skip(text, at)
     return None
@@ -149,53 +149,53 @@ def _skip(text: str, at: int) -> int:
 
 def _first(text: str, literal: str) -> int | None:
     """The column of a number's first appearance outside of strings."""
-    found = (match.start() + 1 for match in _TOKEN.finditer(text) if match[0] == literal)
-    return next(found, None)
+    columns = (match.start() + 1 for match in _TOKEN.finditer(text) if match[0] == literal)
+    return next(columns, None)
 
 
-def _given_twice(text: str) -> NotJson:
+def _given_twice(text: str) -> BadJson:
     """Name the first key that repeats another of its object, and point at it."""
     objects: list[set[str]] = []
     for match in _TOKEN.finditer(text):
         if match[2]:
             key = json.loads(match[1])
             if key in objects[-1]:
-                return NotJson(f"the key `{key[:60]}` is given twice", match.start() + 1)
+                return BadJson(f"the key `{key[:60]}` is given twice", match.start() + 1)
             objects[-1].add(key)
         elif match[0] == "{":
             objects.append(set())
         elif match[0] == "}":
             objects.pop()
-    return NotJson("a key is given twice")
+    return BadJson("a key is given twice")
 
 
 def _half_pair(text: str) -> int | None:
-    found = (match.start() + 1 for match in _ESCAPE.finditer(text) if match[1])
-    return next(found, None)
+    columns = (match.start() + 1 for match in _ESCAPE.finditer(text) if match[1])
+    return next(columns, None)
 
 
-def _not_json(error: json.JSONDecodeError) -> NotJson:
+def _not_json(error: json.JSONDecodeError) -> BadJson:
     text, at = error.doc, error.pos
     end = len(text.rstrip())
     if at >= end:
-        return NotJson("the line ends before the record does", end + 1)
+        return BadJson("the line ends before the record does", end + 1)
     before = text[:at].rstrip()
     if text[at] in "}]" and before.endswith(","):
         closing = "brace" if text[at] == "}" else "bracket"
-        return NotJson(f"a comma before the closing {closing}", len(before))
+        return BadJson(f"a comma before the closing {closing}", len(before))
     if error.msg.startswith("Invalid \\u"):
         at = text.rindex("\\", 0, at + 1)
-    return NotJson(_sentence(error.msg, text, at), at + 1)
+    return BadJson(_sentence(error.msg, text, at), at + 1)
 
 
 def _sentence(message: str, text: str, at: int) -> str:
-    found, before = text[at], text[at - 1 : at]
+    char, before = text[at], text[at - 1 : at]
     if message.startswith(("Expecting", "Extra")):
-        if not found.isprintable():
-            return f"the character U+{ord(found):04X} does not belong here"
-        if before == "0" and found in "0123456789":
+        if not char.isprintable():
+            return f"the character U+{ord(char):04X} does not belong here"
+        if before == "0" and char in "0123456789":
             return "a number may not begin with 0"
-        if before.isdigit() and (found in "._" or found.isalpha()):
+        if before.isdigit() and (char in "._" or char.isalpha()):
             return "a number that JSON does not allow"
     if message.startswith("Expecting value"):
         return _no_value(text, at)
