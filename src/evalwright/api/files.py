@@ -13,7 +13,7 @@ from evalwright.spec.checking import Checking, is_project
 if TYPE_CHECKING:
     from evalwright.spec.documents.lint import DocumentLint
     from evalwright.spec.records.check import Validated
-    from evalwright.spec.records.lint import Linting
+    from evalwright.spec.records.lint.linter import Linting
 
 
 def validate(path: str | Path) -> Validated:
@@ -41,7 +41,7 @@ def checks(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Checking]:
 
 def lint(path: str | Path) -> Linting:
     """What is legal and still suspicious in a task file: iterate for the findings."""
-    from evalwright.spec.records.lint import Linting
+    from evalwright.spec.records.lint.linter import Linting
 
     if is_project(str(path)):
         raise UsageError(

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalwright.spec.records.lint import corpus as module
-from evalwright.spec.records.lint.corpus import Corpus, phrase
-from evalwright.spec.records.lint.words import words
+from evalwright.spec.records.lint.corpus import PromptCorpus, phrase
+from evalwright.spec.records.lint.words import split_words
 from evalwright.types import TaskSpec
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c"]), min_size=0, max_size=8)
@@ -29,9 +29,9 @@ def task(prompt: str) -> TaskSpec:
 def test_phrases_are_found_where_they_stand(
     prompts: list[list[str]], phrases: list[list[str]], block: int
 ) -> None:
-    corpus = Corpus()
+    corpus = PromptCorpus()
     numbers = {
-        corpus.add(number, task(" ".join(prompt)), words(" ".join(prompt)))[0]: prompt
+        corpus.add(number, task(" ".join(prompt)), split_words(" ".join(prompt)))[0]: prompt
         for number, prompt in enumerate(prompts)
     }
     expected = sorted(
@@ -44,7 +44,9 @@ def test_phrases_are_found_where_they_stand(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK", block)
-        found = sorted(corpus.holding([phrase(words(" ".join(some)).all) for some in phrases]))
+        found = sorted(
+            corpus.find_phrases([phrase(split_words(" ".join(some)).all) for some in phrases])
+        )
 
     assert [(phrases[index], number) for index, number in found] == [
         (phrases[index], number) for index, number in expected

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from evalwright.report.issues import to_github, to_json, to_junit, to_text
 from evalwright.spec.records.fixtures import TASKS, TASKS_BAD, load_fixtures
-from evalwright.spec.records.lint import Linting, linter
-from evalwright.spec.records.lint.linter import RULES, lint_tasks
+from evalwright.spec.records.lint import linter
+from evalwright.spec.records.lint.linter import RULES, Linting, lint_tasks
 from evalwright.types import Example, Issue, TaskSpec
 from evalwright.vocabulary import CATEGORIES
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance.LCSseq import distance
 
-from evalwright.spec.records.lint.corpus import Corpus
-from evalwright.spec.records.lint.duplicates import Similar
+from evalwright.spec.records.lint.corpus import PromptCorpus
+from evalwright.spec.records.lint.duplicates import SimilarPrompts
 from evalwright.spec.records.lint.linter import Linter, lint_tasks
-from evalwright.spec.records.lint.words import words
+from evalwright.spec.records.lint.words import split_words
 from evalwright.types import Example, TaskSpec
 
 STORY = (
@@ -170,10 +170,10 @@ def test_the_index_finds_what_comparing_all_pairs_finds(seed: int) -> None:
         for place in dice.sample(range(len(text)), dice.randint(1, 3)):
             changed[place] = dice.choice("αβγδ")
         texts.append(changed)
-    corpus = Corpus()
+    corpus = PromptCorpus()
     for number, text in enumerate(texts):
         prompt = " ".join(text)
-        corpus.add(number, task(str(number), prompt), words(prompt))
+        corpus.add(number, task(str(number), prompt), split_words(prompt))
 
     expected = {
         (corpus.first(one), corpus.first(other))
@@ -182,7 +182,9 @@ def test_the_index_finds_what_comparing_all_pairs_finds(seed: int) -> None:
         if distance(texts[corpus.first(one)], texts[corpus.first(other)])
         <= min(4, max(len(texts[corpus.first(one)]), len(texts[corpus.first(other)])) // 20)
     }
-    assert {(corpus.first(a), corpus.first(b)) for a, b in Similar(corpus).pairs()} == expected
+    assert {
+        (corpus.first(a), corpus.first(b)) for a, b in SimilarPrompts(corpus).pairs()
+    } == expected
 
 
 def test_prompts_beyond_the_bound_are_counted_not_compared() -> None:

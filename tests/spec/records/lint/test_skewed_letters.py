@@ -3,8 +3,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from evalwright.spec.records.lint.distributions import chi_square_tail
 from evalwright.spec.records.lint.linter import lint_tasks
-from evalwright.spec.records.lint.skewed_letters import chi_square_tail
 from evalwright.types import Issue, TaskSpec
 
 FOUR = "Question %d?\nA) w\nB) x\nC) y\nD) z"

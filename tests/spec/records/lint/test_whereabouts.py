@@ -1,6 +1,6 @@
 import pytest
 
-from evalwright.spec.records.lint.whereabouts import whereabouts
+from evalwright.spec.records.lint.target_in_prompt import locate_target
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,6 @@ from evalwright.spec.records.lint.whereabouts import whereabouts
 def test_a_target_stands_as_whole_words_and_for_a_reason(
     text: str, target: str, expected: str
 ) -> None:
-    found = whereabouts(text, target)
+    found = locate_target(text, target)
 
     assert " ".join(name for name, holds in found._asdict().items() if holds) == expected

@@ -1,6 +1,6 @@
 import pytest
 
-from evalwright.spec.records.lint.words import words
+from evalwright.spec.records.lint.words import split_words
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from evalwright.spec.records.lint.words import words
     ],
 )
 def test_words_are_what_is_said(text: str, expected: str, exact: str) -> None:
-    found = words(text)
+    found = split_words(text)
 
     assert b" ".join(found.all).decode() == expected
     assert found.exact.decode() == exact
@@ -40,4 +40,4 @@ def test_words_are_what_is_said(text: str, expected: str, exact: str) -> None:
 
 @pytest.mark.parametrize("text", ["Is 3 > 2?", "a-b (c) 1.5!", "Plain words, plain."])
 def test_ascii_has_the_same_words_on_both_paths(text: str) -> None:
-    assert words(f"{text} é").all == [*words(text).all, "é".encode()]
+    assert split_words(f"{text} é").all == [*split_words(text).all, "é".encode()]

@@ -1,18 +1,17 @@
 """What is legal in a file of records and still suspicious.
 
     linter          one file being linted, and every rule over a stream of records; `RULES`
-    findings        the nouns: Record, Finding, Places, Rule
+    findings        the nouns: LintedRecord, Finding, Places, Rule
     words           a prompt as words, numbers and symbols
     corpus          what is kept of the prompts, and what may be asked of them
-    single_record   duplicate_options, target_not_an_option, empty_target
+    single_record   duplicate_options, target_not_an_option, empty_target, unreachable_target,
+                    answer_in_examples
     duplicates      duplicate_prompt, near_duplicate
+    distributions   skewed_letters, uneven_length
+    target_in_prompt
 
-Every other module is one rule, and its name is the rule's. The module's docstring says what a rule
-catches, why that matters, and when it is wrong; the guide `docs/guides/lint.md` says it shorter.
+The module's docstring says what a rule catches, why that matters, and when it is wrong; the guide
+`docs/guides/lint.md` says it shorter.
 
 A rule would rather miss than cry wolf: a benchmark that is in order must lint clean.
 """
-
-from evalwright.spec.records.lint.linter import Linting
-
-__all__ = ["Linting"]

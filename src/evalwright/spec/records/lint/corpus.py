@@ -15,8 +15,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from evalwright.spec.records.lint.findings import Seen, normal
-from evalwright.spec.records.lint.words import Words
+from evalwright.spec.records.lint.findings import Seen, normalize
+from evalwright.spec.records.lint.words import PromptWords
 from evalwright.text.prompt import render
 from evalwright.types import TaskSpec
 
@@ -39,7 +39,7 @@ def phrase(words: Iterable[bytes]) -> Phrase:
     return tuple(map(crc32, words))
 
 
-class Corpus:
+class PromptCorpus:
     """The prompts seen so far, each wording once; `add` returns a prompt's number."""
 
     def __init__(self, most_words: int = MOST_WORDS) -> None:
@@ -66,20 +66,20 @@ class Corpus:
         """Return the first record that has this prompt."""
         return self._records[prompt]
 
-    def share_a_target(self, one: int, other: int) -> bool:
+    def share_a_target(self, first: int, second: int) -> bool:
         """Whether some answer is right for both prompts."""
-        return not set(self._targets[one]).isdisjoint(self._targets[other])
+        return not set(self._targets[first]).isdisjoint(self._targets[second])
 
-    def add(self, record: int, task: TaskSpec, words: Words) -> tuple[int, Seen]:
+    def add(self, record: int, task: TaskSpec, words: PromptWords) -> tuple[int, Seen]:
         """Take one record in; return the number of its prompt, and what was there before."""
-        text = _digest(normal(render(task)).encode())
+        text = _digest(normalize(render(task)).encode())
         anywhere = self._texts.setdefault(text, record)
         here = self._texts.setdefault(text ^ crc32(task.category.encode()), record)
         same_text = None if here == record else here
         elsewhere = None if here != record or anywhere == record else anywhere
         spoken = array("I", map(crc32, words.all))
         kind = _digest("\0".join([*_context(task), ""]).encode() + words.exact)
-        targets = phrase(normal(target).encode() for target in task.targets)
+        targets = phrase(normalize(target).encode() for target in task.targets)
         # Without a word there is no wording, only a text.
         wording = _digest(b"%d " % kind + (spoken.tobytes() or task.prompt.encode()))
         prompt = self._wordings.setdefault(wording, len(self))
@@ -102,7 +102,7 @@ class Corpus:
             self.words.extend(spoken)
         self.starts.append(len(self.words))
 
-    def holding(self, phrases: Sequence[Phrase]) -> Iterator[tuple[int, int]]:
+    def find_phrases(self, phrases: Sequence[Phrase]) -> Iterator[tuple[int, int]]:
         """Yield (index of the phrase, prompt), once for each prompt that a phrase stands in.
 
         A phrase has one to three words.
@@ -120,9 +120,9 @@ class Corpus:
             wanted = wanted[order]
             for begin, end in blocks(starts):
                 ends = range(end - size + 1, end + 1)
-                found = codes([words[begin + i : max(begin, stop)] for i, stop in enumerate(ends)])
-                nearest = np.searchsorted(wanted, found).clip(max=len(wanted) - 1)
-                at = np.flatnonzero(wanted[nearest] == found)
+                here = codes([words[begin + i : max(begin, stop)] for i, stop in enumerate(ends)])
+                nearest = np.searchsorted(wanted, here).clip(max=len(wanted) - 1)
+                at = np.flatnonzero(wanted[nearest] == here)
                 prompts = np.searchsorted(starts, at + begin, side="right") - 1
                 inside = at + begin + size <= starts[prompts + 1]
                 pairs = order[nearest[at[inside]]] << 32 | prompts[inside]

@@ -36,8 +36,14 @@ from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from evalwright.spec.records.lint.corpus import Corpus, blocks, codes
-from evalwright.spec.records.lint.findings import Finding, Places, Record, counts_twice
+from evalwright.spec.records.lint.corpus import PromptCorpus, blocks, codes
+from evalwright.spec.records.lint.findings import (
+    Finding,
+    LintedRecord,
+    Places,
+    Rule,
+    explain_repeat,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +60,7 @@ _PROMPT_BITS = 24
 _HALF, _LOW = 32, 0xFFFFFFFF
 
 
-class DuplicatePrompt:
+class DuplicatePrompt(Rule):
     """What is kept is the corpus's: a number of 64 bits a text."""
 
     name = "duplicate_prompt"
@@ -62,35 +68,31 @@ class DuplicatePrompt:
     def __init__(self, places: Places) -> None:
         self._places = places
 
-    def look(self, record: Record) -> Iterable[Finding]:
+    def look(self, record: LintedRecord) -> Iterable[Finding]:
         """Name the first record with the same text."""
-        first, end = record.seen.same_text, counts_twice(record)
+        first, end = record.seen.same_text, explain_repeat(record)
         if first is None:
             first, end = record.seen.elsewhere, "in another category; remove one"
         if first is not None:
-            detail = f"the same prompt as {self._places.named(first)}, {end}"
+            detail = f"the same prompt as {self._places.describe(first)}, {end}"
             yield Finding(record.number, self.name, "prompt", detail)
 
-    def end(self) -> Iterable[Finding]:
-        """Nothing: duplicates were named as they came."""
-        return ()
 
-
-class NearDuplicate:
+class NearDuplicate(Rule):
     """What is kept is the corpus's: four bytes a word."""
 
     name = "near_duplicate"
 
-    def __init__(self, places: Places, corpus: Corpus) -> None:
+    def __init__(self, places: Places, corpus: PromptCorpus) -> None:
         self._places = places
         self._corpus = corpus
 
-    def look(self, record: Record) -> Iterable[Finding]:
+    def look(self, record: LintedRecord) -> Iterable[Finding]:
         """Name the first record with the same words, where it is not a plain duplicate."""
         first = record.seen.same_words
         if first is None or record.seen.same_text is not None:
             return
-        detail = f"the same words as {self._places.named(first)}, {counts_twice(record)}"
+        detail = f"the same words as {self._places.describe(first)}, {explain_repeat(record)}"
         yield Finding(record.number, self.name, "prompt", detail)
 
     def end(self) -> Iterable[Finding]:
@@ -98,11 +100,11 @@ class NearDuplicate:
         if len(self._corpus) < _FEWEST_PROMPTS:
             return
         beside: dict[int, set[int]] = {}
-        for one, other in Similar(self._corpus).pairs():
-            beside.setdefault(one, set()).add(other)
-            beside.setdefault(other, set()).add(one)
+        for first, second in SimilarPrompts(self._corpus).pairs():
+            beside.setdefault(first, set()).add(second)
+            beside.setdefault(second, set()).add(first)
         for prompt in _all_but_the_first(beside):
-            nearest = self._places.named(self._corpus.first(min(beside[prompt])))
+            nearest = self._places.describe(self._corpus.first(min(beside[prompt])))
             detail = (
                 f"nearly the same words as {nearest}, the same numbers and a target in common: "
                 "the question counts twice; remove one, or make them differ"
@@ -125,10 +127,10 @@ def _all_but_the_first(beside: dict[int, set[int]]) -> Iterable[int]:
                 yield neighbour
 
 
-class Similar:
+class SimilarPrompts:
     """The comparison of all prompts of a corpus. It needs numpy, which takes 0.1 s to import."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: PromptCorpus) -> None:
         import numpy as np
 
         self._corpus = corpus
@@ -140,9 +142,9 @@ class Similar:
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Yield the prompts that are nearly the same and share a target, two by two, in order."""
-        for one, other in self._candidates():
-            if self._corpus.share_a_target(one, other) and self._near(one, other):
-                yield one, other
+        for first, second in self._candidates():
+            if self._corpus.share_a_target(first, second) and self._are_near(first, second):
+                yield first, second
 
     def _candidates(self) -> Iterator[tuple[int, int]]:
         """Yield the pairs of one kind that share most of their rare threes."""
@@ -156,14 +158,14 @@ class Similar:
         self._templates = threes[begins[sizes > MOST_OF_ONE_TEXT]]
         rare = np.repeat(sizes <= MOST_OF_ONE_TEXT, sizes)
         has = np.bincount(prompts[rare], minlength=len(self._kinds))
-        found = []
+        pieces = []
         for size in range(2, MOST_OF_ONE_TEXT + 1):
             at = begins[sizes == size]
-            for one, other in combinations(range(size), 2):
-                first, second = prompts[at + one], prompts[at + other]  # sorted, so first < second
+            for i, j in combinations(range(size), 2):
+                first, second = prompts[at + i], prompts[at + j]  # sorted, so first < second
                 alike = self._kinds[first] == self._kinds[second]
-                found.append(first[alike].astype(np.int64) << _HALF | second[alike])
-        pairs, shared = np.unique(np.concatenate(found), return_counts=True)
+                pieces.append(first[alike].astype(np.int64) << _HALF | second[alike])
+        pairs, shared = np.unique(np.concatenate(pieces), return_counts=True)
         first, second = pairs >> _HALF, pairs & _LOW
         enough = shared >= _SHARED_AT_LEAST * np.maximum(has[first], has[second])
         yield from zip(first[enough].tolist(), second[enough].tolist(), strict=True)
@@ -189,9 +191,10 @@ class Similar:
         packed.sort()
         return packed[_is_new(packed)]
 
-    def _near(self, one: int, other: int) -> bool:
-        return _differ_little(self._all_words(one), self._all_words(other)) and _differ_little(
-            self._own_words(one), self._own_words(other)
+    def _are_near(self, first: int, second: int) -> bool:
+        return all(
+            _differ_little(words(first), words(second))
+            for words in (self._all_words, self._own_words)
         )
 
     def _all_words(self, prompt: int) -> list[int]:
@@ -211,8 +214,8 @@ class Similar:
         own = np.zeros(len(words), bool)
         for shift in range(3):
             own[shift : shift + len(rare)] |= rare
-        kept: list[int] = words[own].tolist()
-        return kept
+        own_words: list[int] = words[own].tolist()
+        return own_words
 
     def _slice(self, prompt: int) -> "NDArray[np.uint32]":
         return self._words[self._starts[prompt] : self._starts[prompt + 1]]
@@ -233,8 +236,8 @@ def _threes_of(words: "NDArray[np.uint32]") -> "NDArray[np.uint64]":
     return codes([words[:-2], words[1:-1], words[2:]]) >> np.uint64(_PROMPT_BITS)
 
 
-def _differ_little(one: list[int], other: list[int]) -> bool:
+def _differ_little(first: list[int], second: list[int]) -> bool:
     from rapidfuzz.distance.LCSseq import distance
 
-    most = min(MOST_CHANGED, max(len(one), len(other)) // ONE_IN)
-    return distance(one, other, score_cutoff=most) <= most
+    most = min(MOST_CHANGED, max(len(first), len(second)) // ONE_IN)
+    return distance(first, second, score_cutoff=most) <= most

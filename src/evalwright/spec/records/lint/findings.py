@@ -1,19 +1,19 @@
 """The nouns of lint: what a rule is shown, and what it says.
 
-Record    one record, read once for all rules
-Finding   what a rule says about a record
-Places    where the records stand, to speak of one in a sentence about another
-Rule      anything that is shown every record and asked at the end
+LintedRecord   one record, read once for all rules
+Finding        what a rule says about a record
+Places         where the records stand, to speak of one in a sentence about another
+Rule           is shown every record and asked at the end
 """
 
 from array import array
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from evalwright.spec.records.lint.words import Words
+from evalwright.spec.records.lint.words import PromptWords
 from evalwright.types import Issue, TaskSpec
 
-_SHOWN = 60
+_LONGEST = 60
 
 
 class Seen(NamedTuple):
@@ -29,12 +29,12 @@ class Seen(NamedTuple):
     """Whether none of its targets is a target of those with the same words."""
 
 
-class Record(NamedTuple):
+class LintedRecord(NamedTuple):
     """One record, as the rules see it."""
 
     number: int
     task: TaskSpec
-    words: Words
+    words: PromptWords
     prompt: int
     """Its prompt's number in the corpus."""
     seen: Seen
@@ -50,33 +50,17 @@ class Finding(NamedTuple):
     of_file: bool = False
 
 
-class Rule(Protocol):
-    """Anything that is shown every record in order, and asked once more at the end."""
+class Rule:
+    """Is shown every record in order, and asked once more at the end."""
 
     name: str
 
-    def look(self, record: Record) -> Iterable[Finding]:
+    def look(self, record: LintedRecord) -> Iterable[Finding]:  # noqa: ARG002 - for subclasses
         """Say what this record, and those before it, settle."""
+        return ()
 
     def end(self) -> Iterable[Finding]:
         """Say what only the whole file settles."""
-
-
-class Alone:
-    """A rule that needs no other record: `judge` returns what is suspicious, or None."""
-
-    def __init__(self, name: str, field: str, judge: Callable[[Record], str | None]) -> None:
-        self.name = name
-        self._field = field
-        self._judge = judge
-
-    def look(self, record: Record) -> Iterable[Finding]:
-        """Say what `judge` says."""
-        detail = self._judge(record)
-        return (Finding(record.number, self.name, self._field, detail),) if detail else ()
-
-    def end(self) -> Iterable[Finding]:
-        """Nothing: every record spoke for itself."""
         return ()
 
 
@@ -93,7 +77,7 @@ class Places:
         self._ids.append(task_id)
         return len(self._ids) - 1
 
-    def named(self, record: int) -> str:
+    def describe(self, record: int) -> str:
         """Return the record's name in a sentence."""
         return f"line {self._lines[record]} (`{self._ids[record]}`)"
 
@@ -109,7 +93,7 @@ class Places:
         )
 
 
-def counts_twice(record: Record) -> str:
+def explain_repeat(record: LintedRecord) -> str:
     """Return what follows from a question that was asked before."""
     if not record.seen.contradicts:
         return "so the question counts twice; remove one"
@@ -118,12 +102,12 @@ def counts_twice(record: Record) -> str:
     return "with other targets: at most one of the two can be right; remove the other"
 
 
-def normal(text: str) -> str:
+def normalize(text: str) -> str:
     """Return the text with case and whitespace set aside."""
     return " ".join(text.split()).casefold()
 
 
-def shown(text: str) -> str:
+def quote_text(text: str) -> str:
     """Return the text for a sentence: one line, cut short, in backticks."""
     line = " ".join(text.split())
-    return f"`{line if len(line) <= _SHOWN else f'{line[: _SHOWN - 1]}…'}`"
+    return f"`{line if len(line) <= _LONGEST else f'{line[: _LONGEST - 1]}…'}`"

@@ -10,19 +10,13 @@ from evalwright.errors import Unreadable
 from evalwright.lines import read_batches
 from evalwright.spec.checking import Checking
 from evalwright.spec.records.check import check_batches
-from evalwright.spec.records.lint import answer_in_examples, unreachable_target
-from evalwright.spec.records.lint.corpus import MOST_WORDS, Corpus
+from evalwright.spec.records.lint.corpus import MOST_WORDS, PromptCorpus
+from evalwright.spec.records.lint.distributions import SkewedLetters, UnevenLength
 from evalwright.spec.records.lint.duplicates import DuplicatePrompt, NearDuplicate
-from evalwright.spec.records.lint.findings import Alone, Finding, Places, Record, Rule
-from evalwright.spec.records.lint.single_record import (
-    explain_missing_option,
-    find_duplicate_options,
-    find_empty_target,
-)
-from evalwright.spec.records.lint.skewed_letters import SkewedLetters
+from evalwright.spec.records.lint.findings import Finding, LintedRecord, Places, Rule
+from evalwright.spec.records.lint.single_record import RECORD_RULES
 from evalwright.spec.records.lint.target_in_prompt import TargetInPrompt
-from evalwright.spec.records.lint.uneven_length import UnevenLength
-from evalwright.spec.records.lint.words import words
+from evalwright.spec.records.lint.words import split_words
 from evalwright.types import Issue, TaskSpec
 
 RULES = (
@@ -40,10 +34,10 @@ RULES = (
 """Findings on one line come in this order."""
 
 
-def lint_tasks(located: Iterable[tuple[int, TaskSpec]]) -> Iterator[Issue]:
+def lint_tasks(records: Iterable[tuple[int, TaskSpec]]) -> Iterator[Issue]:
     """Yield what is suspicious in records, each given with its line."""
     linter = Linter()
-    for line, task in located:
+    for line, task in records:
         linter.look(line, task)
     yield from linter.end()
 
@@ -53,20 +47,16 @@ class Linter:
 
     def __init__(self, *, most_words: int = MOST_WORDS) -> None:
         self._places = Places()
-        self._corpus = Corpus(most_words)
+        self._corpus = PromptCorpus(most_words)
         self._rules: tuple[Rule, ...] = (
+            *RECORD_RULES,
             TargetInPrompt(self._corpus),
             DuplicatePrompt(self._places),
             NearDuplicate(self._places, self._corpus),
             SkewedLetters(),
-            Alone("duplicate_options", "prompt", find_duplicate_options),
-            Alone("target_not_an_option", "targets", explain_missing_option),
-            Alone(answer_in_examples.NAME, "few_shot_examples", answer_in_examples.judge),
             UnevenLength(),
-            Alone(unreachable_target.NAME, "targets", unreachable_target.judge),
-            Alone("empty_target", "targets", find_empty_target),
         )
-        self._found: list[Finding] = []
+        self._findings: list[Finding] = []
 
     @property
     def notes(self) -> list[str]:
@@ -79,19 +69,21 @@ class Linter:
     def look(self, line: int, task: TaskSpec) -> None:
         """Take one record in."""
         number = self._places.add(line, task.task_id)
-        spoken = words(task.prompt)
-        prompt, seen = self._corpus.add(number, task, spoken)
-        record = Record(number, task, spoken, prompt, seen)
+        words = split_words(task.prompt)
+        prompt, seen = self._corpus.add(number, task, words)
+        record = LintedRecord(number, task, words, prompt, seen)
         for rule in self._rules:
-            self._found.extend(rule.look(record))
+            self._findings.extend(rule.look(record))
 
     def end(self) -> Iterator[Issue]:
         """Yield all findings, in order."""
         for rule in self._rules:
-            self._found.extend(rule.end())
+            self._findings.extend(rule.end())
         order = {name: place for place, name in enumerate(RULES)}
-        self._found.sort(key=lambda one: (one.of_file, one.record, order[one.rule]))
-        yield from map(self._places.issue, self._found)
+        self._findings.sort(
+            key=lambda finding: (finding.of_file, finding.record, order[finding.rule])
+        )
+        yield from map(self._places.issue, self._findings)
 
 
 class Linting(Checking):
@@ -112,7 +104,7 @@ class Linting(Checking):
     def __iter__(self) -> Iterator[Issue]:
         linter = Linter()
         try:
-            for line, task in self._located():
+            for line, task in self._valid_records():
                 linter.look(line, task)
         except Unreadable as error:
             self.unreadable = error
@@ -121,7 +113,7 @@ class Linting(Checking):
             self.rules[issue.rule] = self.rules.get(issue.rule, 0) + 1
             yield issue
 
-    def _located(self) -> Iterator[tuple[int, TaskSpec]]:
+    def _valid_records(self) -> Iterator[tuple[int, TaskSpec]]:
         """Yield the valid records, each with the number of its line."""
         for number, item in check_batches(read_batches(self.file)):
             if isinstance(item, TaskSpec):

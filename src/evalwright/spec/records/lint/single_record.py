@@ -1,4 +1,4 @@
-"""Rules about one multiple-choice record or one target.
+"""Rules that look at one record alone: `RECORD_RULES`.
 
 `duplicate_options`: a multiple-choice prompt offers the same text under two letters.
 
@@ -17,18 +17,64 @@ Wrong:  when the options that were found are not all there are; a prompt in whic
 Why:    an empty target equals an empty answer, and to `f1` and `rouge_l` a target without a word
         (an emoji, `?!`) is an empty one: a model that refuses, fails or is cut off scores 1.
 Wrong:  when silence is the right answer, as it may be in a record that tests a stop.
+
+`unreachable_target`: no output whatever can get full marks.
+
+Why:    the record costs every model the same points, and looks like a hard question. Either the
+        post-process step makes answers that no target equals (`lower` and a target with a capital,
+        `extract_first_line` and a target of several lines), or a `code_exec` target is not Python,
+        which makes the record fail at the stage `score` for every candidate, or a `bleu_4` target
+        has no word.
+Wrong:  never, where the sandbox runs the Python that lints.
+
+One target that can be reached is enough, except in `code_exec`, where all must pass.
+
+`answer_in_examples`: a few-shot example asks the record's own question.
+
+Why:    the model is shown the answer and copies it.
+Wrong:  for an example that is nearly the question and means another thing.
+
+Said when an example's prompt is the record's prompt, case, whitespace and punctuation aside; or
+when its completion is a target and its prompt stands inside the record's, or at most one word in
+twenty differs (words that all examples have do not count). That a completion is a target says
+nothing alone: there are only so many letters and labels.
 """
 
 import re
+import warnings
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 
-from evalwright.spec.records.lint.findings import Record, shown
+from evalwright.spec.records.lint.findings import Finding, LintedRecord, Rule, normalize, quote_text
+from evalwright.spec.records.lint.words import PromptWords, split_words
 from evalwright.text.prompt import find_options
 from evalwright.text.similarity import tokens
+from evalwright.types import Example, TaskSpec
 
 _CLOSED = re.compile(r"(?<![^\W_])([A-Ea-e])\s*[*]*[).:、\]|=\uff08-\uff1a-]")
+_ONE_IN = 20
+_FEWEST_WORDS_INSIDE = 3
+_LONGEST_CACHED = 10_000
+_EDGES = " .()[]*"
+_EXACT = ("exact_match", "accuracy")
+_NOT_COMPILED = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
 
 
-def find_duplicate_options(record: Record) -> str | None:
+class RecordRule(Rule):
+    """A rule that needs no other record: `judge` returns what is suspicious, or None."""
+
+    def __init__(self, name: str, field: str, judge: Callable[[LintedRecord], str | None]) -> None:
+        self.name = name
+        self._field = field
+        self._judge = judge
+
+    def look(self, record: LintedRecord) -> Iterable[Finding]:
+        """Say what `judge` says."""
+        detail = self._judge(record)
+        return (Finding(record.number, self.name, self._field, detail),) if detail else ()
+
+
+def find_duplicate_options(record: LintedRecord) -> str | None:
     """Return the first two options that say the same; case counts, empty ones do not."""
     if record.task.category != "mcq":
         return None
@@ -37,11 +83,11 @@ def find_duplicate_options(record: Record) -> str | None:
         if text and (other := first.setdefault(text, letter)) != letter:
             either = record.task.targets[0] in (letter, other)
             harm = "only one of them is counted right" if either else "one of them is wasted"
-            return f"options {other} and {letter} both say {shown(text)}: {harm}; change one"
+            return f"options {other} and {letter} both say {quote_text(text)}: {harm}; change one"
     return None
 
 
-def explain_missing_option(record: Record) -> str | None:
+def explain_missing_option(record: LintedRecord) -> str | None:
     """Return what the options are, when they are at least two and the target is none of them."""
     if record.task.category != "mcq":
         return None
@@ -49,7 +95,7 @@ def explain_missing_option(record: Record) -> str | None:
     offered = [option.letter for option in find_options(prompt)]
     if not offered or target in offered:
         return None
-    if any(found[1].upper() == target for found in _CLOSED.finditer(prompt)):
+    if any(match[1].upper() == target for match in _CLOSED.finditer(prompt)):
         return None
     return (
         f"the target is {target}, but the prompt offers {', '.join(offered)}: "
@@ -57,7 +103,7 @@ def explain_missing_option(record: Record) -> str | None:
     )
 
 
-def find_empty_target(record: Record) -> str | None:
+def find_empty_target(record: LintedRecord) -> str | None:
     """Return the target that an empty answer reaches."""
     metric = record.task.metric_name
     if metric in ("bleu_4", "code_exec"):
@@ -67,7 +113,123 @@ def find_empty_target(record: Record) -> str | None:
             return f"`targets[{number}]` is empty: an empty answer is counted right; remove it"
         if metric in ("f1", "rouge_l") and not tokens(target):
             return (
-                f"`targets[{number}]`, {shown(target)}, has no word, and `{metric}` compares "
+                f"`targets[{number}]`, {quote_text(target)}, has no word, and `{metric}` compares "
                 "words: an empty answer gets full marks; change the target or the metric"
             )
     return None
+
+
+def _is_lower(target: str) -> bool:
+    return target.lower() == target
+
+
+def _is_one_line(target: str) -> bool:
+    return len(target.splitlines()) <= 1
+
+
+# The shape of what a post-process step returns; the others can return any stripped text.
+_SHAPES: dict[str, tuple[Callable[[str], bool], str]] = {
+    "lower": (_is_lower, "`lower` leaves no capital in an answer; write the target in lower case"),
+    "extract_first_line": (
+        _is_one_line,
+        "`extract_first_line` leaves one line of an answer; cut the target or use another step",
+    ),
+}
+
+
+def explain_unreachable(record: LintedRecord) -> str | None:
+    """Return why no output gets full marks, or None."""
+    task = record.task
+    if task.metric_name == "code_exec":
+        return _not_python(task)
+    if task.metric_name == "bleu_4" and not any(map(tokens, task.targets)):
+        why = "`bleu_4` compares words and it has none; change the target or the metric"
+        return f"nothing can reach {quote_text(task.targets[0])}: {why}"
+    if task.metric_name not in _EXACT or task.post_process not in _SHAPES:
+        return None
+    can_be, why = _SHAPES[task.post_process]
+    if any(can_be(target.strip()) for target in task.targets):
+        return None
+    return f"no answer can equal {quote_text(task.targets[0])}: {why}"
+
+
+def _not_python(task: TaskSpec) -> str | None:
+    with warnings.catch_warnings():  # a target's style is no finding
+        warnings.simplefilter("ignore")
+        for number, target in enumerate(task.targets):
+            if error := _find_syntax_error(target):
+                return (
+                    f"`targets[{number}]` is not Python ({error}): the record fails for every "
+                    "candidate; mend the target"
+                )
+    return None
+
+
+def _find_syntax_error(target: str) -> str | None:
+    """Return why a target does not compile, as statements or, whatever its indent, as one value."""
+    try:
+        compile(target, "<target>", "exec", dont_inherit=True)
+    except _NOT_COMPILED as error:
+        try:
+            compile(target.lstrip(" \t"), "<target>", "eval", dont_inherit=True)
+        except _NOT_COMPILED:
+            return error.msg if isinstance(error, SyntaxError) else str(error) or "too deep"
+    return None
+
+
+def find_shown_answer(record: LintedRecord) -> str | None:
+    """Return which example gives the answer away."""
+    task = record.task
+    if not task.few_shot_examples:
+        return None
+    targets = {normalize(target).strip(_EDGES) for target in task.targets}
+    for number, example in enumerate(task.few_shot_examples):
+        right = normalize(example.completion).strip(_EDGES) in targets
+        asked = _words(example.prompt)
+        if (asked == record.words and asked.all) or (right and _asks(asked, record)):
+            shows = "shows its answer" if right else "shows another answer"
+            asks = f"`few_shot_examples[{number}]` asks the record's own question"
+            return f"{asks} and {shows}; replace it"
+    return None
+
+
+def _asks(asked: PromptWords, record: LintedRecord) -> bool:
+    """Whether an example with the right completion asks the question, inside or nearly."""
+    from rapidfuzz.distance.LCSseq import distance
+
+    here = record.words
+    inside = b" %b " % b" ".join(asked.all) in b" %b " % b" ".join(here.all)
+    if inside and len(asked.all) >= _FEWEST_WORDS_INSIDE:
+        return True
+    if asked.exact != here.exact:
+        return False
+    template = _in_all(record.task.few_shot_examples)
+    first = [word.decode() for word in asked.all if word not in template]
+    second = [word.decode() for word in here.all if word not in template]
+    most = max(len(first), len(second)) // _ONE_IN
+    return bool(most) and distance(first, second, score_cutoff=most) <= most
+
+
+def _in_all(examples: tuple[Example, ...]) -> set[bytes]:
+    """Return the words that every example has; of one example alone nothing is a template."""
+    if len(examples) == 1:
+        return set()
+    return set.intersection(*(set(_words(example.prompt).all) for example in examples))
+
+
+def _words(prompt: str) -> PromptWords:
+    return _cached_words(prompt) if len(prompt) <= _LONGEST_CACHED else split_words(prompt)
+
+
+@lru_cache(maxsize=256)  # a file's records mostly share their examples
+def _cached_words(prompt: str) -> PromptWords:
+    return split_words(prompt)
+
+
+RECORD_RULES = (
+    RecordRule("duplicate_options", "prompt", find_duplicate_options),
+    RecordRule("target_not_an_option", "targets", explain_missing_option),
+    RecordRule("answer_in_examples", "few_shot_examples", find_shown_answer),
+    RecordRule("unreachable_target", "targets", explain_unreachable),
+    RecordRule("empty_target", "targets", find_empty_target),
+)

@@ -16,29 +16,51 @@ Nothing is said when
 
 A number that ends the prompt, or follows `answer:` or `2 + 2 =`, is a leak however common it is.
 Where more than half of a category's records (20 at least) hold their answer, one finding says so.
+
+    "2 + 2 = 4?"              `4` stands there, given away
+    "Is 4 more than 3?"       `4` stands there
+    "yes or no?"              `no` stands there as a choice
+    "17 + 4", "14", "4.5"     `4` does not stand there: it is reckoned with, or is another number
 """
 
+import re
+import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from evalwright.spec.records.lint.corpus import LONGEST_PHRASE, Corpus, Phrase, phrase
-from evalwright.spec.records.lint.findings import Finding, Record, normal, shown
-from evalwright.spec.records.lint.whereabouts import whereabouts
-from evalwright.spec.records.lint.words import words
+from evalwright.spec.records.lint.corpus import LONGEST_PHRASE, Phrase, PromptCorpus, phrase
+from evalwright.spec.records.lint.findings import Finding, LintedRecord, Rule, normalize, quote_text
+from evalwright.spec.records.lint.words import split_words
 from evalwright.types import TaskSpec
 
-LOOKED_AT = ("arithmetic", "classification", "summary")
-MOST_COMMON = 1 / 200
-AS_OFTEN, FEWEST_OF_A_TARGET = 5, 10
-FEWEST_BY_DESIGN = 20
+_CATEGORIES = ("arithmetic", "classification", "summary")
+_MOST_COMMON = 1 / 200
+_AS_OFTEN, _FEWEST_OF_A_TARGET = 5, 10
+_FEWEST_BY_DESIGN = 20
 _LONGEST_TARGET = 100
 """In characters; a longer one has more than three words, or is none to look for by words."""
+_NEARBY = 40
+_MOST_PLACES = 1000
+_QUOTES = r"[\"'\u2018-\u201d«»()\[\]*`]*"
+_CHOICE_BEFORE = re.compile(rf"(?:\bor|/|\|)\s*{_QUOTES}$")
+_CHOICE_AFTER = re.compile(rf"{_QUOTES},?\s*(?:or\b|/|\|)")
+_ROW_BEFORE = re.compile(r"\d\s*(?:[,;、]|and\b|or\b)\s*(?:and\b|or\b)?\s*$")
+_ROW_AFTER = re.compile(r"\s*(?:[,;、]|and\b|or\b)\s*(?:and\b|or\b)?\s*\d")
+_GIVEN_AWAY_BEFORE = re.compile(
+    rf"(?:\b(?:answer|solution)(?:\s+is)?\s*[:=]?|[\d)\]]\s*=)\s*{_QUOTES}$"
+)
+_END = re.compile(r"[\W_]*$")
+_OPERAND_AFTER = re.compile(r"(?:[\w)\]]\s*[+*/×÷−^%·-]\s*|-)$")
+_OPERAND_BEFORE = re.compile(r"\s*[+*/×÷−^%·-]\s*[\w(\[]")
+_PART_AFTER = re.compile(r"\d[.,]$")
+_PART_BEFORE = re.compile(r"[.,]\d")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
-class _Held(NamedTuple):
+class _HeldTarget(NamedTuple):
     """A record whose prompt holds a target of its own."""
 
     record: int
@@ -52,37 +74,37 @@ class _Held(NamedTuple):
     given_away: bool
 
 
-class TargetInPrompt:
+class TargetInPrompt(Rule):
     """Keeps the short targets, and the records that hold one; asks the corpus at the end."""
 
     name = "target_in_prompt"
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: PromptCorpus) -> None:
         self._corpus = corpus
-        self._held: list[_Held] = []
+        self._held: list[_HeldTarget] = []
         self._records: Counter[str] = Counter()
         self._targets: Counter[tuple[str, Phrase]] = Counter()
         """How many records of a category have a target."""
 
-    def look(self, record: Record) -> Iterable[Finding]:
+    def look(self, record: LintedRecord) -> Iterable[Finding]:
         """Note whether the record holds its target; what that means depends on the others."""
         task = record.task
-        if task.category in LOOKED_AT:
+        if task.category in _CATEGORIES:
             own = frozenset(filter(None, map(_phrase, task.targets)))
             self._records[task.category] += 1
             self._targets.update((task.category, target) for target in own)
-            if held := _held(record, own):
+            if held := _find_held_target(record, own):
                 self._held.append(held)
         return ()
 
     def end(self) -> Iterable[Finding]:
         """Name the records that hold their target for no good reason."""
-        leaks: dict[str, list[_Held]] = {}
+        leaks: dict[str, list[_HeldTarget]] = {}
         for held in self._leaks():
             leaks.setdefault(held.category, []).append(held)
         for category, several in leaks.items():
             records = self._records[category]
-            if len(several) >= FEWEST_BY_DESIGN and len(several) > records / 2:
+            if len(several) >= _FEWEST_BY_DESIGN and len(several) > records / 2:
                 detail = (
                     f"{len(several):,} of {records:,} `{category}` records hold their target in "
                     "the prompt: fine if answers are to be copied out of it, else a leak"
@@ -91,27 +113,27 @@ class TargetInPrompt:
                 continue
             for held in several:
                 detail = (
-                    f"the target {shown(held.target)} stands in the prompt: a model can copy the "
-                    "answer; take it out, or name the other choices beside it"
+                    f"the target {quote_text(held.target)} stands in the prompt: a model can copy "
+                    "the answer; take it out, or name the other choices beside it"
                 )
                 yield Finding(held.record, self.name, "prompt", detail)
 
-    def _leaks(self) -> Iterator[_Held]:
+    def _leaks(self) -> Iterator[_HeldTarget]:
         if not self._held:
             return
         labels = {target for category, target in self._targets if category == "classification"}
         sought = sorted(labels.union(held.phrase for held in self._held if held.phrase))
-        named, standing = self._standing(sought, labels)
+        named, standing = self._count_prompts(sought, labels)
         with_own = Counter((held.category, held.phrase) for held in self._held)
         for held in self._held:
             if not named.get(held.prompt, set()) - held.own and (
                 held.given_away
                 or not held.phrase
-                or self._uncommon(held, standing[held.category, held.phrase], with_own)
+                or self._is_uncommon(held, standing[held.category, held.phrase], with_own)
             ):
                 yield held
 
-    def _standing(
+    def _count_prompts(
         self, sought: list[Phrase], labels: set[Phrase]
     ) -> tuple[dict[int, set[Phrase]], Counter[tuple[str, Phrase]]]:
         """Return which labels stand in which prompt, and how many prompts each phrase stands in.
@@ -121,7 +143,7 @@ class TargetInPrompt:
         """
         phrases, prompts = array("I"), array("I")
         labels_in = array("I", bytes(4 * len(self._corpus)))
-        for index, prompt in self._corpus.holding(sought):
+        for index, prompt in self._corpus.find_phrases(sought):
             phrases.append(index)
             prompts.append(prompt)
             labels_in[prompt] += sought[index] in labels
@@ -136,52 +158,110 @@ class TargetInPrompt:
                 named.setdefault(prompt, set()).add(phrase)
         return named, standing
 
-    def _uncommon(self, held: _Held, prompts: int, with_own: Counter[tuple[str, Phrase]]) -> bool:
+    def _is_uncommon(
+        self, held: _HeldTarget, prompts: int, with_own: Counter[tuple[str, Phrase]]
+    ) -> bool:
         """Whether a target that stands in so many prompts is rare in those of other targets."""
         key = (held.category, held.phrase)
         mine = self._targets[key]
         others = self._records[held.category] - mine
         chance = max(0, prompts - with_own[key]) / others if others else 0.0
-        return chance <= MOST_COMMON or (
-            mine >= FEWEST_OF_A_TARGET and with_own[key] / mine >= AS_OFTEN * chance
+        return chance <= _MOST_COMMON or (
+            mine >= _FEWEST_OF_A_TARGET and with_own[key] / mine >= _AS_OFTEN * chance
         )
 
 
-def _held(record: Record, own: frozenset[Phrase]) -> _Held | None:
+def _find_held_target(record: LintedRecord, own: frozenset[Phrase]) -> _HeldTarget | None:
     """Return the first target that the prompt holds, unless it holds one as a choice."""
     task = record.task
-    text = normal(task.prompt)
-    found: _Held | None = None
+    text = normalize(task.prompt)
+    held: _HeldTarget | None = None
     for target in task.targets:
-        where = whereabouts(text, normal(target))
+        where = locate_target(text, normalize(target))
         if where.is_choice or (where.stands and _names_another_label(task, text)):
             return None
-        if where.stands and not found:
+        if where.stands and not held:
             given_away = where.given_away and task.category == "arithmetic"
-            found = _Held(
-                record.number,
-                record.prompt,
-                task.category,
-                target,
-                _phrase(target),
-                own,
-                given_away,
-            )
-    return found
+            ids = record.number, record.prompt, task.category
+            held = _HeldTarget(*ids, target, _phrase(target), own, given_away)
+    return held
 
 
 def _names_another_label(task: TaskSpec, text: str) -> bool:
     labels = task.metadata.get("labels")
     if not isinstance(labels, list):
         return False
-    targets = set(map(normal, task.targets))
-    others = (normal(label) for label in labels if isinstance(label, str))
-    return any(label not in targets and whereabouts(text, label).stands for label in others)
+    targets = set(map(normalize, task.targets))
+    others = (normalize(label) for label in labels if isinstance(label, str))
+    return any(label not in targets and locate_target(text, label).stands for label in others)
 
 
 @lru_cache(maxsize=4096)  # labels come back
 def _phrase(target: str) -> Phrase:
     if len(target) > _LONGEST_TARGET:
         return ()
-    found = phrase(words(target).all)
-    return found if len(found) <= LONGEST_PHRASE else ()
+    numbers = phrase(split_words(target).all)
+    return numbers if len(numbers) <= LONGEST_PHRASE else ()
+
+
+class TargetLocation(NamedTuple):
+    """What a target does in a prompt."""
+
+    stands: bool = False
+    is_choice: bool = False
+    given_away: bool = False
+
+
+def locate_target(text: str, target: str) -> TargetLocation:
+    """Look at every place of a target: one as a choice is enough, as is one that gives it away."""
+    stands = given_away = False
+    for start in _places(text, target):
+        before = text[max(0, start - _NEARBY) : start]
+        after = text[start + len(target) : start + len(target) + _NEARBY]
+        if _is_choice(before, after, target):
+            return TargetLocation(stands=True, is_choice=True)
+        stands = True
+        ends = len(after) < _NEARBY and _END.match(after)
+        given_away = given_away or bool(ends or _GIVEN_AWAY_BEFORE.search(before))
+    return TargetLocation(stands, given_away=given_away)
+
+
+def _places(text: str, target: str) -> Iterator[int]:
+    """Yield where the target stands as whole words; one letter is too little to look for."""
+    if not any(map(str.isalnum, target)) or (len(target) == 1 and not target.isdigit()):
+        return
+    start = text.find(target)
+    for _ in range(_MOST_PLACES):
+        if start < 0:
+            return
+        if _is_whole(text, start, start + len(target)):
+            yield start
+        start = text.find(target, start + 1)
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    if _joins(text[start - 1 : start], text[start]) or _joins(text[end : end + 1], text[end - 1]):
+        return False
+    if not (text[start].isdigit() and text[end - 1].isdigit()):
+        return True
+    before, after = text[max(0, start - _NEARBY) : start], text[end : end + _NEARBY]
+    return not (
+        _PART_AFTER.search(before)
+        or _PART_BEFORE.match(after)
+        or _OPERAND_AFTER.search(before)
+        or _OPERAND_BEFORE.match(after)
+    )
+
+
+def _joins(neighbour: str, edge: str) -> bool:
+    """Whether a character beside the target is of the same word."""
+    if not neighbour or _UNSPACED.match(edge) or _UNSPACED.match(neighbour):
+        return False
+    return neighbour.isalnum() or neighbour == "_" or unicodedata.category(neighbour)[0] == "M"
+
+
+def _is_choice(before: str, after: str, target: str) -> bool:
+    if _CHOICE_BEFORE.search(before) or _CHOICE_AFTER.match(after):
+        return True
+    is_number = target[0].isdigit() and target[-1].isdigit()
+    return is_number and bool(_ROW_BEFORE.search(before) or _ROW_AFTER.match(after))

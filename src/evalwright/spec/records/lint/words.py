@@ -38,7 +38,7 @@ _ANY = re.compile(rf"{_NUMBER}|[{_UNSPACED}]|[^{_NOT_A_WORD}{_UNSPACED}]+|{_SYMB
 _ANY_EXACT = re.compile(rf"{_NUMBER}|{_SYMBOLS}")
 
 
-class Words(NamedTuple):
+class PromptWords(NamedTuple):
     """A text, as UTF-8 words."""
 
     all: list[bytes]
@@ -46,11 +46,11 @@ class Words(NamedTuple):
     """The numbers and symbols alone, joined by spaces."""
 
 
-def words(text: str) -> Words:
+def split_words(text: str) -> PromptWords:
     """Return the words of a text, in order."""
     if text.isascii():
         small = text.lower().encode()
-        return Words(_ASCII.findall(small), b" ".join(_ASCII_EXACT.findall(small)))
+        return PromptWords(_ASCII.findall(small), b" ".join(_ASCII_EXACT.findall(small)))
     plain = unicodedata.normalize("NFKC", text).casefold()
-    found = [word.encode(errors="replace") for word in _ANY.findall(plain)]
-    return Words(found, " ".join(_ANY_EXACT.findall(plain)).encode())
+    words = [word.encode(errors="replace") for word in _ANY.findall(plain)]
+    return PromptWords(words, " ".join(_ANY_EXACT.findall(plain)).encode())

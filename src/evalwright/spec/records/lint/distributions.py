@@ -1,0 +1,160 @@
+"""Rules about how the answers and the lengths of a whole file are spread.
+
+`skewed_letters`: the right letters of the multiple-choice records are far from evenly spread.
+
+Why:    a model that always says the favourite letter beats chance without reading a question, and
+        a model with a taste for some letter is scored on that taste.
+Wrong:  when the order of the options has a meaning (numbers in ascending order, `yes` before `no`)
+        and cannot be shuffled.
+
+Said once for the file, when there are at least 20 such records, some letter is right at least 1.5
+times or at most half as often as an even spread would have it, and a spread this uneven has a
+chance below 0.001. Records whose options were not found do not count.
+
+`uneven_length`: a prompt is far longer or shorter than the others of its category.
+
+Why:    a prompt of 40 times the usual length is often a document pasted in by mistake, one of a
+        thirtieth a prompt that was cut; both cost money or points that no one planned.
+Wrong:  when a category holds a few records of another kind (one long-context question among short
+        ones). Where more than one record in twenty is far off, the category is mixed and all of it
+        is left alone.
+
+Far off is 50 times the median, or its fiftieth; or 8 times, when the robust z-score of the
+logarithm of the length is above 6 as well: z = 0.6745 · (x - median) / MAD, with MAD the median
+distance from the median. Iglewicz & Hoaglin (1993), How to Detect and Handle Outliers, take 3.5.
+Categories of fewer than 10 records are left alone.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from math import erfc, exp, log, pi, sqrt
+from statistics import median
+
+from evalwright.spec.records.lint.findings import Finding, LintedRecord, Rule
+from evalwright.text.prompt import find_options
+from evalwright.vocabulary import LETTERS
+
+_FEWEST_ANSWERS = 20
+_MOST_P = 0.001
+_OFTEN, _SELDOM = 1.5, 0.5
+_FEWEST_LETTERS = 2
+_FEWEST_LENGTHS = 10
+_FAR, _VERY_FAR = 8, 50
+_MOST_Z = 6.0
+_ONE_IN = 20
+_ROUNDING = 1e-9
+
+
+class SkewedLetters(Rule):
+    """Counts; nothing else is kept."""
+
+    name = "skewed_letters"
+
+    def __init__(self) -> None:
+        self._first: int | None = None
+        self._right: Counter[str] = Counter()
+        self._even: Counter[str] = Counter()
+        """For k options, 1/k of a record to each letter; in 60ths, so that sums are exact."""
+
+    def look(self, record: LintedRecord) -> Iterable[Finding]:
+        """Count one record."""
+        if record.task.category != "mcq":
+            return ()
+        offered = [option.letter for option in find_options(record.task.prompt)]
+        offered = [letter for letter in offered if letter in LETTERS]
+        target = record.task.targets[0]
+        if target in offered and len(offered) >= _FEWEST_LETTERS:
+            if self._first is None:
+                self._first = record.number
+            self._right[target] += 1
+            for letter in offered:
+                self._even[letter] += 60 // len(offered)
+        return ()
+
+    def end(self) -> Iterable[Finding]:
+        """Test the counts."""
+        records = self._right.total()
+        if self._first is None or records < _FEWEST_ANSWERS:
+            return
+        even = {letter: self._even[letter] / 60 for letter in sorted(self._even)}
+        ratios = [self._right[letter] / expected for letter, expected in even.items()]
+        if min(ratios) > _SELDOM and max(ratios) < _OFTEN:
+            return
+        statistic = sum((self._right[letter] - e) ** 2 / e for letter, e in even.items())
+        if chi_square_tail(statistic, len(even) - 1) >= _MOST_P:
+            return
+        counts = ", ".join(f"{letter} {self._right[letter]}" for letter in even)
+        favourite, most = self._right.most_common(1)[0]
+        detail = (
+            f"of {records} answers {counts}: always saying {favourite} scores {most / records:.0%} "
+            f"where an even spread gives {even[favourite] / records:.0%}; shuffle the options"
+        )
+        yield Finding(self._first, self.name, "targets", detail, of_file=True)
+
+
+def chi_square_tail(x: float, df: int) -> float:
+    """Return the chance that chi-square with `df` degrees of freedom exceeds x.
+
+    df even: e^(-x/2) · Σ (x/2)^r / r!                        r = 0 … df/2 - 1
+    df odd:  erfc(√(x/2)) + √(2/π) e^(-x/2) · Σ x^(r-½) / (1·3·5…(2r-1))    r = 1 … (df-1)/2
+
+    Abramowitz & Stegun (1964), 26.4.4 and 26.4.5: finite sums, so no series has to converge.
+    """
+    if df % 2:
+        term, total = sqrt(x), 0.0
+        for r in range(1, (df - 1) // 2 + 1):
+            total += term
+            term *= x / (2 * r + 1)
+        return erfc(sqrt(x / 2)) + sqrt(2 / pi) * exp(-x / 2) * total
+    term, total = 1.0, 0.0
+    for r in range(df // 2):
+        total += term
+        term *= x / 2 / (r + 1)
+    return exp(-x / 2) * total
+
+
+class UnevenLength(Rule):
+    """Twelve bytes a record."""
+
+    name = "uneven_length"
+
+    def __init__(self) -> None:
+        self._records: dict[str, array[int]] = {}
+        self._lengths: dict[str, array[int]] = {}
+
+    def look(self, record: LintedRecord) -> Iterable[Finding]:
+        """Measure one prompt."""
+        category = record.task.category
+        self._records.setdefault(category, array("Q")).append(record.number)
+        self._lengths.setdefault(category, array("I")).append(len(record.task.prompt))
+        return ()
+
+    def end(self) -> Iterable[Finding]:
+        """Name the outliers of each category."""
+        for category, lengths in self._lengths.items():
+            if len(lengths) < _FEWEST_LENGTHS:
+                continue
+            middle = median(lengths)
+            outliers = list(_outliers(lengths))
+            if len(outliers) > max(1, len(lengths) // _ONE_IN):
+                continue
+            for index in outliers:
+                size = lengths[index]
+                detail = (
+                    f"{size:,} characters, where the median of `{category}` is {middle:,.0f}: "
+                    f"look whether something was {'pasted in' if size > middle else 'cut off'}"
+                )
+                yield Finding(self._records[category][index], self.name, "prompt", detail)
+
+
+def _outliers(lengths: Sequence[int]) -> Iterator[int]:
+    logs = [log(length) for length in lengths]
+    middle = median(logs)
+    spread = median(abs(value - middle) for value in logs)
+    for index, value in enumerate(logs):
+        distance = abs(value - middle) + _ROUNDING
+        if distance >= log(_VERY_FAR) or (
+            distance >= log(_FAR) and 0.6745 * distance > _MOST_Z * spread
+        ):
+            yield index
