@@ -1,7 +1,7 @@
 import pytest
 from tests.report.export.made import completed, failed, judged
 
-from evalwright.report.samples import explained, sample_lines
+from evalwright.report.samples import explain_outcome, sample_lines
 from evalwright.report.tables import visible
 from evalwright.types import Outcome, Score, Trace, Usage
 
@@ -83,7 +83,7 @@ def test_what_acts_on_a_terminal_is_written_out(text: str, shown: str) -> None:
 def test_json_has_the_reasons_beside_the_exported_row() -> None:
     score = Score(values={"score": 0.0}, reason="no")
 
-    sample = explained(completed(scores={"record": score, "other": Score(values={})}))
+    sample = explain_outcome(completed(scores={"record": score, "other": Score(values={})}))
 
     assert sample.reasons == {"record": "no"}
     assert sample.scores == {"record": {"score": 0.0}, "other": {}}

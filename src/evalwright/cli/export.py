@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,8 +14,9 @@ from evalwright import api
 from evalwright.cli.options import store_option
 from evalwright.cli.output import format_count
 from evalwright.errors import EvalwrightError, UsageError
+from evalwright.report.export import WRITERS
 
-FORMATS = ("jsonl", "csv", "parquet")
+FORMATS = tuple(WRITERS)
 LOGS = "logs"
 
 
@@ -94,15 +94,15 @@ def _outcomes(
     form = form or _form_of(output)
     run_id = api.find(run, store).id  # once: `latest` may be another one when a table is reread
     read = partial(api.export, run_id, store, failed=failed or None)
-    renderer = import_module(f"evalwright.report.export.to_{form}")
+    write = WRITERS[form]
     if output is None:
         if form == "parquet":
             raise UsageError("parquet is not for a terminal or a pipe", hint="add --output FILE")
-        renderer.write(read, sys.stdout.buffer)
+        write(read, sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return
     with _replacing(output) as file:
-        count = renderer.write(read, file)
+        count = write(read, file)
     click.echo(f"wrote {format_count(count, 'outcome')} to {output}", err=True)
 
 

@@ -11,7 +11,7 @@ from evalwright.cli.issues import count_by_rule, report_unreadable, report_warni
 from evalwright.cli.options import env_option, markdown_option, store_option
 from evalwright.cli.output import check_writable, format_count, write_json, write_lines, write_text
 from evalwright.errors import EvalwrightError
-from evalwright.report.issues.to_text import render
+from evalwright.report.issues import render_text
 from evalwright.report.policies import gate_lines, gate_markdown
 from evalwright.spec.checking import Checking
 
@@ -71,7 +71,7 @@ def _refuse_bad(checks: Sequence[Checking]) -> None:
     found = [check for check in checks if list(check) or check.unreadable]
     report_warnings(checks)
     if found:
-        click.echo("".join(render(found)), nl=False, err=True)  # stdout is for verdicts
+        click.echo("".join(render_text(found)), nl=False, err=True)  # stdout is for verdicts
         report_unreadable(found)
         errors = sum(check.errors for check in found)
         if errors:

@@ -2,8 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
+from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
 from itertools import islice
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from evalwright.cli.output import format_count
+from evalwright.report.issues import RENDERERS, render_text
 from evalwright.spec.checking import Checking
 
 _COLOURS: dict[str, dict[str, Any]] = {
@@ -23,11 +23,10 @@ _BATCH = 1000
 
 def write_issues(checks: Iterable[Checking], form: str) -> None:
     """Write every issue to stdout, in batches: a write per line would cost more than the check."""
-    renderer = import_module(f"evalwright.report.issues.to_{form}")
-    colour = form == "text" and _wants_colour()
-    pieces: Iterator[str] = (
-        renderer.render(checks, style=_colour) if colour else renderer.render(checks)
-    )
+    if form == "text" and _wants_colour():
+        pieces = render_text(checks, style=_colour)
+    else:
+        pieces = RENDERERS[form](checks)
     out = sys.stdout
     if isinstance(out, TextIOWrapper):
         if form == "text":

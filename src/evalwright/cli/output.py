@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from evalwright.errors import EvalwrightError, UsageError
-from evalwright.report.export.rows import to_json
+from evalwright.report.export import to_json
 from evalwright.report.tables import align_rows
 
 if TYPE_CHECKING:

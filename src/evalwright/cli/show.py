@@ -8,7 +8,7 @@ from evalwright import api
 from evalwright.cli.options import json_option, store_option
 from evalwright.cli.output import write_json, write_json_list, write_lines
 from evalwright.report.runs import run_lines
-from evalwright.report.samples import explained, sample_lines
+from evalwright.report.samples import explain_outcome, sample_lines
 
 
 @click.command()
@@ -45,7 +45,7 @@ def command(  # noqa: PLR0913 - one option each
         run, sample_id, store, task=task, model=model, failed=failed or None, wrong=wrong
     )
     if as_json:
-        write_json_list(map(explained, found))
+        write_json_list(map(explain_outcome, found))
     else:
         write_lines(chain.from_iterable(map(sample_lines, found)))
 

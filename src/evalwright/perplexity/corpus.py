@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from evalwright.datasets.texts import Document, Texts
 from evalwright.perplexity.report import DocumentRow, ModelPerplexity
-from evalwright.report.export.rows import FailureCells
+from evalwright.report.export import failure_cells
 from evalwright.report.judges import Figure
 from evalwright.report.report import FailureRow, PairwiseRow
 from evalwright.report.usage import UsageTotal
@@ -179,9 +179,7 @@ class Corpus:
             bytes=size,
             perplexity=None if failure else _exp(nll / tokens),
             bits_per_byte=None if failure else _finite(nll / size / math.log(2)),
-            failure=FailureCells(failure.stage, failure.type, failure.message, failure.hint)
-            if failure
-            else None,
+            failure=failure_cells(failure),
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from evalwright.report.export.rows import FailureCells, to_json
+from evalwright.report.export import FailureCells, to_json
 from evalwright.report.judges import Figure
 from evalwright.report.report import FailureRow, PairwiseRow, Status, UsageRow, struct_schema
 from evalwright.report.tables import align_rows, count_noun, visible

@@ -8,24 +8,23 @@ from collections.abc import Iterator
 from textwrap import indent
 from typing import Any
 
-from evalwright.report.export.rows import Exported, exported, to_json
+from msgspec import structs
+
+from evalwright.report.export import OutcomeRow, outcome_row, to_json
 from evalwright.report.tables import dollars, visible
 from evalwright.types import SELF_REPORT, Action, Outcome, Score, Trace, Usage
 
 
-class ExplainedSample(Exported, frozen=True, kw_only=True):
+class ExplainedSample(OutcomeRow, frozen=True, kw_only=True):
     """An exported row, with the reasons of its scores."""
 
     reasons: dict[str, str]
 
 
-def explained(outcome: Outcome) -> ExplainedSample:
-    """What `evalwright show RUN SAMPLE --json` prints of an outcome."""
-    row = exported(outcome)
-    return ExplainedSample(
-        **{name: getattr(row, name) for name in Exported.__struct_fields__},
-        reasons={name: score.reason for name, score in outcome.scores.items() if score.reason},
-    )
+def explain_outcome(outcome: Outcome) -> ExplainedSample:
+    """Return what `evalwright show RUN SAMPLE --json` prints of an outcome."""
+    reasons = {name: score.reason for name, score in outcome.scores.items() if score.reason}
+    return ExplainedSample(**structs.asdict(outcome_row(outcome)), reasons=reasons)
 
 
 def sample_lines(outcome: Outcome) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import Any, BinaryIO, Protocol
 
-from evalwright.report.export.rows import Read
+from evalwright.report.export import Read
 from evalwright.types import Action, Failure, Outcome, Part, Score, Trace, Usage
 
 RECORD = {

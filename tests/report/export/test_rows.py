@@ -2,12 +2,12 @@ import math
 
 from tests.report.export.made import RECORD, completed, failed, fanned_out, judged
 
-from evalwright.report.export.rows import Layout, exported, to_json
+from evalwright.report.export import TableLayout, outcome_row, to_json
 from evalwright.types import Score
 
 
 def test_a_completed_outcome_has_no_failure() -> None:
-    row = exported(completed())
+    row = outcome_row(completed())
 
     assert row.status == "completed"
     assert row.failure is None
@@ -16,7 +16,7 @@ def test_a_completed_outcome_has_no_failure() -> None:
 
 
 def test_a_failed_outcome_is_null_where_nothing_is_known() -> None:
-    row = exported(failed())
+    row = outcome_row(failed())
 
     assert row.status == "failed"
     assert (row.input, row.output, row.post_processed) == (None, None, None)
@@ -25,13 +25,13 @@ def test_a_failed_outcome_is_null_where_nothing_is_known() -> None:
 
 
 def test_what_a_scorer_adds_stands_under_its_name() -> None:
-    assert exported(judged()).metadata == {"record": RECORD}
+    assert outcome_row(judged()).metadata == {"record": RECORD}
 
 
 def test_a_score_that_is_no_number_is_null() -> None:
     outcome = completed(scores={"record": Score(values={"score": math.nan, "best": math.inf})})
 
-    assert exported(outcome).scores == {"record": {"score": None, "best": None}}
+    assert outcome_row(outcome).scores == {"record": {"score": None, "best": None}}
 
 
 def test_half_a_surrogate_pair_is_escaped_in_json_and_infinity_is_null() -> None:
@@ -42,7 +42,7 @@ def test_a_table_has_a_column_for_every_score_that_any_outcome_has() -> None:
     late = completed(
         scores={"record": Score(values={"score": 0.0, "f1": 0.5}), "judge": Score(values={"ok": 1})}
     )
-    layout = Layout([failed(), completed(), late])
+    layout = TableLayout([failed(), completed(), late])
 
     names = [column.name for column in layout.columns]
 
@@ -53,7 +53,7 @@ def test_a_table_has_a_column_for_every_score_that_any_outcome_has() -> None:
 
 def test_a_row_has_a_cell_for_every_column() -> None:
     outcomes = [completed(), failed(), judged()]
-    layout = Layout(outcomes)
+    layout = TableLayout(outcomes)
 
     widths = {len(cells) for one in outcomes for cells in layout.rows(one)}
     assert widths == {len(layout.columns)}
@@ -61,7 +61,7 @@ def test_a_row_has_a_cell_for_every_column() -> None:
 
 def test_each_part_of_a_sample_has_a_row_with_its_scores_and_what_excluded_it() -> None:
     outcomes = [fanned_out(), failed()]
-    layout = Layout(outcomes)
+    layout = TableLayout(outcomes)
     names = [column.name for column in layout.columns]
 
     rows = [dict(zip(names, cells, strict=True)) for one in outcomes for cells in layout.rows(one)]
@@ -77,4 +77,4 @@ def test_each_part_of_a_sample_has_a_row_with_its_scores_and_what_excluded_it() 
         (None, None),
         (None, None),
     ]
-    assert "part" not in [column.name for column in Layout([completed()]).columns]
+    assert "part" not in [column.name for column in TableLayout([completed()]).columns]

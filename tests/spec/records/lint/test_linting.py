@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalwright.report.issues import to_github, to_json, to_junit, to_text
+from evalwright.report.issues import RENDERERS
 from evalwright.spec.records.fixtures import TASKS, TASKS_BAD, load_fixtures
 from evalwright.spec.records.lint import linter
 from evalwright.spec.records.lint.linter import RULES, Linting, lint_tasks
@@ -152,12 +152,12 @@ def test_a_missing_file_is_unreadable() -> None:
     assert "no such file" in str(linting.unreadable)
 
 
-@pytest.mark.parametrize("renderer", [to_text, to_json, to_github, to_junit])
-def test_what_renders_a_check_renders_a_linting(renderer: object, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", RENDERERS)
+def test_what_renders_a_check_renders_a_linting(form: str, tmp_path: Path) -> None:
     file = tmp_path / "tasks.jsonl"
     file.write_bytes(b"\n".join(map(msgspec.json.encode, SUSPICIOUS)))
 
-    output = "".join(renderer.render([Linting(str(file))]))  # type: ignore[attr-defined]
+    output = "".join(RENDERERS[form]([Linting(str(file))]))
 
     assert all(rule in output for rule in RULES)
 

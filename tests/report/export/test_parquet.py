@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.report.export.made import RECORD, completed, failed, fanned_out, judged, written
 
-from evalwright.report.export import to_parquet
+from evalwright.report import export
 from evalwright.types import Outcome
 
 
@@ -19,7 +19,7 @@ def parquet() -> Any:
 
 def table(*outcomes: Outcome) -> Any:
     pq = parquet()
-    return pq.read_table(BytesIO(written(to_parquet.write, outcomes)))
+    return pq.read_table(BytesIO(written(export.write_parquet, outcomes)))
 
 
 def test_it_has_the_columns_of_csv_with_their_types() -> None:
@@ -76,7 +76,7 @@ def test_no_outcomes_are_a_table_without_rows() -> None:
 def test_a_row_group_is_bounded(outcomes: list[Outcome], groups: int) -> None:
     pq = parquet()
 
-    file = pq.ParquetFile(BytesIO(written(to_parquet.write, outcomes)))
+    file = pq.ParquetFile(BytesIO(written(export.write_parquet, outcomes)))
 
     assert file.metadata.num_row_groups == groups
     assert file.metadata.num_rows == len(outcomes)
@@ -85,9 +85,9 @@ def test_a_row_group_is_bounded(outcomes: list[Outcome], groups: int) -> None:
 def test_without_pyarrow_one_line_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"
-        "from evalwright.report.export.to_parquet import write\n"
+        "from evalwright.report.export import write_parquet\n"
         "from evalwright.errors import UsageError\n"
-        "try: write(lambda: iter(()), None)\n"
+        "try: write_parquet(lambda: iter(()), None)\n"
         "except UsageError as error: print(error, error.exit_code)"
     )
 

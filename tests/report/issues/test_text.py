@@ -5,11 +5,11 @@ import pytest
 from tests.report.issues.made import GOOD_LINE, checking, missing
 from tests.spec.records.made import GOOD, record, with_text, written
 
-from evalwright.report.issues.to_text import render
+from evalwright.report.issues import render_text
 
 
 def lines_of(folder: Path, *lines: bytes) -> list[str]:
-    return "".join(render([checking(folder, *lines)])).splitlines()
+    return "".join(render_text([checking(folder, *lines)])).splitlines()
 
 
 def width(text: str) -> int:
@@ -32,7 +32,7 @@ def under_the_caret(excerpt: str, caret: str) -> str:
 
 
 def test_good_files_say_nothing(tmp_path: Path) -> None:
-    assert "".join(render([checking(tmp_path, GOOD_LINE), checking(tmp_path)])) == ""
+    assert "".join(render_text([checking(tmp_path, GOOD_LINE), checking(tmp_path)])) == ""
 
 
 def test_an_issue_is_where_what_and_a_caret(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_every_issue_of_every_file_is_told_in_order(tmp_path: Path) -> None:
         checking(tmp_path, b"1", name="two.jsonl"),
     ]
 
-    found = "".join(render(checks)).splitlines()
+    found = "".join(render_text(checks)).splitlines()
 
     assert [line.removeprefix(f"{tmp_path}/").split(": ")[:2] for line in found] == [
         ["one.jsonl:1", "missing_required"],
@@ -103,14 +103,14 @@ def test_the_caret_stands_under_the_mistake(tmp_path: Path, line: bytes, expecte
     ],
 )
 def test_nothing_in_a_file_can_move_the_terminal(tmp_path: Path, line: bytes) -> None:
-    found = "".join(render([checking(tmp_path, line)]))
+    found = "".join(render_text([checking(tmp_path, line)]))
 
     assert found.count("\n") == len(found.splitlines())
     assert all(part.isprintable() for part in found.split("\n"))
 
 
 def test_neither_can_the_name_of_a_file(tmp_path: Path) -> None:
-    found = "".join(render([checking(tmp_path, b"[]", name="a\n\x1b[31m\udcff.jsonl")]))
+    found = "".join(render_text([checking(tmp_path, b"[]", name="a\n\x1b[31m\udcff.jsonl")]))
 
     assert found.splitlines()[0].startswith(f"{tmp_path}/a��[31m�.jsonl:1: not_an_object:")
 
@@ -136,7 +136,7 @@ def test_a_place_beyond_the_kept_part_of_a_line_has_no_excerpt(tmp_path: Path) -
 def test_parts_may_be_coloured(tmp_path: Path) -> None:
     check = checking(tmp_path, written(record(prompt="")))
 
-    found = "".join(render([check], style=lambda text, kind: f"<{kind}>{text}</{kind}>"))
+    found = "".join(render_text([check], style=lambda text, kind: f"<{kind}>{text}</{kind}>"))
 
     assert found.startswith(f"<place>{check.file}:1:54:</place> <rule>bad_value:</rule> `prompt`")
     assert found.endswith(" <caret>^</caret>\n")
@@ -145,7 +145,7 @@ def test_parts_may_be_coloured(tmp_path: Path) -> None:
 def test_issues_come_while_the_file_is_read(tmp_path: Path) -> None:
     check = checking(tmp_path, *[b"{}"] * 100_000)
 
-    first = next(render([check]))
+    first = next(render_text([check]))
 
     assert ":1: missing_required" in first
     assert check.errors < 100_000

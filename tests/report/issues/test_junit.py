@@ -5,14 +5,14 @@ import pytest
 from tests.report.issues.made import GOOD_LINE, checking, missing
 from tests.spec.records.made import record, written
 
-from evalwright.report.issues.to_junit import render
+from evalwright.report.issues import render_junit
 from evalwright.spec.checking import Checking
 from evalwright.spec.records.fixtures import TASKS, TASKS_BAD
 
 
 def suites_of(*checks: Checking) -> list[ET.Element]:
     """What a reader of JUnit XML sees; the text is ours, so no attack hides in it."""
-    return list(ET.fromstring("".join(render(checks)).encode()))  # noqa: S314
+    return list(ET.fromstring("".join(render_junit(checks)).encode()))  # noqa: S314
 
 
 def counts(suite: ET.Element) -> tuple[str | None, ...]:

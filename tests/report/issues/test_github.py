@@ -4,12 +4,12 @@ import pytest
 from tests.report.issues.made import GOOD_LINE, checking, missing
 from tests.spec.records.made import record, written
 
-from evalwright.report.issues.to_github import render
+from evalwright.report.issues import render_github
 from evalwright.spec.checking import Checking
 
 
 def lines_of(*checks: Checking) -> list[str]:
-    return "".join(render(checks)).split("\n")[:-1]
+    return "".join(render_github(checks)).split("\n")[:-1]
 
 
 def test_an_issue_is_one_annotation(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ import pytest
 from tests.report.issues.made import GOOD_LINE, checking, missing
 from tests.spec.records.made import record, written
 
-from evalwright.report.issues.to_json import render
+from evalwright.report.issues import render_json
 from evalwright.spec.checking import Checking
 from evalwright.spec.records.fixtures import TASKS, TASKS_BAD
 
 
 def rendered(*checks: Checking) -> Any:
-    return json.loads("".join(render(checks)))
+    return json.loads("".join(render_json(checks)))
 
 
 def test_the_shape_that_tools_rely_on(tmp_path: Path) -> None:

@@ -2,12 +2,12 @@ import json
 
 from tests.report.export.made import RECORD, completed, failed, judged, written
 
-from evalwright.report.export.to_jsonl import write
+from evalwright.report.export import write_jsonl
 from evalwright.types import Score
 
 
 def test_a_line_has_the_promised_shape() -> None:
-    (line,) = written(write, [completed()]).splitlines()
+    (line,) = written(write_jsonl, [completed()]).splitlines()
 
     assert json.loads(line) == {
         "task": "tasks",
@@ -33,7 +33,7 @@ def test_a_line_has_the_promised_shape() -> None:
 
 
 def test_the_keys_come_in_the_promised_order() -> None:
-    keys = list(json.loads(written(write, [failed()])))
+    keys = list(json.loads(written(write_jsonl, [failed()])))
 
     assert keys == [
         "task",
@@ -53,7 +53,7 @@ def test_the_keys_come_in_the_promised_order() -> None:
 
 
 def test_a_failure_says_where_what_and_what_next() -> None:
-    row = json.loads(written(write, [failed()]))
+    row = json.loads(written(write_jsonl, [failed()]))
 
     assert row["failure"] == {
         "stage": "solver",
@@ -66,13 +66,13 @@ def test_a_failure_says_where_what_and_what_next() -> None:
 
 
 def test_a_program_that_was_run_has_its_record() -> None:
-    assert json.loads(written(write, [judged()]))["metadata"] == {"record": RECORD}
+    assert json.loads(written(write_jsonl, [judged()]))["metadata"] == {"record": RECORD}
 
 
 def test_text_of_any_kind_stays_on_its_line() -> None:
     said = 'naïve 数 👩‍👩‍👧 "quoted"\r\n\u2028\u2029\x00\x1b[31m \\n'
 
-    lines = written(write, [completed(output=said), completed("c")]).split(b"\n")
+    lines = written(write_jsonl, [completed(output=said), completed("c")]).split(b"\n")
 
     assert len(lines) == 3
     assert json.loads(lines[0])["output"] == said
@@ -82,11 +82,11 @@ def test_text_of_any_kind_stays_on_its_line() -> None:
 def test_half_a_surrogate_pair_comes_back_as_it_was() -> None:
     outcome = completed(output="\ud800", scores={"record": Score(values={"score": float("nan")})})
 
-    row = json.loads(written(write, [outcome]))
+    row = json.loads(written(write_jsonl, [outcome]))
 
     assert row["output"] == "\ud800"
     assert row["scores"] == {"record": {"score": None}}
 
 
 def test_no_outcomes_are_no_lines() -> None:
-    assert written(write, []) == b""
+    assert written(write_jsonl, []) == b""

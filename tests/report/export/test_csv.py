@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.report.export.made import RECORD, completed, failed, fanned_out, judged, written
 
-from evalwright.report.export.to_csv import write
+from evalwright.report.export import write_csv
 
 
 def rows(data: bytes) -> list[dict[str, Any]]:
@@ -14,7 +14,7 @@ def rows(data: bytes) -> list[dict[str, Any]]:
 
 
 def test_the_header_is_flat() -> None:
-    (header,) = written(write, []).splitlines()
+    (header,) = written(write_csv, []).splitlines()
 
     assert header.decode().split(",") == [
         "task",
@@ -40,7 +40,7 @@ def test_the_header_is_flat() -> None:
 
 
 def test_a_row_has_the_facts_of_an_outcome() -> None:
-    (row,) = rows(written(write, [completed()]))
+    (row,) = rows(written(write_csv, [completed()]))
 
     assert row["record.score"] == "1.0"
     assert row["usage.total_tokens"] == "7"
@@ -49,14 +49,14 @@ def test_a_row_has_the_facts_of_an_outcome() -> None:
 
 
 def test_an_outcome_of_several_parts_is_several_rows() -> None:
-    found = rows(written(write, [fanned_out(), completed("b")]))
+    found = rows(written(write_csv, [fanned_out(), completed("b")]))
 
     told = [(row["sample_id"], row["part"], row["record.score"]) for row in found]
     assert told == [("a", "0", "1.0"), ("a", "1", "0.0"), ("b", "", "1.0")]
 
 
 def test_what_is_not_known_is_an_empty_cell() -> None:
-    _, row = rows(written(write, [completed(), failed()]))
+    _, row = rows(written(write_csv, [completed(), failed()]))
 
     assert row["failure.message"] == "no answer in 60 s"
     assert [row[name] for name in ("input", "output", "record.score", "usage.cost")] == [""] * 4
@@ -74,13 +74,13 @@ def test_what_is_not_known_is_an_empty_cell() -> None:
     ],
 )
 def test_text_comes_back_as_it_was(said: str) -> None:
-    (row,) = rows(written(write, [completed(output=said)]))
+    (row,) = rows(written(write_csv, [completed(output=said)]))
 
     assert row["output"] == said
 
 
 def test_rows_end_as_rfc_4180_says() -> None:
-    data = written(write, [completed(output="x"), failed()])
+    data = written(write_csv, [completed(output="x"), failed()])
 
     assert data.endswith(b"\r\n")
     assert data.count(b"\r\n") == 3
@@ -88,13 +88,13 @@ def test_rows_end_as_rfc_4180_says() -> None:
 
 
 def test_metadata_is_json() -> None:
-    (row,) = rows(written(write, [judged()]))
+    (row,) = rows(written(write_csv, [judged()]))
 
     assert json.loads(row["metadata"]) == {"record": RECORD}
 
 
 def test_half_a_surrogate_pair_is_written_out() -> None:
-    (row,) = rows(written(write, [completed(output="a\ud800")]))
+    (row,) = rows(written(write_csv, [completed(output="a\ud800")]))
 
     assert row["output"] == "a\\ud800"
 
@@ -102,6 +102,6 @@ def test_half_a_surrogate_pair_is_written_out() -> None:
 def test_the_file_stays_open_for_its_owner() -> None:
     out = BytesIO()
 
-    write(lambda: iter([completed()]), out)
+    write_csv(lambda: iter([completed()]), out)
 
     assert not out.closed

@@ -1,0 +1,177 @@
+"""Issues as text, JSON, GitHub annotations or JUnit XML.
+
+A renderer yields pieces of output while the files are being read, so that a million issues need no
+memory. For a person: where, what, and a caret under the place.
+
+    tasks.jsonl:3:50: bad_value: `prompt` is empty
+      {"task_id": "a", "prompt": "", "targets": ["4"], …
+                                 ^
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from evalwright.spec.checking import Checking
+from evalwright.types import Issue
+
+_BEFORE, _WIDTH = 40, 88
+_MARKS = ("Mn", "Me")  # they stand on the character before them
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def render_text(
+    checks: Iterable[Checking], *, style: Callable[[str, str], str] = lambda text, _: text
+) -> Iterator[str]:
+    """Yield a paragraph per issue. `style(text, kind)` may colour a `place`, `rule` or `caret`."""
+    for check in checks:
+        for issue in check:
+            place = f"{_one_line(check.file)}:{issue.line}:"
+            if issue.column:
+                place += f"{issue.column}:"
+            rule = style(f"{issue.rule}:", "rule")
+            excerpt = "".join(_excerpt(issue, style))
+            yield f"{style(place, 'place')} {rule} {_one_line(issue.message)}\n{excerpt}"
+
+
+def _excerpt(issue: Issue, style: Callable[[str, str], str]) -> Iterator[str]:
+    """Yield the place of the mistake in its line; nothing where the cut line no longer has it."""
+    at = (issue.column or 0) - 1
+    if not 0 <= at <= len(issue.raw):
+        return
+    start = max(0, at - _BEFORE) if len(issue.raw) > _WIDTH else 0
+    head, tail = _one_line(issue.raw[start:at]), _one_line(issue.raw[at : start + _WIDTH])
+    more = "…" if start else ""
+    rest = " …" if start + _WIDTH < len(issue.raw) else ""
+    yield f"  {more}{head}{tail}{rest}\n"
+    yield f"  {' ' * (len(more) + _columns(head))}{style('^', 'caret')}\n"
+
+
+def _one_line(text: str) -> str:
+    """Replace characters that would move the caret, or the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _columns(text: str) -> int:
+    """Return how many terminal columns a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.category(c) in _MARKS else 1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+    )
+
+
+def render_json(checks: Iterable[Checking]) -> Iterator[str]:
+    """Yield the object of `evalwright validate --json`, piece by piece.
+
+    {"files": [{"file", "kind", "errors": […], "valid"}], "valid", "errors"}
+
+    A file of documents may also have `warnings`, in the shape of errors.
+    """
+    encode = msgspec.json.encode
+    valid = errors = 0
+    yield '{"files":['
+    for index, check in enumerate(checks):
+        file = check.file.encode(errors="replace")  # a name may hold bytes that are no UTF-8
+        head = f'{{"file":{encode(file.decode()).decode()},"kind":"{check.kind}","errors":['
+        yield f",{head}" if index else head
+        for number, issue in enumerate(check):
+            body = encode(issue.to_json()).decode()
+            yield f",\n{body}" if number else f"\n{body}"
+        yield f'],"valid":{check.valid}'
+        if check.warnings:
+            warnings = [warning.to_json() for warning in check.warnings]
+            yield f',"warnings":{encode(warnings).decode()}'
+        if check.unreadable:
+            yield f',"unreadable":{encode(str(check.unreadable)).decode()}'
+        yield "}"
+        valid += check.valid
+        errors += check.errors
+    yield f'],"valid":{valid},"errors":{errors}}}\n'
+
+
+def render_github(checks: Iterable[Checking]) -> Iterator[str]:
+    """Yield one workflow command per issue: `::error file=…,line=…,col=…,title=…::detail`."""
+    for check in checks:
+        for issue in check:
+            yield _github_command(check.level, check.file, issue)
+        for warning in check.warnings:
+            yield _github_command("warning", check.file, warning)
+        if check.unreadable:
+            detail = _github_data(str(check.unreadable))
+            yield f"::error file={_github_property(check.file)}::{detail}\n"
+
+
+def _github_command(level: str, file: str, issue: Issue) -> str:
+    place = f"file={_github_property(file)},line={issue.line}"
+    if issue.column:
+        place += f",col={issue.column}"
+    return (
+        f"::{level} {place},title={_github_property(issue.rule)}::{_github_data(issue.message)}\n"
+    )
+
+
+def _github_data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _github_property(text: str) -> str:
+    return _github_data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def render_junit(checks: Iterable[Checking]) -> Iterator[str]:
+    """Yield a suite per file: a failed case per issue, and one passed case for all good records.
+
+    Counts stand in a suite's first line, so the cases of one file are held until its end.
+    """
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="evalwright">\n'
+    for check in checks:
+        file = _xml_attribute(check.file)
+        cases = [_junit_case(check.file, issue) for issue in check]
+        failures, errors = len(cases), 0
+        if check.valid:
+            name = _xml_attribute(f"{check.valid} valid")
+            cases.insert(0, f"    <testcase classname={file} name={name}/>\n")
+        if check.unreadable:
+            errors = 1
+            error = f"<error message={_xml_attribute(check.unreadable)}/>"
+            cases.append(f'    <testcase classname={file} name="readable">{error}</testcase>\n')
+        counts = f'tests="{len(cases)}" failures="{failures}" errors="{errors}"'
+        yield f"  <testsuite name={file} {counts}>\n"
+        yield from cases
+        yield "  </testsuite>\n"
+    yield "</testsuites>\n"
+
+
+def _junit_case(file: str, issue: Issue) -> str:
+    from xml.sax.saxutils import escape  # slow to import, and needed here alone
+
+    line, rule, detail = issue.line, issue.rule, issue.message
+    return (
+        f"    <testcase classname={_xml_attribute(file)} name={_xml_attribute(f'line {line}')}>"
+        f"<failure type={_xml_attribute(rule)} message={_xml_attribute(detail)}>"
+        f"{escape(_clean_xml(f'{file}:{line}: {rule}: {detail}'))}</failure></testcase>\n"
+    )
+
+
+def _xml_attribute(value: object) -> str:
+    from xml.sax.saxutils import quoteattr
+
+    return quoteattr(_clean_xml(str(value)))
+
+
+def _clean_xml(text: str) -> str:
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+RENDERERS = {
+    "text": render_text,
+    "json": render_json,
+    "github": render_github,
+    "junit": render_junit,
+}
