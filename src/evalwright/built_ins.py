@@ -61,7 +61,7 @@ BUILT_INS: dict[str, dict[str, str]] = {
             "evalwright.scorers.model_as_a_judge_classifier:ModelAsAJudgeClassifier"
         ),
         "model_as_a_judge_scorer": "evalwright.scorers.model_as_a_judge_scorer:ModelAsAJudgeScorer",
-        "python": "evalwright.scorers.python:Python",
+        "python": "evalwright.scorers.python:PythonScorer",
         "python_all_samples": "evalwright.scorers.python_all_samples:PythonAllSamples",
         "rag_checker": "evalwright.scorers.rag_checker:RagChecker",
         "semantic_similarity": "evalwright.scorers.semantic_similarity:SemanticSimilarity",

@@ -6,7 +6,7 @@ import pytest
 from evalwright.clients.placeholder import Placeholder
 from evalwright.components import Snippet
 from evalwright.ports import Case
-from evalwright.scorers.evidence import Evidence
+from evalwright.scorers.evidence import EvidenceScorer
 from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import sources_of
 from evalwright.types import Sample, Score
@@ -19,7 +19,7 @@ def found(body: str, *, parameters: str = "") -> Score:
     async def score() -> Score:
         case = Case(sample=Sample("0", {}), model=Placeholder(), snippets=snippets)
         try:
-            return await Evidence(snippet, {"task": "register"}).score(case)
+            return await EvidenceScorer(snippet, {"task": "register"}).score(case)
         finally:
             await snippets.close()
 
@@ -73,7 +73,7 @@ def test_anything_else_is_an_error(returned: str, message: str) -> None:
 
 
 def test_the_key_of_its_score_is_its_snippet() -> None:
-    one, two = (Evidence(Snippet(f"a = {n}"), {}) for n in (1, 2))
+    one, two = (EvidenceScorer(Snippet(f"a = {n}"), {}) for n in (1, 2))
     sample: Any = Sample("0", {})
 
     assert one.describe_inputs(sample) != two.describe_inputs(sample)
@@ -87,10 +87,10 @@ def test_what_the_snippet_is_told_is_in_the_key_too() -> None:
         {"task": "audit", "config": {"year": 2025}},
     ]
 
-    keys = [Evidence(snippet, context).describe_inputs(Sample("0", {})) for context in told]
+    keys = [EvidenceScorer(snippet, context).describe_inputs(Sample("0", {})) for context in told]
 
     assert len(set(keys)) == 3
     assert (
-        Evidence(snippet, dict(reversed(told[0].items()))).describe_inputs(Sample("0", {}))
+        EvidenceScorer(snippet, dict(reversed(told[0].items()))).describe_inputs(Sample("0", {}))
         == keys[0]
     )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests.scorers.cases import SCORERS, called, said, score
 
-from evalwright.scorers.function_call_coverage import Call, in_order, met, same
+from evalwright.scorers.function_call_coverage import Call, in_order, is_same_json, match_calls
 from evalwright.types import Score
 
 ANY = {"type": "function_call_coverage", "function_calls": "{{ sample.wanted | tojson }}"}
@@ -243,17 +243,17 @@ WANTED = st.builds(Call, st.sampled_from("ab"), st.sampled_from([None, {"x": 1},
 def test_no_other_matching_meets_more(wanted: list[Call], calls: list[Call]) -> None:
     padded: list[Call | None] = [*calls, *[None] * len(wanted)]
     best = max(
-        sum(call is not None and call.answers(one) for call, one in zip(way, wanted, strict=True))
+        sum(call is not None and call.meets(one) for call, one in zip(way, wanted, strict=True))
         for way in permutations(padded, len(wanted))
     )
 
-    assert sum(met(wanted, calls)) == best
+    assert sum(match_calls(wanted, calls)) == best
 
 
 @given(st.lists(WANTED, max_size=4), st.lists(CALLS, max_size=4))
 def test_what_is_in_order_is_there(wanted: list[Call], calls: list[Call]) -> None:
     if in_order(wanted, calls):
-        assert all(met(wanted, calls))
+        assert all(match_calls(wanted, calls))
 
 
 JSON = st.recursive(
@@ -265,6 +265,6 @@ JSON = st.recursive(
 
 @given(JSON, JSON)
 def test_values_are_the_same_when_their_json_is(one: Any, other: Any) -> None:
-    assert same(one, other) is (
+    assert is_same_json(one, other) is (
         json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
     )

@@ -7,7 +7,7 @@ import pytest
 from evalwright.clients.scripted import Answer, Scripted
 from evalwright.errors import ModelError
 from evalwright.ports import Case, Model
-from evalwright.scorers.self_report import SelfReport, confidence_in
+from evalwright.scorers.self_report import SelfReport, parse_confidence
 from evalwright.types import (
     SELF_REPORT,
     Completion,
@@ -130,7 +130,7 @@ def test_a_long_reply_is_quoted_in_part() -> None:
     ],
 )
 def test_one_number_is_read_however_it_is_dressed(reply: str, confidence: float) -> None:
-    assert confidence_in(reply) == pytest.approx(confidence)
+    assert parse_confidence(reply) == pytest.approx(confidence)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_one_number_is_read_however_it_is_dressed(reply: str, confidence: float)
     ],
 )
 def test_what_is_not_one_number_is_not_guessed(reply: str) -> None:
-    assert confidence_in(reply) is None
+    assert parse_confidence(reply) is None
 
 
 @pytest.mark.parametrize("given", [(), ((-1.0,),), ((0.5,), (-1.0,)), ((-math.inf,),) * 2])

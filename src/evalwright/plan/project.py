@@ -35,7 +35,7 @@ from evalwright.plan.specifications import describe_specification
 from evalwright.plan.task_results import dependent_tasks
 from evalwright.ports import Store
 from evalwright.scorers.base import ScorerSpec
-from evalwright.scorers.evidence import KEY, Evidence
+from evalwright.scorers.evidence import KEY, EvidenceScorer
 from evalwright.scorers.python_all_samples import PythonAllSamples
 from evalwright.scorers.self_report import KEY as SELF_REPORT_KEY
 from evalwright.scorers.self_report import SelfReport
@@ -250,7 +250,9 @@ def _task_runtime(
     definition = spec.task.definition
     if isinstance(definition, SystemTask):
         context = {"task": spec.task.key, "config": spec.values}
-        return TaskRuntime(scorers={KEY: Evidence(definition.compute_evidence_snippet, context)})
+        return TaskRuntime(
+            scorers={KEY: EvidenceScorer(definition.compute_evidence_snippet, context)}
+        )
     scorers: dict[str, Any] = {
         scorer.key or scorer.type: scorer
         for scorer in definition.scorers

@@ -110,14 +110,17 @@ class ComparisonScorer(ScorerSpec):
 
     def render_pair(self, case: Case) -> tuple[str, str]:
         """Return the rendered value (without one, the answer) and the rendered ground truth."""
-        value = self.value
-        actual = answer_text(case) if value is None else value.render(**template_variables(case))
-        return actual, self.ground_truth.render(sample=case.sample.data)
+        return render_value(self.value, case), self.ground_truth.render(sample=case.sample.data)
 
 
 def template_variables(case: Case) -> dict[str, Any]:
     """Return what the template of a value may refer to; without a solver, `sample` alone."""
     return variables(case.sample.data, None if case.answer is None else case.answer.conversation)
+
+
+def render_value(value: Template | None, case: Case) -> str:
+    """Return the rendered value; without a template, the answer."""
+    return answer_text(case) if value is None else value.render(**template_variables(case))
 
 
 def answer_text(case: Case) -> str:

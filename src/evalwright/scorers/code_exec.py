@@ -28,7 +28,7 @@ from msgspec import structs
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from evalwright.ports import Case
-from evalwright.scorers.base import ScorerSpec, answer_text, read_list, short, template_variables
+from evalwright.scorers.base import ScorerSpec, read_list, render_value, short
 from evalwright.scorers.execution import score_program
 from evalwright.templates import Template
 from evalwright.text.post_process import post_process
@@ -99,11 +99,7 @@ class CodeExec(ScorerSpec):
 
     async def score(self, case: Case) -> Score:
         """Run the program and its targets."""
-        text = (
-            answer_text(case)
-            if self.value is None
-            else self.value.render(**template_variables(case))
-        )
+        text = render_value(self.value, case)
         targets = self._render_targets(case.sample.data)
         for number, target in enumerate(targets, start=1):
             if problem := _find_syntax_error(target):  # the task's mistake, whatever the program is

@@ -1,4 +1,4 @@
-"""The evidence of a system task: what its snippet has found, once, about no sample in particular.
+"""The evidence of a system task: what its snippet computes, once, about no sample in particular.
 
 definition:
   type: system_task
@@ -14,13 +14,14 @@ from typing import Any
 
 from evalwright.components import Snippet
 from evalwright.ports import Case
+from evalwright.scorers.base import cut
 from evalwright.types import Sample, Score
 
 KEY = "evidence"
 """What reports call it."""
 
 
-class Evidence:
+class EvidenceScorer:
     """Calls `compute_evidence`, and takes its metrics for scores."""
 
     name = KEY
@@ -31,56 +32,48 @@ class Evidence:
         self._snippet, self._context = snippet, dict(context)
 
     def describe_inputs(self, sample: Sample) -> str:
-        """The snippet and what it is told: there is no sample to speak of."""
+        """Return the snippet and its context: there is no sample to speak of."""
         del sample
         return f"{self._snippet.keyed}{dumps(self._context, sort_keys=True, default=str)}"
 
     def reuse(self, score: Score) -> Score:
-        """As it was stored."""
+        """Return the score unchanged."""
         return score
 
     async def score(self, case: Case) -> Score:
-        """What was found; raise when the snippet returned something else."""
+        """Call the snippet; raise if it does not return metrics."""
         if case.snippets is None:
             raise ValueError("a system task needs snippets, and there are none")
         function = self._snippet.function("compute_evidence")
-        found = await case.snippets.call(function, [self._context])
+        returned = await case.snippets.call(function, [self._context])
         with self._snippet.blamed("compute_evidence"):
-            entries = _entries(found)
+            metrics = returned.get("metrics") if isinstance(returned, dict) else None
+            if not isinstance(metrics, dict):
+                raise ValueError(  # noqa: TRY004 - what an author's function gave is a value
+                    'compute_evidence must return {"metrics": {name: {"value": number}}}, '
+                    f"got {cut(repr(returned))}"
+                )
+            for name, entry in metrics.items():
+                _check_metric(name, entry)
+        reasons = {name: str(entry.get("reason") or "") for name, entry in metrics.items()}
         return Score(
-            values={name: value for name, (value, _) in entries.items()},
-            metadata={name: reason for name, (_, reason) in entries.items() if reason},
+            values={name: _parse_value(entry["value"]) for name, entry in metrics.items()},
+            metadata={name: reason for name, reason in reasons.items() if reason},
         )
 
 
-def _entries(found: Any) -> dict[str, tuple[float | None, str]]:
-    metrics = found.get("metrics") if isinstance(found, dict) else None
-    if not isinstance(metrics, dict):
-        raise ValueError(  # noqa: TRY004 - what an author's function gave is a value
-            'compute_evidence must return {"metrics": {name: {"value": number}}}, '
-            f"got {_short(found)}"
+def _check_metric(name: str, entry: Any) -> None:
+    value = entry.get("value", "") if isinstance(entry, dict) else ""
+    if isinstance(value, bool) or not isinstance(value, int | float | None):
+        raise ValueError(  # noqa: TRY004 - the same
+            f'compute_evidence: metric `{name}` must be {{"value": number}}, got {cut(repr(entry))}'
         )
-    return {name: _entry(name, entry) for name, entry in metrics.items()}
-
-
-def _entry(name: str, entry: Any) -> tuple[float | None, str]:
-    """Value and reason; null is a figure that is not defined."""
-    value = entry.get("value") if isinstance(entry, dict) else None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not isinstance(entry, dict) or not (is_number or ("value" in entry and value is None)):
+    if unknown := entry.keys() - {"value", "reason"}:
         raise ValueError(
-            f'compute_evidence: metric `{name}` must be {{"value": number}}, got {_short(entry)}'
+            f"compute_evidence: metric `{name}` has `value` and `reason`, and no `{min(unknown)}`"
         )
-    odd = entry.keys() - {"value", "reason"}
-    if odd:
-        raise ValueError(
-            f"compute_evidence: metric `{name}` has `value` and `reason`, and no `{min(odd)}`"
-        )
-    reason = entry.get("reason")
-    defined = is_number and math.isfinite(value or 0)
-    return (float(value) if defined and value is not None else None), str(reason or "")
 
 
-def _short(value: Any, limit: int = 80) -> str:
-    text = repr(value)
-    return text if len(text) <= limit else f"{text[:limit]}…"
+def _parse_value(value: float | None) -> float | None:
+    """Return the number; None where it is null or not finite, which is not defined."""
+    return None if value is None or not math.isfinite(value) else float(value)

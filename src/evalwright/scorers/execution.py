@@ -1,9 +1,7 @@
 """Run a program in the sandbox and score it: the share of its targets that pass."""
 
-from typing import Any
-
-from evalwright.ports import Case, Sandbox
-from evalwright.types import Execution, Program, Score
+from evalwright.ports import Case
+from evalwright.types import Program, Score
 
 
 async def score_program(case: Case, program: Program) -> Score:
@@ -19,17 +17,13 @@ async def score_program(case: Case, program: Program) -> Score:
         values={"score": value},
         correct=execution.outcome == "pass",
         reason=execution.detail or ("" if value == 1 else execution.outcome),
-        metadata=_describe_execution(execution, case.sandbox),
+        metadata={
+            "outcome": execution.outcome,
+            "passed": sum(execution.targets),
+            "total": len(execution.targets),
+            "targets": list(execution.targets),
+            "detail": execution.detail,
+            "tier": case.sandbox.tier,
+            "verified": case.sandbox.verified,
+        },
     )
-
-
-def _describe_execution(execution: Execution, sandbox: Sandbox) -> dict[str, Any]:
-    return {
-        "outcome": execution.outcome,
-        "passed": sum(execution.targets),
-        "total": len(execution.targets),
-        "targets": list(execution.targets),
-        "detail": execution.detail,
-        "tier": sandbox.tier,
-        "verified": sandbox.verified,
-    }

@@ -31,19 +31,19 @@ Mode = Literal["any_order", "in_order"]
 
 
 class Call(Struct, frozen=True):
-    """A call, made or required. Required without arguments: any will do."""
+    """A call, made or required. If it is required without arguments, any will do."""
 
     name: str
     arguments: Any = None
 
-    def answers(self, required: "Call") -> bool:
-        """Whether this one, which was made, is the one that was required."""
+    def meets(self, required: "Call") -> bool:
+        """Tell whether this call, which was made, is the required one."""
         return self.name == required.name and (
-            required.arguments is None or same(self.arguments, required.arguments)
+            required.arguments is None or is_same_json(self.arguments, required.arguments)
         )
 
-    def shown(self) -> Any:
-        """As its author would write it."""
+    def to_json(self) -> Any:
+        """Return the call as its author would write it."""
         if self.arguments is None:
             return self.name
         return {"name": self.name, "arguments": self.arguments}
@@ -70,115 +70,113 @@ class FunctionCallCoverage(ScorerSpec):
     """Whether the calls must also come in the order of the list."""
 
     async def score(self, case: Case) -> Score:
-        """Match what was called with what had to be."""
+        """Match the calls that were made with the required ones."""
         if case.answer is None:
             raise ValueError("`function_call_coverage` needs the calls of a solver, there is none")
         rendered = self.function_calls.render(sample=case.sample.data)
         required = [
-            _required(entry, index)
+            _parse_call(entry, index)
             for index, entry in enumerate(read_list(rendered, field="function_calls"))
         ]
         trace = SolverTrace.from_json(case.answer.conversation).trace
-        called = [Call(call.name, _arguments(call.arguments)) for call in trace.function_calls]
+        called = [
+            Call(call.name, _parse_arguments(call.arguments)) for call in trace.function_calls
+        ]
         return _score(required, called, self.mode)
 
 
-def met(required: Sequence[Call], called: Sequence[Call]) -> list[bool]:
-    """For each required call whether it was made; a call that was made answers for one only.
+def match_calls(required: Sequence[Call], called: Sequence[Call]) -> list[bool]:
+    """Return for each required call whether it was made; a call that was made meets only one.
 
-    Which one takes which does not matter beyond arguments first: entries with the same arguments
-    want the same calls, and those with a name alone take any that is left.
+    Calls required with arguments choose first. Beyond that the order does not matter: those with
+    the same arguments want the same calls, and those with a name alone take any that is left.
     """
-    left = list(called)
-    found = [False] * len(required)
-    for index in sorted(range(len(required)), key=lambda one: required[one].arguments is None):
-        for place, call in enumerate(left):
-            if call.answers(required[index]):
-                found[index] = True
-                del left[place]
+    unmatched = list(called)
+    is_met = [False] * len(required)
+    for index in sorted(range(len(required)), key=lambda i: required[i].arguments is None):
+        for place, call in enumerate(unmatched):
+            if call.meets(required[index]):
+                is_met[index] = True
+                del unmatched[place]
                 break
-    return found
+    return is_met
 
 
 def in_order(required: Sequence[Call], called: Sequence[Call]) -> bool:
-    """Whether the required calls are a subsequence of those that were made."""
+    """Tell whether the required calls are a subsequence of those that were made."""
     rest = iter(called)
-    return all(any(call.answers(wanted) for call in rest) for wanted in required)
+    return all(any(call.meets(entry) for call in rest) for entry in required)
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal. Python alone would say that `true` is `1`."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+def is_same_json(first: Any, second: Any) -> bool:
+    """Tell whether two JSON values are equal. Python alone would say that `true` is `1`."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(
+            is_same_json(value, second[key]) for key, value in first.items()
+        )
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(is_same_json, first, second))
+    return isinstance(first, bool) == isinstance(second, bool) and bool(first == second)
 
 
 def _score(required: list[Call], called: list[Call], mode: Mode) -> Score:
-    found = met(required, called)
-    made, total = sum(found), len(required)
-    ordered = mode == "any_order" or in_order(required, called)
-    complete = made == total and ordered
-    missing = [call.shown() for call, was in zip(required, found, strict=True) if not was]
-    reason = "" if ordered else "the required calls were not made in their order"
+    is_met = match_calls(required, called)
+    n_met, total = sum(is_met), len(required)
+    entries = [call.to_json() for call in required]
+    missing = [entry for entry, met in zip(entries, is_met, strict=True) if not met]
+    is_ordered = mode == "any_order" or in_order(required, called)
+    is_complete = not missing and is_ordered
+    reason = "" if is_ordered else "the required calls were not made in their order"
     if missing:
         reason = f"not called: {', '.join(map(short, missing))}"
     return Score(
         values={
-            "all_required_calls_made": complete,
-            "required_calls_coverage": made / total if total else 1.0,
-            "num_required_calls_made": made,
-            "num_required_calls_not_made": total - made,
-            "num_unrequired_calls": len(called) - made,
+            "all_required_calls_made": is_complete,
+            "required_calls_coverage": n_met / total if total else 1.0,
+            "num_required_calls_made": n_met,
+            "num_required_calls_not_made": total - n_met,
+            "num_unrequired_calls": len(called) - n_met,
             "num_required_calls_total": total,
         },
-        correct=complete,
+        correct=is_complete,
         reason=reason,
         metadata={
-            "required": [call.shown() for call in required],
-            "called": [call.shown() for call in called],
-            "matched": [call.shown() for call, was in zip(required, found, strict=True) if was],
+            "required": entries,
+            "called": [call.to_json() for call in called],
+            "matched": [entry for entry, met in zip(entries, is_met, strict=True) if met],
             "unmatched": missing,
         },
     )
 
 
-def _required(entry: Any, index: int) -> Call:
+def _parse_call(entry: Any, index: int) -> Call:
     if isinstance(entry, str) and entry:
         return Call(entry)
-    if isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"]:
-        if unknown := sorted(map(str, entry.keys() - {"name", "arguments"})):
-            raise ValueError(
-                f"entry {index} of `function_calls` may have `name` and `arguments`, "
-                f"got {', '.join(f'`{one}`' for one in unknown)} too"
-            )
-        return Call(entry["name"], _wanted(entry.get("arguments"), index))
-    raise ValueError(
-        f"entry {index} of `function_calls` must be a name or an object with `name` "
-        f"and `arguments`, got {short(entry)}"
-    )
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or not entry["name"]:
+        raise ValueError(
+            f"entry {index} of `function_calls` must be a name or an object with `name` "
+            f"and `arguments`, got {short(entry)}"
+        )
+    if unknown := sorted(map(str, entry.keys() - {"name", "arguments"})):
+        raise ValueError(
+            f"entry {index} of `function_calls` may have `name` and `arguments`, "
+            f"got {', '.join(f'`{key}`' for key in unknown)} too"
+        )
+    written = entry.get("arguments")
+    arguments = None if written is None else _parse_arguments(written)
+    if arguments is not None and not isinstance(arguments, dict):
+        raise ValueError(
+            f"`arguments` in entry {index} of `function_calls` must be an object, "
+            f"got {short(written)}"
+        )
+    return Call(entry["name"], arguments)
 
 
-def _wanted(arguments: Any, index: int) -> Any:
-    read = None if arguments is None else _arguments(arguments)
-    if read is None or isinstance(read, dict):
-        return read
-    raise ValueError(
-        f"`arguments` in entry {index} of `function_calls` must be an object, "
-        f"got {short(arguments)}"
-    )
-
-
-def _arguments(written: Any) -> Any:
-    """Calls carry their arguments as JSON in a string; what is none stays the string it is."""
-    if written is None:
-        return {}
+def _parse_arguments(written: Any) -> Any:
+    """Parse the JSON text that calls carry their arguments in; other text stays as it is."""
     if not isinstance(written, str):
-        return written
-    if not written.strip():
-        return {}
+        return {} if written is None else written
     try:
-        return loads(written)
+        return loads(written) if written.strip() else {}
     except (ValueError, RecursionError):
         return written

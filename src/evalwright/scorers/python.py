@@ -23,7 +23,7 @@ from evalwright.scorers.base import ScorerSpec, parse_score
 from evalwright.types import Score
 
 
-class Python(ScorerSpec):
+class PythonScorer(ScorerSpec):
     """Scores whatever `compute_scores` returns."""
 
     type: Literal["python"]

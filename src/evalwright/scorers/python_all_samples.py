@@ -7,7 +7,7 @@
           - type: mean
             field: is_unique
 
-It returns a list with one entry a sample, in their order. For what a sample cannot know of itself:
+It returns a list with one entry per sample, in their order. Use it for what one sample cannot know:
 duplicates, ranks, shares. All samples are in memory at once; `python` is for tasks of any size.
 There are no default metrics.
 """
@@ -28,9 +28,9 @@ class PythonAllSamples(ScorerSpec):
 
     type: Literal["python_all_samples"]
     compute_scores_snippet: Snippet
-    """Python that defines `compute_scores(samples)`. It returns one entry a sample, in the same
+    """Python that defines `compute_scores(samples)`. It returns one entry per sample, in the same
     order: a dict of scores, or `{"scores": …, "metadata": …}`. With several datasets, `samples` is
-    a dict of lists, and there is one entry a row of the first. A function that takes a second
+    a dict of lists, and there is one entry per row of the first. A function that takes a second
     argument gets the solver's outputs, in a task that has a solver."""
 
     async def score_all(
@@ -39,7 +39,7 @@ class PythonAllSamples(ScorerSpec):
         solver_outputs: Rows | None,
         snippets: Snippets | None,
     ) -> list[Score]:
-        """Call the function once; one score a sample, in their order."""
+        """Call the function once; one score per sample, in their order."""
         if snippets is None:
             raise ValueError("a `python_all_samples` scorer needs snippets, and there are none")
         arguments: list[Any] = [samples]
@@ -63,12 +63,12 @@ def _length(samples: Rows | Mapping[str, Rows]) -> int:
 def _scores(returned: Any, *, expected: int) -> list[Score]:
     if not isinstance(returned, list):
         raise ValueError(  # noqa: TRY004 - what an author's function gave is a value
-            "compute_scores must return a list with one entry a sample, "
+            "compute_scores must return a list with one entry per sample, "
             f"got `{type(returned).__name__}`: {short(returned)}"
         )
     if len(returned) != expected:
         raise ValueError(
-            "compute_scores must return one entry a sample: "
+            "compute_scores must return one entry per sample: "
             f"there are {expected} samples, and it returned {len(returned)}"
         )
     return [

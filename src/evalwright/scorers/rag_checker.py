@@ -30,9 +30,7 @@ from evalwright.scorers.base import ScorerSpec
 from evalwright.scorers.rag import formulas
 from evalwright.scorers.rag.evidence import (
     DEFAULT_TARGET,
-    Claim,
     EvidenceNeeds,
-    Label,
     RagEvidence,
     Side,
     explain_score,
@@ -45,7 +43,7 @@ from evalwright.scorers.rag.evidence import (
     read_text_column,
 )
 from evalwright.scorers.rag.formulas import NEEDS, SCORES, Check, ScoreName
-from evalwright.scorers.rag.judge import RagJudge, RagMaterial, gather_evidence
+from evalwright.scorers.rag.judge import RagJudge, RagMaterial
 from evalwright.types import Sample, Score
 
 Mode = Literal["all_claims", "required_only", "required_and_optional"]
@@ -109,12 +107,12 @@ class RagChecker(ScorerSpec):
         """The names of the values, by the mode."""
         plain = self.scores if self.mode != "required_only" else ()
         required = self.scores if self.mode != "all_claims" else ()
-        return (*plain, *(f"{REQUIRED}{one}" for one in required))
+        return (*plain, *(f"{REQUIRED}{name}" for name in required))
 
     @property
     def default_metrics(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override] # the same
         """The mean of each."""
-        return tuple(("mean", one) for one in self.score_names)
+        return tuple(("mean", name) for name in self.score_names)
 
     @property
     def model_keys(self) -> tuple[str, ...]:
@@ -125,17 +123,14 @@ class RagChecker(ScorerSpec):
     def required_columns(self) -> tuple[str, ...]:
         """Its columns that the wanted scores need."""
         needs = self._evidence_needs
-        claims = {"target": self.target_claims_column, "response": self.response_claims_column}
-        labels = {"target": self.target_labels_column, "response": self.response_labels_column}
-        found = [claims[side] for side in needs.sides]
-        if needs.labels:
-            found += [labels[side] for side in needs.sides]
-        if not all(found):
-            found.append(self.query_column)
-        extracted = "target" in needs.sides and not self.target_claims_column
-        if extracted or "in_target" in needs.checks:
-            found.append(self.target_column or (DEFAULT_TARGET if not claims["target"] else None))
-        return tuple(column for column in dict.fromkeys(found) if column)
+        kinds = ("claims", "labels") if needs.labels else ("claims",)
+        columns = [self._column(side, kind) for kind in kinds for side in needs.sides]
+        if not all(columns):
+            columns.append(self.query_column)
+        has_claims = self.target_claims_column is not None
+        if "in_target" in needs.checks or ("target" in needs.sides and not has_claims):
+            columns.append(self.target_column or (None if has_claims else DEFAULT_TARGET))
+        return tuple(column for column in dict.fromkeys(columns) if column)
 
     @cached_property
     def settings(self) -> str:
@@ -150,7 +145,7 @@ class RagChecker(ScorerSpec):
             *(self.target_claims_column, self.response_claims_column),
             *(self.target_labels_column, self.response_labels_column),
         )
-        cells = {one: sample.data[one] for one in columns if one in sample.data}
+        cells = {column: sample.data[column] for column in columns if column in sample.data}
         return f"{self.settings}{dumps(cells, sort_keys=True, default=str)}"
 
     def reuse(self, score: Score) -> Score | None:
@@ -168,10 +163,13 @@ class RagChecker(ScorerSpec):
     async def score(self, case: Case) -> Score:
         """Ask the judge for what the scores need; raise if the sample lacks something."""
         needs = self._evidence_needs
-        material = _MaterialReader(self, needs).read(case)
-        judge = RagJudge(case, self.judge_model_key)
+        completion, row = read_completion(case), case.sample.data
+        columns = self._read_claim_columns(row, needs)
+        material = self._read_material(completion, row, needs, columns)
+        judge = RagJudge(case, self.judge_model_key, material)
         before = case.known.metadata if case.known else {}
-        evidence = await gather_evidence(judge, material, needs, RagEvidence.from_metadata(before))
+        known = structs.replace(RagEvidence.from_metadata(before), **columns)
+        evidence = await judge.gather_evidence(needs, known)
         metadata: dict[str, Any] = {
             "judge": self.judge_model_key,
             "structured": judge.structured and before.get("structured", True),
@@ -192,89 +190,82 @@ class RagChecker(ScorerSpec):
         values: dict[str, float | None] = {}
         if self.mode != "required_only":
             checks = evidence.checks()
-            values |= {one: formulas.compute_score(one, checks) for one in self.scores}
+            values |= {name: formulas.compute_score(name, checks) for name in self.scores}
         if self.mode != "all_claims":
             checks = evidence.required_checks()
             values |= {
-                f"{REQUIRED}{one}": formulas.compute_score(one, checks) for one in self.scores
+                f"{REQUIRED}{name}": formulas.compute_score(name, checks) for name in self.scores
             }
         return values
 
+    def _column(self, side: Side, kind: str) -> str | None:
+        column: str | None = getattr(self, f"{side}_{kind}_column")
+        return column
 
-class _MaterialReader:
-    """Reads what a checker needs from the sample and the answer."""
+    def _read_claim_columns(self, row: Mapping[str, Any], needs: EvidenceNeeds) -> dict[str, Any]:
+        """Return the claims and labels that the dataset brings, as fields of `RagEvidence`."""
+        values: dict[str, Any] = {}
+        for side in needs.sides:
+            if column := self._column(side, "claims"):
+                claims = parse_claims(read_list_column(row, column), f"column `{column}`")
+                values[f"{side}_claims"] = claims
+                if needs.labels and (column := self._column(side, "labels")):
+                    labels = read_list_column(row, column)
+                    where = f"column `{column}`"
+                    values[f"{side}_labels"] = parse_labels(labels, len(claims), where)
+        return values
 
-    def __init__(self, checker: RagChecker, needs: EvidenceNeeds) -> None:
-        self._checker, self._evidence_needs = checker, needs
-
-    def read(self, case: Case) -> RagMaterial:
-        """Read everything before the judge is asked."""
-        completion, row = read_completion(case), case.sample.data
-        checker, needs = self._checker, self._evidence_needs
-        claims = {side: self._claims(row, side) for side in needs.sides if self._has(side)}
-        labels = {
-            side: self._labels(row, side, len(claims[side]))
-            for side in needs.sides
-            if needs.labels and self._has(side, "labels")
-        }
-        labelled = needs.labels and len(labels) < len(needs.sides)
-        asks = labelled or len(claims) < len(needs.sides)
+    def _read_material(
+        self,
+        completion: ChatCompletion,
+        row: Mapping[str, Any],
+        needs: EvidenceNeeds,
+        columns: Mapping[str, Any],
+    ) -> RagMaterial:
+        """Read everything before the judge is asked; `columns` are the claims and labels it has."""
+        extracts = [side for side in needs.sides if f"{side}_claims" not in columns]
+        labels = needs.labels and any(f"{side}_labels" not in columns for side in needs.sides)
+        query = ""
+        if extracts or labels:
+            query = read_text_column(row, self.query_column, may_be_empty=not labels)
+        needs_target = "target" in extracts or "in_target" in needs.checks
         return RagMaterial(
-            query=read_text_column(row, checker.query_column, may_be_empty=not labelled)
-            if asks
-            else "",
-            target=self._target(row, claims.get("target")),
+            query=query,
+            target=self._read_target(row) if needs_target else "",
             response=str(completion),
-            chunks=self._chunks(completion),
-            claims=claims,
-            labels=labels,
-            claim_extraction_instructions=checker.claim_extraction_instructions,
-            claim_labeling_instructions=checker.claim_labeling_instructions,
+            chunks=self._read_chunks(completion),
+            extraction_instructions=self.claim_extraction_instructions,
+            labeling_instructions=self.claim_labeling_instructions,
         )
 
-    def _has(self, side: Side, what: str = "claims") -> bool:
-        return getattr(self._checker, f"{side}_{what}_column") is not None
-
-    def _claims(self, row: Mapping[str, Any], side: Side) -> tuple[Claim, ...]:
-        column: str = getattr(self._checker, f"{side}_claims_column")
-        return tuple(parse_claims(read_list_column(row, column), f"column `{column}`"))
-
-    def _labels(self, row: Mapping[str, Any], side: Side, count: int) -> tuple[Label, ...]:
-        column: str = getattr(self._checker, f"{side}_labels_column")
-        return tuple(parse_labels(read_list_column(row, column), count, f"column `{column}`"))
-
-    def _target(self, row: Mapping[str, Any], claims: tuple[Claim, ...] | None) -> str:
-        """Return its text, or its claims, one per line; empty if no score needs it."""
-        extracted = "target" in self._evidence_needs.sides and claims is None
-        if not extracted and "in_target" not in self._evidence_needs.checks:
-            return ""
-        if text := read_target(row, self._checker.target_column):
+    def _read_target(self, row: Mapping[str, Any]) -> str:
+        """Return the target's text, or its claims, one per line."""
+        if text := read_target(row, self.target_column):
             return text
-        if claims is None and self._has("target"):
-            claims = self._claims(row, "target")
-        if claims:
-            return "\n".join(map(str, claims))
-        needing = [one for one in self._checker.scores if NEEDS[one] & _OF_TARGET]
+        if column := self.target_claims_column:
+            claims = parse_claims(read_list_column(row, column), f"column `{column}`")
+            if claims:
+                return "\n".join(map(str, claims))
         raise ValueError(
             "the sample has no target: name its column in `target_column`, or that of its claims "
-            f"in `target_claims_column`; {_name_scores(needing)} one"
+            f"in `target_claims_column`; {self._name_scores(_OF_TARGET)} one"
         )
 
-    def _chunks(self, completion: ChatCompletion) -> list[str]:
+    def _read_chunks(self, completion: ChatCompletion) -> list[str]:
         """Return the retrieved texts; none if no score needs them."""
-        needing = [one for one in self._checker.scores if NEEDS[one] & _IN_CHUNKS]
-        if not needing:
+        if not self._evidence_needs.checks & _IN_CHUNKS:
             return []
-        found = read_chunks(completion)
-        if found is None:
+        chunks = read_chunks(completion)
+        if chunks is None:
             raise ValueError(
                 "the output of the model has no `references`, the texts that were retrieved: its "
                 'first choice must have them, a list of `{"content": "…"}`; '
-                f"{_name_scores(needing)} them"
+                f"{self._name_scores(_IN_CHUNKS)} them"
             )
-        return found
+        return chunks
 
-
-def _name_scores(scores: list[ScoreName]) -> str:
-    listed = ", ".join(f"`{one}`" for one in scores)
-    return f"{listed} need{'s'[: len(scores) == 1]}"
+    def _name_scores(self, checks: frozenset[Check]) -> str:
+        """Name the scores that need one of the checks, with the verb."""
+        names = [name for name in self.scores if NEEDS[name] & checks]
+        listed = ", ".join(f"`{name}`" for name in names)
+        return f"{listed} need{'s'[: len(names) == 1]}"

@@ -45,40 +45,36 @@ _MOST_QUOTED = 80
 
 
 class SelfReport:
-    """What the model says of its own answer."""
+    """A scorer that asks the model about its own answer."""
 
     name = "confidence"
     version = 1
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Nothing: the question and the answer are in every key."""
+        """Return nothing: the question and the answer are in every key."""
         del sample
         return ""
 
     def reuse(self, score: Score) -> Score:
-        """The stored score; earlier versions did not mark it as a self-report."""
+        """Return the stored score; earlier versions did not mark it as a self-report."""
         return structs.replace(score, metadata=_MARK)
 
     async def score(self, case: Case) -> Score:
-        """One question about one answer; raise when it could not be asked."""
-        return await (_weighed(case) if weighs(case.model) else _told(case))
+        """Ask once about one answer; raise when it cannot be asked."""
+        if weighs(case.model):
+            completion = await case.model.complete(_build_request(case, _IS_IT, given=_VERDICTS))
+            options = shares(weighed(_VERDICTS, completion.given))
+            return Score(values={VALUE: options["True"]}, metadata=_MARK)
+        reply = (await case.model.complete(_build_request(case, _HOW_SURE))).text
+        confidence = parse_confidence(reply)
+        reason = ""
+        if confidence is None:
+            quoted = reply if len(reply) <= _MOST_QUOTED else f"{reply[:_MOST_QUOTED]}…"
+            reason = f"no one number from 0 to 100 in {quoted!r}"
+        return Score(values={VALUE: confidence}, reason=reason, metadata=_MARK)
 
 
-async def _weighed(case: Case) -> Score:
-    completion = await case.model.complete(_question(case, _IS_IT, given=_VERDICTS))
-    parts = shares(weighed(_VERDICTS, completion.given))
-    return Score(values={VALUE: parts["True"]}, metadata=_MARK)
-
-
-async def _told(case: Case) -> Score:
-    reply = (await case.model.complete(_question(case, _HOW_SURE))).text
-    confidence = confidence_in(reply)
-    said = reply if len(reply) <= _MOST_QUOTED else f"{reply[:_MOST_QUOTED]}…"
-    reason = "" if confidence is not None else f"no one number from 0 to 100 in {said!r}"
-    return Score(values={VALUE: confidence}, reason=reason, metadata=_MARK)
-
-
-def _question(case: Case, words: str, *, given: tuple[str, ...] = ()) -> Request:
+def _build_request(case: Case, words: str, *, given: tuple[str, ...] = ()) -> Request:
     trace = case.trace
     text = words.format(question=trace.input, answer=trace.output.strip())
     return Request(
@@ -86,25 +82,25 @@ def _question(case: Case, words: str, *, given: tuple[str, ...] = ()) -> Request
         sample=case.sample,
         trial=case.trial,
         given=given,
-        takes_all=True,  # who does not say has no confidence: that is no failure
+        takes_all=True,  # a reply without a number has no confidence: that is no failure
     )
 
 
-def confidence_in(reply: str) -> float | None:
-    """The one percentage of a reply as a share; None where there is none, or there are several."""
+def parse_confidence(reply: str) -> float | None:
+    """Return the one percentage of a reply as a share; None if it has none, or several."""
     try:
-        found = [*_NUMBER.finditer(final_text(reply))]
+        text = final_text(reply)
     except NoVerdict:  # nothing was said
         return None
-    values = {_share(one) for one in found}
+    values = {_parse_share(match) for match in _NUMBER.finditer(text)}
     return values.pop() if len(values) == 1 else None
 
 
-def _share(found: re.Match[str]) -> float | None:
-    text = found["number"].replace(",", ".")
+def _parse_share(match: re.Match[str]) -> float | None:
+    text = match["number"].replace(",", ".")
     number = float(text)
-    if found["sign"] or number > 100:  # noqa: PLR2004 - percent
+    if match["sign"] or number > 100:  # noqa: PLR2004 - percent
         return None
-    if 0 < number <= 1 and "." in text and not found["percent"]:  # of 1, or of 100?
+    if 0 < number <= 1 and "." in text and not match["percent"]:  # of 1, or of 100?
         return None
     return number / 100

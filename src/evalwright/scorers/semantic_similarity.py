@@ -22,7 +22,7 @@ from evalwright.ports import Case
 from evalwright.scorers.base import ComparisonScorer, explain_difference, find_model, short
 from evalwright.types import Completion, Request, Score
 
-_NAME_ONE = "name an embedding model: `model_key: local/wordllama`"
+_HINT = "name an embedding model: `model_key: local/wordllama`"
 
 
 class SemanticSimilarity(ComparisonScorer):
@@ -55,8 +55,7 @@ class SemanticSimilarity(ComparisonScorer):
             task="embeddings",
             input={"input": [actual, expected]},
         )
-        completion = await self._complete(case, request)
-        similarity = cosine(*_two(completion.output))
+        similarity = cosine(*_parse_vectors((await self._complete(case, request)).output))
         return Score(
             values={"similarity": similarity},
             reason="" if similarity == 1 else explain_difference(actual, expected),
@@ -69,40 +68,38 @@ class SemanticSimilarity(ComparisonScorer):
         try:
             return await model.complete(request)
         except ModelError as error:
-            if not _cannot_embed(error):
+            if not _lacks_embeddings(error):
                 raise
             who = "the evaluated model" if key is None else f"`{key}`"
-            named = ModelError(error.kind, f"{who} does not embed: {error}", hint=_NAME_ONE)
+            named = ModelError(error.kind, f"{who} does not embed: {error}", hint=_HINT)
             named.attempts = error.attempts
             raise named from error
 
 
-def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+def cosine(first: Sequence[float], second: Sequence[float]) -> float:
     """a·b / (|a| |b|), from -1 to 1; ValueError where one of them has no direction."""
-    length, other_length = hypot(*one), hypot(*other)
-    if not (0 < length < inf and 0 < other_length < inf):
+    first_length, second_length = hypot(*first), hypot(*second)
+    if not (0 < first_length < inf and 0 < second_length < inf):
         raise ValueError("a vector of zeros or of no numbers has no direction to compare")
     # Each by its own length: the product of two can leave the range of floats.
-    pairs = zip(one, other, strict=True)
-    return max(-1.0, min(1.0, fsum(a / length * (b / other_length) for a, b in pairs)))
+    pairs = zip(first, second, strict=True)
+    return max(-1.0, min(1.0, fsum(a / first_length * (b / second_length) for a, b in pairs)))
 
 
-def _cannot_embed(error: ModelError) -> bool:
-    """It says so itself, or its server has no such endpoint, or does not let this model use it."""
-    about_it = error.kind in {"auth", "bad_request"} and "embedding" in str(error).lower()
-    return error.kind in {"unsupported", "not_found"} or about_it
+def _lacks_embeddings(error: ModelError) -> bool:
+    """Tell whether the model says so, or its server has no such endpoint or denies it the model."""
+    mentions = error.kind in {"auth", "bad_request"} and "embedding" in str(error).lower()
+    return error.kind in {"unsupported", "not_found"} or mentions
 
 
-def _two(output: Any) -> tuple[list[float], list[float]]:
+def _parse_vectors(output: Any) -> tuple[list[float], list[float]]:
     vectors = output.get("embeddings") if isinstance(output, dict) else None
     match vectors:
-        case [[*one], [*other]] if one and len(one) == len(other) and _numbers(one + other):
-            return one, other
+        case [[*first], [*second]] if first and len(first) == len(second):
+            numbers = first + second
+            if all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers):
+                return first, second
     raise ValueError(
-        "an embedding model must give `embeddings`, one list of numbers a text, both of one "
-        f"length, got {short(output)}; {_NAME_ONE}"
+        "an embedding model must give `embeddings`, one list of numbers per text, both of one "
+        f"length, got {short(output)}; {_HINT}"
     )
-
-
-def _numbers(vector: list[Any]) -> bool:
-    return all(isinstance(one, int | float) and not isinstance(one, bool) for one in vector)

@@ -39,12 +39,12 @@ Validity = Literal["valid", "invalid", "unknown"]
 _OLD = {"ground_truth_choice_field": "ground_truth_choice", "choices_field": "choices"}
 
 
-def _with_the_old(schema: dict[str, Any]) -> None:
+def _add_deprecated_fields(schema: dict[str, Any]) -> None:
     """Let an editor know the older spelling too, though it is no field."""
     for old, new in _OLD.items():
         meaning = f"The column of what `{new}` gives; write `{new}` instead."
         schema["properties"][old] = {"type": "string", "description": meaning, "deprecated": True}
-    schema["required"] = [one for one in schema["required"] if one not in _OLD.values()]
+    schema["required"] = [key for key in schema["required"] if key not in _OLD.values()]
     schema["allOf"] = [
         {"oneOf": [{"required": [new]}, {"required": [old]}]} for old, new in _OLD.items()
     ]
@@ -53,7 +53,7 @@ def _with_the_old(schema: dict[str, Any]) -> None:
 class StringEqualsMcqa(ScorerSpec):
     """Scores `is_correct`: whether the answer's first character is the right choice."""
 
-    model_config = ConfigDict(json_schema_extra=_with_the_old)
+    model_config = ConfigDict(json_schema_extra=_add_deprecated_fields)
     score_names: ClassVar[tuple[str, ...] | None] = ("is_correct",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "is_correct"),)
     deprecated: ClassVar[dict[str, str]] = _OLD
@@ -70,17 +70,17 @@ class StringEqualsMcqa(ScorerSpec):
     def _columns(cls, fields: Any) -> Any:
         if not isinstance(fields, dict):
             return fields
-        made = dict(fields)
+        current = dict(fields)
         for old, new in _OLD.items():
-            column = made.pop(old, None)
+            column = current.pop(old, None)
             if column is None:
                 continue
-            if made.get(new) is not None:
+            if current.get(new) is not None:
                 raise ValueError(f"give `{new}` or the older `{old}`, not both")
             if not isinstance(column, str) or not column:
                 raise ValueError(f"`{old}` must be the name of a column, got {column!r}")
-            made[new] = f"{{{{ sample[{dumps(str(column), ensure_ascii=False)}] }}}}"
-        return made
+            current[new] = f"{{{{ sample[{dumps(column, ensure_ascii=False)}] }}}}"
+        return current
 
     def offered_labels(self, sample: Sample) -> tuple[str, ...]:
         """The labels that a model can choose from; ValueError where no choice could be right."""

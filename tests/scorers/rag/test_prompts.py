@@ -72,12 +72,12 @@ def test_the_same_material_has_the_same_prompt_and_other_material_another_mark()
     one, same, other = (checking_prompt(CLAIMS, text) for text in ("x", "x", "y"))
 
     assert one == same
-    assert MARK.findall(one.shown)[0] != MARK.findall(other.shown)[0]
+    assert MARK.findall(one.material)[0] != MARK.findall(other.material)[0]
 
 
 def known_mark(text: str) -> str:
     """The mark that a prompt with this text has: an attacker may try an older one."""
-    return str(MARK.findall(checking_prompt(CLAIMS, text).shown)[0])
+    return str(MARK.findall(checking_prompt(CLAIMS, text).material)[0])
 
 
 VERDICTS = (

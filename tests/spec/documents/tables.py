@@ -28,7 +28,7 @@ from evalwright.scorers.function_call_coverage import FunctionCallCoverage
 from evalwright.scorers.labeler_via_model import LabelerViaModel
 from evalwright.scorers.model_as_a_judge_classifier import ModelAsAJudgeClassifier
 from evalwright.scorers.model_as_a_judge_scorer import ModelAsAJudgeScorer
-from evalwright.scorers.python import Python as PythonScorer
+from evalwright.scorers.python import PythonScorer
 from evalwright.scorers.python_all_samples import PythonAllSamples
 from evalwright.scorers.rag_checker import RagChecker
 from evalwright.scorers.string_equals import StringEquals

@@ -11,7 +11,7 @@ Evidence is stored in the metadata of a score, so that other scores of the same 
 from collections.abc import Iterable, Mapping, Sequence
 from json import loads
 from math import isnan
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -36,6 +36,12 @@ CHECKED_SIDE: Mapping[Check, Side] = {
     "response_in_chunks": "response",
 }
 """Whose claims are checked."""
+_UNSUPPORTED: Mapping[Check, str] = {
+    "in_target": "not in the target",
+    "in_response": "not in the response",
+    "response_in_chunks": "of the response, in no chunk",
+    "target_in_chunks": "of the target, in no chunk",
+}
 _MOST_LISTED = 3
 
 
@@ -92,10 +98,10 @@ class RagEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def from_metadata(cls, metadata: Mapping[str, Any]) -> "RagEvidence":
         """Read what `to_metadata` wrote; anything else is no evidence."""
         try:
-            found = msgspec.convert(metadata, cls)
+            evidence = msgspec.convert(metadata, cls)
         except msgspec.ValidationError:
-            return NO_EVIDENCE
-        return found if found.is_consistent() else NO_EVIDENCE
+            return cls()
+        return evidence if evidence.is_consistent() else cls()
 
     def to_metadata(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -116,12 +122,12 @@ class RagEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def is_consistent(self) -> bool:
         """Tell whether there is an entailment and a label per claim, and no more."""
-        found = [(CHECKED_SIDE[check], self.verdicts(check)) for check in CHECKED_SIDE]
-        found += [(side, self.labels(side)) for side in SIDES]
-        claims = {side: self.claims(side) for side in SIDES}
+        lists = [(side, self.verdicts(check)) for check, side in CHECKED_SIDE.items()]
+        lists += [(side, self.labels(side)) for side in SIDES]
         return all(
-            each is None or ((of := claims[side]) is not None and len(each) == len(of))
-            for side, each in found
+            entries is None
+            or ((claims := self.claims(side)) is not None and len(entries) == len(claims))
+            for side, entries in lists
         )
 
     def covers(self, needs: EvidenceNeeds) -> bool:
@@ -144,31 +150,17 @@ class RagEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.checks().select(*(_required_flags(self.labels(side)) for side in SIDES))
 
 
-NO_EVIDENCE = RagEvidence()
-
-
 def explain_score(evidence: RagEvidence, needs: EvidenceNeeds) -> str:
     """Name the claims that count against the scores, on one line; empty if there are none."""
     checks = evidence.checks()
-    target, response = evidence.target_claims or (), evidence.response_claims or ()
     reasons = [f"the {side} has no claims" for side in needs.sides if not evidence.claims(side)]
-    if "in_target" in needs.checks:
-        reasons.append(_list_claims("not in the target", _unsupported(response, checks.in_target)))
-    if "in_response" in needs.checks:
-        reasons.append(
-            _list_claims("not in the response", _unsupported(target, checks.in_response))
-        )
-    if "response_in_chunks" in needs.checks:
-        found = map(any, checks.response_in_chunks)
-        reasons.append(_list_claims("of the response, in no chunk", _unsupported(response, found)))
-    if "target_in_chunks" in needs.checks:
-        found = map(any, checks.target_in_chunks)
-        reasons.append(_list_claims("of the target, in no chunk", _unsupported(target, found)))
+    for check, what in _UNSUPPORTED.items():
+        if check in needs.checks:
+            flags = getattr(checks, check)
+            supported = map(any, flags) if check.endswith("_in_chunks") else flags
+            claims = zip(evidence.claims(CHECKED_SIDE[check]) or (), supported, strict=True)
+            reasons.append(_list_claims(what, [str(claim) for claim, there in claims if not there]))
     return "; ".join(filter(None, reasons))
-
-
-def _unsupported(claims: Sequence[Claim], found: Iterable[bool]) -> list[str]:
-    return [str(claim) for claim, there in zip(claims, found, strict=True) if not there]
 
 
 def _list_claims(what: str, claims: list[str]) -> str:
@@ -186,29 +178,29 @@ def _required_flags(labels: Sequence[Label] | None) -> list[bool] | None:
     return None if labels is None else [label == "REQUIRED" for label in labels]
 
 
-def parse_claims(value: Any, where: str) -> list[Claim]:
+def parse_claims(value: Any, where: str) -> tuple[Claim, ...]:
     """Return the claims in a list; ValueError says which is invalid, and where."""
     if not isinstance(value, list):
         raise ValueError(  # noqa: TRY004 - what a row or a judge gave is a value
-            f"{where} must be a list of claims, each with {_quoted(PARTS)}, got {short(value)}"
+            f"{where} must be a list of claims, each with {_quote(PARTS)}, got {short(value)}"
         )
-    return [_parse_claim(item, f"claim {n} of {where}") for n, item in enumerate(value, start=1)]
+    items = enumerate(value, start=1)
+    return tuple(_parse_claim(item, f"claim {n} of {where}") for n, item in items)
 
 
-def parse_labels(value: Any, count: int, where: str) -> list[Label]:
-    """Return the labels in a list, one per claim; ValueError says what is wrong."""
+def parse_labels(value: Any, count: int, where: str) -> tuple[Label, ...]:
+    """Return the labels in a list, one per claim, in any case; ValueError says what is wrong."""
     if not isinstance(value, list) or len(value) != count:
         got = f"{len(value)} of them" if isinstance(value, list) else short(value)
         raise ValueError(f"{where} must be a list of {count} labels, one per claim, got {got}")
-    return [_parse_label(item, f"label {n} of {where}") for n, item in enumerate(value, start=1)]
-
-
-def _parse_label(value: Any, where: str) -> Label:
-    """Return a label; case does not matter."""
-    said = value.strip().upper() if isinstance(value, str) else value
-    if said not in LABELS:
-        raise ValueError(f"{where} must be {_quoted(LABELS, ' or ')}, got {short(value)}")
-    return cast("Label", said)
+    labels: tuple[Any, ...] = tuple(
+        item.strip().upper() if isinstance(item, str) else item for item in value
+    )
+    for number, (label, item) in enumerate(zip(labels, value, strict=True), start=1):
+        if label not in LABELS:
+            expected = _quote(LABELS, " or ")
+            raise ValueError(f"label {number} of {where} must be {expected}, got {short(item)}")
+    return labels
 
 
 def read_list_column(row: Mapping[str, Any], column: str) -> Any:
@@ -251,11 +243,11 @@ def read_completion(case: Case) -> ChatCompletion:
     """Return the model's chat completion; ValueError if its output is something else."""
     if case.answer is None:
         raise ValueError("`rag_checker` needs the answer of a model, and the task has no solver")
-    found = SolverTrace.from_json(case.answer.conversation).output
-    if isinstance(found, ChatCompletion) and found.get("choices"):
-        return found
+    output = SolverTrace.from_json(case.answer.conversation).output
+    if isinstance(output, ChatCompletion) and output.get("choices"):
+        return output
     raise ValueError(
-        f"`rag_checker` needs a chat completion, the output of the model is {short(found)}"
+        f"`rag_checker` needs a chat completion, the output of the model is {short(output)}"
     )
 
 
@@ -269,7 +261,7 @@ def read_chunks(completion: ChatCompletion) -> list[str] | None:
         raise ValueError(  # noqa: TRY004 - what a model gave is a value
             f"`references` must be a list, the model returned {short(references)}"
         )
-    return [_parse_chunk(one, number) for number, one in enumerate(references, start=1)]
+    return [_parse_chunk(chunk, number) for number, chunk in enumerate(references, start=1)]
 
 
 def _parse_chunk(reference: Any, number: int) -> str:
@@ -292,17 +284,17 @@ def _read_cell(row: Mapping[str, Any], column: str) -> Any:
 
 def _explain_missing(row: Mapping[str, Any], column: str) -> str:
     """Return the message for a column that must not be empty."""
-    there = _quoted(sorted(map(str, row))) or "none"
-    return f"column `{column}` is empty or missing in this sample, whose columns are {there}"
+    columns = _quote(sorted(map(str, row))) or "none"
+    return f"column `{column}` is empty or missing in this sample, whose columns are {columns}"
 
 
 def _parse_claim(value: Any, where: str) -> Claim:
     parts = [value.get(part) for part in PARTS] if isinstance(value, dict) else [value]
-    texts = [one for one in parts if isinstance(one, str)]
+    texts = [part for part in parts if isinstance(part, str)]
     if len(texts) != len(PARTS) or not any(map(str.strip, texts)):
-        raise ValueError(f"{where} must have the texts {_quoted(PARTS)}, got {short(value)}")
-    return Claim(*(one.encode("utf-8", "replace").decode() for one in texts))  # half a pair: `?`
+        raise ValueError(f"{where} must have the texts {_quote(PARTS)}, got {short(value)}")
+    return Claim(*(text.encode("utf-8", "replace").decode() for text in texts))  # half a pair: `?`
 
 
-def _quoted(names: Sequence[str], between: str = ", ") -> str:
+def _quote(names: Sequence[str], between: str = ", ") -> str:
     return between.join(f"`{name}`" for name in names)

@@ -40,7 +40,6 @@ from evalwright.scorers.judging.verdicts import NoVerdict, final_text, find_json
 from evalwright.scorers.rag.evidence import (
     CHECKED_SIDE,
     LABELS,
-    NO_EVIDENCE,
     PARTS,
     Claim,
     Entailment,
@@ -101,60 +100,96 @@ class RagPrompt(Struct, frozen=True):
     schema: ReplySchema
 
     @property
-    def shown(self) -> str:
+    def material(self) -> str:
         """The material in it, with its marks."""
         return self.messages[-1].content
 
 
 class RagMaterial(Struct, frozen=True, kw_only=True):
-    """The texts and claims of a sample; what no score needs is empty."""
+    """The texts of a sample, and what its author tells the judge; what no score needs is empty."""
 
-    query: str = ""
-    target: str = ""
-    response: str = ""
-    chunks: Sequence[str] = ()
-    claims: Mapping[Side, tuple[Claim, ...]] = {}
-    """Claims from the dataset."""
-    labels: Mapping[Side, tuple[Label, ...]] = {}
-    """Labels from the dataset."""
-    claim_extraction_instructions: str | None = None
-    claim_labeling_instructions: str | None = None
+    query: str
+    target: str
+    response: str
+    chunks: Sequence[str]
+    extraction_instructions: str | None
+    labeling_instructions: str | None
 
 
 class RagJudge:
     """A model that is asked about one sample."""
 
-    def __init__(self, case: Case, model_key: str) -> None:
-        self._case, self._model_key = case, model_key
+    def __init__(self, case: Case, model_key: str, material: RagMaterial) -> None:
+        self._case, self._model_key, self._material = case, model_key, material
         self.structured = True
         """Whether every reply was held to a schema."""
         self.note = ""
         """What a reader must know of how it was asked."""
 
-    async def claims(self, text: str, *, query: str, instructions: str | None) -> tuple[Claim, ...]:
-        """Extract the claims of a text; a blank text has none, and the judge is not asked."""
-        if not text.strip():
-            return ()
-        prompt = extraction_prompt(text, query=query, instructions=instructions)
-        return read_claims(await self._ask(prompt), shown=prompt.shown)
+    async def gather_evidence(self, needs: EvidenceNeeds, known: RagEvidence) -> RagEvidence:
+        """Return what is needed; ask the judge only for what is not known."""
+        sides = needs.sides
+        extracted = await run_together(*(self._extract(side, known) for side in sides))
+        claims = dict(zip(sides, extracted, strict=True))
+        calls: dict[str, Coroutine[Any, Any, Any]] = {}
+        for side in sides if needs.labels else ():
+            calls[f"{side}_labels"] = self._label(claims[side], known.labels(side))
+        for check in sorted(needs.checks):
+            calls[check] = self._check(check, claims[CHECKED_SIDE[check]], known.verdicts(check))
+        results: dict[str, Any] = {f"{side}_claims": claims[side] for side in sides}
+        results |= zip(calls, await run_together(*calls.values()), strict=True)
+        return structs.replace(known, **results)
 
-    async def labels(
-        self, claims: Sequence[Claim], *, query: str, instructions: str | None
+    async def _extract(self, side: Side, known: RagEvidence) -> tuple[Claim, ...]:
+        """Return the claims of one side; a blank text has none, and the judge is not asked."""
+        text = self._material.target if side == "target" else self._material.response
+        claims = known.claims(side)
+        if claims is not None or not text.strip():
+            return claims or ()
+        prompt = extraction_prompt(
+            text,
+            query=self._material.query,
+            instructions=self._material.extraction_instructions,
+        )
+        return read_claims(await self._ask(prompt), shown=prompt.material)
+
+    async def _label(
+        self, claims: Sequence[Claim], known: tuple[Label, ...] | None
     ) -> tuple[Label, ...]:
         """Label the claims that an answer must have."""
-        if not claims:
-            return ()
-        prompt = labelling_prompt(claims, query=query, instructions=instructions)
+        if known is not None or not claims:
+            return known or ()
+        prompt = labelling_prompt(
+            claims, query=self._material.query, instructions=self._material.labeling_instructions
+        )
         reply = await self._ask(prompt)
-        return read_words(reply, len(claims), key="label", words=_LABELS, shown=prompt.shown)
+        return read_words(reply, len(claims), key="label", words=_LABELS, shown=prompt.material)
 
-    async def verdicts(self, claims: Sequence[Claim], text: str) -> tuple[Entailment, ...]:
+    async def _check(
+        self, check: Check, claims: Sequence[Claim], known: Sequence[Any] | None
+    ) -> Sequence[Any]:
+        """Return entailments for `in_target` and `in_response`, rows of them for chunks."""
+        if known is not None:
+            return known
+        if check == "in_target":
+            return await self._entail(claims, self._material.target)
+        if check == "in_response":
+            return await self._entail(claims, self._material.response)
+        chunks = self._material.chunks
+        distinct = list(dict.fromkeys(chunks))
+        columns = await run_together(*(self._entail(claims, chunk) for chunk in distinct))
+        by_chunk = dict(zip(distinct, columns, strict=True))
+        return tuple(
+            tuple(by_chunk[chunk][place] for chunk in chunks) for place in range(len(claims))
+        )
+
+    async def _entail(self, claims: Sequence[Claim], text: str) -> tuple[Entailment, ...]:
         """Check which claims a text entails; the judge is not asked about a blank text."""
         if not claims or not text.strip():
             return tuple(_NEUTRAL for _ in claims)
         prompt = checking_prompt(claims, text)
         reply = await self._ask(prompt)
-        return read_words(reply, len(claims), key="verdict", words=_VERDICTS, shown=prompt.shown)
+        return read_words(reply, len(claims), key="verdict", words=_VERDICTS, shown=prompt.material)
 
     async def _ask(self, prompt: RagPrompt) -> str:
         reply = await ask(self._case, self._model_key, prompt.messages, schema=prompt.schema)
@@ -165,25 +200,6 @@ class RagJudge:
         if reply.cut:
             raise NoVerdict("its reply is cut short", reply.text, hint=MORE_TOKENS_HINT)
         return reply.text
-
-
-async def gather_evidence(
-    judge: RagJudge, material: RagMaterial, needs: EvidenceNeeds, known: RagEvidence = NO_EVIDENCE
-) -> RagEvidence:
-    """Return what is needed; ask the judge only for what neither dataset nor store has."""
-    gatherer = _Gatherer(judge, material, known)
-    sides = needs.sides
-    claims = dict(zip(sides, await run_together(*map(gatherer.claims, sides)), strict=True))
-    labelled = sides if needs.labels else ()
-    checks = sorted(needs.checks)
-    names = [*(f"{side}_labels" for side in labelled), *checks]
-    calls: list[Coroutine[Any, Any, Any]] = [
-        *(gatherer.labels(side, claims[side]) for side in labelled),
-        *(gatherer.check(check, claims[CHECKED_SIDE[check]]) for check in checks),
-    ]
-    results: dict[str, Any] = {f"{side}_claims": claims[side] for side in sides}
-    results |= zip(names, await run_together(*calls), strict=True)
-    return structs.replace(known, **results)
 
 
 async def run_together(*coroutines: Coroutine[Any, Any, Result]) -> list[Result]:
@@ -198,48 +214,6 @@ async def run_together(*coroutines: Coroutine[Any, Any, Result]) -> list[Result]
         causes = broken.exceptions
         raise next((cause for cause in causes if isinstance(cause, Stopped)), causes[0]) from None
     return [task.result() for task in tasks]
-
-
-class _Gatherer:
-    def __init__(self, judge: RagJudge, material: RagMaterial, known: RagEvidence) -> None:
-        self._judge, self._material, self._known = judge, material, known
-
-    async def claims(self, side: Side) -> tuple[Claim, ...]:
-        material = self._material
-        if side in material.claims:
-            return material.claims[side]
-        if (known := self._known.claims(side)) is not None:
-            return known
-        text = material.target if side == "target" else material.response
-        return await self._judge.claims(
-            text, query=material.query, instructions=material.claim_extraction_instructions
-        )
-
-    async def labels(self, side: Side, claims: Sequence[Claim]) -> tuple[Label, ...]:
-        material = self._material
-        if side in material.labels:
-            return material.labels[side]
-        if (known := self._known.labels(side)) is not None:
-            return known
-        return await self._judge.labels(
-            claims, query=material.query, instructions=material.claim_labeling_instructions
-        )
-
-    async def check(self, check: Check, claims: Sequence[Claim]) -> Sequence[Any]:
-        """Return entailments for `in_target` and `in_response`, rows of them for chunks."""
-        if (known := self._known.verdicts(check)) is not None:
-            return known
-        if check == "in_target":
-            return await self._judge.verdicts(claims, self._material.target)
-        if check == "in_response":
-            return await self._judge.verdicts(claims, self._material.response)
-        chunks = self._material.chunks
-        distinct = list(dict.fromkeys(chunks))
-        columns = await run_together(*(self._judge.verdicts(claims, chunk) for chunk in distinct))
-        by_chunk: dict[str, tuple[Entailment, ...]] = dict(zip(distinct, columns, strict=True))
-        return tuple(
-            tuple(by_chunk[chunk][place] for chunk in chunks) for place in range(len(claims))
-        )
 
 
 def read_claims(reply: str, *, shown: str = "") -> tuple[Claim, ...]:
@@ -260,8 +234,8 @@ def read_words(
         raise NoVerdict(f"expected {count} {key}s, one per claim, got {len(entries)}", reply)
     by_number: dict[int, Word] = {}
     for place, entry in enumerate(entries, start=1):
-        number, given = _parse_entry(entry, place, key)
-        word = words.get(given.strip().casefold()) if isinstance(given, str) else None
+        number, spelling = _parse_entry(entry, place, key)
+        word = words.get(spelling.strip().casefold()) if isinstance(spelling, str) else None
         if word is None:
             expected = ", ".join(f"`{name}`" for name in dict.fromkeys(words.values()))
             raise NoVerdict(f"{key} {place} must be one of {expected}, got {short(entry)}", reply)
@@ -285,8 +259,8 @@ def _parse_entry(entry: Any, place: int, key: str) -> tuple[int, Any]:
 def _find_list(reply: str, name: str, shown: str) -> list[Any]:
     """Return the one list of that name; a list that stands alone needs no name."""
     text = final_text(reply)
-    found = islice(find_json(text, "{["), _MOST_VALUES + 1)
-    values = [_JsonValue(value, text[start:end]) for value, start, end in found]
+    parts = islice(find_json(text, "{["), _MOST_VALUES + 1)
+    values = [_JsonValue(value, text[start:end]) for value, start, end in parts]
     if len(values) > _MOST_VALUES:
         raise NoVerdict(f"its reply has more than {_MOST_VALUES:,} brackets and braces", reply)
     named = [
@@ -328,14 +302,9 @@ def extraction_prompt(text: str, *, query: str, instructions: str | None) -> Rag
 def labelling_prompt(claims: Sequence[Claim], *, query: str, instructions: str | None) -> RagPrompt:
     """Ask which claims an answer must have."""
     form = '{"labels": [{"claim": 1, "label": "REQUIRED"}, …]}'
+    more = _format_instructions(instructions)
     return _make_prompt(
-        (
-            _LABEL,
-            _format_instructions(instructions),
-            DATA_NOTE,
-            f"{_JSON} {form}",
-            _describe_list(claims),
-        ),
+        (_LABEL, more, DATA_NOTE, f"{_JSON} {form}", _describe_list(claims)),
         {"The question": query, "The claims": _number_claims(claims)},
         ReplySchema("labels", {"labels": _list_schema("label", LABELS)}),
     )
@@ -356,10 +325,12 @@ def _number_claims(claims: Sequence[Claim]) -> str:
     return "\n".join(f"{number}. {claim}" for number, claim in enumerate(claims, start=1))
 
 
-def _make_prompt(told: Sequence[str], material: dict[str, str], schema: ReplySchema) -> RagPrompt:
+def _make_prompt(
+    instructions: Sequence[str], material: dict[str, str], schema: ReplySchema
+) -> RagPrompt:
     mark = make_mark(*material.values())
     shown = (f"{title}:\n{fence_text(text, mark)}" for title, text in material.items())
-    system = Message("system", "\n".join(filter(None, told)))
+    system = Message("system", "\n".join(filter(None, instructions)))
     return RagPrompt((system, Message("user", "\n\n".join(shown))), schema)
 
 
