@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from evalwright.clients.llama.settings import LlamaSettings
 from evalwright.engine.models.cap import Budget
@@ -60,22 +60,13 @@ def connect_provider(name: str, options: ModelOptions) -> Connection:
     provider, _, rest = name.partition("/")
     if not provider or not rest:
         raise UsageError(f"`{name}` is not a model", hint="a model is written provider/model")
-    client: Model = load("models", provider)(rest, _for_provider(options, provider))
+    client: Model = load("models", provider)(rest, structs.replace(options, provider=provider))
     return Connection(
         name=name,
         client=client,
         at_once=slots_of(client),
         remote=provider not in LOCAL_PROVIDERS,
         by_sample=provider in SAMPLE_READERS,
-    )
-
-
-def _for_provider(options: ModelOptions, provider: str) -> ModelOptions:
-    return ModelOptions(
-        parameters=options.parameters,
-        environment=options.environment,
-        provider=provider,
-        tell=options.tell,
     )
 
 
@@ -99,15 +90,14 @@ def wrap_models(
 ) -> dict[str, Model]:
     """The models, wrapped with retry, rate limit, cache, budget and redaction."""
     return {
-        name: wrap_model(name, connection, options, shared)
+        name: _wrap_model(name, connection, options, shared)
         for name, connection in connections.items()
     }
 
 
-def wrap_model(
+def _wrap_model(
     name: str, connection: Connection, options: RunOptions, shared: SharedWrapping
 ) -> Model:
-    """One model, wrapped."""
     remote = connection.remote
     adaptive = AdaptiveConcurrency() if remote and options.concurrency is None else None
     settings = ModelSettings(

@@ -178,7 +178,9 @@ def _connect_custom(
     )
     client = connect(connection, adapter_of(document, adapters), info_of(document, config), options)
     key = (config.api_key,) if config.api_key else ()
-    return Connection(name=document.key, client=client, secrets=(*key, *_logins(headers)))
+    return Connection(
+        name=document.key, client=client, secrets=(*key, *select_logins(headers).values())
+    )
 
 
 def _connect_inference(
@@ -212,7 +214,7 @@ def _connect_inference(
         name=document.key,
         client=client,
         by_sample=takes_sample(snippet.text),
-        secrets=_logins(environment),
+        secrets=tuple(select_logins(environment).values()),
     )
 
 
@@ -249,11 +251,6 @@ def _refuse_unset(document: ModelDocument, values: Mapping[str, Secret | None]) 
                 f"the model `{document.key}`: {name[1]}, the variable of `{field}`, is not set",
                 hint=f"set {name[1]}, or put it into .env or a file for --env",
             )
-
-
-def _logins(values: Mapping[str, Secret]) -> tuple[Secret, ...]:
-
-    return tuple(select_logins(values).values())
 
 
 def _with_keys(values: Mapping[str, Secret], environment: Mapping[str, str]) -> dict[str, Secret]:

@@ -15,7 +15,7 @@ from evalwright.errors import UsageError
 from evalwright.plan.manifest import read_manifest
 from evalwright.plan.options import RunOptions
 from evalwright.plan.outline import NO_MODEL
-from evalwright.plan.plan import Plan, TaskPlan, TaskRuntime
+from evalwright.plan.plan import Plan, TaskPlan
 from evalwright.ports import Case, Solver
 from evalwright.session.session import Rescoring
 from evalwright.types import Run, Sample, Trace
@@ -70,16 +70,12 @@ def _refuse_new_models(parent: Run, models: Iterable[str]) -> None:
 
 
 def _only_stored_answers(task: TaskPlan) -> TaskPlan:
-    runtime = structs.replace(task.runtime, ignores_memory=False)
-    return structs.replace(task, runtime=_with_stored_solver(runtime))
-
-
-def _with_stored_solver(runtime: TaskRuntime) -> TaskRuntime:
-    solver: Any = runtime.solver
+    solver: Any = task.runtime.solver
     asks = getattr(solver, "calls_model", True) or getattr(solver, "model_keys", ())
-    if solver is None or not asks:
-        return runtime
-    return structs.replace(runtime, solver=StoredSolver(solver))
+    if solver is not None and asks:
+        solver = StoredSolver(solver)
+    runtime = structs.replace(task.runtime, ignores_memory=False, solver=solver)
+    return structs.replace(task, runtime=runtime)
 
 
 class StoredSolver:
