@@ -73,7 +73,7 @@ def _valid_policies(
         lines = "; ".join(f"{problem.file}:{problem.line}: {problem.detail}" for problem in shown)
         more = f"; and {count - len(shown)} more" if count > len(shown) else ""
         raise UsageError(f"nothing was judged: {lines}{more}")
-    return [policy.document for policy in read.found]
+    return [policy.document for policy in read.policies]
 
 
 def _read(files: Sequence[str | Path] | PolicyFiles, env: Sequence[str]) -> PolicyFiles:

@@ -21,9 +21,9 @@ from evalwright.plan.options import STATE
 from evalwright.plan.rows import OpenedRows, join_datasets, scored_rows
 from evalwright.rules.filters import FilterUnary
 from evalwright.scorers.base import ScorerSpec
+from evalwright.spec.documents.checks.build import DocumentPart
 from evalwright.spec.documents.models.dataset import open_dataset
 from evalwright.spec.documents.project import Project
-from evalwright.spec.documents.resolve.documents import DocumentPart
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 from evalwright.spec.documents.yaml.problems import Fault, FieldPath, Place, locate_fault
 from evalwright.templates import Native, Template
@@ -113,7 +113,7 @@ class _RowChecks:
         self._checked: dict[tuple[str, bool], list[Issue]] = {}
 
     def problems(self) -> Iterator[Issue]:
-        for spec in self._project.settled():
+        for spec in self._project.runnable_specs():
             if recording := spec.recording:
                 read = partial(self._check_log, recording.file)
                 yield from _read_problems(spec.written, recording.path, read, rule="bad_log")
@@ -183,7 +183,7 @@ def _column_problem(spec: ResolvedSpec, unknown: UnknownColumn) -> Issue:
         else spec.written.declaration(unknown.parameter)
     )
     if not unknown.parameter:
-        field, own = "", (unknown.file, unknown.line) if unknown.file else spec.written.place[:2]
+        field, own = "", (unknown.file, unknown.line) if unknown.file else spec.written.place()[:2]
         place = Place(*own)
     return locate_fault(Fault((), "unknown_column", _one_line(unknown.text)), place, field)
 

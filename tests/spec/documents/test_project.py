@@ -11,10 +11,12 @@ from tests.spec.documents.made import DATASET, MODEL, TASK, project, told, writt
 
 from evalwright.spec.documents.project import read_project
 from evalwright.spec.documents.resolve import documents, entities
-from evalwright.spec.documents.resolve.documents import DocumentPart, ResolvedTask
+from evalwright.spec.documents.resolve.config_values import GivenValue
+from evalwright.spec.documents.resolve.documents import ResolvedDocument
 from evalwright.spec.documents.resolve.layout import detect_kind
 from evalwright.spec.documents.starter import starter_files
 from evalwright.spec.documents.yaml import compose, text_files
+from evalwright.spec.documents.yaml.problems import Place
 from evalwright.spec.documents.yaml.text_files import Mistake, TextFile
 
 EVALUATION = """
@@ -227,17 +229,18 @@ def test_a_task_is_resolved_again_with_other_values(tmp_path: Path) -> None:
     spec = "config_spec: [{type: int, key: n, display_name: N, default_value: 2}]\ndefinition:"
     task = TASK.replace("definition:", spec).replace("country }}?", "country }} << config.n >>?")
     made = project(tmp_path, {**FILES, "tasks/capitals/task.yaml": task})
-    first, _, values = made.resolve_task("capitals", {})
-    other, _, _ = made.resolve_task("capitals", {"n": 3})
-    none, problems, _ = made.resolve_task("capitals", {"n": "x"})
+    entity = made.tasks["capitals"]
+    first = entity.resolve({})
+    other = entity.resolve({"n": GivenValue(3, Place("config", 1), "n")})
+    wrong = entity.resolve({"n": GivenValue("x", Place("config", 1), "n")})
 
-    assert values == {"n": 2}
-    assert "country }} 2?" in str(first and first.model_dump())
-    assert "country }} 3?" in str(other and other.model_dump())
-    assert [one.detail for one in problems] == [
+    assert first.values == {"n": 2}
+    assert "country }} 2?" in str(first.document.model_dump())
+    assert "country }} 3?" in str(other.document.model_dump())
+    assert [problem.detail for problem in wrong.problems] == [
         "parameter `n` of task `capitals`: expected `int`, got `str`"
     ]
-    assert none is not None
+    assert wrong.document is not None
 
 
 def test_an_adapter_must_be_there(tmp_path: Path) -> None:
@@ -448,9 +451,9 @@ def test_what_waits_for_a_value_is_not_settled(tmp_path: Path) -> None:
         tmp_path / "3", {**files, "run.yaml": evaluation + given % '"<< config.s >>"' + later}
     )
 
-    assert [one.key for one in alone.settled()] == ["capitals"]
-    assert [one.key for one in known.settled()] == ["a", "capitals"]
-    assert [one.key for one in still.settled()] == ["capitals"]
+    assert [one.key for one in alone.runnable_specs()] == ["capitals"]
+    assert [one.key for one in known.runnable_specs()] == ["a", "capitals"]
+    assert [one.key for one in still.runnable_specs()] == ["capitals"]
 
 
 def test_a_document_is_read_and_resolved_once(
@@ -466,12 +469,13 @@ def test_a_document_is_read_and_resolved_once(
         read[str(Path(path).resolve())] += 1
         return text_files.read_text(path)
 
-    def resolve_task(part: DocumentPart, *given: Any, **options: Any) -> ResolvedTask:
-        resolved[str(part.raw.data["key"])] += 1
-        return documents.resolve_task(part, *given, **options)
+    def resolve_document(kind: str, *given: Any, **options: Any) -> ResolvedDocument:
+        if kind == "task":
+            resolved[str(given[0].data["key"])] += 1
+        return documents.resolve_document(kind, *given, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(compose, "read_text", read_text)
-    monkeypatch.setattr(entities, "resolve_task", resolve_task)
+    monkeypatch.setattr(entities, "resolve_document", resolve_document)
 
     project = read_project(tmp_path / "run.yaml", environment={})
     specs, problems = project.specs(models_given=True)
@@ -479,3 +483,27 @@ def test_a_document_is_read_and_resolved_once(
     assert len(specs) == len(resolved) > 5
     assert not [problem for problem in problems if problem.level == "error"]
     assert {*read.values(), *resolved.values()} == {1}
+
+
+def test_secrets_of_several_documents_must_agree(tmp_path: Path) -> None:
+    first = "key: a\ndisplay_name: A\nconfig: {connection_type: placeholder}\n"
+    other = first.replace("key: a", "key: b")
+    files = {
+        "models/a.yaml": f"{first}secrets: {{A: x, B: y}}\n",
+        "models/b.yaml": f"{other}secrets:\n  A: x\n  B: other-value\n  C: z\n",
+    }
+    made = project(tmp_path, files)
+
+    (problem,) = made.problems
+    assert made.secrets == {"A": "x", "B": "y", "C": "z"}
+    assert (problem.rule, problem.line, problem.field) == ("two_secrets", 6, "secrets.B")
+    assert "other-value" not in repr(problem)
+
+
+def test_a_part_of_another_document_that_is_named_is_no_document(tmp_path: Path) -> None:
+    run = f"tasks:\n  -{TASK}".replace("\n", "\n    ")
+    files = {"part.yaml": "{role: user}", "run.yaml": f"{run}\n    tags: {{$ref: part.yaml}}\n"}
+
+    (problem,) = project(tmp_path, files, "part.yaml").problems
+
+    assert problem.rule == "unknown_kind"

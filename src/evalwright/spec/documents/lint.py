@@ -51,7 +51,7 @@ def lint_project(project: Project) -> Iterator[DocumentLint]:
     for problem in project.problems:
         if problem.rule == "unreadable" and not problem.field:
             found.setdefault(problem.file, []).append(problem)
-    specs = project.settled()
+    specs = project.runnable_specs()
     used = {one.task.key for one in specs} if project.kind == "run" else set()
     chained = {*_chained(project, specs)}
     for key, entity in project.tasks.items():

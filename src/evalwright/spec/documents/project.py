@@ -11,22 +11,17 @@ Nothing is run, no dataset is opened, no server is asked.
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
 from evalwright.secrets import Secret
 from evalwright.spec.checking import sort_issues
-from evalwright.spec.documents.checks.build import build_typed, locate_faults
+from evalwright.spec.documents.checks.build import DocumentPart, build_instance
 from evalwright.spec.documents.models.evaluation import RunConfig
 from evalwright.spec.documents.models.model import IDENTITY
 from evalwright.spec.documents.models.run_file import ConfigFile, RunFile
 from evalwright.spec.documents.models.task import TaskDocument
-from evalwright.spec.documents.resolve.config_values import (
-    GivenValue,
-    problem_with_value,
-    read_given_values,
-)
+from evalwright.spec.documents.resolve.config_values import GivenValue, read_given_values
 from evalwright.spec.documents.resolve.entities import Entity, References
 from evalwright.spec.documents.resolve.gather import GatheredProject, gather_project
 from evalwright.spec.documents.resolve.generations import Generations
@@ -34,7 +29,13 @@ from evalwright.spec.documents.resolve.layout import DocumentKind
 from evalwright.spec.documents.resolve.policies import check_policy_names
 from evalwright.spec.documents.resolve.resolver import Resolver
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec, check_trial_counts
-from evalwright.spec.documents.yaml.problems import Fault, Place, did_you_mean
+from evalwright.spec.documents.yaml.problems import (
+    Fault,
+    Place,
+    did_you_mean,
+    get_mapping,
+    locate_fault,
+)
 from evalwright.spec.documents.yaml.reader import read_document
 from evalwright.types import Issue
 
@@ -58,7 +59,7 @@ class Project:
         self.kind: DocumentKind | None = gathered.kind
         """What the path itself is; None for a folder."""
         self.run: RunFile | None = gathered.run
-        self.policies = [one.document for one in gathered.policies]
+        self.policies = [policy.document for policy in gathered.policies]
         """What the figures of a run must be."""
         self.secrets: Mapping[str, str | Secret] = gathered.secrets
         self.tasks = gathered.entities["task"]
@@ -78,14 +79,6 @@ class Project:
         """The files that the path itself stands for, included ones too."""
         return self._gathered.files
 
-    def resolve_task(
-        self, key: str, values: Mapping[str, Any]
-    ) -> tuple[TaskDocument | None, list[Issue], dict[str, Any]]:
-        """A task with these values, what is wrong with it, and the value of every parameter."""
-        entity = self.tasks[key]
-        found = entity.resolve_task(values_from_program(values))
-        return found.document, found.problems, found.values
-
     def specs(
         self,
         *,
@@ -102,29 +95,33 @@ class Project:
         `models_given`: the caller has models for the tasks that name none.
         """
         config = config or GivenConfig()
-        values = {**self._gathered.config, **config.values, **_assigned(assignments or {})}
+        assigned = {
+            name: GivenValue(text, Place("--set", 1), name, text=True)
+            for name, text in (assignments or {}).items()
+        }
+        values = {**self._gathered.config, **config.values, **assigned}
         resolver = Resolver(self._references(strict=True), given=values, models_given=models_given)
-        run_config = _merged(self.run.run_config if self.run else None, config.run_config)
-        chosen, problems = self._chosen(evaluation)
+        own = {name: value for name, value in config.run_config if value is not None}
+        run_config = self._run_config.model_copy(update=own)
+        chosen, problems = self._choose_evaluation(evaluation)
         specs: list[ResolvedSpec] = []
         if chosen is not None:
             specs = resolver.evaluation(chosen, run_config)
             problems += chosen.part.raw.problems
         elif not problems:
             targets = self._gathered.targets
-            problems += _unclaimed(values, targets)
-            made = [resolver.task(one, run_config) for one in targets]
-            specs = [one for one in made if one is not None]
+            problems += _find_undeclared(values, targets)
+            tasks = [resolver.task(task, run_config) for task in targets]
+            specs = [spec for spec in tasks if spec is not None]
         # In a folder, what is wrong with a document that is not used does not stop a run.
         problems += self._gathered.whole if self.path.is_dir() else self._gathered.problems
         problems += self._unread()
-        for one in resolver.used.values():
-            problems += self._problems_of(one, resolved=True)
+        for entity in resolver.used.values():
+            problems += self._problems_of(entity, resolved=True)
         problems += [*config.problems, *resolver.problems]
-        tasks = [(one.key, one.task) for one in specs]
-        return specs, sort_issues([*problems, *self._named_by_policies(tasks, problems)])
+        return specs, self._with_policy_names(problems, [(spec.key, spec.task) for spec in specs])
 
-    def settled(self) -> list[ResolvedSpec]:
+    def runnable_specs(self) -> list[ResolvedSpec]:
         """What could run as it stands: of all evaluations, and the tasks that none of them uses.
 
         What waits for a value is left out.
@@ -132,15 +129,15 @@ class Project:
         gathered, run_config = self._gathered, RunConfig()
         used = Resolver(self._references(), given=gathered.config, models_given=True)
         specs: list[ResolvedSpec | None] = []
-        for one in gathered.evaluations:
-            specs += used.evaluation(one, run_config)
+        for evaluation in gathered.evaluations:
+            specs += used.evaluation(evaluation, run_config)
         given = {} if gathered.evaluations else gathered.config
         tasks = gathered.main if gathered.evaluations else gathered.targets
         alone = Resolver(self._references(), given=given, models_given=True)
-        for one in tasks:
-            if one.kind == "task" and ("task", one.key) not in used.used:
-                specs.append(alone.task(one, run_config))
-        return [one for one in specs if one is not None and not one.waits]
+        for task in tasks:
+            if task.kind == "task" and ("task", task.key) not in used.used:
+                specs.append(alone.task(task, run_config))
+        return [spec for spec in specs if spec is not None and not spec.waits]
 
     @cached_property
     def generations(self) -> Generations:
@@ -152,59 +149,62 @@ class Project:
         """The same, as far as one document alone can tell."""
         return Generations(self._references())
 
-    def _chosen(self, key: str | None) -> tuple[Entity | None, list[Issue]]:
+    @property
+    def _run_config(self) -> RunConfig:
+        return self.run.run_config if self.run else RunConfig()
+
+    def _choose_evaluation(self, key: str | None) -> tuple[Entity | None, list[Issue]]:
         """The evaluation to run, if there is one."""
-        candidates = {one.key: one for one in self._gathered.evaluations}
         if key is not None:
-            candidates = dict(self.evaluations)
-        if key is None and len(candidates) <= 1:
-            return next(iter(candidates.values()), None), []
-        if key in candidates:
-            return candidates[key], []
-        names = list(candidates)
-        place = Place(str(self.path), 1)
-        if key is None:
-            detail = f"the project has {len(names)} evaluations: {', '.join(names)}"
-            fault = Fault((), "which_evaluation", detail, "name one with `--evaluation KEY`")
-        else:
+            if key in self.evaluations:
+                return self.evaluations[key], []
             detail = f"the project has no evaluation `{key}`"
-            fault = Fault((), "unknown_evaluation", detail, did_you_mean(key, names))
-        return None, [problem_with_value(GivenValue(None, place, ""), fault)]
+            hint = did_you_mean(key, list(self.evaluations))
+            fault = Fault((), "unknown_evaluation", detail, hint)
+        else:
+            candidates = {entity.key: entity for entity in self._gathered.evaluations}
+            if len(candidates) <= 1:
+                return next(iter(candidates.values()), None), []
+            detail = f"the project has {len(candidates)} evaluations: {', '.join(candidates)}"
+            fault = Fault((), "which_evaluation", detail, "name one with `--evaluation KEY`")
+        return None, [locate_fault(fault, Place(str(self.path), 1))]
 
     @cached_property
     def problems(self) -> list[Issue]:
         """All that is wrong with what was named and with what it uses: errors and warnings."""
-        gathered = self._gathered
+        gathered, run_config = self._gathered, self._run_config
+        references = self._references()
         resolver = Resolver(
-            self._references(), given=gathered.config, lenient=True, complete=self.run is not None
+            references, given=gathered.config, lenient=True, complete=self.run is not None
         )
-        run_config = self.run.run_config if self.run else RunConfig()
-        asked = [one for of in gathered.evaluations for one in resolver.evaluation(of, run_config)]
-        tasks = [(one.key, one.task) for one in asked]
-        for one in [] if gathered.evaluations else gathered.targets:
-            resolver.warn_of_no_value(one.parameters, gathered.config, one)
-            tasks += [(one.key, one.document)] if one.document is not None else []
-        alone = Resolver(self._references(), given={}, lenient=True)
-        by_themselves = [
-            alone.task(task, run_config)
-            for task in gathered.main
-            if task.kind == "task" and ("task", task.key) not in resolver.used
+        specs = [
+            spec
+            for evaluation in gathered.evaluations
+            for spec in resolver.evaluation(evaluation, run_config)
         ]
-        tried = check_trial_counts([*asked, *(one for one in by_themselves if one is not None)])
+        tasks = [(spec.key, spec.task) for spec in specs]
+        for target in [] if gathered.evaluations else gathered.targets:
+            resolver.warn_of_no_value(target.parameters, gathered.config, target)
+            tasks += [(target.key, target.document)] if target.document is not None else []
+        alone = Resolver(references, given={}, lenient=True)
+        for entity in gathered.main:
+            if entity.kind == "task" and ("task", entity.key) not in resolver.used:
+                spec = alone.task(entity, run_config)
+                specs += [spec] if spec is not None else []
         used = {**resolver.used, **alone.used}
-        entities = {id(one): one for one in [*gathered.main, *used.values()]}.values()
-        own = [found for one in entities for found in self._problems_of(one)]
-        unread = [] if self._alone else self._unread()
-        problems = [*gathered.problems, *unread, *own, *resolver.problems, *alone.problems, *tried]
-        return sort_issues([*problems, *self._named_by_policies(tasks, problems)])
+        entities = {id(entity): entity for entity in [*gathered.main, *used.values()]}.values()
+        problems = [*gathered.problems, *([] if self._alone else self._unread())]
+        problems += [problem for entity in entities for problem in self._problems_of(entity)]
+        problems += [*resolver.problems, *alone.problems, *check_trial_counts(specs)]
+        return self._with_policy_names(problems, tasks)
 
-    def _named_by_policies(
-        self, tasks: Iterable[tuple[str, TaskDocument]], problems: Iterable[Issue]
+    def _with_policy_names(
+        self, problems: list[Issue], tasks: list[tuple[str, TaskDocument]]
     ) -> list[Issue]:
-        """What policies name and no task has; where a task is broken, nobody knows."""
-        if any(one.level == "error" for one in problems):
-            return []
-        return list(check_policy_names(self._gathered.policies, list(tasks)))
+        """Sort problems; if no task is broken, add the names in policies that no task has."""
+        if all(problem.level != "error" for problem in problems):
+            problems = [*problems, *check_policy_names(self._gathered.policies, tasks)]
+        return sort_issues(problems)
 
     def _problems_of(self, entity: Entity, *, resolved: bool = False) -> Iterable[Issue]:
         """Its own, those of its file, and of what it goes through or is made of.
@@ -217,7 +217,7 @@ class Project:
         if entity.kind == "dataset":
             yield from self._generations.problems(entity)
         elif entity.kind == "generator":
-            yield from self._generations.named_by(entity)
+            yield from self._generations.check_names(entity, entity.document)
         key = getattr(entity.document, "adapter_key", None) if entity.kind == "model" else None
         if key is not None and key != IDENTITY:
             path = ("config", "adapter", "key")
@@ -233,7 +233,7 @@ class Project:
 
     def _unread(self) -> list[Issue]:
         """Of the files that cannot be read: what they are, and so whether they are used."""
-        return [found for several in self._gathered.unread.values() for found in several]
+        return [problem for problems in self._gathered.unread.values() for problem in problems]
 
     def _references(self, *, strict: bool = False) -> References:
         gathered = self._gathered
@@ -249,53 +249,23 @@ def read_project(path: str | Path, *, environment: Mapping[str, str]) -> Project
 def read_config(path: str | Path, *, environment: Mapping[str, str]) -> GivenConfig:
     """What `--config FILE` gives: a file with `config` and `run_config`."""
     document = read_document(path, environment=environment)
+    part, problems = DocumentPart(document), list(document.problems)
     if not isinstance(document.data, dict):
         fault = Fault((), "wrong_type", "expected `config` and `run_config` in a mapping")
-        more = [] if document.problems else locate_faults([fault], document.marks, document.data)
-        return GivenConfig(problems=(*document.problems, *more))
-    data = document.data
-    typed, faults = build_typed(ConfigFile, data)
-    problems = locate_faults(faults, document.marks, data, unread=document.unread)
-    values = read_given_values(data.get("config"), document.marks)
+        return GivenConfig(problems=tuple(problems or part.problems([fault])))
+    typed, faults = build_instance(ConfigFile, document.data)
+    values = read_given_values(part, ("config",), get_mapping(document.data, "config"))
     run_config = typed.run_config if typed is not None else RunConfig()
-    return GivenConfig(values, run_config, (*document.problems, *problems))
+    return GivenConfig(values, run_config, (*problems, *part.problems(faults)))
 
 
-def values_from_program(values: Mapping[str, Any]) -> dict[str, GivenValue]:
-    """Values that a program gives, not a file."""
-    return {name: GivenValue(one, Place("config", 1), name) for name, one in values.items()}
-
-
-def _assigned(assignments: Mapping[str, str]) -> dict[str, GivenValue]:
-    return {
-        name: GivenValue(text, Place("--set", 1), name, text=True)
-        for name, text in assignments.items()
-    }
-
-
-def _merged(one: RunConfig | None, other: RunConfig) -> RunConfig:
-    """What the second says, and else the first."""
-    if one is None:
-        return other
-    told = other.model_dump(exclude_none=True)
-    return one.model_copy(update=told)
-
-
-def _unclaimed(values: Mapping[str, GivenValue], tasks: Iterable[Entity]) -> list[Issue]:
+def _find_undeclared(values: Mapping[str, GivenValue], tasks: Iterable[Entity]) -> list[Issue]:
     """The given values that no task has a parameter for."""
-    names = ["dataset_key"]
-    for task in tasks:
-        names += [one.key for one in task.parameters]
-    return [
-        problem_with_value(
-            one,
-            Fault(
-                (),
-                "undeclared_parameter",
-                f"no task here has a parameter `{name}`",
-                did_you_mean(name, names),
-            ),
-        )
-        for name, one in values.items()
-        if name not in names
-    ]
+    names = ["dataset_key", *(parameter.key for task in tasks for parameter in task.parameters)]
+    problems: list[Issue] = []
+    for name, value in values.items():
+        if name not in names:
+            detail = f"no task here has a parameter `{name}`"
+            fault = Fault((), "undeclared_parameter", detail, did_you_mean(name, names))
+            problems.append(value.problem(fault))
+    return problems

@@ -3,7 +3,7 @@ from typing import Any
 from tests.scorers.cases import SCORERS
 
 from evalwright.components import Component
-from evalwright.spec.documents.checks.content import check_scores
+from evalwright.spec.documents.checks.build import check_scores
 
 CALLS = {"type": "function_call_coverage", "function_calls": "[]"}
 OWN = {"type": "python", "compute_scores_snippet": "def compute_scores(sample): ..."}

@@ -1,7 +1,7 @@
 import pytest
 
 from evalwright.components import Component, Snippet
-from evalwright.spec.documents.checks.content import check_snippets
+from evalwright.spec.documents.checks.build import check_snippets
 
 
 class Scored(Component):

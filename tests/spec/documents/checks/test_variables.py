@@ -5,7 +5,7 @@ from tests.objects.conversations import conversation
 from tests.spec.documents.made import DATASET, TASK, project
 
 from evalwright.objects import variables
-from evalwright.spec.documents.checks import content
+from evalwright.spec.documents.checks import build
 
 PROMPT = '"{{ sample.country }}?"'
 SOLVER = f"""    type: single_turn_solver
@@ -88,4 +88,4 @@ def test_scorers_see_what_a_solver_leaves_behind() -> None:
     answer = {"choices": [{"message": {"role": "assistant", "content": "Paris"}}]}
     left = conversation([("user", "France?"), ("assistant", "Paris")], raw_outputs=[answer])
 
-    assert set(content.SCORER_VARIABLES) == set(variables({}, left))
+    assert set(build.SCORER_VARIABLES) == set(variables({}, left))

@@ -47,7 +47,7 @@ def indented(text: str, spaces: int = 4) -> str:
 def test_a_policy_may_stand(tmp_path: Path, text: str) -> None:
     files = {"x.yaml": text, "p.yaml": POLICY, "several.yaml": "policies:\n  - $ref: p.yaml\n"}
     read = read_policies([str(written(tmp_path, files) / "x.yaml")], environment={})
-    (found,) = read.found
+    (found,) = read.policies
 
     assert read.problems == []
     assert found.document.key == "release"
@@ -57,7 +57,7 @@ def test_a_policy_may_stand(tmp_path: Path, text: str) -> None:
 
 def test_what_a_run_keeps_of_a_policy_is_the_same_policy(tmp_path: Path) -> None:
     path = written(tmp_path, {"x.yaml": POLICY}) / "x.yaml"
-    (found,) = read_policies([str(path)], environment={}).found
+    (found,) = read_policies([str(path)], environment={}).policies
     kept = found.document.model_dump(mode="json", exclude_none=True)
 
     assert PolicyDocument.model_validate(kept) == found.document
@@ -117,16 +117,16 @@ def test_all_mistakes_of_all_files_are_told_at_once(tmp_path: Path) -> None:
     folder = written(tmp_path, files)
     names = [str(folder / name) for name in (*files, "none.yaml")]
 
-    assert told(read_policies(names, environment={}).problems) == [
-        ("a.yaml", 4, "missing_key", "rules[1].definition"),
+    assert sorted(told(read_policies(names, environment={}).problems), key=str) == [
         ("a.yaml", 4, "duplicate_key", "rules[1].key"),
+        ("a.yaml", 4, "missing_key", "rules[1].definition"),
+        ("b.yaml", 2, "duplicate_key", "policies[0].key"),
         ("b.yaml", 3, "wrong_type", "policies[1]"),
+        ("c.yaml", 1, "duplicate_key", "[0].key"),
         ("d.yaml", 2, "wrong_kind", None),
         ("e.yaml", 1, "no_policy", None),
         ("f.yaml", 2, "unknown_key", "name"),
         ("none.yaml", 1, "unreadable", None),
-        ("b.yaml", 2, "duplicate_key", "policies[0].key"),
-        ("c.yaml", 1, "duplicate_key", "[0].key"),
     ]
 
 
@@ -134,7 +134,7 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     path = str(written(tmp_path, {"x.yaml": POLICY}) / "x.yaml")
     read = read_policies([path, path], environment={})
 
-    assert (len(read.found), read.problems) == (1, [])
+    assert (len(read.policies), read.problems) == (1, [])
 
 
 def test_a_run_file_has_policies_and_their_mistakes(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from tests.spec.documents.made import DATASET, MODEL, TASK, project
 
-from evalwright.spec.documents.models.task import BenchmarkTask
 from evalwright.spec.documents.project import Project
 
 ALL = """config_spec:
@@ -33,11 +32,9 @@ def of(folder: Path, scorer: str, *, run: bool = True) -> Project:
 
 
 def scorer_of(made: Project) -> Any:
-    document, problems, _ = made.resolve_task("capitals", {})
-    assert [one.detail for one in problems] == []
-    assert document is not None
-    assert isinstance(document.definition, BenchmarkTask)
-    return document.definition.scorers[0]
+    resolved = made.tasks["capitals"].resolve({})
+    assert [problem.detail for problem in resolved.problems] == []
+    return resolved.document.definition.scorers[0]
 
 
 @pytest.mark.parametrize(
@@ -60,11 +57,9 @@ def test_a_text_gets_the_value_written_out(tmp_path: Path, placeholder: str, tex
 def test_texts_of_a_list_get_it_too(tmp_path: Path) -> None:
     task = TASK.replace("definition:", f"tags: [<< config.n >>, other]\n{ALL}")
     made = project(tmp_path, {"tasks/t.yaml": task, "datasets/d.yaml": DATASET})
-    document, _, _ = made.resolve_task("capitals", {})
 
     assert [one.detail for one in made.problems] == []
-    assert document is not None
-    assert document.tags == ["3", "other"]
+    assert made.tasks["capitals"].resolve({}).document.tags == ["3", "other"]
 
 
 def test_an_evaluation_has_texts_too(tmp_path: Path) -> None:

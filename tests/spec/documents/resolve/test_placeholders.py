@@ -7,18 +7,16 @@ from hypothesis import strategies as st
 
 from evalwright.components import Authored
 from evalwright.secrets import Secret
+from evalwright.spec.documents.checks.build import DocumentPart
 from evalwright.spec.documents.resolve.placeholders import (
     find_placeholders,
-    merge_secrets,
     placeholder_name,
     resolve_secrets,
     substitute_values,
 )
 from evalwright.spec.documents.yaml.problems import FieldPath as Way
-from evalwright.spec.documents.yaml.problems import Marks, Place
 from evalwright.spec.documents.yaml.reader import YamlDocument, read_document
 
-NOWHERE = Marks(Place("x.yaml", 1))
 VALUES: dict[str, Any] = {
     "n": 3,
     "half": 0.5,
@@ -115,7 +113,8 @@ def test_a_value_that_was_written_elsewhere_keeps_that_place() -> None:
 def test_an_undeclared_name_is_left_and_said_at_its_line(tmp_path: Path) -> None:
     document = read(tmp_path, "a:\n  - |\n    one\n    << config.wrod >>\nb: << config.zzz >>\n")
 
-    data, problems = substitute_values(document.data, VALUES, marks=document.marks)
+    data, faults = substitute_values(document.data, VALUES)
+    problems = DocumentPart(document).problems(faults)
 
     assert data == document.data
     assert [(p.rule, p.level, p.line, p.column, p.field) for p in problems] == [
@@ -129,9 +128,9 @@ def test_an_undeclared_name_is_left_and_said_at_its_line(tmp_path: Path) -> None
 def test_a_part_of_a_document_is_reported_where_it_stands(tmp_path: Path) -> None:
     document = read(tmp_path, "tasks:\n  - key: t\n    n: << config.x >>\n")
 
-    _, (problem,) = substitute_values(
-        document.data["tasks"][0], {}, marks=document.marks, at=("tasks", 0)
-    )
+    part = DocumentPart.inside(document, ("tasks", 0))
+    _, faults = substitute_values(part.data, {})
+    (problem,) = part.problems(faults)
 
     assert (problem.field, problem.line, problem.column) == ("tasks[0].n", 3, 8)
 
@@ -154,7 +153,7 @@ def test_a_part_of_a_document_is_reported_where_it_stands(tmp_path: Path) -> Non
     ],
 )
 def test_what_looks_like_a_placeholder_is_a_warning(text: str, hint: str) -> None:
-    _, (problem,) = substitute_values(text, VALUES, marks=NOWHERE)
+    _, (problem,) = substitute_values(text, VALUES)
 
     assert (problem.rule, problem.level) == ("malformed_placeholder", "warning")
     assert hint in problem.hint
@@ -163,7 +162,7 @@ def test_what_looks_like_a_placeholder_is_a_warning(text: str, hint: str) -> Non
 def test_find_names_them_with_their_paths() -> None:
     data = {"a": ["<< config.x >>", {"b": "<<config.y>> and << config.x >>"}], "<< config.k >>": 1}
 
-    assert find_placeholders(data) == [
+    assert list(find_placeholders(data)) == [
         (("a", 0), "x"),
         (("a", 1, "b"), "y"),
         (("a", 1, "b"), "x"),
@@ -188,7 +187,7 @@ json = st.recursive(
 
 @given(json)
 def test_data_without_placeholders_come_back_as_they_are(data: Any) -> None:
-    if not find_placeholders(data):
+    if not list(find_placeholders(data)):
         assert substitute_values(data, {})[0] == data
 
 
@@ -196,10 +195,10 @@ def test_data_without_placeholders_come_back_as_they_are(data: Any) -> None:
     st.lists(st.sampled_from(["<<", ">>", "<", ">", " config", ".n", " ", "\n", "x"])).map("".join)
 )
 def test_no_text_raises(text: str) -> None:
-    made, problems = substitute_values(text, VALUES, marks=NOWHERE)
+    made, problems = substitute_values(text, VALUES)
 
     assert all("\n" not in problem.detail for problem in problems)
-    assert made == text or find_placeholders(text)
+    assert made == text or list(find_placeholders(text))
 
 
 def anywhere(_: Way) -> bool:
@@ -219,11 +218,11 @@ def test_a_secret_takes_the_place_of_its_whole_text() -> None:
 
 def test_an_unknown_secret_is_a_problem_with_the_nearest_name() -> None:
     data, (problem,) = resolve_secrets(
-        {"a": "<< secrets.OPNAI >>"}, {"OPENAI": "sk-1"}, allowed=anywhere, marks=NOWHERE
+        {"a": "<< secrets.OPNAI >>"}, {"OPENAI": "sk-1"}, allowed=anywhere
     )
 
     assert data == {"a": "<< secrets.OPNAI >>"}
-    assert (problem.rule, problem.field) == ("unknown_secret", "a")
+    assert (problem.rule, problem.path) == ("unknown_secret", ("a",))
     assert "`OPENAI`" in problem.hint
     assert "sk-1" not in repr(problem)
 
@@ -233,30 +232,15 @@ def test_a_secret_where_none_may_stand_is_a_problem() -> None:
         {"name": "<< secrets.K >>", "api_key": "<< secrets.K >>"},
         {"K": "v"},
         allowed=lambda path: path[-1] == "api_key",
-        marks=NOWHERE,
     )
 
     assert data == {"name": "<< secrets.K >>", "api_key": Secret("v")}
-    assert (problem.rule, problem.field) == ("secret_not_allowed", "name")
+    assert (problem.rule, problem.path) == ("secret_not_allowed", ("name",))
 
 
 @pytest.mark.parametrize("text", ["Bearer << secrets.K >>", "<< secrets.K", "<< secrets.a b >>"])
 def test_a_malformed_secret_is_a_text_with_a_warning(text: str) -> None:
-    data, (problem,) = resolve_secrets(text, {"K": "v"}, allowed=anywhere, marks=NOWHERE)
+    data, (problem,) = resolve_secrets(text, {"K": "v"}, allowed=anywhere)
 
     assert data == text
     assert (problem.rule, problem.level) == ("malformed_placeholder", "warning")
-
-
-def test_secrets_of_several_documents_must_agree(tmp_path: Path) -> None:
-    one = read(tmp_path, "secrets: {A: x, B: y}\n")
-    other = read(tmp_path, "secrets:\n  A: x\n  B: other-value\n  C: z\n")
-
-    gathered, (problem,) = merge_secrets(
-        (one.data["secrets"], one.marks, ("secrets",)),
-        (other.data["secrets"], other.marks, ("secrets",)),
-    )
-
-    assert gathered == {"A": "x", "B": "y", "C": "z"}
-    assert (problem.rule, problem.line, problem.field) == ("two_secrets", 3, "secrets.B")
-    assert "other-value" not in repr(problem)

@@ -1,85 +1,266 @@
-"""Build typed documents from plain data, and locate what is wrong with it.
+"""Build typed documents from plain data, check them, and locate what is wrong.
 
-build_typed(TaskDocument, data)      the document or None, and all faults at once
-locate_faults(faults, marks, data)   the faults as problems with file, line and column
+    build_instance(TaskDocument, data)   the document or None, and all faults at once
+    DocumentPart(raw).problems(faults)   the faults as issues with file, line and column
+
+Beside what the classes check, these must hold between the parts of a document:
+
+    bad_snippet         a `compute_scores_snippet` must define `compute_scores`
+    unknown_variable    a template uses a variable that nothing provides: `{{ smaple.question }}`
+    unknown_score       a metric reads a score that its scorer does not give
+
+Columns of a sample are checked against the rows of the dataset, elsewhere. Only a run shows what a
+snippet imports with `*` or defines with `exec`, and which scores an author's own scorer gives.
 """
 
-from collections.abc import Iterable
-from typing import Any, TypeVar
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from msgspec.structs import replace
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from evalwright.components import Authored
-from evalwright.spec.documents.checks.content import check_scores, check_snippets, check_variables
+from evalwright.components import Authored, Snippet
+from evalwright.lines import show_path
+from evalwright.nearest import nearest
+from evalwright.scorers.base import ScorerSpec
 from evalwright.spec.documents.checks.explain import explain_validation_error
+from evalwright.spec.documents.checks.trials import check_aggregators
+from evalwright.spec.documents.models.parameters import is_stand_in
+from evalwright.spec.documents.models.trials import score_names_over_trials
 from evalwright.spec.documents.yaml.problems import (
     Fault,
     FieldPath,
-    Marks,
     Place,
+    did_you_mean,
     format_path,
+    get_list,
     locate_fault,
+    quote_names,
 )
-from evalwright.spec.documents.yaml.reader import TODO_MARKER
+from evalwright.spec.documents.yaml.reader import TODO_MARKER, YamlDocument
+from evalwright.templates import Native, Template
 from evalwright.types import Issue
 
 T = TypeVar("T")
 _adapters: dict[Any, TypeAdapter[Any]] = {}
+_ENDING = "_snippet"
+_FILE = re.compile(r"[\w./-]+\.py")
+SCORER_VARIABLES = (
+    *("sample", "solver_output", "messages", "model_output", "model_outputs"),
+    *("trace", "input_prompt"),
+)
+"""What `objects.variables` gives, once there is an answer."""
+_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "solver": ("sample",),
+    "scorers": SCORER_VARIABLES,
+    "actions": (*SCORER_VARIABLES, "scores"),
+    "synthesizers": ("sample", "index"),
+}
+"""What each part of a definition gives to its templates."""
+_CONVERSATION = "multi_turn_solver"
+"""The solver whose templates see the conversation so far."""
 
 
-def build_typed(kind: type[T], data: Any) -> tuple[T | None, list[Fault]]:
-    """The typed value, or None where it has not the shape; and what is wrong with the data."""
+def build_instance(kind: type[T], data: Any) -> tuple[T | None, list[Fault]]:
+    """Build a typed value; None if the data does not have the shape. Also list the faults."""
     adapter = _adapters.get(kind)
     if adapter is None:
         adapter = _adapters[kind] = TypeAdapter(kind)
     try:
-        made = adapter.validate_python(data)
+        document = adapter.validate_python(data)
     except ValidationError as error:
         return None, explain_validation_error(error, kind, data)
-    return made, [*check_snippets(made), *check_variables(made), *check_scores(made)]
+    faults = [*check_snippets(document), *check_variables(document), *check_scores(document)]
+    return document, faults
 
 
-def locate_faults(
-    faults: Iterable[Fault],
-    marks: Marks,
-    data: Any,
-    *,
-    below: FieldPath = (),
-    unread: Iterable[FieldPath] = (),
-) -> list[Issue]:
-    """Problems with file, line and column; `data` is what the paths of the faults lead through.
+class DocumentPart(NamedTuple):
+    """A document, or the part of a larger one that is a document of its own."""
 
-    `below` stands before each path in the problem's field: where the document is a part of a
-    larger one. What is at, or below, a value that could not be read is no news, nor is what is
-    wrong with a value that its author has still to write.
-    """
-    hidden = list(unread)
-    problems: dict[Issue, None] = {}
-    for fault in faults:
-        value = _at(data, fault.path)
-        if (isinstance(value, str) and TODO_MARKER in value) or _below(fault.path, hidden):
-            continue
-        problems[_problem(fault, marks, value, below)] = None
-    return list(problems)
+    raw: YamlDocument
+    """Its data and its marks."""
+    below: FieldPath = ()
+    """Where it stands in the file that it was read from; empty for a file of its own."""
+
+    @classmethod
+    def inside(cls, document: YamlDocument, path: FieldPath) -> "DocumentPart":
+        """The part at a path of a document. What a `$ref` brought in begins in its own file."""
+        marks = document.marks.below(path)
+        unread = frozenset(
+            hidden[len(path) :] for hidden in document.unread if hidden[: len(path)] == path
+        )
+        data = get_value(document.data, path)
+        raw = replace(document, data=data, marks=marks, problems=[], unread=unread)
+        elsewhere = marks.place(("key",)).file != document.file
+        return cls(raw, () if elsewhere else path)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The data, if it is a mapping; otherwise an empty one."""
+        return self.raw.data if isinstance(self.raw.data, dict) else {}
+
+    def place(self, path: FieldPath = ()) -> Place:
+        """Where a value of it stands."""
+        return self.raw.marks.place(path)
+
+    def field(self, path: FieldPath) -> str:
+        """The dotted path of a value of it, in its file."""
+        return format_path((*self.below, *path))
+
+    def declaration(self, name: str) -> tuple[Place, str]:
+        """The place and the field where it declares a parameter."""
+        path: FieldPath = ("config_spec",)
+        for number, parameter in enumerate(get_list(self.data, "config_spec")):
+            if isinstance(parameter, dict) and parameter.get("key") == name:
+                path = ("config_spec", number)
+        return self.place(path), self.field(path)
+
+    def problems(self, faults: Iterable[Fault], data: Any = None) -> list[Issue]:
+        """Locate faults; their paths lead through `data`, by default the raw data.
+
+        Skips what could not be read, and values that their author has still to write.
+        """
+        data = self.raw.data if data is None else data
+        problems: dict[Issue, None] = {}
+        for fault in faults:
+            value = get_value(data, fault.path)
+            unread = any(fault.path[: len(path)] == path for path in self.raw.unread)
+            if not unread and not (isinstance(value, str) and TODO_MARKER in value):
+                place = self._find_place(fault, value)
+                problems[locate_fault(fault, place, self.field(fault.path))] = None
+        return list(problems)
+
+    def _find_place(self, fault: Fault, value: Any) -> Place:
+        marks = self.raw.marks
+        place = marks.key_place(fault.path) if fault.at_key else marks.place(fault.path)
+        if not fault.line:
+            return place
+        known = isinstance(value, Authored) and value.file
+        file = show_path(value.file) if known else place.file
+        return place if (file, fault.line) == place[:2] else Place(file, fault.line)
 
 
-def _problem(fault: Fault, marks: Marks, value: Any, below: FieldPath) -> Issue:
-    file, line, column = marks.key_place(fault.path) if fault.at_key else marks.place(fault.path)
-    if fault.line:
-        line, column = fault.line, None
-        if isinstance(value, Authored) and value.file:
-            file = value.file
-    return locate_fault(fault, Place(file, line, column), format_path((*below, *fault.path)))
-
-
-def _below(path: FieldPath, hidden: list[FieldPath]) -> bool:
-    return any(path[: len(one)] == one for one in hidden)
-
-
-def _at(data: Any, path: FieldPath) -> Any:
+def get_value(data: Any, path: FieldPath) -> Any:
+    """The value at a path of unchecked data; None if there is none."""
     for step in path:
         try:
             data = data[step]
         except (KeyError, IndexError, TypeError):
             return None
     return data
+
+
+def check_snippets(document: Any) -> Iterator[Fault]:
+    """A fault for every snippet of a typed document that lacks its function."""
+    for path, snippet in find_parts(document, Snippet):
+        name = str(path[-1]) if path else ""
+        if name.endswith(_ENDING) and not is_stand_in(snippet.text):
+            yield from _missing_function(snippet, name.removesuffix(_ENDING), path)
+
+
+def _missing_function(snippet: Snippet, wanted: str, path: FieldPath) -> Iterator[Fault]:
+    names = _defined_names(ast.parse(snippet.text).body)
+    if wanted in names or "*" in names:
+        return
+    functions = [name for name, is_function in names.items() if is_function]
+    has = f"it defines {quote_names(functions)}" if functions else "it defines no function"
+    misspelt = nearest(wanted, functions)
+    hint = f"rename `{misspelt}`" if misspelt else ""
+    if _FILE.fullmatch(snippet.text.strip()):
+        hint = f"to use a file, write `!include {snippet.text.strip()}`"
+    detail = f"the snippet does not define `{wanted}`; {has}"
+    line = snippet.line if "\n" in snippet.text else 0
+    yield Fault(path, "bad_snippet", detail, hint, line=line)
+
+
+def _defined_names(body: list[ast.stmt]) -> dict[str, bool]:
+    """The names that a module has after it ran; true for those of functions."""
+    names: dict[str, bool] = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names[node.name] = True
+            continue
+        for part in ast.walk(node):
+            if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.setdefault(part.name, False)
+            elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                names.setdefault(part.id, False)
+            elif isinstance(part, ast.alias):
+                names.setdefault(part.asname or part.name, False)
+    return names
+
+
+def check_variables(document: Any) -> Iterator[Fault]:
+    """A fault for every variable of a task's templates that nothing provides."""
+    definition = getattr(document, "definition", None)
+    for part, known in _VARIABLES.items():
+        component = getattr(definition, part, None)
+        is_conversation = part == "solver" and getattr(component, "type", "") == _CONVERSATION
+        for path, template in find_parts(component, Template, ("definition", part)):
+            names = _conversation_variables(path) if is_conversation else known
+            yield from _unknown_variables(template, path, names)
+        for path, expression in find_parts(component, Native, ("definition", part)):
+            yield from _unknown_variables(expression, path, known)
+
+
+def _conversation_variables(path: FieldPath) -> tuple[str, ...]:
+    """What a template of a conversation sees; builders inside builders are a loop."""
+    loop = ("loop_index",) if path.count("message_builders") > 1 else ()
+    return ("sample", "messages", *loop)
+
+
+def _unknown_variables(
+    template: Template | Native, path: FieldPath, known: tuple[str, ...]
+) -> Iterator[Fault]:
+    for name in sorted({str(variable[0]) for variable in template.variables()} - {*known}):
+        if is_stand_in(name):
+            continue
+        expected = f"there {'are' if len(known) > 1 else 'is'} {quote_names(known)}"
+        detail = f"no variable is called `{name}` here; {expected}"
+        line = 0
+        if "\n" in template.source and (first := re.search(rf"\b{name}\b", template.source)):
+            line = template.line + template.source.count("\n", 0, first.start())
+        yield Fault(path, "unknown_variable", detail, did_you_mean(name, known), line=line)
+
+
+def check_scores(document: Any) -> Iterator[Fault]:
+    """A fault for every field of a metric that its scorer does not give."""
+    definition = getattr(document, "definition", None)
+    scorers = getattr(definition, "scorers", None)
+    trials = getattr(definition, "trials", None)
+    for path, scorer in find_parts(scorers, ScorerSpec, ("definition", "scorers")):
+        if scorer.score_names is not None:
+            gives = score_names_over_trials(trials, scorer.score_names, scorer.text_scores)
+            for number, metric in enumerate(scorer.metrics or ()):
+                yield from _unknown_scores(metric, scorer, gives, (*path, "metrics", number))
+    if scorers is not None:
+        yield from check_aggregators(trials, scorers)
+
+
+def _unknown_scores(
+    metric: Any, scorer: ScorerSpec, gives: Sequence[str], path: FieldPath
+) -> Iterator[Fault]:
+    for name in sorted(metric.fields() or ()):
+        if name in gives or is_stand_in(name):
+            continue
+        key = next((key for key in type(metric).model_fields if getattr(metric, key) == name), "")
+        detail = f"`{scorer.type}` gives no score `{name}`; it gives {quote_names(gives)}"
+        yield Fault((*path, key), "unknown_score", detail, did_you_mean(name, list(gives)))
+
+
+def find_parts(value: Any, kind: type[T], path: FieldPath = ()) -> Iterator[tuple[FieldPath, T]]:
+    """Everything of a kind in a document, with its path."""
+    if isinstance(value, kind):
+        yield path, value
+        return
+    items: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(value, BaseModel):
+        items = ((name, getattr(value, name)) for name in type(value).model_fields)
+    elif isinstance(value, list | tuple):
+        items = enumerate(value)
+    elif isinstance(value, dict):
+        items = value.items()
+    for key, item in items:
+        yield from find_parts(item, kind, (*path, key))

@@ -284,10 +284,15 @@ def _mapping_of(spot: ErrorSpot) -> str:
 
 
 def _unknown_key(error: ErrorDetails, spot: ErrorSpot) -> Fault:
-    key = str(error["loc"][-1])
-    keys = sorted(list_fields(spot.around))
-    detail = f"unknown key `{key}`; expected {quote_names(keys)}"
-    return Fault(spot.path, "unknown_key", detail, did_you_mean(key, keys), at_key=True)
+    del error
+    return unknown_key_fault(spot.path, sorted(list_fields(spot.around)))
+
+
+def unknown_key_fault(path: FieldPath, known: Sequence[str]) -> Fault:
+    """The fault of the key at a path, which is none of the known ones."""
+    key = str(path[-1])
+    detail = f"unknown key `{key}`; expected {quote_names(known)}"
+    return Fault(path, "unknown_key", detail, did_you_mean(key, list(known)), at_key=True)
 
 
 def _missing_key(error: ErrorDetails, spot: ErrorSpot) -> Fault:

@@ -9,29 +9,31 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
-from evalwright.spec.documents.checks.build import build_typed
+from evalwright.spec.documents.checks.build import DocumentPart, build_instance
 from evalwright.spec.documents.models.parameters import AnyParameter, DatasetParameter, Parameter
-from evalwright.spec.documents.resolve.placeholders import can_be_named
+from evalwright.spec.documents.resolve.placeholders import is_placeholder_name
 from evalwright.spec.documents.yaml.problems import (
     Fault,
-    Marks,
+    FieldPath,
     Place,
     did_you_mean,
+    get_list,
     locate_fault,
     quote_names,
 )
 from evalwright.types import Issue
 
 _ANY: Any = AnyParameter
+TypeAdapter(_ANY)  # completes its classes
+
 DATASET_PARAMETER = DatasetParameter(type="dataset", key="dataset_key", display_name="Dataset")
 """The parameter of every task that leaves open which dataset it evaluates."""
 
+MissingAt = Callable[[str], tuple[Place, str]]
+"""Says at which place, and under which field, the value of a parameter is missing."""
 
-class UnknownValue:
-    """A value that only a run will know."""
-
-
-UNKNOWN = UnknownValue()
+UNKNOWN: Any = object()
+"""Stands for a value that only a run will know."""
 
 
 class GivenValue(NamedTuple):
@@ -46,17 +48,23 @@ class GivenValue(NamedTuple):
     key_place: Place | None = None
     """Where its name stands, if not there too."""
 
+    def problem(self, fault: Fault) -> Issue:
+        """A fault of the value, located where it was given."""
+        return locate_fault(fault, self.place, self.field)
 
-def read_given_values(values: Any, marks: Marks) -> dict[str, GivenValue]:
-    """What the `config` of a file gives."""
+
+def read_given_value(part: DocumentPart, path: FieldPath, value: Any) -> GivenValue:
+    """A value that a document gives at a path."""
+    key_place = part.raw.marks.key_place(path)
+    return GivenValue(value, part.place(path), part.field(path), key_place=key_place)
+
+
+def read_given_values(
+    part: DocumentPart, path: FieldPath, values: Mapping[str, Any]
+) -> dict[str, GivenValue]:
+    """The values of a mapping that a document has at a path."""
     return {
-        str(name): GivenValue(
-            one,
-            marks.place(("config", name)),
-            f"config.{name}",
-            key_place=marks.key_place(("config", name)),
-        )
-        for name, one in (values.items() if isinstance(values, dict) else ())
+        str(name): read_given_value(part, (*path, name), value) for name, value in values.items()
     }
 
 
@@ -70,29 +78,23 @@ class SettledParameters(NamedTuple):
 
 
 def read_parameters(data: Any) -> tuple[list[Parameter], list[Fault]]:
-    """The parameters of a task or an evaluation that are as they should be, and their faults."""
+    """The valid parameters of a document, and the faults of all."""
     parameters: list[Parameter] = []
     faults: list[Fault] = []
-    declared = data.get("config_spec") if isinstance(data, dict) else None
-    for number, one in enumerate(declared if isinstance(declared, list) else []):
+    for number, declaration in enumerate(get_list(data, "config_spec")):
         parameter: Parameter | None
-        parameter, wrong = build_typed(_ANY, one)
+        parameter, own_faults = build_instance(_ANY, declaration)
         if parameter is not None:
             parameters.append(parameter)
-            wrong = [*parameter.faults(), *_unnamable(parameter.key)]
-        faults += [fault._replace(path=("config_spec", number, *fault.path)) for fault in wrong]
+            own_faults = list(parameter.faults())
+            if not is_placeholder_name(parameter.key):
+                detail = f"no placeholder can name the parameter `{parameter.key}`"
+                hint = "use letters, digits, `_` and `-` only"
+                own_faults.append(Fault(("key",), "unusable_key", detail, hint, level="warning"))
+        faults += [
+            fault._replace(path=("config_spec", number, *fault.path)) for fault in own_faults
+        ]
     return parameters, faults
-
-
-def _unnamable(key: str) -> list[Fault]:
-    if can_be_named(key):
-        return []
-    detail = f"no placeholder can name the parameter `{key}`"
-    hint = "use letters, digits, `_` and `-` only"
-    return [Fault(("key",), "unusable_key", detail, hint, level="warning")]
-
-
-TypeAdapter(_ANY)  # its classes are complete
 
 
 def settle_parameters(
@@ -100,71 +102,56 @@ def settle_parameters(
     given: Mapping[str, GivenValue],
     *,
     whose: str,
-    missing_at: Callable[[str], tuple[Place, str]],
+    missing_at: MissingAt,
     lenient: bool = False,
     also: Iterable[str] = (),
 ) -> SettledParameters:
-    """Check what was given, and fill in what was not.
+    """Check the given values, and fill in the others.
 
-    `whose` names the document in messages; `missing_at` says where, and under which field, a
-    parameter's value is missed.
-    With `lenient`, a value that is missing or wrong is stood in for by a legal one, so that the
-    rest can be checked. `also` are names that are legal in the place of those parameters.
+    `whose` names the document in messages. With `lenient`, a legal value stands in for one that is
+    missing or wrong, so that the rest can be checked. `also` are other names that a misspelt one
+    may have meant.
     """
     known = {parameter.key: parameter for parameter in parameters}
     values: dict[str, Any] = {}
+    names = list(dict.fromkeys([*known, *also]))
     problems = [
-        _undeclared(name, one, list(dict.fromkeys([*known, *also])), whose)
-        for name, one in given.items()
+        _undeclared_value(name, value, names, whose)
+        for name, value in given.items()
         if name not in known
     ]
     waiting: set[str] = set()
     for name, parameter in known.items():
-        one = given.get(name)
-        if one is None or isinstance(one.value, UnknownValue):
-            if one is None and parameter.needs_value and not lenient:
-                problems.append(_missing(parameter, whose, missing_at))
-            if one is not None or parameter.default_value is None:
+        value = given.get(name)
+        if value is None or value.value is UNKNOWN:
+            if value is None and parameter.needs_value and not lenient:
+                problems.append(_missing_value(parameter, whose, missing_at))
+            if value is not None or parameter.default_value is None:
                 waiting.add(name)
             is_null = parameter.default_value is None and parameter.nullable and not lenient
             values[name] = None if is_null else parameter.stand_in
             continue
         try:
-            value = parameter.parse(one.value) if one.text else one.value
-            values[name] = parameter.check(value)
+            parsed = parameter.parse(value.value) if value.text else value.value
+            values[name] = parameter.check(parsed)
         except ValueError as error:
-            problems.append(_bad(name, one, str(error), whose))
+            detail = f"parameter `{name}` of {whose}: {error}"
+            problems.append(value.problem(Fault((), "bad_value", detail)))
             values[name] = parameter.stand_in
             waiting.add(name)
     return SettledParameters(values, problems, frozenset(waiting))
 
 
-def _undeclared(name: str, one: GivenValue, names: list[str], whose: str) -> Issue:
+def _undeclared_value(name: str, value: GivenValue, names: list[str], whose: str) -> Issue:
     expected = f"expected {quote_names(names)}" if names else "it has none"
     detail = f"{whose} has no parameter `{name}`; {expected}"
-    at_key = one._replace(place=one.key_place or one.place)
-    return problem_with_value(
-        at_key, Fault((), "undeclared_parameter", detail, did_you_mean(name, names))
-    )
+    fault = Fault((), "undeclared_parameter", detail, did_you_mean(name, names))
+    return locate_fault(fault, value.key_place or value.place, value.field)
 
 
-def _bad(name: str, one: GivenValue, message: str, whose: str) -> Issue:
-    return problem_with_value(
-        one, Fault((), "bad_value", f"parameter `{name}` of {whose}: {message}")
-    )
-
-
-def problem_with_value(one: GivenValue, fault: Fault) -> Issue:
-    """What is wrong with a value, where it was given."""
-    return locate_fault(fault, one.place, one.field)
-
-
-def _missing(
-    parameter: Parameter, whose: str, missing_at: Callable[[str], tuple[Place, str]]
-) -> Issue:
-    place, field = missing_at(parameter.key)
+def _missing_value(parameter: Parameter, whose: str, missing_at: MissingAt) -> Issue:
     hint = f"give it where the task is used, or with `--set {parameter.key}=…`"
     if whose.startswith("generator "):
         hint = "give it in the `dataset_generator_config` of the dataset"
     detail = f"parameter `{parameter.key}` of {whose} needs a value: a {parameter.takes}"
-    return locate_fault(Fault((), "missing_value", detail, hint), place, field)
+    return locate_fault(Fault((), "missing_value", detail, hint), *missing_at(parameter.key))

@@ -5,14 +5,14 @@ of a known provider, and `latticeflow$placeholder` none at all. Only its server 
 provider has such a model.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
-from typing import Any, Literal, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 from evalwright.components import Location
 from evalwright.registry import BUILT_IN, find_failure, names
 from evalwright.secrets import Secret
-from evalwright.spec.documents.checks.build import build_typed
+from evalwright.spec.documents.checks.build import DocumentPart, build_instance
 from evalwright.spec.documents.checks.task_rules import leaves_dataset_open
 from evalwright.spec.documents.models.dataset import DatasetDocument
 from evalwright.spec.documents.models.model import (
@@ -26,32 +26,20 @@ from evalwright.spec.documents.resolve.config_values import (
     DATASET_PARAMETER,
     UNKNOWN,
     GivenValue,
+    MissingAt,
     read_parameters,
 )
-from evalwright.spec.documents.resolve.documents import (
-    DocumentPart,
-    MissingAt,
-    ResolvedEvaluation,
-    ResolvedGenerator,
-    ResolvedTask,
-    resolve_evaluation,
-    resolve_generator,
-    resolve_task,
-)
+from evalwright.spec.documents.resolve.documents import ResolvedDocument, resolve_document
 from evalwright.spec.documents.resolve.layout import DocumentKind
 from evalwright.spec.documents.resolve.placeholders import resolve_secrets
 from evalwright.spec.documents.yaml.problems import Fault, FieldPath, did_you_mean, quote_names
 from evalwright.spec.documents.yaml.text_files import display_path
 from evalwright.types import Issue
 
-T = TypeVar("T")
-TypedDocument = Any
-"""A TaskDocument, DatasetDocument, ModelDocument, ProviderModel, …: what its kind says."""
 _SECRETS = {("config", "api_key"), ("config", "custom_headers"), ("config", "environment")}
 _TRUSTED = ("config", "tls_context", "validation_context", "trusted_ca")
 PLACEHOLDER_MODEL = "latticeflow$placeholder"
 """The model that is never asked."""
-_NOT_LISTED = ("local",)
 _MOST_LISTED = 12
 
 
@@ -68,134 +56,87 @@ class Entity:
         self.part = part
         """What was written. A task may be resolved from it with several sets of values."""
         self._secrets = secrets
-        self._resolved: dict[str, Any] = {}
-        place = part.raw.marks.place(("key",))
-        self.file = place.file
-        """The file that it is written in, as messages name it."""
-        self.line = place.line
-        data = part.raw.data if isinstance(part.raw.data, dict) else {}
-        key = data.get("key")
-        if kind == "model" and "$provider" in data and isinstance(self.document, ProviderModel):
+        self._resolved: dict[str, ResolvedDocument] = {}
+        self.file, self.line, _ = part.place(("key",))
+        """Where it is written, as messages name it."""
+        key = part.data.get("key")
+        if kind == "model" and "$provider" in part.data and self.document is not None:
             key = self.document.key
         self.key = str(key) if isinstance(key, str) else ""
         """What others call it; `""` if it has none that can be used."""
 
     @property
-    def document(self) -> TypedDocument | None:
-        """None if there are errors in it. Of a task, the document with values that stand in."""
-        return self._checked[0]
+    def document(self) -> Any:
+        """A TaskDocument, DatasetDocument, ProviderModel, …: what its kind says.
+
+        None if there are errors in it. Of a task, the document with values that stand in.
+        """
+        return self._document[0]
 
     @property
     def problems(self) -> list[Issue]:
         """What is wrong with the document by itself."""
-        return self._checked[1]
+        return self._document[1]
 
     @cached_property
     def parameters(self) -> list[Parameter]:
         """Its parameters that are declared correctly."""
         return read_parameters(self.part.raw.data)[0]
 
-    def resolve_task(
+    def resolve(
         self,
         given: Mapping[str, GivenValue],
         *,
         missing_at: MissingAt | None = None,
         lenient: bool = False,
-    ) -> ResolvedTask:
-        """The task with these values; see `documents.resolve_task`."""
-        resolve = partial(resolve_task, self.part, given, missing_at=missing_at, lenient=lenient)
-        return self._once(resolve, given, missing_at, lenient=lenient)
+        also: Sequence[str] = (),
+    ) -> ResolvedDocument:
+        """A task, evaluation or generator with these values; see `documents.resolve_document`.
 
-    def resolve_generator(
-        self,
-        given: Mapping[str, GivenValue],
-        *,
-        missing_at: MissingAt | None = None,
-        lenient: bool = False,
-    ) -> ResolvedGenerator:
-        """The generator with these values; see `documents.resolve_generator`."""
-        part = self.part
-        resolve = partial(resolve_generator, part, given, missing_at=missing_at, lenient=lenient)
-        return self._once(resolve, given, missing_at, lenient=lenient)
-
-    def resolve_evaluation(
-        self,
-        given: Mapping[str, GivenValue],
-        *,
-        lenient: bool = False,
-        for_tasks: Sequence[str] = (),
-    ) -> ResolvedEvaluation:
-        """The evaluation with these values; see `documents.resolve_evaluation`."""
-        part = self.part
-        resolve = partial(resolve_evaluation, part, given, lenient=lenient, for_tasks=for_tasks)
-        return self._once(resolve, given, None, lenient=lenient)
-
-    def _once(
-        self,
-        resolve: Callable[[], T],
-        given: Mapping[str, GivenValue],
-        missing_at: MissingAt | None,
-        *,
-        lenient: bool,
-    ) -> T:
-        """Resolve, unless it was done. Where all values are known, leniency changes nothing."""
-        names = [one.key for one in self.parameters if one.default_value is None]
-        data = self.part.raw.data
-        if leaves_dataset_open(data.get("definition") if isinstance(data, dict) else None):
+        It is resolved once. Where all values are known, leniency changes nothing.
+        """
+        names = [item.key for item in self.parameters if item.default_value is None]
+        if leaves_dataset_open(self.part.data.get("definition")):
             names.append(DATASET_PARAMETER.key)
         missing = [name for name in names if name not in given or given[name].value is UNKNOWN]
         places = missing_at and [missing_at(name) for name in missing]
         key = repr((given, (lenient, missing, places) if missing else None))
         if key not in self._resolved:
-            self._resolved[key] = resolve()
-        resolved: T = self._resolved[key]
-        return resolved
+            self._resolved[key] = resolve_document(
+                self.kind, self.part, given, missing_at=missing_at, lenient=lenient, also=also
+            )
+        return self._resolved[key]
 
     @cached_property
-    def _checked(self) -> tuple[TypedDocument | None, list[Issue]]:
+    def _document(self) -> tuple[Any, list[Issue]]:
         part = self.part
         if part.raw.data is None and () in part.raw.unread:
             return None, []
-        match self.kind:
-            case "task":
-                task = self.resolve_task({}, lenient=True)
-                return task.document, task.problems
-            case "evaluation":
-                evaluation = self.resolve_evaluation({}, lenient=True)
-                return evaluation.document, evaluation.problems
-            case "generator":
-                generator = self.resolve_generator({}, lenient=True)
-                return generator.document, generator.problems
-            case "dataset":
-                return _built(DatasetDocument, part)
-            case "adapter":
-                return _built(AdapterDocument, part)
-        if isinstance(part.raw.data, dict) and "$provider" in part.raw.data:
-            return _built(ProviderModel, part)
-        data, problems = resolve_secrets(
-            part.raw.data, self._secrets, allowed=_may_be_secret, marks=part.raw.marks
-        )
-        document, more = _built(ModelDocument, part, data)
-        return document, [*part.lowered(problems), *more]
+        if self.kind in ("task", "evaluation", "generator"):
+            resolved = self.resolve({}, lenient=True)
+            return resolved.document, resolved.problems
+        data, problems = part.raw.data, []
+        kind: type[Any] = DatasetDocument if self.kind == "dataset" else AdapterDocument
+        if self.kind == "model":
+            kind = ProviderModel if "$provider" in part.data else ModelDocument
+        if kind is ModelDocument:
+            data, faults = resolve_secrets(data, self._secrets, allowed=_may_be_secret)
+            problems = part.problems(faults)
+        document, faults = build_instance(kind, data)
+        return document, problems + part.problems([*faults, *_find_warnings(document)], data)
 
 
-def _built(kind: type[Any], part: DocumentPart, data: Any = None) -> tuple[Any, list[Issue]]:
-    seen = part.raw.data if data is None else data
-    document, faults = build_typed(kind, seen)
-    return document, part.problems([*faults, *_notes(document)], seen)
-
-
-def _notes(document: Any) -> Iterable[Fault]:
-    """What is accepted, and should be written otherwise now."""
+def _find_warnings(document: Any) -> Iterable[Fault]:
+    """Deprecated spellings, and files that are not there."""
     if isinstance(document, DatasetDocument):
         yield from document.warnings()
-        yield from _not_there(document)
+        yield from _missing_files(document)
     elif isinstance(document, ModelDocument | AdapterDocument):
         yield from document.warnings()
 
 
-def _not_there(document: DatasetDocument) -> Iterable[Fault]:
-    """The file or the folder of a dataset that lies on this machine."""
+def _missing_files(document: DatasetDocument) -> Iterable[Fault]:
+    """The file or the folder of a dataset, if it is not on this machine."""
     for name in ("file_path", "directory_path"):
         location = getattr(document.origin, name, None)
         if isinstance(location, Location) and not location.path.exists():
@@ -229,10 +170,22 @@ class References(NamedTuple):
             return None
         return self._unknown(kind, key, path, known)
 
+    def check_values(
+        self, resolved: ResolvedDocument, given: Mapping[str, GivenValue]
+    ) -> Iterator[Issue]:
+        """Models and datasets that given values name must be there."""
+        for parameter in resolved.parameters:
+            kind: Any = getattr(parameter, "type", "")
+            key = resolved.values.get(parameter.key)
+            if kind in ("model", "dataset") and isinstance(key, str):
+                value = None if parameter.key in resolved.open else given.get(parameter.key)
+                if value is not None and (fault := self.missing(kind, key, ())):
+                    yield value.problem(fault)
+
     def _missing_model(self, key: str, path: FieldPath) -> Fault | None:
         for separator in ("/", ":", "$"):
-            provider, found, model = key.partition(separator)
-            if not found:
+            provider, split, model = key.partition(separator)
+            if not split:
                 continue
             if failure := find_failure("models", provider):
                 return Fault(path, "broken_plugin", str(failure), failure.plugin.advice)
@@ -245,7 +198,7 @@ class References(NamedTuple):
         return self._unknown("model", key, path, list(self.entities["model"]))
 
     def _unknown(self, kind: DocumentKind, key: str, path: FieldPath, known: list[str]) -> Fault:
-        has = f"it has {_some(known)}" if known else "it has none"
+        has = f"it has {quote_names(known, most=_MOST_LISTED)}" if known else "it has none"
         others = len(known) - (kind == "evaluation")  # one of them is what refers to it
         level: Literal["error", "warning"] = "warning" if self.alone and others < 1 else "error"
         detail = f"the project has no {kind} `{key}`; {has}"
@@ -254,9 +207,4 @@ class References(NamedTuple):
 
 def _is_provider(name: str) -> bool:
     # Plugins are looked for last: that reads the metadata of every installed package.
-    return name in BUILT_IN["models"] or name in _NOT_LISTED or name in names("models")
-
-
-def _some(known: list[str]) -> str:
-    rest = len(known) - _MOST_LISTED
-    return quote_names(known[:_MOST_LISTED]) + (f" and {rest} more" if rest > 0 else "")
+    return name in BUILT_IN["models"] or name == "local" or name in names("models")

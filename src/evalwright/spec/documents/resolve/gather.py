@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from evalwright.secrets import Secret
-from evalwright.spec.documents.checks.build import build_typed, locate_faults
+from evalwright.spec.documents.checks.build import DocumentPart, build_instance
 from evalwright.spec.documents.models.run_file import RunFile
 from evalwright.spec.documents.resolve.config_values import GivenValue, read_given_values
-from evalwright.spec.documents.resolve.documents import DocumentPart
 from evalwright.spec.documents.resolve.entities import Entity
 from evalwright.spec.documents.resolve.layout import (
     FOLDERS,
@@ -34,18 +32,16 @@ from evalwright.spec.documents.resolve.layout import (
     list_named_files,
     list_project_files,
 )
-from evalwright.spec.documents.resolve.placeholders import merge_secrets
-from evalwright.spec.documents.resolve.policies import (
-    WrittenPolicy,
-    find_taken_keys,
-    parse_policies,
-)
+from evalwright.spec.documents.resolve.placeholders import reveal_secret
+from evalwright.spec.documents.resolve.policies import WrittenPolicy, parse_policies
 from evalwright.spec.documents.yaml.compose import ComposedFiles
 from evalwright.spec.documents.yaml.problems import (
     Fault,
     FieldPath,
     Place,
     did_you_mean,
+    get_list,
+    get_mapping,
     locate_fault,
     quote_names,
     type_name,
@@ -100,7 +96,7 @@ class GatheredProject(Struct, frozen=True, kw_only=True):
     files: list[str]
 
 
-class _Read(NamedTuple):
+class _ReadFile(NamedTuple):
     """A file that has been read."""
 
     document: YamlDocument
@@ -110,106 +106,104 @@ class _Read(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """A document in it."""
+    """An entity, and how it was reached."""
 
-    kind: DocumentKind
-    part: DocumentPart
+    entity: Entity
     main: bool
-    run: bool
+    in_run: bool
     """It stands in the run file."""
     order: int = 0
     """When it was first met, there or in a folder."""
 
+    @property
+    def precedence(self) -> tuple[bool, bool]:
+        """What was named comes first, then what stands in the run file."""
+        return not self.main, not self.in_run
+
 
 def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProject:
     """Read what a path stands for, and what lies beside it."""
-    whole = path.is_dir()
     root = find_project_root(path)
-    composed: ComposedFiles = {}
-    reads = [_read(one, environment, composed, main=main) for one, main in _files(path, root)]
-    fragments = {os.path.realpath(name) for one in reads for name in one.document.files[1:]}
-    reads = [one for one in reads if not _is_fragment(one, fragments)]
-
-    problems = [found for one in reads if one.main for found in _unsorted(one)]
-    if whole and not reads:
-        problems.append(_nothing(path))
-    runs = [one for one in reads if one.kind == "run" and one.main]
-    run, wrong = _run_file(runs[0].document) if runs else (None, [])
-    wrong += [_another_run(one.document, runs[0].document) for one in runs[1:]]
-    policies, bad = _policies([*runs[:1], *(one for one in reads if one.kind == "policy")])
-    wrong += bad
-    items = _drop_referred(item for one in reads for item in _items(one))
-    secrets, twice = merge_secrets(*_secret_maps(reads, items))
-    found = [(item, Entity(item.kind, item.part, secrets=secrets)) for item in items]
-    entities, duplicates = _by_key(found)
-    in_order = sorted(found, key=lambda pair: pair[0].order)
-    main = [one for item, one in in_order if item.main]
+    files = _read_files(path, root, environment)
+    named = [file for file in files if file.main]
+    problems = [problem for file in named for problem in _file_problems(file)]
+    if path.is_dir() and not files:
+        detail = "expected a run.yaml, or documents in tasks/, datasets/, models/ or evaluations/"
+        hint = "`evalwright init` writes a project that runs"
+        problems.append(locate_fault(Fault((), "no_project", detail, hint), Place(str(path), 1)))
+    runs = [file.document for file in named if file.kind == "run"]
+    run, between = _read_run_file(runs)
+    policy_files = [file.document for file in named if file.kind == "policy"]
+    policies, policy_problems = parse_policies([*runs[:1], *policy_files])
+    secrets: dict[str, str | Secret] = {}
+    items = _drop_duplicates(item for file in files for item in _list_items(file, secrets))
+    entities, duplicates = _index_entities(items)
+    between += [*policy_problems, *_merge_secrets(files, items, secrets), *duplicates]
+    in_order = sorted(items, key=lambda item: item.order)
+    config = get_mapping(runs[0].data, "config") if runs else {}
+    run_problems = [
+        problem
+        for file in named
+        if file.kind == "run" or Path(file.document.file).name in RUN_FILES
+        for problem in _file_problems(file)
+    ]
     return GatheredProject(
         path=path,
         root=root,
-        kind=None if whole or not reads else _kind_of(reads),
+        kind=None if path.is_dir() else named[0].kind,
         run=run,
         secrets=secrets,
-        config=_config(runs[0].document) if runs else {},
+        config=read_given_values(DocumentPart(runs[0]), ("config",), config) if runs else {},
         entities=entities,
-        main=main,
-        evaluations=_evaluations(found),
-        targets=_targets(in_order, entities),
+        main=[item.entity for item in in_order if item.main],
+        evaluations=_choose_evaluations(items),
+        targets=_choose_tasks(in_order, entities),
         policies=policies,
-        problems=list(dict.fromkeys([*problems, *wrong, *twice, *duplicates])),
-        whole=[*_of_run_files(reads), *wrong, *twice, *duplicates],
-        unread=_unread(reads),
-        files=list(dict.fromkeys(name for one in reads if one.main for name in one.document.files)),
+        problems=list(dict.fromkeys([*problems, *between])),
+        whole=[*run_problems, *between],
+        unread=_list_unread(files),
+        files=list(dict.fromkeys(name for file in named for name in file.document.files)),
     )
 
 
-def _files(path: Path, root: Path) -> Iterator[tuple[ProjectFile, bool]]:
-    """What was named, and what lies beside it."""
+def _read_files(path: Path, root: Path, environment: Mapping[str, str]) -> list[_ReadFile]:
+    """Read what was named and what lies beside it; skip files that are only parts of others."""
     named = list_named_files(path, root)
-    known = {os.path.realpath(one.path) for one in named}
-    yield from ((one, True) for one in named)
-    for one in list_project_files(root):
-        if os.path.realpath(one.path) not in known:
-            yield one, False
-
-
-def _is_fragment(read: _Read, fragments: set[str]) -> bool:
-    """Whether it is only a part of another document, and not one itself."""
-    return (
-        os.path.realpath(read.document.file) in fragments
-        and detect_kind(read.document.data) is None
-    )
-
-
-def _read(
-    found: ProjectFile, environment: Mapping[str, str], composed: ComposedFiles, *, main: bool
-) -> _Read:
-    document = read_document(found.path, environment=environment, composed=composed)
-    kind = detect_kind(document.data, found.folder)
-    if kind == "policy" and found.path.name in RUN_FILES:
-        kind = "run"  # one that has nothing else in it
-    return _Read(document, kind, main, found.folder)
-
-
-def _kind_of(reads: list[_Read]) -> DocumentKind | None:
-    return next(one.kind for one in reads if one.main)
-
-
-def _unsorted(read: _Read) -> Iterable[Issue]:
-    """The problems of a file; of a file with entities in it, they come with these."""
-    document = read.document
-    if read.kind == "run":
-        return document.problems
-    if read.kind is not None or any(one.level == "error" for one in document.problems):
-        return document.problems
+    known = {os.path.realpath(file.path) for file in named}
+    others = [file for file in list_project_files(root) if os.path.realpath(file.path) not in known]
+    composed: ComposedFiles = {}
+    files = [_read_file(file, environment, composed, main=True) for file in named]
+    files += [_read_file(file, environment, composed, main=False) for file in others]
+    fragments = {os.path.realpath(name) for file in files for name in file.document.files[1:]}
     return [
-        *document.problems,
-        *locate_faults([_no_kind(document.data)], document.marks, document.data),
+        file
+        for file in files
+        if (file.main and not path.is_dir())
+        or os.path.realpath(file.document.file) not in fragments
+        or detect_kind(file.document.data) is not None
     ]
 
 
-def _no_kind(data: Any) -> Fault:
-    """What is said of a file that is none of the kinds."""
+def _read_file(
+    file: ProjectFile, environment: Mapping[str, str], composed: ComposedFiles, *, main: bool
+) -> _ReadFile:
+    document = read_document(file.path, environment=environment, composed=composed)
+    kind = detect_kind(document.data, file.folder)
+    if kind == "policy" and file.path.name in RUN_FILES:
+        kind = "run"  # one that has nothing else in it
+    return _ReadFile(document, kind, main, file.folder)
+
+
+def _file_problems(file: _ReadFile) -> list[Issue]:
+    """The problems of a file, but for those of its entities."""
+    document = file.document
+    if file.kind is not None or any(problem.level == "error" for problem in document.problems):
+        return document.problems
+    return [*document.problems, *DocumentPart(document).problems([_unknown_kind(document.data)])]
+
+
+def _unknown_kind(data: Any) -> Fault:
+    """The fault of a file that is none of the kinds."""
     if isinstance(data, dict) and PLAN_KEY in data:
         return _plan_fault(data)
     keys = sorted(str(key) for key in data) if isinstance(data, dict) else []
@@ -227,186 +221,142 @@ def _no_kind(data: Any) -> Fault:
     )
 
 
-def _of_run_files(reads: list[_Read]) -> Iterator[Issue]:
-    """The problems of the run file, even of one that cannot be read."""
-    for one in reads:
-        if one.main and (one.kind == "run" or Path(one.document.file).name in RUN_FILES):
-            yield from _unsorted(one)
-
-
-def _unread(reads: list[_Read]) -> dict[DocumentKind, list[Issue]]:
-    """The problems of the files in the project's folders whose keys cannot be read."""
-    unread: dict[DocumentKind, list[Issue]] = {}
-    for one in reads:
-        if one.folder in FOLDERS and one.document.unread & {(), ("key",)}:
-            kind = one.kind or FOLDERS[one.folder]
-            unread.setdefault(kind, []).extend(one.document.problems)
-    return unread
-
-
-def _nothing(path: Path) -> Issue:
-    return Issue(
-        file=str(path),
-        line=1,
-        rule="no_project",
-        detail="expected a run.yaml, or documents in tasks/, datasets/, models/ or evaluations/",
-        hint="`evalwright init` writes a project that runs",
-    )
-
-
-def _another_run(document: YamlDocument, first: YamlDocument) -> Issue:
-    return Issue(
-        file=document.file,
-        line=1,
-        rule="many_run_files",
-        detail=f"expected one run file in a folder, {first.file} is another",
-        hint="name the one that you mean, not the folder",
-    )
-
-
-def _run_file(document: YamlDocument) -> tuple[RunFile | None, list[Issue]]:
-    run, wrong = build_typed(RunFile, document.data)
-    return run, locate_faults(wrong, document.marks, document.data, unread=document.unread)
-
-
-def _policies(reads: Iterable[_Read]) -> tuple[list[WrittenPolicy], list[Issue]]:
-    """Those of the files that were named."""
-    found: list[WrittenPolicy] = []
-    problems: list[Issue] = []
-    named = [one.document for one in reads if one.main]
-    for document in named:
-        written, wrong = parse_policies(document)
-        found += written
-        problems += wrong
-    return found, [*problems, *find_taken_keys(named)]
-
-
-def _config(document: YamlDocument) -> dict[str, GivenValue]:
-    return read_given_values(document.data.get("config"), document.marks)
-
-
-def _items(read: _Read) -> Iterator[_Item]:
-    """The documents of a file: itself, or those in the lists of a run file."""
-    document = read.document
-    if read.kind in {None, "policy"}:
-        return
-    if read.kind != "run":
-        yield _Item(read.kind, DocumentPart(document), read.main, run=False)
-        return
-    for name, kind in _LISTS.items():
-        listed = document.data.get(name)
-        for number, one in enumerate(listed if isinstance(listed, list) else []):
-            if isinstance(one, dict):
-                yield _Item(kind, _part(document, (name, number), one), read.main, run=True)
-    if isinstance(one := document.data.get("evaluation"), dict) and read.main:
-        yield _Item("evaluation", _part(document, ("evaluation",), one), read.main, run=True)
-
-
-def _drop_referred(items: Iterable[_Item]) -> list[_Item]:
-    """Keep a document once that lies in a folder and that the run file refers to as well."""
-    kept: dict[int, _Item] = {}
-    numbers: dict[tuple[object, ...], list[int]] = {}
-    for order, new in enumerate(items):
-        file, *position = new.part.raw.marks.place(("key",))
-        same_place = numbers.setdefault((new.kind, os.path.realpath(file), *position), [])
-        same = [one for one in same_place if kept[one].part.raw.data == new.part.raw.data]
-        item = new._replace(order=kept[same[0]].order if same else order)
-        if not same or _precedence(new) < _precedence(kept[same[0]]):
-            kept[order] = item
-            same_place.append(order)
-            for number in same:
-                del kept[number]
-                same_place.remove(number)
-    return list(kept.values())
-
-
-def _precedence(item: _Item) -> tuple[bool, bool]:
-    """What was named comes first, then what stands in the run file."""
-    return not item.main, not item.run
-
-
-def _part(document: YamlDocument, path: FieldPath, data: dict[str, Any]) -> DocumentPart:
-    """A part of a run file. What is in a file of its own begins there."""
-    marks = document.marks.below(path)
-    unread = frozenset(one[len(path) :] for one in document.unread if one[: len(path)] == path)
-    raw = replace(document, data=data, marks=marks, problems=[], unread=unread)
-    elsewhere = marks.place(("key",)).file != document.file
-    return DocumentPart(raw, () if elsewhere else path)
-
-
-def _secret_maps(
-    reads: list[_Read], items: list[_Item]
-) -> Iterator[tuple[Mapping[str, Any], Any, FieldPath]]:
-    for read in reads:
-        if read.kind == "run" and isinstance(found := read.document.data.get("secrets"), dict):
-            yield found, read.document.marks, ("secrets",)
-    for item in items:
-        found = item.part.raw.data.get("secrets") if isinstance(item.part.raw.data, dict) else None
-        if item.kind in {"model", "generator"} and isinstance(found, dict):
-            yield found, item.part.raw.marks, ("secrets",)
-
-
-def _by_key(
-    found: list[tuple[_Item, Entity]],
-) -> tuple[dict[DocumentKind, dict[str, Entity]], list[Issue]]:
-    """The entities by key, what was named first; and the keys that two different ones have."""
-    entities: dict[DocumentKind, dict[str, Entity]] = {kind: {} for kind in ENTITY_KINDS}
-    problems: list[Issue] = []
-    for _, one in sorted(found, key=lambda pair: _precedence(pair[0])):
-        if not one.key:
-            continue
-        first = entities[one.kind].setdefault(one.key, one)
-        if first is not one and not _same(first, one):
-            problems.append(_taken(first, one))
-    return entities, problems
-
-
-def _same(one: Entity, other: Entity) -> bool:
-    return one.line == other.line and os.path.realpath(one.file) == os.path.realpath(other.file)
-
-
-def _taken(first: Entity, one: Entity) -> Issue:
-    detail = f"the key `{one.key}` is that of another {one.kind}, at {first.file}:{first.line}"
-    fault = Fault((), "duplicate_key", detail, "give one of them another key")
-    return locate_fault(fault, Place(one.file, one.line), one.part.field(("key",)))
-
-
-def _evaluations(found: list[tuple[_Item, Entity]]) -> list[Entity]:
-    """The run file's, if it has one; else all that were named."""
-    named = [(item, one) for item, one in found if item.main and one.kind == "evaluation"]
-    in_run = [one for item, one in named if item.run]
-    return in_run or [one for _, one in named]
-
-
-def _targets(
-    found: list[tuple[_Item, Entity]], entities: Mapping[DocumentKind, Mapping[str, Entity]]
-) -> list[Entity]:
-    """The tasks that were named, each once; for a run file without tasks, those beside it."""
-    main = {one.key: one for item, one in found if item.main and one.kind == "task"}
-    has_run = any(item.run for item, _ in found if item.main)
-    if not main and has_run:
-        return list(entities["task"].values())
-    return list(main.values())
-
-
 def _plan_fault(data: dict[str, Any]) -> Fault:
-    """What is said of a plan, at its list of evaluations."""
-    keys = _named_evaluations(data.get(PLAN_KEY))
-    more = f" and {len(keys) - _MOST_NAMED} more" if len(keys) > _MOST_NAMED else ""
-    named = f"; it names {quote_names(keys[:_MOST_NAMED])}{more}" if keys else ""
+    """The fault of an assessment plan, with the evaluations that it names."""
+    specifications = [each for each in get_list(data, PLAN_KEY) if isinstance(each, dict)]
+    keys = [each.get("evaluation_key") for each in specifications]
+    names = list(dict.fromkeys(" ".join(key.split()) for key in keys if isinstance(key, str)))
+    names = [name for name in names if name]
+    listed = f"; it names {quote_names(names, most=_MOST_NAMED)}" if names else ""
     return Fault(
         (PLAN_KEY,),
         "unsupported",
-        f"an assessment plan is not run here{named}",
+        f"an assessment plan is not run here{listed}",
         "run its evaluations one by one: `evalwright run . --evaluation KEY --config FILE`, "
         "FILE with `evaluation_config` as `config`, `evaluation_run_config` as `run_config`",
         at_key=True,
     )
 
 
-def _named_evaluations(specifications: Any) -> list[str]:
-    """The keys that it names, each once."""
-    given = specifications if isinstance(specifications, list) else []
-    named = [one.get("evaluation_key") for one in given if isinstance(one, dict)]
-    texts = [" ".join(one.split()) for one in named if isinstance(one, str)]
-    return list(dict.fromkeys(one for one in texts if one))
+def _list_unread(files: list[_ReadFile]) -> dict[DocumentKind, list[Issue]]:
+    """The problems of the files in the project's folders whose keys cannot be read."""
+    unread: dict[DocumentKind, list[Issue]] = {}
+    for file in files:
+        if file.folder in FOLDERS and file.document.unread & {(), ("key",)}:
+            kind = file.kind or FOLDERS[file.folder]
+            unread.setdefault(kind, []).extend(file.document.problems)
+    return unread
+
+
+def _read_run_file(documents: list[YamlDocument]) -> tuple[RunFile | None, list[Issue]]:
+    """The first run file, and what is wrong with it; another one is a problem."""
+    if not documents:
+        return None, []
+    first, *others = documents
+    run, faults = build_instance(RunFile, first.data)
+    problems = DocumentPart(first).problems(faults)
+    for other in others:
+        detail = f"expected one run file in a folder, {first.file} is another"
+        fault = Fault((), "many_run_files", detail, "name the one that you mean, not the folder")
+        problems.append(locate_fault(fault, Place(other.file, 1)))
+    return run, problems
+
+
+def _list_items(file: _ReadFile, secrets: Mapping[str, str | Secret]) -> Iterator[_Item]:
+    """The entities of a file: itself, or those in the lists of a run file."""
+    document = file.document
+    if file.kind not in {None, "policy", "run"}:
+        yield _Item(
+            Entity(file.kind, DocumentPart(document), secrets=secrets), file.main, in_run=False
+        )
+    if file.kind != "run":
+        return
+    parts: list[tuple[DocumentKind, FieldPath]] = [
+        (kind, (name, number))
+        for name, kind in _LISTS.items()
+        for number, item in enumerate(get_list(document.data, name))
+        if isinstance(item, dict)
+    ]
+    if isinstance(document.data.get("evaluation"), dict) and file.main:
+        parts.append(("evaluation", ("evaluation",)))
+    for kind, path in parts:
+        part = DocumentPart.inside(document, path)
+        yield _Item(Entity(kind, part, secrets=secrets), file.main, in_run=True)
+
+
+def _drop_duplicates(items: Iterable[_Item]) -> list[_Item]:
+    """Keep a document once that lies in a folder and that the run file refers to as well."""
+    places: dict[tuple[object, ...], dict[int, _Item]] = {}
+    for number, item in enumerate(items):
+        part = item.entity.part
+        file, *position = part.place(("key",))
+        place = (item.entity.kind, os.path.realpath(file), *position)
+        known = places.setdefault(place, {})
+        same = [n for n, other in known.items() if other.entity.part.raw.data == part.raw.data]
+        if not same:
+            known[number] = item._replace(order=number)
+        elif item.precedence < known[same[0]].precedence:
+            known[number] = item._replace(order=known.pop(same[0]).order)
+    unique = {number: item for known in places.values() for number, item in known.items()}
+    return [unique[number] for number in sorted(unique)]
+
+
+def _merge_secrets(
+    files: list[_ReadFile], items: list[_Item], secrets: dict[str, str | Secret]
+) -> Iterator[Issue]:
+    """Collect the `secrets:` of all documents; one name with two values is an error."""
+    parts = [DocumentPart(file.document) for file in files if file.kind == "run"]
+    kinds = {"model", "generator"}
+    parts += [item.entity.part for item in items if item.entity.kind in kinds]
+    first: dict[str, Place] = {}
+    for part in parts:
+        for name, value in get_mapping(part.data, "secrets").items():
+            place = part.raw.marks.key_place(("secrets", name))
+            if name not in secrets:
+                secrets[name], first[name] = value, place
+            elif reveal_secret(secrets[name]) != reveal_secret(value):
+                other = first[name]
+                detail = f"the secret `{name}` has another value in {other.file}:{other.line}"
+                hint = "give one of them another name"
+                fault = Fault(("secrets", name), "two_secrets", detail, hint, at_key=True)
+                yield from part.problems([fault])
+
+
+def _index_entities(
+    items: list[_Item],
+) -> tuple[dict[DocumentKind, dict[str, Entity]], list[Issue]]:
+    """The entities by key, what was named first; and the keys that two different ones have."""
+    entities: dict[DocumentKind, dict[str, Entity]] = {kind: {} for kind in ENTITY_KINDS}
+    problems: list[Issue] = []
+    for item in sorted(items, key=lambda item: item.precedence):
+        entity = item.entity
+        if not entity.key:
+            continue
+        first = entities[entity.kind].setdefault(entity.key, entity)
+        if _written_at(first) != _written_at(entity):
+            where = f"{first.file}:{first.line}"
+            detail = f"the key `{entity.key}` is that of another {entity.kind}, at {where}"
+            fault = Fault((), "duplicate_key", detail, "give one of them another key")
+            place = Place(entity.file, entity.line)
+            problems.append(locate_fault(fault, place, entity.part.field(("key",))))
+    return entities, problems
+
+
+def _written_at(entity: Entity) -> tuple[str, int]:
+    return os.path.realpath(entity.file), entity.line
+
+
+def _choose_evaluations(items: list[_Item]) -> list[Entity]:
+    """The run file's, if it has one; else all that were named."""
+    named = [item for item in items if item.main and item.entity.kind == "evaluation"]
+    return [item.entity for item in ([item for item in named if item.in_run] or named)]
+
+
+def _choose_tasks(
+    items: list[_Item], entities: Mapping[DocumentKind, Mapping[str, Entity]]
+) -> list[Entity]:
+    """The tasks that were named, each once; for a run file without tasks, those beside it."""
+    named = [item for item in items if item.main]
+    tasks = {item.entity.key: item.entity for item in named if item.entity.kind == "task"}
+    has_run = any(item.in_run for item in named)
+    return list((tasks or (entities["task"] if has_run else tasks)).values())

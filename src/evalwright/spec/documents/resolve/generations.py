@@ -6,18 +6,13 @@
 A dataset that would be generated from itself, directly or not, is an error.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from evalwright.spec.documents.models.dataset import DatasetDocument
-from evalwright.spec.documents.models.generator import GeneratorDocument, GeneratorSpecification
-from evalwright.spec.documents.resolve.config_values import (
-    GivenValue,
-    problem_with_value,
-)
-from evalwright.spec.documents.resolve.documents import DocumentPart
+from evalwright.spec.documents.models.generator import GeneratorDocument
+from evalwright.spec.documents.resolve.config_values import read_given_values
 from evalwright.spec.documents.resolve.entities import Entity, References
 from evalwright.spec.documents.resolve.layout import DocumentKind
 from evalwright.spec.documents.yaml.problems import Fault, FieldPath, Place
@@ -26,8 +21,6 @@ from evalwright.types import Issue
 _SPECIFICATION = "generator_specification"
 _GENERATOR: FieldPath = (_SPECIFICATION, "dataset_generator_key")
 _CONFIG: FieldPath = (_SPECIFICATION, "dataset_generator_config")
-_NAMED: Mapping[str, DocumentKind] = {"model": "model", "dataset": "dataset"}
-"""The parameters whose values are keys of entities."""
 
 
 class Generation(Struct, frozen=True, kw_only=True):
@@ -49,143 +42,106 @@ class Generations:
 
     def __init__(self, references: References) -> None:
         self._references = references
-        self._known: dict[str, tuple[Entity, tuple[Generation | None, list[Issue]]]] = {}
-        """What was found, by dataset: a chain of them asks for the same ones again and again."""
+        self._resolved: dict[Entity, tuple[Generation | None, list[Issue]]] = {}
+        """A chain of datasets asks for the same ones again and again."""
 
     def of(self, key: str) -> Generation | None:
-        """How the rows of a dataset are made; None if they are not, or if that is not right."""
+        """How the rows of a dataset are generated; None if they are not, or if it has errors."""
         entity = self._references.entities["dataset"].get(key)
-        return self._found(entity)[0] if entity is not None else None
+        return self._resolve(entity)[0] if entity is not None else None
 
     def order(self, keys: Iterable[str]) -> list[str]:
-        """Those of these that are made, and those that they are made of: what is needed first."""
+        """The generated datasets among these and those that they need, the needed ones first."""
         ordered: dict[str, None] = {}
 
-        def put(key: str, above: tuple[str, ...]) -> None:
-            made = self.of(key) if key not in ordered and key not in above else None
-            if made is None:
-                return
-            for one in made.dataset_keys:
-                put(one, (*above, key))
-            ordered[key] = None
+        def visit(key: str, above: tuple[str, ...]) -> None:
+            generation = self.of(key) if key not in ordered and key not in above else None
+            if generation is not None:
+                for needed in generation.dataset_keys:
+                    visit(needed, (*above, key))
+                ordered[key] = None
 
         for key in keys:
-            put(key, ())
+            visit(key, ())
         return list(ordered)
 
     def problems(self, entity: Entity) -> Iterator[Issue]:
-        """What is wrong with how the rows of a dataset are made, and with what they are made of."""
+        """What is wrong with the generation of a dataset, and with the datasets it is made of."""
         return self._problems(entity, (), set())
 
     def _problems(self, entity: Entity, above: Sequence[str], seen: set[str]) -> Iterator[Issue]:
-        """Each dataset is looked at once, over however many ways it is reached."""
         seen.add(entity.key)
-        made, problems = self._found(entity)
+        generation, problems = self._resolve(entity)
         yield from problems
-        if made is None:
-            return
         line = [*above, entity.key]
-        for key in made.dataset_keys:
+        for key in generation.dataset_keys if generation is not None else ():
             other = self._references.entities["dataset"].get(key)
             if key in line:
-                yield from entity.part.problems([_in_a_circle([*line[line.index(key) :], key])])
+                circle = ", which is made of ".join(f"`{name}`" for name in line[line.index(key) :])
+                detail = f"a dataset cannot be made of itself: {circle}, which is made of `{key}`"
+                yield from entity.part.problems([Fault((_SPECIFICATION,), "circle", detail)])
             elif other is not None and key not in seen:
                 yield from (*other.part.raw.problems, *other.problems)
                 yield from self._problems(other, line, seen)
 
-    def named_by(self, entity: Entity) -> list[Issue]:
-        """The models and datasets that a generator names, and that are not there."""
-        return self._unknown(entity, entity.document, ())
+    def check_names(
+        self, generator: Entity, document: GeneratorDocument | None, given: Sequence[str] = ()
+    ) -> list[Issue]:
+        """The models and datasets that a generator names must be there.
 
-    def _found(self, entity: Entity) -> tuple[Generation | None, list[Issue]]:
-        known = self._known.get(entity.key)
-        if known is None or known[0] is not entity:
-            known = self._known[entity.key] = entity, self._find(entity)
-        return known[1]
+        Names that were `given` are not the generator's fault.
+        """
+        faults = (
+            self._references.missing(kind, key, path)
+            for kind, key, path in (_list_names(document) if document is not None else ())
+            if key not in given
+        )
+        return generator.part.problems(fault for fault in faults if fault is not None)
 
-    def _find(self, entity: Entity) -> tuple[Generation | None, list[Issue]]:
-        document = entity.document
-        told = document.generator_specification if isinstance(document, DatasetDocument) else None
-        if told is None:
+    def _resolve(self, entity: Entity) -> tuple[Generation | None, list[Issue]]:
+        if entity not in self._resolved:
+            self._resolved[entity] = self._resolve_generator(entity)
+        return self._resolved[entity]
+
+    def _resolve_generator(self, entity: Entity) -> tuple[Generation | None, list[Issue]]:
+        document, part = entity.document, entity.part
+        spec = document.generator_specification if isinstance(document, DatasetDocument) else None
+        if spec is None:
             return None, []
-        fault = self._references.missing("generator", told.dataset_generator_key, _GENERATOR)
-        problems = entity.part.problems([fault]) if fault else []
-        generator = self._references.entities["generator"].get(told.dataset_generator_key)
+        fault = self._references.missing("generator", spec.dataset_generator_key, _GENERATOR)
+        problems = part.problems([fault]) if fault else []
+        generator = self._references.entities["generator"].get(spec.dataset_generator_key)
         if generator is None:
             return None, problems
-        given = _given(entity, told)
-        resolved = generator.resolve_generator(given, missing_at=partial(_missing, entity.part))
+        given = read_given_values(part, _CONFIG, spec.dataset_generator_config)
+
+        def missing_at(_: str) -> tuple[Place, str]:
+            path = _CONFIG if part.raw.marks.has(_CONFIG) else (_SPECIFICATION,)
+            return part.place(path), part.field(path)
+
+        resolved = generator.resolve(given, missing_at=missing_at)
         problems += [*generator.part.raw.problems, *resolved.problems]
-        problems += self._named_by_values(generator, given)
-        said = tuple(str(one.value) for one in given.values())
-        problems += self._unknown(generator, resolved.document, said)
-        if resolved.document is None or any(one.level == "error" for one in problems):
+        problems += self._references.check_values(resolved, given)
+        names = [str(value.value) for value in given.values()]
+        problems += self.check_names(generator, resolved.document, names)
+        if resolved.document is None or any(problem.level == "error" for problem in problems):
             return None, problems
-        made = Generation(
-            dataset=entity.key, document=resolved.document, num_samples=told.num_samples
-        )
-        return made, [*problems, *_endless(entity, made)]
-
-    def _named_by_values(self, generator: Entity, given: dict[str, GivenValue]) -> Iterator[Issue]:
-        for one in generator.parameters:
-            kind = _NAMED.get(getattr(one, "type", ""))
-            value = given[one.key].value if one.key in given else None
-            if kind is not None and isinstance(value, str):
-                fault = self._references.missing(kind, value, ())
-                yield from [problem_with_value(given[one.key], fault)] if fault else ()
-
-    def _unknown(
-        self, generator: Entity, document: GeneratorDocument | None, said: Sequence[str]
-    ) -> list[Issue]:
-        """What a definition names; what a value named is the value's fault."""
-        faults: list[Fault] = []
-        for kind, key, path in _names(document) if document is not None else ():
-            fault = self._references.missing(kind, key, path) if key not in said else None
-            faults += [fault] if fault else []
-        return generator.part.problems(faults)
+        source = resolved.document.definition.source
+        if source.type == "empty" and not spec.num_samples and not source.num_samples:
+            detail = "an `empty` data source does not know how many rows are wanted"
+            fault = Fault((_SPECIFICATION,), "missing_key", detail, "write `num_samples` here")
+            problems += part.problems([fault])
+        return Generation(
+            dataset=entity.key, document=resolved.document, num_samples=spec.num_samples
+        ), problems
 
 
-def _names(document: GeneratorDocument) -> Iterator[tuple[DocumentKind, str, FieldPath]]:
+def _list_names(document: GeneratorDocument) -> Iterator[tuple[DocumentKind, str, FieldPath]]:
     definition = document.definition
     name = "dataset" if definition.data_source is None else "data_source"
     several = len(definition.source.dataset_keys) > 1
     for key in definition.source.dataset_keys:
         yield "dataset", key, ("definition", name, "keys" if several else "key")
-    for number, one in enumerate(definition.synthesizers):
-        for key in one.model_keys:
+    for number, synthesizer in enumerate(definition.synthesizers):
+        for key in synthesizer.model_keys:
             yield "model", key, ("definition", "synthesizers", number, "model_key")
-
-
-def _given(entity: Entity, told: GeneratorSpecification) -> dict[str, GivenValue]:
-    part, marks = entity.part, entity.part.raw.marks
-    return {
-        str(name): GivenValue(
-            value,
-            marks.place((*_CONFIG, name)),
-            part.field((*_CONFIG, name)),
-            key_place=marks.key_place((*_CONFIG, name)),
-        )
-        for name, value in told.dataset_generator_config.items()
-    }
-
-
-def _missing(part: DocumentPart, name: str) -> tuple[Place, str]:
-    """Where the value of a parameter is missed: in the dataset that asks for the rows."""
-    del name
-    path = _CONFIG if part.raw.marks.has(_CONFIG) else (_SPECIFICATION,)
-    return part.raw.marks.place(path), part.field(path)
-
-
-def _endless(entity: Entity, made: Generation) -> list[Issue]:
-    """An empty source that nobody tells how many rows are wanted."""
-    source = made.document.definition.source
-    if source.type != "empty" or made.num_samples or source.num_samples:
-        return []
-    detail = "an `empty` data source does not know how many rows are wanted"
-    fault = Fault((_SPECIFICATION,), "missing_key", detail, "write `num_samples` here")
-    return entity.part.problems([fault])
-
-
-def _in_a_circle(line: list[str]) -> Fault:
-    way = ", which is made of ".join(f"`{one}`" for one in line)
-    return Fault((_SPECIFICATION,), "circle", f"a dataset cannot be made of itself: {way}")

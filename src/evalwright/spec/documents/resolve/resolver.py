@@ -1,35 +1,35 @@
 """Resolve the task specifications of a project, and check them as a whole.
 
-task_specifications:          →    ResolvedSpec(key="short", task=…, model_key="bot", …)
-  - key: short
-    task_key: capital-cities
-    model_key: bot
-    task_config: { style: short }
+    task_specifications:          →    ResolvedSpec(key="short", task=…, model_key="bot", …)
+      - key: short
+        task_key: capital-cities
+        model_key: bot
+        task_config: { style: short }
+      - key: stable
+        type: repeatability
+        repeatability_config: { num_runs: 5 }
+        inputs:
+          - { evaluation_key: weekly, task_specification_key: short }
+
+A repeatability runs other specifications several times. A single input gets its key; several append
+their own keys: `stable-short`. An input that reads the results of another input reads those of its
+repetition.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
+from msgspec.structs import replace
+
+from evalwright.spec.documents.checks.build import DocumentPart, build_instance
 from evalwright.spec.documents.checks.task_rules import assign_keys
-from evalwright.spec.documents.models.evaluation import RunConfig
+from evalwright.spec.documents.models.evaluation import RepeatabilitySpecification, RunConfig
 from evalwright.spec.documents.models.parameters import Parameter
 from evalwright.spec.documents.models.task import BenchmarkTask, TaskDocument
-from evalwright.spec.documents.resolve.config_values import (
-    GivenValue,
-    problem_with_value,
-)
-from evalwright.spec.documents.resolve.documents import (
-    DocumentPart,
-    ResolvedTask,
-)
+from evalwright.spec.documents.resolve.config_values import GivenValue
+from evalwright.spec.documents.resolve.documents import ResolvedDocument
 from evalwright.spec.documents.resolve.entities import Entity, References
 from evalwright.spec.documents.resolve.layout import DocumentKind
-from evalwright.spec.documents.resolve.repeatability import (
-    ResolvedInputs,
-    explain_missing_input,
-    list_inputs,
-    resolve_repeated,
-)
 from evalwright.spec.documents.resolve.specifications import (
     ResolvedSpec,
     WrittenSpec,
@@ -38,22 +38,30 @@ from evalwright.spec.documents.resolve.specifications import (
     find_named_models,
     find_recording,
     needs_model,
-    resolve_recorded,
+    resolve_recorded_spec,
     sample_source,
     warn_without_effect,
+    why_not_repeatable,
 )
-from evalwright.spec.documents.yaml.problems import Fault, FieldPath, quote_names
+from evalwright.spec.documents.yaml.problems import (
+    Fault,
+    FieldPath,
+    did_you_mean,
+    get_list,
+    locate_fault,
+    quote_names,
+)
 from evalwright.types import Issue
 
-_NAMED: Mapping[str, DocumentKind] = {"model": "model", "dataset": "dataset"}
-"""The parameters whose values are keys of entities."""
+_SpecKey = tuple[str | None, str]
+"""The keys of an evaluation and of a specification in it."""
 
 
 class Resolver:
-    """Resolves specifications, and gathers what is wrong on the way.
+    """Resolves specifications, and collects what is wrong on the way.
 
-    With `lenient`, values that only a run will give are stood in for; if all that a run has is
-    known (`complete`), of those there is a warning. `used` has every entity that was led to.
+    With `lenient`, legal values stand in for those that only a run will give; if all that a run has
+    is known (`complete`), there is a warning for each. `used` has every entity that was reached.
     """
 
     def __init__(
@@ -77,221 +85,198 @@ class Resolver:
         self, entity: Entity, run_config: RunConfig, *, inputs_only: bool = False
     ) -> list[ResolvedSpec]:
         """The specifications of an evaluation; `inputs_only`: those that a repeatability runs."""
-        own = {one.key for one in entity.parameters}
-        declared = self._declared(entity)
-        for_tasks = {
-            name: one for name, one in self._given.items() if name not in own and name in declared
-        }
-        given = {name: one for name, one in self._given.items() if name not in for_tasks}
-        resolved = entity.resolve_evaluation(given, lenient=self._lenient, for_tasks=declared)
+        own = {parameter.key for parameter in entity.parameters}
+        declared = self._list_task_parameters(entity)
+        for_tasks = {name for name in self._given if name not in own and name in declared}
+        given = {name: value for name, value in self._given.items() if name not in for_tasks}
+        resolved = entity.resolve(given, lenient=self._lenient, also=declared)
         self._report(resolved.problems)
         self.warn_of_no_value(entity.parameters, given, entity)
-        written = resolved.data.get("task_specifications")
-        if not isinstance(written, list):
-            return []
-        self._warn_of_auto_keys(entity.part, written)
         specs: list[ResolvedSpec] = []
-        for number, one in enumerate(assign_keys(written, name="task_key")):
-            asked = WrittenSpec(entity, resolved, number, one)
-            if isinstance(one, dict) and one.get("type") == "repeatability":
-                specs += [] if inputs_only else self._repeated(asked, run_config)
-            elif isinstance(one, dict):
-                spec = self._specification(asked, for_tasks, run_config)
-                specs += [] if spec is None else [spec]
-        return specs
-
-    def _repeated(self, asked: WrittenSpec, run_config: RunConfig) -> list[ResolvedSpec]:
-        """What a repeatability runs: specifications of this evaluation, or of others."""
-        part = asked.entity.part
-        inputs: list[tuple[FieldPath, ResolvedSpec]] = []
-        siblings: set[tuple[str | None, str]] = set()
-        for path, evaluation, wanted in list_inputs(asked):
-            entity = self._find("evaluation", evaluation, part, (*path, "evaluation_key"))
-            if entity is None:
+        for number, data in enumerate(_name_specifications(resolved.data)):
+            if not isinstance(data, dict):
                 continue
-            found = self.evaluation(entity, run_config, inputs_only=True)
-            chosen = [one for one in found if wanted in {None, one.key}]
-            inputs += [(path, one) for one in chosen]
-            siblings |= {(one.evaluation_key, one.key) for one in found}
-            if not chosen:
-                self._add(part, explain_missing_input(path, wanted, entity))
-        datasets = self._references.entities["dataset"]
-        specs, faults = resolve_repeated(asked, ResolvedInputs(inputs, siblings, datasets))
-        self._add(part, faults)
+            spec = WrittenSpec(entity, resolved, number, data)
+            self._warn_of_auto_key(spec)
+            if data.get("type") != "repeatability":
+                specs += self._resolve_spec(spec, for_tasks, run_config)
+            elif not inputs_only:
+                specs += self._resolve_repeatability(spec, run_config)
         return specs
 
     def task(self, entity: Entity, run_config: RunConfig) -> ResolvedSpec | None:
         """A task by itself, as if an evaluation had nothing but it."""
-        names = {one.key for one in entity.parameters} | {"dataset_key"}
-        given = {name: one for name, one in self._given.items() if name in names}
-        resolved = entity.resolve_task(given, lenient=self._lenient)
-        self._task_problems(entity, resolved)
-        self._named_by_values(resolved, given)
-        keys = self._datasets(entity.part, resolved, given)
-        if resolved.document is None:
+        names = {"dataset_key", *(parameter.key for parameter in entity.parameters)}
+        given = {name: value for name, value in self._given.items() if name in names}
+        resolved = entity.resolve(given, lenient=self._lenient)
+        dataset_keys = self._check_task(entity, resolved, given)
+        task: TaskDocument | None = resolved.document
+        if task is None:
             return None
         if not self._lenient:
-            self._needs_a_model(entity.part, ("definition", "solver"), resolved.document)
+            self._require_model(entity.part, ("definition", "solver"), task)
         return ResolvedSpec(
             key=entity.key,
-            display_name=resolved.document.display_name,
-            task=resolved.document,
-            written=entity.part,
-            values=resolved.values,
-            given=given,
-            model_key=None,
-            dataset_keys=keys,
-            source=sample_source(resolved.document),
-            **choose_sampling(None, None, run_config),
-            file=entity.file,
-            line=entity.line,
-        )
-
-    def _specification(
-        self, asked: WrittenSpec, for_tasks: Mapping[str, GivenValue], run_config: RunConfig
-    ) -> ResolvedSpec | None:
-        part, data = asked.entity.part, asked.data
-        task_key = data.get("task_key")
-        if not isinstance(task_key, str) or asked.waits("task_key"):
-            return None
-        if (recording := find_recording(asked)) is not None:
-            self._add(part, warn_without_effect(asked))
-            return resolve_recorded(asked, task_key, recording)
-        entity = self._find("task", task_key, part, (*asked.path, "task_key"))
-        if entity is None:
-            return None
-        given = {**asked.values(entity), **self._fitting(entity, for_tasks)}
-        resolved = entity.resolve_task(given, missing_at=asked.missing, lenient=self._lenient)
-        self.warn_of_no_value(resolved.parameters, given, entity, asked)
-        self._task_problems(entity, resolved)
-        self._named_by_values(resolved, given)
-        keys = self._datasets(entity.part, resolved, given)
-        model_key = asked.text("model_key")
-        self._model(asked, resolved.document, model_key)
-        task = resolved.document
-        specification, evaluation = asked.typed()
-        if task is None or specification is None:
-            return None
-        self._add(part, check_model_and_dataset(asked, task))
-        return ResolvedSpec(
-            key=str(data.get("key")),
-            display_name=specification.display_name or task.display_name,
+            display_name=task.display_name,
             task=task,
             written=entity.part,
             values=resolved.values,
             given=given,
-            model_key=model_key,
-            dataset_keys=keys,
+            model_key=None,
+            dataset_keys=dataset_keys,
             source=sample_source(task),
-            **choose_sampling(specification, evaluation, run_config),
-            repeats=specification.repeatability.num_runs if specification.repeatability else 1,
-            evaluation_key=asked.entity.key,
-            file=part.raw.marks.place(asked.path).file,
-            line=part.raw.marks.place(asked.path).line,
+            **choose_sampling(None, None, run_config),
+            file=entity.file,
+            line=entity.line,
         )
-
-    def _declared(self, entity: Entity) -> list[str]:
-        """The parameters of the tasks of an evaluation."""
-        data = entity.part.raw.data
-        written = data.get("task_specifications") if isinstance(data, dict) else None
-        declared: dict[str, None] = {}
-        for one in written if isinstance(written, list) else []:
-            task = self._task_entity(one.get("task_key") if isinstance(one, dict) else None)
-            if task is not None:
-                names = [each.key for each in task.parameters]
-                declared.update(dict.fromkeys(names))
-        return list(declared)
-
-    def _fitting(self, task: Entity, given: Mapping[str, GivenValue]) -> dict[str, GivenValue]:
-        names = {one.key for one in task.parameters}
-        return {name: one for name, one in given.items() if name in names}
-
-    def _task_entity(self, key: Any) -> Entity | None:
-        return self._references.entities["task"].get(key) if isinstance(key, str) else None
-
-    def _warn_of_auto_keys(self, part: DocumentPart, written: list[Any]) -> None:
-        for number, (one, named) in enumerate(
-            zip(written, assign_keys(written, name="task_key"), strict=True)
-        ):
-            if one is not named and named["key"] != one.get("task_key"):
-                path: FieldPath = ("task_specifications", number)
-                detail = f"the specification has no key; its results are called `{named['key']}`"
-                hint = f"write `key: {named['key']}`"
-                self._add(part, [Fault(path, "auto_key", detail, hint, level="warning")])
 
     def warn_of_no_value(
         self,
         parameters: Iterable[Parameter],
         given: Mapping[str, GivenValue],
         entity: Entity,
-        asked: WrittenSpec | None = None,
+        spec: WrittenSpec | None = None,
     ) -> None:
-        """Warn of what a run would be refused for, as long as nobody gives it."""
-        for one in parameters:
-            if not self._complete or not one.needs_value or one.key in given:
+        """Warn of parameters without a value, for which a run would be refused."""
+        for parameter in parameters:
+            key = parameter.key
+            if not self._complete or not parameter.needs_value or key in given:
                 continue
-            where = asked.missing if asked is not None else entity.part.declaration
-            place, field = where(one.key)
-            name = "dataset_key" if one.key == "dataset_key" else "task_config"
-            files = f"`{name}` or `config`" if asked is not None else "`config`"
-            detail = f"parameter `{one.key}` of {entity.kind} `{entity.key}` has no value"
-            hint = f"give it in {files}, or with `--set {one.key}=…`"
+            name = "dataset_key" if key == "dataset_key" else "task_config"
+            where = f"`{name}` or `config`" if spec is not None else "`config`"
+            detail = f"parameter `{key}` of {entity.kind} `{entity.key}` has no value"
+            hint = f"give it in {where}, or with `--set {key}=…`"
             fault = Fault((), "no_value", detail, hint, level="warning")
-            self._report([problem_with_value(GivenValue(None, place, field), fault)])
+            missing_at = spec.missing if spec is not None else entity.part.declaration
+            self._report([locate_fault(fault, *missing_at(key))])
 
-    def _task_problems(self, entity: Entity, resolved: ResolvedTask) -> None:
+    def _resolve_spec(
+        self, spec: WrittenSpec, for_tasks: set[str], run_config: RunConfig
+    ) -> list[ResolvedSpec]:
+        """The specification; none if it has errors."""
+        part = spec.entity.part
+        task_key = spec.text("task_key")
+        if task_key is None:
+            return []
+        if (recording := find_recording(spec)) is not None:
+            self._add(part, warn_without_effect(spec))
+            return [resolve_recorded_spec(spec, task_key, recording)]
+        entity = self._find("task", task_key, part, (*spec.path, "task_key"))
+        if entity is None:
+            return []
+        given = spec.values(entity)
+        for parameter in entity.parameters:
+            if parameter.key in for_tasks:
+                given[parameter.key] = self._given[parameter.key]
+        resolved = entity.resolve(given, missing_at=spec.missing, lenient=self._lenient)
+        self.warn_of_no_value(resolved.parameters, given, entity, spec)
+        dataset_keys = self._check_task(entity, resolved, given)
+        task: TaskDocument | None = resolved.document
+        model_key = spec.text("model_key")
+        self._check_model(spec, task, model_key)
+        specification, evaluation = spec.build()
+        if task is None or specification is None:
+            return []
+        self._add(part, check_model_and_dataset(spec, task))
+        resolved_spec = ResolvedSpec(
+            key=str(spec.data.get("key")),
+            display_name=specification.display_name or task.display_name,
+            task=task,
+            written=entity.part,
+            values=resolved.values,
+            given=given,
+            model_key=model_key,
+            dataset_keys=dataset_keys,
+            source=sample_source(task),
+            **choose_sampling(specification, evaluation, run_config),
+            repeats=specification.repeatability.num_runs if specification.repeatability else 1,
+            evaluation_key=spec.entity.key,
+            file=spec.place.file,
+            line=spec.place.line,
+        )
+        return [resolved_spec]
+
+    def _resolve_repeatability(
+        self, spec: WrittenSpec, run_config: RunConfig
+    ) -> list[ResolvedSpec]:
+        """What a repeatability runs: specifications of this evaluation, or of others."""
+        part = spec.entity.part
+        inputs: list[tuple[FieldPath, ResolvedSpec]] = []
+        siblings: set[_SpecKey] = set()
+        for path, evaluation, wanted in _list_inputs(spec):
+            entity = self._find("evaluation", evaluation, part, (*path, "evaluation_key"))
+            if entity is None:
+                continue
+            specs = self.evaluation(entity, run_config, inputs_only=True)
+            chosen = [each for each in specs if wanted in {None, each.key}]
+            inputs += [(path, each) for each in chosen]
+            siblings |= {(each.evaluation_key, each.key) for each in specs}
+            if not chosen:
+                self._add(part, _explain_missing_input(path, wanted, entity))
+        datasets = self._references.entities["dataset"]
+        repeated, faults = _repeat_specs(spec, _ResolvedInputs(inputs, siblings, datasets))
+        self._add(part, faults)
+        return repeated
+
+    def _list_task_parameters(self, evaluation: Entity) -> list[str]:
+        """The parameters of the tasks of an evaluation."""
+        declared: dict[str, None] = {}
+        for spec in get_list(evaluation.part.data, "task_specifications"):
+            key = spec.get("task_key") if isinstance(spec, dict) else None
+            task = self._references.entities["task"].get(key) if isinstance(key, str) else None
+            if task is not None:
+                declared.update(dict.fromkeys(parameter.key for parameter in task.parameters))
+        return list(declared)
+
+    def _warn_of_auto_key(self, spec: WrittenSpec) -> None:
+        """Warn of a specification without a key, if its task key does not name it either."""
+        key = spec.data.get("key")
+        written = spec.evaluation.data["task_specifications"][spec.number]
+        if written.get("key") is None and key is not None and key != written.get("task_key"):
+            detail = f"the specification has no key; its results are called `{key}`"
+            fault = Fault(spec.path, "auto_key", detail, f"write `key: {key}`", level="warning")
+            self._add(spec.entity.part, [fault])
+
+    def _check_task(
+        self, entity: Entity, resolved: ResolvedDocument, given: Mapping[str, GivenValue]
+    ) -> dict[str, str]:
+        """Check that all that a task and its values name is there; returns its datasets."""
         self.used["task", entity.key] = entity
         self._report(resolved.problems)
-        if resolved.document is None or not isinstance(resolved.document.definition, BenchmarkTask):
-            return
-        for path, keys in find_named_models(resolved.document.definition):
-            for key in keys:
+        task: TaskDocument | None = resolved.document
+        if task is not None and isinstance(task.definition, BenchmarkTask):
+            for path, key in find_named_models(task.definition):
                 self._find("model", key, entity.part, path)
-
-    def _named_by_values(self, resolved: ResolvedTask, given: Mapping[str, GivenValue]) -> None:
-        """Models and datasets that a value names must be there."""
-        for parameter in resolved.parameters:
-            one = given.get(parameter.key)
-            value = resolved.values.get(parameter.key)
-            if one is None or parameter.key in resolved.open or not isinstance(value, str):
-                continue
-            kind: DocumentKind | None = _NAMED.get(getattr(parameter, "type", ""))
-            if kind is not None and (fault := self._references.missing(kind, value, ())):
-                self._report([problem_with_value(one, fault)])
-
-    def _datasets(
-        self, part: DocumentPart, resolved: ResolvedTask, given: Mapping[str, GivenValue]
-    ) -> dict[str, str]:
-        """The datasets of a task, each of which must be there."""
-        keys = dict(resolved.dataset_keys)
+        self._report(self._references.check_values(resolved, given))
+        keys = resolved.dataset_keys
         value = resolved.values.get("dataset_key")
         if not keys and isinstance(value, str) and "dataset_key" not in resolved.open:
             keys = {"": value}
-        if resolved.document is not None and sample_source(resolved.document) != "dataset":
+        if task is not None and sample_source(task) != "dataset":
             return keys
-        said = {str(resolved.values.get(name)) for name in given.keys() - resolved.open}
+        names = {str(resolved.values.get(name)) for name in given.keys() - resolved.open}
         for key in keys.values():
-            if key not in said:  # else the parameter's value is wrong, not the task
+            if key not in names:  # else the parameter's value is wrong, not the task
                 field = "key" if "" in keys else "keys"
-                self._find("dataset", key, part, ("definition", "dataset", field))
-            elif (entity := self._references.entities["dataset"].get(key)) is not None:
-                self.used["dataset", key] = entity
+                self._find("dataset", key, entity.part, ("definition", "dataset", field))
+            elif (dataset := self._references.entities["dataset"].get(key)) is not None:
+                self.used["dataset", key] = dataset
         return keys
 
-    def _model(self, asked: WrittenSpec, task: TaskDocument | None, key: str | None) -> None:
-        part, path = asked.entity.part, (*asked.path, "model_key")
+    def _check_model(self, spec: WrittenSpec, task: TaskDocument | None, key: str | None) -> None:
+        part, path = spec.entity.part, (*spec.path, "model_key")
         if key is None:
-            if task is not None and not asked.waits("model_key"):
-                self._needs_a_model(part, path, task)
+            if task is not None and not spec.waits("model_key"):
+                self._require_model(part, path, task)
             return
         entity = self._find("model", key, part, path)
         does = getattr(entity.document, "task", None) if entity is not None else None
         if task is not None and does is not None and task.tasks and does not in task.tasks:
-            wants = quote_names([str(one) for one in task.tasks])
+            wants = quote_names([str(name) for name in task.tasks])
             detail = f"task `{task.key}` needs a model for {wants}, `{key}` is one for `{does}`"
             self._add(part, [Fault(path, "wrong_model", detail)])
 
-    def _needs_a_model(self, part: DocumentPart, path: FieldPath, task: TaskDocument) -> None:
+    def _require_model(self, part: DocumentPart, path: FieldPath, task: TaskDocument) -> None:
         if needs_model(task) and not self._models_given:
             level: Literal["error", "warning"] = "warning" if self._lenient else "error"
             detail = f"task `{task.key}` evaluates a model, and none is named"
@@ -313,3 +298,143 @@ class Resolver:
 
     def _report(self, problems: Iterable[Issue]) -> None:
         self.problems.update(dict.fromkeys(problems))
+
+
+def _name_specifications(evaluation: Any) -> list[Any]:
+    """The specifications of an evaluation, each with a key."""
+    return assign_keys(get_list(evaluation, "task_specifications"), name="task_key")
+
+
+def _list_inputs(spec: WrittenSpec) -> Iterator[tuple[FieldPath, str, str | None]]:
+    """Where each input stands, its evaluation, and its specification if it names one."""
+    for number, data in enumerate(get_list(spec.data, "inputs")):
+        key = data.get("evaluation_key") if isinstance(data, dict) else None
+        if isinstance(key, str) and not spec.waits("inputs", number):
+            wanted = data.get("task_specification_key")
+            yield (*spec.path, "inputs", number), key, wanted if isinstance(wanted, str) else None
+
+
+def _explain_missing_input(path: FieldPath, wanted: str | None, evaluation: Entity) -> list[Fault]:
+    """Why an evaluation has no such specification; without `wanted`, none at all.
+
+    A specification with mistakes of its own is not missing: they are reported where they stand.
+    """
+    kinds: dict[str, Any] = {
+        str(spec.get("key")): spec.get("type")
+        for spec in _name_specifications(evaluation.part.data)
+        if isinstance(spec, dict)
+    }
+    known = [key for key, kind in kinds.items() if kind != "repeatability"]
+    if wanted is None:
+        detail = f"evaluation `{evaluation.key}` has no task specification that could be repeated"
+        hint = "name an evaluation that runs tasks, or add one to this"
+        where = (*path, "evaluation_key")
+        return [] if known else [Fault(where, "unknown_specification", detail, hint)]
+    where = (*path, "task_specification_key")
+    if kinds.get(wanted) == "repeatability":
+        detail = f"`{wanted}` repeats others itself"
+        return [Fault(where, "conflict", detail, "name what it runs")]
+    if wanted in kinds:
+        return []
+    has = f"it has {quote_names(known)}" if known else "it has none"
+    detail = f"evaluation `{evaluation.key}` has no task specification `{wanted}`; {has}"
+    return [Fault(where, "unknown_specification", detail, did_you_mean(wanted, known))]
+
+
+class _ResolvedInputs(NamedTuple):
+    """What a repeatability runs, and what stands around that."""
+
+    chosen: Sequence[tuple[FieldPath, ResolvedSpec]]
+    """Each with the place of the input that names it."""
+    siblings: set[_SpecKey]
+    """Every specification that stands beside one of them."""
+    datasets: Mapping[str, Entity]
+
+
+def _repeat_specs(
+    written: WrittenSpec, inputs: _ResolvedInputs
+) -> tuple[list[ResolvedSpec], list[Fault]]:
+    """The inputs of a repeatability as they are run, and what is wrong with them."""
+    faults = [
+        Fault(path, "conflict", f"task `{spec.task.key}` {why}: it cannot be run several times")
+        for path, spec in inputs.chosen
+        if (why := why_not_repeatable(spec.task))
+    ]
+    repeatability, _ = build_instance(RepeatabilitySpecification, written.data)
+    if repeatability is None:
+        return [], faults
+    own = repeatability.key
+    alone = len(inputs.chosen) == 1
+    keys = {
+        (spec.evaluation_key, spec.key): own if alone else f"{own}-{spec.key}"
+        for _, spec in inputs.chosen
+    }
+    others = {
+        str(data.get("key"))
+        for number, data in enumerate(_name_specifications(written.evaluation.data))
+        if isinstance(data, dict) and number != written.number
+    }
+    specs: list[ResolvedSpec] = []
+    first: dict[str, FieldPath] = {}
+    for path, spec in inputs.chosen:
+        key = keys[spec.evaluation_key, spec.key]
+        if key in others:
+            detail = f"the results would be called `{key}`, as those of another specification"
+            faults.append(Fault(path, "duplicate_key", detail))
+            continue
+        if first.setdefault(key, path) != path:
+            faults.append(Fault(path, "duplicate_key", f"`{spec.key}` is an input already"))
+            continue
+        reading, why, hint = _read_repetitions(spec, keys, inputs, here=written.entity.key)
+        faults += [Fault(path, "conflict", why, hint)] if why else []
+        specs.append(
+            replace(
+                reading,
+                key=key,
+                display_name=repeatability.display_name or spec.display_name,
+                num_samples=repeatability.num_samples or spec.num_samples,
+                subsampling=repeatability.subsampling or spec.subsampling,
+                repeats=repeatability.num_runs,
+                evaluation_key=written.entity.key,
+                file=written.place.file,
+                line=written.place.line,
+            )
+        )
+    return specs, faults
+
+
+def _read_repetitions(
+    spec: ResolvedSpec, keys: Mapping[_SpecKey, str], inputs: _ResolvedInputs, *, here: str
+) -> tuple[ResolvedSpec, str, str]:
+    """The specification, reading the results of repetitions; or what is wrong, with a hint.
+
+    Under its own name a result of the same evaluation would be that of some earlier run.
+    """
+    for name, source, plain in _list_result_sources(spec, inputs.datasets):
+        place = (spec.evaluation_key, source)
+        if place in keys and plain:
+            return replace(spec, source="task_result", dataset_keys={"": keys[place]}), "", ""
+        why = f"`{spec.key}` reads the result of `{source}`"
+        if place in keys:
+            through = f"through dataset `{name}`, which changes it or has another beside it"
+            why = f"{why} {through}: so it cannot be read from a repetition"
+            return spec, why, f"repeat `{source}` alone"
+        if place in inputs.siblings and spec.evaluation_key != here:
+            why += ", which is not repeated with it: that of an earlier run would be read"
+            return spec, why, f"make `{source}` an input, too"
+    return spec, "", ""
+
+
+def _list_result_sources(
+    spec: ResolvedSpec, datasets: Mapping[str, Entity]
+) -> Iterator[tuple[str, str, bool]]:
+    """The datasets that are results of tasks: their key, the task's, and whether unchanged."""
+    for key in spec.dataset_keys.values():
+        if spec.source == "task_result":
+            yield key, key, True
+            continue
+        entity = datasets.get(key)
+        origin: Any = getattr(entity.document, "origin", None) if entity else None
+        if getattr(origin, "type", "") == "task_result":
+            plain = not origin.filters and origin.missing == "absent"
+            yield key, origin.key, plain and len(spec.dataset_keys) == 1
