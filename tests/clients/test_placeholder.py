@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from tests.servers.asking import answered, asking, chat
 
-from evalwright.clients.placeholder import Placeholder
+from evalwright.clients.placeholder import PlaceholderModel
 from evalwright.types import Completion, Request, Usage
 
 
@@ -16,8 +16,10 @@ from evalwright.types import Completion, Request, Usage
     ],
 )
 def test_it_says_nothing_and_asks_nobody(request_: Request, output: Any) -> None:
-    assert answered(Placeholder(), request_) == Completion(text="", usage=Usage(), output=output)
+    assert answered(PlaceholderModel(), request_) == Completion(
+        text="", usage=Usage(), output=output
+    )
 
 
 def test_a_reader_is_told_that_it_is_no_model() -> None:
-    assert Placeholder().caveat == "empty answers, by no model"
+    assert PlaceholderModel().caveat == "empty answers, by no model"

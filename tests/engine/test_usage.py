@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from tests.engine.made import Breaking, job, resources
 
-from evalwright.clients.placeholder import Placeholder
+from evalwright.clients.placeholder import PlaceholderModel
 from evalwright.engine.run import attempt
 from evalwright.engine.usage import UsageCounter, add_usage, split_usage
 from evalwright.ports import Case
@@ -12,7 +12,7 @@ from evalwright.solvers.record import RecordSolver
 from evalwright.types import Completion, Outcome, Request, Sample, Score, Trace, Usage
 
 
-class Priced(Placeholder):
+class Priced(PlaceholderModel):
     async def complete(self, request: Request) -> Completion:
         del request
         return Completion(text="x", usage=Usage(1, 10, 5, 0.5))

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from evalwright.clients.placeholder import Placeholder
+from evalwright.clients.placeholder import PlaceholderModel
 from evalwright.components import Snippet
 from evalwright.ports import Case
 from evalwright.scorers.evidence import EvidenceScorer
@@ -17,7 +17,7 @@ def found(body: str, *, parameters: str = "") -> Score:
     snippets = DirectSnippets(sources_of([snippet]))
 
     async def score() -> Score:
-        case = Case(sample=Sample("0", {}), model=Placeholder(), snippets=snippets)
+        case = Case(sample=Sample("0", {}), model=PlaceholderModel(), snippets=snippets)
         try:
             return await EvidenceScorer(snippet, {"task": "register"}).score(case)
         finally:

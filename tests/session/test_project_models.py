@@ -9,7 +9,7 @@ from tests.servers.certificates import tls_of_a_stranger
 from tests.servers.model_server import ModelServer, by_path, json, models, status
 from tests.servers.model_server import chat as chatting
 
-from evalwright.clients.placeholder import Placeholder
+from evalwright.clients.placeholder import PlaceholderModel
 from evalwright.components import Snippet
 from evalwright.errors import UnknownName, UsageError
 from evalwright.secrets import Secret
@@ -89,7 +89,7 @@ def test_a_document_comes_before_an_entry_of_the_same_key() -> None:
     key = "openai$gpt-4-1"
     own = {"key": key, "config": {"connection_type": "placeholder"}}
 
-    assert isinstance(plan(key, {"$provider": "openai/gpt-4.1"}, own).client, Placeholder)
+    assert isinstance(plan(key, {"$provider": "openai/gpt-4.1"}, own).client, PlaceholderModel)
 
 
 def test_an_entry_is_found_by_its_sanitised_key() -> None:
@@ -124,7 +124,7 @@ def test_a_key_of_the_environment_is_a_login_under_any_name(kind: str) -> None:
 def test_the_placeholder_needs_no_declaration(key: str) -> None:
     found = plan(key)
 
-    assert isinstance(found.client, Placeholder)
+    assert isinstance(found.client, PlaceholderModel)
     assert not found.remote
 
 

@@ -7,12 +7,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from evalwright._version import __version__
-from evalwright.clients.llama.threads import cores, idle_threads
-from evalwright.clients.llama.weights import BUNDLED, find
-from evalwright.clients.llama.weights import INSTALL as ENGINE
+from evalwright.clients.llama.server import count_cores, idle_threads
+from evalwright.clients.local import BUNDLED, find_weights
 from evalwright.clients.providers import PROVIDERS
-from evalwright.clients.word_vectors import INSTALL as VECTORS
-from evalwright.clients.word_vectors import PACKAGE
+from evalwright.clients.word_vectors import INSTALL, PACKAGE
 from evalwright.errors import UsageError
 from evalwright.report.machine import Key, Local, Machine, Part, Store, Threads, Tier
 from evalwright.sandbox.selftest import survey
@@ -42,25 +40,25 @@ def doctor(store: str | None = None) -> Machine:
 def _local() -> Local:
     threads = Threads(
         now=run_async(idle_threads(os.environ)),
-        cores=cores(),
+        cores=count_cores(),
         load=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         ci=os.environ.get("CI", "").strip(),
     )
     models = [_weights(name) for name in BUNDLED]
-    parts = [_package("xllamacpp", ENGINE), *models, _package(PACKAGE, VECTORS)]
+    parts = [_package("xllamacpp"), *models, _package(PACKAGE)]
     return Local(parts=parts, threads=threads)
 
 
-def _package(name: str, install: str) -> Part:
+def _package(name: str) -> Part:
     try:
         return Part(name=name, there=True, what=version(name))
     except PackageNotFoundError:
-        return Part(name=name, there=False, what="not installed", install=install)
+        return Part(name=name, there=False, what="not installed", install=INSTALL)
 
 
 def _weights(name: str) -> Part:
     try:
-        weights = find(name)
+        weights = find_weights(name)
     except UsageError as error:
         return Part(name=f"local/{name}", there=False, what=str(error), install=error.hint)
     return Part(name=f"local/{name}", there=True, what=str(weights.path), size=weights.size)

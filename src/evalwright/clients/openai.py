@@ -43,8 +43,14 @@ from msgspec import Struct
 
 from evalwright.clients import replies
 from evalwright.clients.http import ApiModel, Endpoint
-from evalwright.clients.parameters import Count, Sampling, chat_keys, locate_model, texts_to_embed
-from evalwright.clients.providers import beside
+from evalwright.clients.parameters import (
+    Count,
+    SamplingParameters,
+    chat_keys,
+    locate_model,
+    parse_embedding_input,
+)
+from evalwright.clients.providers import locate_neighbour
 from evalwright.errors import ModelError
 from evalwright.types import Completion, Message, ModelOptions, Request, Usage
 
@@ -55,9 +61,10 @@ _EMBEDDING_PARAMETERS = ("dimensions", "user")
 _MOST_SHARED_REQUESTS = 1000
 
 RequestGroup = tuple[str, tuple[Message, ...], bytes, int]
+"""Sample, messages, other keys, and the number of the group."""
 
 
-class ChatParameters(Sampling, frozen=True, kw_only=True):
+class ChatParameters(SamplingParameters, frozen=True, kw_only=True):
     """What is known of this API's parameters."""
 
     max_tokens: int | None = None
@@ -83,23 +90,21 @@ class ChatUsage(Struct, frozen=True):
 
 
 class ChatReply(Struct, frozen=True):
-    """What comes back, as far as it is needed."""
+    """The fields that are used."""
 
     choices: list[replies.ChatChoice]
     usage: ChatUsage | None = None
     error: Any = None
 
 
-class EmbeddingReply(Struct, frozen=True):
-    """What comes back from `/embeddings`, as far as it is needed."""
-
+class _EmbeddingReply(Struct, frozen=True):
     data: list[replies.Embedding]
     usage: ChatUsage | None = None
     error: Any = None
 
 
 decoder = msgspec.json.Decoder(ChatReply)
-_embedding_decoder = msgspec.json.Decoder(EmbeddingReply)
+_embedding_decoder = msgspec.json.Decoder(_EmbeddingReply)
 _encoder = msgspec.json.Encoder()
 
 
@@ -110,17 +115,16 @@ class SharedReply:
         self.reply = reply
         self.untaken = set(range(choices))
         self.is_uncounted = True
-        """Whether no trial has taken a choice, and with it the tokens."""
+        """Whether no trial has counted the tokens yet."""
 
 
 class SharedReplies:
     """Hands out the `n` choices of a reply, one per trial.
 
     With `n=4` the trials 0 to 3 of a sample share one request, and its prompt is paid for once. The
-    first of them to arrive asks, the others wait for the same reply and take their own choice. If
-    the request fails, it fails for all who waited; whoever tries again asks again. The tokens are
-    counted with the trial whose choice is the first to be taken. With fewer trials than `n` the
-    other choices are lost, and paid for.
+    first trial sends it, the others wait for the same reply and take their own choice. A failed
+    request fails for all who wait; a retry sends it again. The first trial to take its choice
+    counts the tokens. With fewer trials than `n` the other choices are paid for and lost.
     """
 
     def __init__(self, n: int) -> None:
@@ -168,10 +172,7 @@ class SharedReplies:
 
 
 class Embeddings:
-    """A model behind an embeddings API: `/embeddings` beside the chat.
-
-    Of the generation parameters only `dimensions` and `user` are sent: the others are for chat.
-    """
+    """A model behind `/embeddings`; only the parameters `dimensions` and `user` are sent."""
 
     def __init__(self, name: str, endpoint: Endpoint, parameters: dict[str, Any]) -> None:
         self._endpoint = endpoint
@@ -180,11 +181,9 @@ class Embeddings:
 
     async def complete(self, request: Request) -> Completion:
         """Return one embedding per text, in the order of the texts."""
-        texts, keys = texts_to_embed(request)
+        texts, keys = parse_embedding_input(request)
         body = {**self._body, **keys, "input": texts, "encoding_format": "float"}
         reply = await self._endpoint.ask(_encoder.encode(body), _embedding_decoder)
-        if reply.error:
-            raise self._endpoint.error_object(reply.error)
         vectors = replies.order_embeddings(reply.data, len(texts))
         tokens = reply.usage.prompt_tokens if reply.usage else 0
         return replies.embedding_completion(vectors, replies.make_usage(tokens, 0))
@@ -238,30 +237,19 @@ class Chat(ApiModel):
     def _read(
         self, reply: ChatReply, place: int = 0, *, counts: bool = True, takes_all: bool
     ) -> Completion:
-        if reply.error:
-            raise self._endpoint.error_object(reply.error)
         if len(reply.choices) <= place:
             raise ModelError("empty", f"the reply has {len(reply.choices)} choices")
         choice = reply.choices[place]
         if choice.error or choice.finish_reason == "error":
             raise self._endpoint.error_object(choice.error)
-        message, tokens = choice.message, reply.usage or ChatUsage()
+        tokens = reply.usage or ChatUsage()
         usage = replies.make_usage(tokens.prompt_tokens, tokens.completion_tokens)
-        paid = usage if counts else Usage()
-        if message.refusal:
-            words = self._endpoint.clean(message.refusal)
-            return replies.accept_refusal(words, text=message.text, usage=paid, takes_all=takes_all)
-        if choice.finish_reason == "content_filter":
-            raise replies.filter_error()
-        has_more = message.tool_calls or choice.references is not None
-        completion = Completion(
-            text=message.text,
-            finish=replies.FINISHES.get(choice.finish_reason, "other"),
-            usage=paid,
-            logprobs=choice.logprobs.values if choice.logprobs else None,
-            output=choice.make_output(usage) if has_more else None,
+        return choice.complete(
+            usage,
+            paid=usage if counts else Usage(),
+            clean=self._endpoint.clean,
+            takes_all=takes_all,
         )
-        return replies.check_completion(completion, calls=message.calls, takes_all=takes_all)
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Chat:
@@ -270,7 +258,7 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Chat:
         f"openai/{name}", _CHAT, options, known=ChatParameters, never=_NEVER
     )
     chat, embeddings = (
-        Endpoint(place, headers=address.bearer, timeouts=timeouts)
-        for place in (address, beside(address, _CHAT, "/embeddings"))
+        Endpoint(place, timeouts=timeouts)
+        for place in (address, locate_neighbour(address, _CHAT, "/embeddings"))
     )
     return Chat(name, chat, parameters, embeddings=Embeddings(name, embeddings, parameters))

@@ -2,9 +2,9 @@
 
     -m openai-responses/gpt-5-mini          OPENAI_API_KEY
 
-The address is what `/responses` is appended to; all that `openai/…` says of addresses, keys,
-proxies and timeouts holds here. Parameters are sent as they are given, and three that are known by
-their chat completions name are translated, so that one command can ask both:
+The address is what `/responses` is appended to; for addresses, keys, proxies and timeouts see
+`openai/…`. Parameters are sent unchanged, but three names of the chat completions API are
+translated, so that one command can query both:
 
     max_tokens        max_output_tokens
     logprobs=true     include: [message.output_text.logprobs]
@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from evalwright.clients import replies
 from evalwright.clients.http import ApiModel, Endpoint
-from evalwright.clients.parameters import Sampling, chat_keys, locate_model
+from evalwright.clients.parameters import SamplingParameters, chat_keys, locate_model
 from evalwright.errors import ModelError
 from evalwright.types import Completion, Finish, ModelOptions, Request, Usage
 
@@ -36,7 +36,7 @@ _NOT_ASKED = {**_NEVER, "messages": "they are the task's"}
 _ENDED = {"completed", "incomplete", None}
 
 
-class ResponsesParameters(Sampling, frozen=True, kw_only=True):
+class ResponsesParameters(SamplingParameters, frozen=True, kw_only=True):
     """What is known of this API's parameters."""
 
     max_output_tokens: int | None = None
@@ -52,49 +52,34 @@ class ResponsesParameters(Sampling, frozen=True, kw_only=True):
     tool_choice: str | dict[str, Any] | None = None
 
 
-class ResponsesPart(Struct, frozen=True):
-    """A piece of a message."""
-
+class _ResponsesPart(Struct, frozen=True):
     type: str = ""
     text: str | None = None
     refusal: str | None = None
     logprobs: list[replies.TokenLogprob] | None = None
 
 
-class ResponsesItem(Struct, frozen=True):
-    """A message, a call, a piece of reasoning or something newer."""
-
+class _ResponsesItem(Struct, frozen=True):
     type: str = ""
-    content: list[ResponsesPart] | None = None
+    content: list[_ResponsesPart] | None = None
     name: str | None = None
     arguments: Any = None
     call_id: str | None = None
 
 
-class IncompleteDetails(Struct, frozen=True):
-    """Why a reply is incomplete."""
-
+class _IncompleteDetails(Struct, frozen=True):
     reason: str | None = None
 
 
-class ResponsesUsage(Struct, frozen=True):
-    """The tokens."""
-
-    input_tokens: replies.TokenCount = 0
-    output_tokens: replies.TokenCount = 0
-
-
-class ResponsesReply(Struct, frozen=True):
-    """What comes back, as far as it is needed."""
-
-    output: list[ResponsesItem]
+class _ResponsesReply(Struct, frozen=True):
+    output: list[_ResponsesItem]
     status: str | None = None
-    incomplete_details: IncompleteDetails | None = None
-    usage: ResponsesUsage | None = None
+    incomplete_details: _IncompleteDetails | None = None
+    usage: replies.TokenUsage | None = None
     error: Any = None
 
 
-_decoder = msgspec.json.Decoder(ResponsesReply)
+_decoder = msgspec.json.Decoder(_ResponsesReply)
 _encoder = msgspec.json.Encoder()
 
 
@@ -108,15 +93,15 @@ class Responses(ApiModel):
         keys = translate_parameters(chat_keys(request, never=_NOT_ASKED))
         body = {**self._body, **keys, "input": request.messages}
         reply = await self._endpoint.ask(_encoder.encode(body), _decoder)
-        if reply.error or reply.status == "failed":
-            raise self._endpoint.error_object(reply.error)
+        if reply.status == "failed":
+            raise self._endpoint.error_object(None)
         if reply.status not in _ENDED:
             raise ModelError(
                 "wrong_shape", f"the reply is `{replies.to_one_line(str(reply.status))}`"
             )
         return self._read(reply, takes_all=request.takes_all)
 
-    def _read(self, reply: ResponsesReply, *, takes_all: bool) -> Completion:
+    def _read(self, reply: _ResponsesReply, *, takes_all: bool) -> Completion:
         reason = reply.incomplete_details.reason if reply.incomplete_details else None
         if reason == "content_filter":
             raise replies.filter_error()
@@ -124,20 +109,20 @@ class Responses(ApiModel):
             part for item in reply.output if item.type == "message" for part in item.content or ()
         ]
         text = "".join(part.text or "" for part in parts if part.type == "output_text")
-        counts = reply.usage or ResponsesUsage()
-        usage = replies.make_usage(counts.input_tokens, counts.output_tokens)
+        usage = (reply.usage or replies.TokenUsage()).usage
         if refusal := "".join(part.refusal or "" for part in parts):
             words = self._endpoint.clean(refusal)
             return replies.accept_refusal(words, text=text, usage=usage, takes_all=takes_all)
         calls = [
-            replies.RequestedCall(item.name or "", replies.parse_arguments(item.arguments))
+            replies.make_call(item.name or "", item.arguments)
             for item in reply.output
             if item.type == "function_call"
         ]
         tokens = [token.logprob for part in parts for token in part.logprobs or ()]
+        finish: Finish = "stop" if reply.status == "completed" else "other"
         completion = Completion(
             text=text,
-            finish=_finish(reply, reason),
+            finish="length" if reason == "max_output_tokens" else finish,
             usage=usage,
             logprobs=tuple(tokens) or None,
             output=_make_output(reply, usage) if calls else None,
@@ -150,7 +135,7 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Responses:
     address, parameters, timeouts = locate_model(
         f"openai-responses/{name}", "/responses", options, known=ResponsesParameters, never=_NEVER
     )
-    endpoint = Endpoint(address, headers=address.bearer, timeouts=timeouts)
+    endpoint = Endpoint(address, timeouts=timeouts)
     return Responses(name, endpoint, translate_parameters({"store": False, **parameters}))
 
 
@@ -168,7 +153,7 @@ def translate_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     return sent
 
 
-def _make_output(reply: ResponsesReply, usage: Usage) -> dict[str, Any]:
+def _make_output(reply: _ResponsesReply, usage: Usage) -> dict[str, Any]:
     """Return messages and calls in the shape of open responses."""
     items: list[dict[str, Any]] = []
     for item in reply.output:
@@ -179,9 +164,3 @@ def _make_output(reply: ResponsesReply, usage: Usage) -> dict[str, Any]:
             call = {"name": item.name or "", "arguments": item.arguments, "call_id": item.call_id}
             items.append({"type": "function_call", **call})
     return {"items": items, "usage": replies.token_counts(usage)}
-
-
-def _finish(reply: ResponsesReply, reason: str | None) -> Finish:
-    if reason == "max_output_tokens":
-        return "length"
-    return "stop" if reply.status == "completed" else "other"

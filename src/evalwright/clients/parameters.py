@@ -1,4 +1,4 @@
-"""What is sent with a request: generation parameters, and the keys that the request brings.
+"""What is sent with a request: generation parameters, and the keys of the request itself.
 
 Parameters are checked once, before the first request. One that is not known here is sent as it is,
 because servers differ. A known one of the wrong type, one that the API does not have, and one that
@@ -16,7 +16,6 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Struct
-from yarl import URL
 
 from evalwright.clients.providers import Address, locate
 from evalwright.errors import ModelError, UsageError
@@ -34,7 +33,7 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     total_timeout_s: Seconds = 600
 
 
-class Sampling(Struct, frozen=True, kw_only=True):
+class SamplingParameters(Struct, frozen=True, kw_only=True):
     """The parameters that all APIs share."""
 
     temperature: float | None = None
@@ -46,7 +45,7 @@ class Sampling(Struct, frozen=True, kw_only=True):
 
 def check_parameters(
     parameters: Mapping[str, Any],
-    known: type[Sampling],
+    known: type[SamplingParameters],
     *,
     model: str,
     never: Mapping[str, str],
@@ -73,7 +72,7 @@ def locate_model(
     path: str,
     options: ModelOptions,
     *,
-    known: type[Sampling],
+    known: type[SamplingParameters],
     never: Mapping[str, str],
 ) -> tuple[Address, dict[str, Any], Timeouts]:
     """Return the address of `provider/name`, what is to be sent, and the timeouts."""
@@ -105,7 +104,7 @@ def chat_keys(request: Request, *, never: Mapping[str, str]) -> dict[str, Any]:
     return {name: value for name, value in keys.items() if name != "stream"}
 
 
-def texts_to_embed(request: Request) -> tuple[list[str], dict[str, Any]]:
+def parse_embedding_input(request: Request) -> tuple[list[str], dict[str, Any]]:
     """Return the texts (one, a list, or either under `input`), and the request's other keys."""
     keys: dict[str, Any] = {}
     texts = request.input
@@ -118,12 +117,3 @@ def texts_to_embed(request: Request) -> tuple[list[str], dict[str, Any]]:
     if not isinstance(texts, list) or not texts or not all(isinstance(t, str) for t in texts):
         raise ModelError("bad_request", "expected a text, or a list of texts, to embed")
     return texts, keys
-
-
-def make_fingerprint(api: str, url: URL, parameters: Mapping[str, Any]) -> str:
-    """Return all that changes the answers beside the model's name, as JSON without secrets."""
-    facts = {"api": api, "url": str(url), "parameters": dict(parameters)}
-    try:
-        return msgspec.json.encode(facts, order="sorted").decode()
-    except TypeError as error:
-        raise UsageError(f"a parameter is not a JSON value: {error}") from error

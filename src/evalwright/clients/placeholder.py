@@ -11,7 +11,7 @@ from evalwright.types import Completion, Request
 _OUTPUTS: dict[str, Any] = {"embeddings": {"embeddings": []}, "custom": {}}
 
 
-class Placeholder:
+class PlaceholderModel:
     """Gives an empty answer to everything."""
 
     caveat = "empty answers, by no model"

@@ -1,8 +1,8 @@
-"""Where models are asked: one line a provider, one pattern for all of them.
+"""The addresses of providers: one line per provider, one pattern for all of them.
 
 `NAME_BASE_URL` says where, `NAME_API_KEY` is the key. A base URL is exactly what the path of an
-endpoint is appended to, with or without a slash at its end. Two courtesies: a URL without any path
-gets `/v1`, and a URL that already ends in the endpoint's path is taken as it is.
+endpoint is appended to, with or without a slash at its end. A URL without any path gets `/v1`; a
+URL that already ends in the endpoint's path is used unchanged.
 
 A key is needed at a provider's own address. At any other base URL the server decides. Keys travel
 in headers only: a base URL with a user, a password or a query is refused.
@@ -18,23 +18,23 @@ from evalwright.nearest import suggest
 
 
 class Provider(Struct, frozen=True):
-    """One line of the table."""
+    """One line of the table, or the server of a model document."""
 
     base_url: str
-    """Empty where no address is public: then only its variable says where."""
-    prefix: str
-    """What its variables begin with."""
+    """Empty where no address is public: then only its variable has one."""
+    prefix: str = ""
+    """The start of its variables; empty for the server of a document."""
     needs_key: bool = True
 
     @property
     def base_url_variable(self) -> str:
-        """Names another base URL."""
-        return f"{self.prefix}_BASE_URL"
+        """Where a user sets the base URL."""
+        return f"{self.prefix}_BASE_URL" if self.prefix else "`config.url`"
 
     @property
     def key_variable(self) -> str:
-        """Holds the key."""
-        return f"{self.prefix}_API_KEY"
+        """Where a user sets the key."""
+        return f"{self.prefix}_API_KEY" if self.prefix else "`config.api_key`"
 
 
 PROVIDERS: dict[str, Provider] = {
@@ -58,33 +58,20 @@ PROVIDERS: dict[str, Provider] = {
 }
 
 
-class Declared(Provider, frozen=True):
-    """The server of a model document: what is wrong is to be put right there."""
-
-    @property
-    def base_url_variable(self) -> str:
-        """Says where."""
-        return "`config.url`"
-
-    @property
-    def key_variable(self) -> str:
-        """Holds the key."""
-        return "`config.api_key`"
-
-
 class Address:
-    """Where one model is asked, and with what key. Not a struct: it must never print the key."""
+    """The URL of one endpoint, with its key. Not a struct: it must never print the key."""
 
     def __init__(self, provider: Provider, url: URL, *, key: str = "", proxy: str = "") -> None:
-        self.provider = provider
-        self.url = url
-        self.key = key
+        self.provider, self.url, self.key = provider, url, key
         self.proxy = proxy
         """The proxy on the way there; empty for none. May hold a password."""
 
     @property
-    def bearer(self) -> dict[str, str]:
-        """The header that carries the key; none without a key."""
+    def headers(self) -> dict[str, str]:
+        """The headers that the provider wants, with the key if there is one."""
+        if self.provider.prefix == "ANTHROPIC":
+            version = {"anthropic-version": "2023-06-01"}
+            return {"x-api-key": self.key, **version} if self.key else version
         return {"Authorization": f"Bearer {self.key}"} if self.key else {}
 
     def __repr__(self) -> str:
@@ -92,58 +79,61 @@ class Address:
 
 
 def locate(name: str, path: str, environment: Mapping[str, str]) -> Address:
-    """The address of a provider's endpoint; `UsageError` for what is missing or makes no sense."""
+    """Return the address of a provider's endpoint; `UsageError` for a bad or missing setting."""
     if name not in PROVIDERS:
+        known = ", ".join(f"`{provider}`" for provider in PROVIDERS)
         raise UnknownName(
-            f"`{name}` is not a provider; there are {', '.join(f'`{one}`' for one in PROVIDERS)}",
-            hint=suggest(name, tuple(PROVIDERS)),
+            f"`{name}` is not a provider; there are {known}", hint=suggest(name, tuple(PROVIDERS))
         )
     provider = PROVIDERS[name]
-    given = environment.get(provider.base_url_variable, "").strip()
-    if not given and not provider.base_url:
+    variable = provider.base_url_variable
+    base_url = environment.get(variable, "").strip() or provider.base_url
+    if not base_url:
         raise UsageError(
             f"{name} has no public address",
-            hint=f"set {provider.base_url_variable} to a server that has its models",
+            hint=f"set {variable} to a server that has its models",
         )
-    url = _endpoint(given or provider.base_url, path, provider.base_url_variable)
-    own = bool(provider.base_url) and url == _endpoint(
-        provider.base_url, path, provider.base_url_variable
-    )
-    key = _key(environment, provider.key_variable)
-    if own and provider.needs_key and not key:
+    url = _join_path(base_url, path, variable)
+    key = _read_key(environment, provider.key_variable)
+    if provider.needs_key and not key and url == _join_path(provider.base_url, path, variable):
         raise UsageError(
             f"{name} needs a key, and none was found", hint=f"set {provider.key_variable}"
         )
-    return Address(provider, url, key=key, proxy=_proxy(url, environment))
+    return Address(provider, url, key=key, proxy=_find_proxy(url, environment))
 
 
-def beside(address: Address, path: str, other: str) -> Address:
-    """Another endpoint of the same server: `/models` where `/chat/completions` is."""
+def locate_neighbour(address: Address, path: str, other: str) -> Address:
+    """Return another endpoint of the same server: `/models` where `/chat/completions` is."""
     url = address.url.with_path(address.url.path.removesuffix(path) + other)
     return Address(address.provider, url, key=address.key, proxy=address.proxy)
 
 
-def declared(url: str, key: str, environment: Mapping[str, str]) -> Address:
-    """The address of a model document, as it stands there; the query stays part of it."""
-    server = Declared(url, "", needs_key=False)
-    found = _address(url, server.base_url_variable)
-    return Address(server, found, key=key.strip(), proxy=_proxy(found, environment))
+def locate_document(url: str, key: str, environment: Mapping[str, str]) -> Address:
+    """Return the address in a model document; the query stays part of it."""
+    server = Provider(url, needs_key=False)
+    address = _parse_base_url(url, server.base_url_variable)
+    return Address(server, address, key=key.strip(), proxy=_find_proxy(address, environment))
 
 
-def _address(text: str, variable: str) -> URL:
+def _parse_url(text: str) -> URL | None:
     try:
         url = URL(text)
     except ValueError:
-        url = URL()
-    if url.scheme not in {"http", "https"} or not url.host:
+        return None
+    return url if url.scheme in {"http", "https"} and url.host else None
+
+
+def _parse_base_url(text: str, variable: str) -> URL:
+    url = _parse_url(text)
+    if url is None:
         raise UsageError(
             f"{variable} is not an address", hint="it is like `https://api.example.com/v1`"
         )
     return url
 
 
-def _endpoint(base: str, path: str, variable: str) -> URL:
-    url = _address(base, variable)
+def _join_path(base: str, path: str, variable: str) -> URL:
+    url = _parse_base_url(base, variable)
     if url.user is not None or url.password is not None or url.query_string or url.fragment:
         raise UsageError(
             f"{variable} is more than an address: it has a user, a query or a fragment",
@@ -157,7 +147,7 @@ def _endpoint(base: str, path: str, variable: str) -> URL:
     return url.with_path((root or "/v1") + path)
 
 
-def _key(environment: Mapping[str, str], variable: str) -> str:
+def _read_key(environment: Mapping[str, str], variable: str) -> str:
     key = environment.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise UsageError(
@@ -166,23 +156,23 @@ def _key(environment: Mapping[str, str], variable: str) -> str:
     return key
 
 
-def _proxy(url: URL, environment: Mapping[str, str]) -> str:
-    """What HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY say, small letters first.
+def _find_proxy(url: URL, environment: Mapping[str, str]) -> str:
+    """Return what HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY say; lower case wins.
 
     This machine itself is never reached through a proxy.
     """
-    found: dict[str, str] = {}
-    for name in sorted(environment):  # capitals sort first, so small letters win
-        if name.lower().endswith("_proxy"):
-            found[name.lower().removesuffix("_proxy")] = environment[name].strip()
-    proxy = found.get(url.scheme) or found.get("all") or ""
-    if not proxy or _is_here(url.host or "") or _is_excepted(url, found.get("no", "")):
+    proxies = {
+        name.lower().removesuffix("_proxy"): environment[name].strip()
+        for name in sorted(environment)  # upper case sorts first, so lower case wins
+        if name.lower().endswith("_proxy")
+    }
+    proxy = proxies.get(url.scheme) or proxies.get("all") or ""
+    host = url.host or ""
+    is_here = host in {"localhost", "::1"} or host.startswith("127.")
+    if not proxy or is_here or _skips_proxy(url, proxies.get("no", "")):
         return ""
-    try:
-        parsed = URL(proxy if "://" in proxy else f"http://{proxy}")
-    except ValueError:
-        parsed = URL()
-    if parsed.scheme not in {"http", "https"} or not parsed.host:
+    parsed = _parse_url(proxy if "://" in proxy else f"http://{proxy}")
+    if parsed is None:
         raise UsageError(
             f"the proxy that {url.host} is to be reached through is not an HTTP proxy",
             hint="`http://proxy.example.com:3128`, in HTTPS_PROXY or HTTP_PROXY",
@@ -190,12 +180,8 @@ def _proxy(url: URL, environment: Mapping[str, str]) -> str:
     return str(parsed)
 
 
-def _is_here(host: str) -> bool:
-    return host in {"localhost", "::1"} or host.startswith("127.")
-
-
-def _is_excepted(url: URL, exceptions: str) -> bool:
-    """Whether NO_PROXY has the host, a domain above it, or `*`; each with a port or without."""
+def _skips_proxy(url: URL, exceptions: str) -> bool:
+    """Tell whether NO_PROXY has the host, a domain above it, or `*`; with a port or without."""
     for exception in exceptions.lower().replace(" ", "").split(","):
         if exception == "*":
             return True

@@ -1,4 +1,4 @@
-"""Read replies: what a well-formed reply amounts to, an answer or the reason why there is none.
+"""Turn well-formed replies into completions, or into the reason why there is none.
 
     refused     the model declined
     filtered    the provider withheld or cut the reply
@@ -23,6 +23,7 @@ the status was. The output itself is kept where there is more in it than a text.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
@@ -51,40 +52,43 @@ _PLAIN_KEYS = {
     "part": {"type", "text"},
 }
 """What adds nothing to a text; a key whose value is empty never does."""
-_RETRYABLE = {408, 409, 429, *range(500, 600)}
+RETRYABLE = {408, 409, 429, *range(500, 600)}
+"""Statuses after which the same request may succeed later."""
 
 
-class RequestedCall(Struct, frozen=True):
-    """One tool that the model wants called."""
+class TokenUsage(Struct, frozen=True):
+    """The tokens of a reply; Anthropic counts those of its cache apart."""
 
-    name: str
-    arguments: Any
+    input_tokens: TokenCount = 0
+    output_tokens: TokenCount = 0
+    cache_creation_input_tokens: TokenCount = 0
+    cache_read_input_tokens: TokenCount = 0
+
+    @property
+    def usage(self) -> Usage:
+        """The same, as the engine counts it."""
+        cached = (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
+        return make_usage((self.input_tokens or 0) + cached, self.output_tokens)
 
 
-class MessagePart(Struct, frozen=True):
-    """A piece of a message that came in pieces."""
-
+class _MessagePart(Struct, frozen=True):
     type: str = ""
     text: str | None = None
 
 
-class ReplyMessage(Struct, frozen=True):
-    """The message of a choice."""
-
-    content: str | list[MessagePart] | None = None
+class _ReplyMessage(Struct, frozen=True):
+    content: str | list[_MessagePart] | None = None
     refusal: str | None = None
     tool_calls: list[dict[str, Any]] | None = None
 
     @property
     def text(self) -> str:
-        """What it says, in one piece."""
         if isinstance(self.content, list):
             return "".join(part.text or "" for part in self.content if part.type == "text")
         return self.content or ""
 
     @property
-    def calls(self) -> list[RequestedCall]:
-        """The tools that it calls."""
+    def calls(self) -> list[dict[str, Any]]:
         return [_parse_tool_call(call) for call in self.tool_calls or ()]
 
 
@@ -94,8 +98,8 @@ class TokenLogprob(Struct, frozen=True, gc=False):
     logprob: float
 
 
-class ChoiceLogprobs(Struct, frozen=True):
-    """One per token: in the API's own shape, or in the older one that some servers keep."""
+class _ChoiceLogprobs(Struct, frozen=True):
+    """In the API's own shape, or in the older one that some servers keep."""
 
     content: list[TokenLogprob] | None = None
     token_logprobs: list[float | None] | None = None
@@ -112,14 +116,40 @@ class ChoiceLogprobs(Struct, frozen=True):
 class ChatChoice(Struct, frozen=True):
     """One answer of a chat completion."""
 
-    message: ReplyMessage
+    message: _ReplyMessage
     finish_reason: str | None = None
-    logprobs: ChoiceLogprobs | None = None
+    logprobs: _ChoiceLogprobs | None = None
     error: Any = None
     references: list[Any] | None = None
     """What a retrieving model found."""
 
-    def make_output(self, usage: Usage) -> dict[str, Any]:
+    def complete(
+        self,
+        usage: Usage,
+        *,
+        paid: Usage | None = None,
+        clean: Callable[[str], str] = str,
+        takes_all: bool,
+    ) -> Completion:
+        """Return the completion; `paid` is its own share of a usage that several choices have."""
+        message = self.message
+        paid = usage if paid is None else paid
+        if message.refusal:
+            words = clean(message.refusal)
+            return accept_refusal(words, text=message.text, usage=paid, takes_all=takes_all)
+        if self.finish_reason == "content_filter":
+            raise filter_error()
+        has_more = message.tool_calls or self.references is not None
+        completion = Completion(
+            text=message.text,
+            finish=FINISHES.get(self.finish_reason, "other"),
+            usage=paid,
+            logprobs=self.logprobs.values if self.logprobs else None,
+            output=self._make_output(usage) if has_more else None,
+        )
+        return check_completion(completion, calls=message.calls, takes_all=takes_all)
+
+    def _make_output(self, usage: Usage) -> dict[str, Any]:
         """Return all that a text does not say, in the shape that authors know."""
         message: dict[str, Any] = {"role": "assistant", "content": self.message.text}
         if self.message.tool_calls:
@@ -130,9 +160,7 @@ class ChatChoice(Struct, frozen=True):
         return {"choices": [choice], "usage": token_counts(usage)}
 
 
-class ChatChoices(Struct, frozen=True):
-    """A chat completion, as far as it is needed."""
-
+class _ChatChoices(Struct, frozen=True):
     choices: list[ChatChoice]
 
 
@@ -143,16 +171,16 @@ class Embedding(Struct, frozen=True):
     index: int = 0
 
 
-class EmbeddingOutput(Struct, frozen=True):
-    """Embeddings in either shape."""
-
+class _EmbeddingOutput(Struct, frozen=True):
     embeddings: list[list[float]] | None = None
     data: list[Embedding] | None = None
 
 
-def make_usage(prompt: int | None, completion: int | None) -> Usage:
+def make_usage(prompt: int | None, completion: int | None, cost: float | None = None) -> Usage:
     """Return the usage of one request; 0 tokens where the server does not count."""
-    return Usage(requests=1, prompt_tokens=prompt or 0, completion_tokens=completion or 0)
+    return Usage(
+        requests=1, prompt_tokens=prompt or 0, completion_tokens=completion or 0, cost=cost
+    )
 
 
 def token_counts(usage: Usage) -> dict[str, int]:
@@ -164,13 +192,13 @@ def token_counts(usage: Usage) -> dict[str, int]:
 
 
 def check_completion(
-    completion: Completion, *, calls: Iterable[RequestedCall] = (), takes_all: bool = False
+    completion: Completion, *, calls: Iterable[dict[str, Any]] = (), takes_all: bool = False
 ) -> Completion:
     """Return the completion unless it is empty; without a text, its calls are the text."""
     if completion.text:
         return completion
-    if wanted := [*calls]:
-        text = msgspec.json.encode(wanted).decode()
+    if calls := [*calls]:
+        text = msgspec.json.encode(calls).decode()
         return msgspec.structs.replace(completion, text=text, finish="tool_calls")
     if completion.finish == "length":
         raise ModelError(
@@ -213,7 +241,7 @@ def reported_error(
     return ModelError(
         "error_object",
         f"{by} an error: {message}",
-        retryable=isinstance(code, int) and is_retryable(code),
+        retryable=isinstance(code, int) and code in RETRYABLE,
     )
 
 
@@ -229,19 +257,12 @@ def error_text(error: Any) -> str:
     return str(error) if isinstance(error, str | int) else ""
 
 
-def is_retryable(status: int) -> bool:
-    """Tell whether the same request may succeed later."""
-    return status in _RETRYABLE
-
-
-def parse_arguments(arguments: Any) -> Any:
-    """Return the arguments of a call as a value; most APIs give them as JSON in a string."""
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        return msgspec.json.decode(arguments)
-    except (msgspec.DecodeError, RecursionError):
-        return arguments
+def make_call(name: Any, arguments: Any) -> dict[str, Any]:
+    """Return a call of a tool; most APIs give the arguments as JSON in a string."""
+    if isinstance(arguments, str):
+        with suppress(msgspec.DecodeError, RecursionError):
+            arguments = msgspec.json.decode(arguments)
+    return {"name": str(name), "arguments": arguments}
 
 
 def to_one_line(text: str, *, most: int = _MOST_QUOTED) -> str:
@@ -299,7 +320,7 @@ def _parse_chat(
     output: dict[str, Any], clean: Callable[[str], str], *, takes_all: bool
 ) -> Completion:
     try:
-        reply = msgspec.convert(output, ChatChoices)
+        reply = msgspec.convert(output, _ChatChoices)
     except msgspec.ValidationError as error:
         raise _shape_error("chat_completion", to_one_line(clean(str(error)))) from None
     if not reply.choices:
@@ -345,7 +366,7 @@ def _parse_items(
         output=None if not items or _is_plain_items(output) else _add_token_counts(output),
     )
     calls = [
-        RequestedCall(str(item.get("name", "")), parse_arguments(item.get("arguments")))
+        make_call(item.get("name", ""), item.get("arguments"))
         for item in items
         if item.get("type") == "function_call"
     ]
@@ -354,24 +375,23 @@ def _parse_items(
 
 def _parse_embeddings(output: dict[str, Any], texts: int | None) -> Completion:
     try:
-        found = msgspec.convert(output, EmbeddingOutput)
+        reply = msgspec.convert(output, _EmbeddingOutput)
     except msgspec.ValidationError as error:
         raise _shape_error("embeddings", str(error)) from None
-    if found.embeddings is not None:
-        vectors = check_embeddings(found.embeddings, texts)
-    elif found.data is not None:
-        vectors = order_embeddings(found.data, texts)
+    if reply.embeddings is not None:
+        vectors = check_embeddings(reply.embeddings, texts)
+    elif reply.data is not None:
+        vectors = order_embeddings(reply.data, texts)
     else:
         raise _shape_error("embeddings", "there are no `embeddings`")
     return embedding_completion(vectors, _parse_usage(output))
 
 
-def _parse_tool_call(call: dict[str, Any]) -> RequestedCall:
-    wanted = call.get("function") or call.get("custom")
-    if not isinstance(wanted, dict):
-        return RequestedCall("", call)
-    arguments = wanted.get("arguments", wanted.get("input"))
-    return RequestedCall(str(wanted.get("name", "")), parse_arguments(arguments))
+def _parse_tool_call(call: dict[str, Any]) -> dict[str, Any]:
+    function = call.get("function") or call.get("custom")
+    if not isinstance(function, dict):
+        return make_call("", call)
+    return make_call(function.get("name", ""), function.get("arguments", function.get("input")))
 
 
 def _parse_usage(output: Any) -> Usage:

@@ -5,13 +5,12 @@
     scripted/biased   good at arithmetic, poor at everything else
     scripted/echo     the prompt, word for word
 
-Asked for embeddings, each gives a vector of hashed words: texts that share words are near each
-other, and that is all it knows of meaning. Given an answer to weigh, each finds likely what it
-would say itself. Asked anything custom, `echo` gives it back. The first three know the records of
-contract A alone; `echo` answers any row.
+An embedding is a vector of hashed words: texts that share words are near each other. A given answer
+is likely if the script would give it itself. To a custom request, `echo` returns the input. The
+first three answer records of contract A only; `echo` answers any row.
 
 They know the targets, so they show what a report looks like, never how good anything is. They
-are deterministic: an answer depends on the script, the record and the trial alone. For a
+are deterministic: an answer depends on the script, the record and the trial only. For a
 code_exec record the right answer is the program in `metadata.solution`.
 """
 
@@ -20,15 +19,15 @@ import math
 import random
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from evalwright.clients.parameters import texts_to_embed
-from evalwright.clients.replies import embedding_completion
+from evalwright.clients.parameters import parse_embedding_input
+from evalwright.clients.replies import embedding_completion, make_usage
 from evalwright.errors import ModelError, UnknownName
 from evalwright.nearest import nearest
-from evalwright.types import Completion, ModelOptions, Request, TaskSpec, Usage
+from evalwright.types import Completion, ModelOptions, Request, TaskSpec
 from evalwright.vocabulary import LETTERS
 
 _DIMENSIONS = 64
@@ -36,7 +35,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Answer(NamedTuple):
-    """What a script says, and how sure it claims to be."""
+    """The answer of a script, and its claimed confidence."""
 
     text: str
     confidence: float
@@ -46,7 +45,7 @@ Script = Callable[[Request], Answer]
 
 
 class Scripted:
-    """Answer with `script(request)`; remember every request in `calls` if asked to."""
+    """Answers with `script(request)`; with `remember`, `calls` has every request."""
 
     fingerprint = "1"
     weighs = True
@@ -64,83 +63,84 @@ class Scripted:
         if self._remember:
             self.calls.append(request)
         if request.task == "embeddings":
-            return _embedded(request)
+            return _embed(request)
         if request.task == "custom":
-            return self._echoed(request)
+            return self._return_input(request)
         if request.given:
-            return self._weighed(request)
+            return self._weigh(request)
         answer = self._script(request)
-        asked = sum(len(message.content.split()) for message in request.messages)
         tokens = max(1, len(answer.text.split()))
         return Completion(
             text=answer.text,
-            usage=Usage(requests=1, prompt_tokens=asked, completion_tokens=tokens, cost=0.0),
+            usage=make_usage(_count_words(request), tokens, cost=0.0),
             logprobs=(math.log(answer.confidence),) * tokens,
         )
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing."""
 
-    def _echoed(self, request: Request) -> Completion:
-        if self._script is not echo:
+    def _return_input(self, request: Request) -> Completion:
+        if self._script is not _echo:
             raise ModelError(
                 "unsupported", f"scripted/{self._name} has no `custom`: it is for chat"
             )
         text = msgspec.json.encode(request.input).decode()
-        return Completion(text=text, output=request.input, usage=Usage(requests=1, cost=0.0))
+        return Completion(text=text, output=request.input, usage=make_usage(0, 0, cost=0.0))
 
-    def _weighed(self, request: Request) -> Completion:
-        """A given answer is likely where the script itself would say it, alone or as a word."""
-        asks = bool(request.messages)  # else a text is given, and nothing is asked
-        own = self._script(request) if asks else Answer("", 0.5)
+    def _weigh(self, request: Request) -> Completion:
+        """Find a given answer likely if the script itself would say it, alone or as a word."""
+        is_chat = bool(request.messages)  # else a text is given, and nothing is asked
+        own = self._script(request) if is_chat else Answer("", 0.5)
         words = {own.text.strip(), *_WORD.findall(own.text)}
 
-        def of(text: str) -> tuple[float, ...]:
+        def weigh(text: str) -> tuple[float, ...]:
             chance = own.confidence if text.strip() in words else (1 - own.confidence) / 4
             return (math.log(chance),) * max(1, len(text.split()))
 
-        asked = sum(len(message.content.split()) for message in request.messages)
-        weighed = tuple(map(of, request.given))
-        usage = Usage(requests=1, prompt_tokens=asked + sum(map(len, weighed)), cost=0.0)
-        return Completion(text="", usage=usage, given=weighed)
+        weights = tuple(map(weigh, request.given))
+        usage = make_usage(_count_words(request) + sum(map(len, weights)), 0, cost=0.0)
+        return Completion(text="", usage=usage, given=weights)
 
 
-def oracle(request: Request) -> Answer:
-    """Right, and nearly sure."""
+def _answer_as_oracle(request: Request) -> Answer:
     randomness = _randomness("oracle", request)
-    return Answer(_right(_record(request)), 0.95 + 0.04 * randomness.random())
+    return Answer(_right_answer(_read_task(request)), 0.95 + 0.04 * randomness.random())
 
 
-def noisy(request: Request) -> Answer:
-    """Right one time in ten, and sure either way."""
+def _answer_noisily(request: Request) -> Answer:
+    """Answer rightly one time in ten, and confidently either way."""
     randomness = _randomness("noisy", request)
-    return _sometimes(_record(request), randomness, chance=0.1, confidence=0.9)
+    return _answer_by_chance(_read_task(request), randomness, chance=0.1, confidence=0.9)
 
 
-def biased(request: Request) -> Answer:
-    """Nearly always right in arithmetic, seldom elsewhere."""
-    task, randomness = _record(request), _randomness("biased", request)
+def _answer_with_bias(request: Request) -> Answer:
+    """Answer nearly always rightly in arithmetic, seldom elsewhere."""
+    task, randomness = _read_task(request), _randomness("biased", request)
     if task.category == "arithmetic":
-        return _sometimes(task, randomness, chance=0.95, confidence=0.85)
-    return _sometimes(task, randomness, chance=0.35, confidence=0.6)
+        return _answer_by_chance(task, randomness, chance=0.95, confidence=0.85)
+    return _answer_by_chance(task, randomness, chance=0.35, confidence=0.6)
 
 
-def echo(request: Request) -> Answer:
-    """The last message, word for word."""
+def _echo(request: Request) -> Answer:
     return Answer(request.messages[-1].content, 0.5)
 
 
 def _randomness(script: str, request: Request) -> random.Random:
-    """Random numbers of one script for one trial of one sample, the same in every run."""
+    """Return random numbers for one trial of one sample, the same in every run."""
     name = f"{script}\0{request.sample.id}\0{request.trial}"
     return random.Random(hashlib.sha256(name.encode(errors="surrogatepass")).digest())  # noqa: S311 - reproducible, not secret
 
 
-SCRIPTS: dict[str, Script] = {"biased": biased, "echo": echo, "noisy": noisy, "oracle": oracle}
+SCRIPTS: dict[str, Script] = {
+    "biased": _answer_with_bias,
+    "echo": _echo,
+    "noisy": _answer_noisily,
+    "oracle": _answer_as_oracle,
+}
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Scripted:  # noqa: ARG001
-    """The script of that name; it takes no parameters."""
+    """Return the script of that name; it takes no parameters."""
     if name not in SCRIPTS:
         known = ", ".join(f"`scripted/{known}`" for known in SCRIPTS)
         suggestion = nearest(name, tuple(SCRIPTS))
@@ -151,39 +151,42 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Scripted:  # n
     return Scripted(name, SCRIPTS[name])
 
 
-def _embedded(request: Request) -> Completion:
-    texts, _ = texts_to_embed(request)
-    tokens = sum(len(text.split()) for text in texts)
-    usage = Usage(requests=1, prompt_tokens=tokens, cost=0.0)
+def _count_words(request: Request) -> int:
+    return sum(len(message.content.split()) for message in request.messages)
+
+
+def _embed(request: Request) -> Completion:
+    texts, _ = parse_embedding_input(request)
+    usage = make_usage(sum(len(text.split()) for text in texts), 0, cost=0.0)
     return embedding_completion([_vector(text) for text in texts], usage)
 
 
 def _vector(text: str) -> list[float]:
-    """How often words of each of so many sorts are in it, scaled to length 1."""
-    found = [0.0] * _DIMENSIONS
+    """Return how many words fall into each dimension, scaled to length 1."""
+    counts = [0.0] * _DIMENSIONS
     for word in text.lower().split() or [""]:
         digest = hashlib.sha256(word.encode(errors="surrogatepass")).digest()
-        found[digest[0] % _DIMENSIONS] += 1.0
-    length = math.sqrt(sum(value * value for value in found))
-    return [value / length for value in found]
+        counts[digest[0] % _DIMENSIONS] += 1.0
+    length = math.sqrt(sum(count * count for count in counts))
+    return [count / length for count in counts]
 
 
-def _sometimes(
+def _answer_by_chance(
     task: TaskSpec, randomness: random.Random, *, chance: float, confidence: float
 ) -> Answer:
-    right = randomness.random() < chance
-    said = min(0.99, confidence + 0.1 * (randomness.random() - 0.5))
-    return Answer(_right(task) if right else _wrong(task, randomness), said)
+    is_right = randomness.random() < chance
+    confidence = min(0.99, confidence + 0.1 * (randomness.random() - 0.5))
+    return Answer(_right_answer(task) if is_right else _wrong_answer(task, randomness), confidence)
 
 
-def _record(request: Request) -> TaskSpec:
-    found: Any = request.sample.data
-    if not isinstance(found, TaskSpec):
+def _read_task(request: Request) -> TaskSpec:
+    task = request.sample.data
+    if not isinstance(task, TaskSpec):
         raise TypeError("this script knows the targets of records alone: scripted/echo takes any")
-    return found
+    return task
 
 
-def _right(task: TaskSpec) -> str:
+def _right_answer(task: TaskSpec) -> str:
     if task.category == "code_exec":
         program = task.metadata.get("solution")
         if not isinstance(program, str):
@@ -200,7 +203,7 @@ def _right(task: TaskSpec) -> str:
     return task.targets[0]
 
 
-def _wrong(task: TaskSpec, randomness: random.Random) -> str:
+def _wrong_answer(task: TaskSpec, randomness: random.Random) -> str:
     target = task.targets[0]
     if task.category == "mcq":
         return randomness.choice([letter for letter in LETTERS if letter != target])
@@ -209,5 +212,5 @@ def _wrong(task: TaskSpec, randomness: random.Random) -> str:
     if task.category == "arithmetic":
         return str(randomness.randint(1000, 9999))
     words = target.split()
-    kept = words[: randomness.randint(0, len(words) // 2)]
-    return " ".join([*kept, "unsure"])
+    start = words[: randomness.randint(0, len(words) // 2)]
+    return " ".join([*start, "unsure"])

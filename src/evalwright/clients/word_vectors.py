@@ -1,4 +1,4 @@
-"""`local/wordllama`: texts → vectors, from a table of word pieces that comes with a pip package.
+"""`local/wordllama`: embeddings from a table of word pieces that comes with a pip package.
 
     model_key: local/wordllama      in a scorer such as `semantic_similarity`
     -m local/wordllama              for a task of `tasks: [embeddings]`
@@ -7,13 +7,12 @@ A vector is the mean of the vectors of a text's pieces, scaled to length 1. The 
 tokenizer are two files of the package `wordllama`; its code is never imported, because it looks
 for one of the two on the network. The extra `local` brings the package.
 
-Promises:  the same vector for the same text, on any day, without a network; any text has one,
-           however long and in whatever script, but for one of nothing but white space: that has
-           no direction, and is an error. The word pieces are those that Hugging Face's
-           `tokenizers` makes with the same file, in time linear in the length of the text.
+Promises:  the same vector for the same text, always, without a network. Any text has one, however
+           long and in any script; only white space has none and is an error. The word pieces are
+           those that Hugging Face's `tokenizers` makes with the same file, in linear time.
 Does not:  see the order of words, nor much of a `not`: a sentence and its denial are near each
-           other. Nor know much beyond English, other tokenizers than that of Llama 2, or markers
-           such as `</s>`: they are text. docs/guides/embeddings.md has figures.
+           other. It knows little beyond English, only the tokenizer of Llama 2, and no markers:
+           `</s>` is text. docs/guides/embeddings.md has measurements.
 """
 
 import asyncio
@@ -29,11 +28,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from evalwright.clients.parameters import texts_to_embed
-from evalwright.clients.replies import embedding_completion
+from evalwright.clients.parameters import parse_embedding_input
+from evalwright.clients.replies import embedding_completion, make_usage
 from evalwright.errors import ModelError, Unreadable, UsageError
 from evalwright.lines import show_path
-from evalwright.types import Completion, ModelOptions, Request, Usage
+from evalwright.types import Completion, ModelOptions, Request
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,10 +44,10 @@ TABLE = "weights/l2_supercat_256.safetensors"
 PIECES = "tokenizers/l2_supercat_tokenizer_config.json"
 INSTALL = "pip install 'evalwright[local]'"
 SIZES = (64, 128, 256)
-"""What it was trained to be cut to: the first so many numbers are a vector, too."""
+"""The sizes it was trained for: the first 64 numbers of a vector are a vector, too."""
 
 _READER = 1
-"""Grows with every change here that could move a vector."""
+"""Increases with every change here that could move a vector."""
 _DIGITS = 6
 """The table has three. Sums of floats differ in the eighth between processors."""
 _AT_ONCE = 20_000
@@ -71,9 +70,7 @@ class BytePairs(msgspec.Struct, frozen=True):
     byte_fallback: bool
 
 
-class TokenizerFile(msgspec.Struct, frozen=True):
-    """A `tokenizer.json`, as far as it is needed."""
-
+class _TokenizerFile(msgspec.Struct, frozen=True):
     model: BytePairs
 
 
@@ -141,30 +138,26 @@ class WordPieces:
         return (piece for piece in pieces if piece)
 
 
-class Tensor(msgspec.Struct, frozen=True):
-    """One entry in the head of a safetensors file."""
-
+class _Tensor(msgspec.Struct, frozen=True):
     dtype: str
     shape: tuple[int, ...]
     data_offsets: tuple[int, int]
 
 
-class Words(NamedTuple):
-    """What is read when the first text comes."""
-
+class _VectorTable(NamedTuple):
     pieces: WordPieces
     table: "NDArray[np.float16]"
 
 
 class WordVectors:
-    """A model that embeds, and does nothing else."""
+    """A model that only embeds."""
 
     caveat = "averages the vectors of words: it sees neither their order nor what a `not` denies"
 
     def __init__(self, folder: Path, *, version: str = "", size: int = SIZES[-1]) -> None:
         self._folder = folder
         self._size = size
-        self._words: Words | None = None
+        self._words: _VectorTable | None = None
         self._reading = Lock()
         self.fingerprint = f"{PACKAGE} {version}, {size} dimensions, reader {_READER}"
 
@@ -177,7 +170,7 @@ class WordVectors:
                 hint="it is for tasks of `embeddings` and for `model_key` of semantic_similarity; "
                 "local/smollm2 chats",
             )
-        texts, keys = texts_to_embed(request)
+        texts, keys = parse_embedding_input(request)
         size = self._size_of(keys)
         for place, text in enumerate(texts, start=1):
             if not text.strip():
@@ -186,14 +179,13 @@ class WordVectors:
                     f"text {place} of {len(texts)} is empty: it has no direction to compare",
                 )
         if self._words is None or sum(map(len, texts)) > _AT_ONCE:
-            vectors, tokens = await asyncio.to_thread(self._embedded, texts, size)
+            vectors, tokens = await asyncio.to_thread(self._embed, texts, size)
         else:
-            vectors, tokens = self._embedded(texts, size)
-        usage = Usage(requests=1, prompt_tokens=tokens, cost=0.0)
-        return embedding_completion(vectors, usage)
+            vectors, tokens = self._embed(texts, size)
+        return embedding_completion(vectors, make_usage(tokens, 0, cost=0.0))
 
     async def close(self) -> None:
-        """Let go of the table; it is read again if there is another text."""
+        """Release the table; another text reads it again."""
         self._words = None
 
     def _size_of(self, keys: dict[str, Any]) -> int:
@@ -206,36 +198,36 @@ class WordVectors:
         if "dimensions" not in keys:
             return self._size
         try:
-            return _size(keys["dimensions"])
+            return _check_size(keys["dimensions"])
         except UsageError as error:
             raise ModelError("bad_request", str(error), hint=error.hint) from error
 
-    def _embedded(self, texts: Sequence[str], size: int) -> tuple[list[list[float]], int]:
+    def _embed(self, texts: Sequence[str], size: int) -> tuple[list[list[float]], int]:
         with self._reading:
             words = self._words or _read(self._folder)
             self._words = words
         numbers = [words.pieces.numbers(text) for text in texts]
-        return [_mean(words.table, one, size) for one in numbers], sum(map(len, numbers))
+        return [_mean(words.table, row, size) for row in numbers], sum(map(len, numbers))
 
 
 def connect(options: ModelOptions = ModelOptions()) -> WordVectors:
-    """The model; of the parameters, `dimensions` is for it, the others are for chat."""
+    """Return the model; its only parameter is `dimensions`, the others are for chat."""
     try:
-        found = distribution(PACKAGE)
+        package = distribution(PACKAGE)
     except PackageNotFoundError as error:
         raise UsageError(f"{NAME} needs the package {PACKAGE}", hint=INSTALL) from error
-    folder = Path(str(found.locate_file(PACKAGE)))
+    folder = Path(str(package.locate_file(PACKAGE)))
     for name in (TABLE, PIECES):
         if not (folder / name).is_file():
             raise UsageError(
-                f"{NAME} needs `{name}`, which {PACKAGE} {found.version} does not have",
+                f"{NAME} needs `{name}`, which {PACKAGE} {package.version} does not have",
                 hint=INSTALL,
             )
-    size = _size(options.parameters.get("dimensions", SIZES[-1]))
-    return WordVectors(folder, version=found.version, size=size)
+    size = _check_size(options.parameters.get("dimensions", SIZES[-1]))
+    return WordVectors(folder, version=package.version, size=size)
 
 
-def _size(value: Any) -> int:
+def _check_size(value: Any) -> int:
     if type(value) is int and value in SIZES:
         return value
     raise UsageError(
@@ -243,20 +235,20 @@ def _size(value: Any) -> int:
     )
 
 
-def _read(folder: Path) -> Words:
+def _read(folder: Path) -> _VectorTable:
     pieces, table = read_pieces(folder / PIECES), read_table(folder / TABLE)
     if len(table) < pieces.count:
         raise Unreadable(
             f"{show_path(folder)}: {pieces.count} pieces, and vectors for {len(table)} of them",
             hint=INSTALL,
         )
-    return Words(pieces, table)
+    return _VectorTable(pieces, table)
 
 
 def read_pieces(path: Path) -> WordPieces:
     """Read the tokenizer of a `tokenizer.json`; `Unreadable` if it is of another kind."""
     try:
-        pairs = msgspec.json.decode(path.read_bytes(), type=TokenizerFile).model
+        pairs = msgspec.json.decode(path.read_bytes(), type=_TokenizerFile).model
     except OSError as error:
         raise Unreadable(f"{show_path(path)}: {error.strerror}") from error
     except msgspec.MsgspecError as error:
@@ -268,19 +260,18 @@ def read_pieces(path: Path) -> WordPieces:
 
 
 def read_table(path: Path) -> "NDArray[np.float16]":
-    """The vectors of a safetensors file that has one table of them, mapped: read as they are used.
-
-    Eight bytes say how long the head is, the head is JSON, the numbers follow.
-    """
+    """Map the one table of a safetensors file: the length of a JSON head, the head, numbers."""
     import numpy as np
 
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             head = file.read(min(length, 1 << 20))
-        tensors = msgspec.json.decode(head, type=dict[str, Tensor])
+        tensors = msgspec.json.decode(head, type=dict[str, _Tensor])
         (tensor,) = tensors.values()
-        return np.memmap(path, "<f2", "r", offset=8 + length, shape=_shape(tensor))
+        if tensor.dtype != "F16" or tensor.shape[1:] != SIZES[-1:] or tensor.data_offsets[0]:
+            raise ValueError(f"{tensor.dtype} of {tensor.shape}")  # noqa: TRY301 - as the others
+        return np.memmap(path, "<f2", "r", offset=8 + length, shape=tensor.shape)
     except OSError as error:
         raise Unreadable(f"{show_path(path)}: {error.strerror}", hint=INSTALL) from error
     except (msgspec.MsgspecError, ValueError) as error:
@@ -290,14 +281,8 @@ def read_table(path: Path) -> "NDArray[np.float16]":
         ) from error
 
 
-def _shape(tensor: Tensor) -> tuple[int, ...]:
-    if tensor.dtype != "F16" or tensor.shape[1:] != SIZES[-1:] or tensor.data_offsets[0]:
-        raise ValueError(f"{tensor.dtype} of {tensor.shape}")
-    return tensor.shape
-
-
 def _mean(table: "NDArray[np.float16]", numbers: Sequence[int], size: int) -> list[float]:
-    """The direction of the sum, for the length of it is not wanted."""
+    """Return the direction of the sum; its length does not matter."""
     import numpy as np
 
     total = np.zeros(size)

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 from msgspec import Struct, structs
 
-from evalwright.clients.placeholder import Placeholder
+from evalwright.clients.placeholder import PlaceholderModel
 from evalwright.components import snippets_in
 from evalwright.engine.models.cap import Budget
 from evalwright.engine.models.wrap import AdaptiveConcurrency
@@ -60,7 +60,7 @@ class GeneratorRuntime(Struct, frozen=True, kw_only=True):
         }
         return Case(
             sample=Sample(str(place), {}),
-            model=Placeholder(),
+            model=PlaceholderModel(),
             models=models,
             snippets=self.snippets,
             trial=place * MAX_PARTS * MAX_ATTEMPTS + min(attempts, MAX_ATTEMPTS - 1),

@@ -17,22 +17,18 @@ from typing import Any
 
 from msgspec import structs
 
-from evalwright.clients.adapters import (
-    BUILT_IN,
-    Adapter,
-    AdapterInfo,
-    TemplateAdapter,
-    select_logins,
-)
-from evalwright.clients.connection import ConnectionConfig, connect
-from evalwright.clients.inference import (
+from evalwright.clients.adapters import BUILT_IN, Adapter, AdapterInfo, TemplateAdapter
+from evalwright.clients.custom import (
     FUNCTION,
+    ConnectionConfig,
     CustomInferenceModel,
     InferenceConfig,
+    connect,
+    select_logins,
     takes_sample,
 )
-from evalwright.clients.listing import list_served_models
-from evalwright.clients.placeholder import Placeholder
+from evalwright.clients.http import list_served_models
+from evalwright.clients.placeholder import PlaceholderModel
 from evalwright.clients.providers import PROVIDERS
 from evalwright.components import provider_key
 from evalwright.errors import EvalwrightError, UnknownName, UsageError
@@ -156,7 +152,7 @@ def _connect_provider(name: str, options: ModelOptions) -> Connection:
 
 
 def _placeholder(name: str) -> Connection:
-    return Connection(name=name, client=Placeholder(), remote=False)
+    return Connection(name=name, client=PlaceholderModel(), remote=False)
 
 
 def _connect_custom(

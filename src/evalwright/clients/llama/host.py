@@ -1,7 +1,7 @@
-"""The program of the process that a model runs in: load it, serve it on a socket, end with stdin.
+"""The program of the process that a model runs in: load, serve on a socket, end with stdin.
 
 It is started as a script, with the one package that it needs. The first line of stdin is JSON: the
-path of the model, of the socket, and how to run it. `ready` on stdout says that it can be asked.
+paths of the model and the socket, and the settings. `ready` on stdout says that it is loaded.
 The end of stdin ends the process and removes the folder of the socket: neither outlives an engine
 that was killed.
 """
@@ -22,40 +22,40 @@ _ERRORS_ONLY = 1
 def main() -> None:
     """Serve until nobody holds the other end of stdin."""
     _end_with_parent(signal.SIGKILL)
-    told = json.loads(sys.stdin.buffer.readline())
+    settings = json.loads(sys.stdin.buffer.readline())
     try:
-        server = serve(told)
+        server = serve(settings)
     except RuntimeError:  # llama.cpp has said why
         os._exit(1)
     _end_with_parent(None)  # from here on the end of stdin says so, and the folder can be removed
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.buffer.read()
-    shutil.rmtree(os.path.dirname(told["socket"]), ignore_errors=True)  # noqa: PTH120 - it is a string
+    shutil.rmtree(os.path.dirname(settings["socket"]), ignore_errors=True)  # noqa: PTH120 - it is a string
     del server
     os._exit(0)
 
 
-def serve(told: dict[str, Any]) -> Any:
-    """The server, loaded; it raises where the file cannot be."""
+def serve(settings: dict[str, Any]) -> Any:
+    """Load the model and return its server; RuntimeError if the file cannot be loaded."""
     import xllamacpp
 
-    asked = xllamacpp.CommonParams()
-    asked.model.path = told["model"]
-    asked.hostnames = [told["socket"]]
-    asked.n_parallel = told["slots"]
-    asked.n_ctx = told["slots"] * told["context"]
-    asked.cpuparams.n_threads = told["threads"]
-    asked.cpuparams_batch.n_threads = told["threads"]
-    asked.verbosity = _ERRORS_ONLY
-    asked.cache_ram_mib = 0  # prompts of the past, by default in 8 GiB of memory
-    asked.ui = False
+    params = xllamacpp.CommonParams()
+    params.model.path = settings["model"]
+    params.hostnames = [settings["socket"]]
+    params.n_parallel = settings["slots"]
+    params.n_ctx = settings["slots"] * settings["context"]
+    params.cpuparams.n_threads = settings["threads"]
+    params.cpuparams_batch.n_threads = settings["threads"]
+    params.verbosity = _ERRORS_ONLY
+    params.cache_ram_mib = 0  # prompts of the past, by default in 8 GiB of memory
+    params.ui = False
     # Both are faster on some machines. But then a probability depends on what is computed together:
     # on the number of threads with the first, on how many answers are under way with the second.
-    asked.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
-    asked.no_extra_bufts = True
-    asked.fit_params = False  # what was asked for is what runs
-    return xllamacpp.Server(asked)
+    params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    params.no_extra_bufts = True
+    params.fit_params = False  # what was asked for is what runs
+    return xllamacpp.Server(params)
 
 
 def _end_with_parent(sign: signal.Signals | None) -> None:

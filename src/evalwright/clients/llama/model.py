@@ -1,31 +1,54 @@
-"""A local model as the engine asks it: answers with log-probabilities, and weighs given ones.
+"""A local model: answers with log-probabilities, and tells how likely given answers are.
 
 An answer goes through the chat template of the file. Its log-probabilities are those of the tokens
 at whose end a character ends: llama.cpp does not tell the others.
 
-The same question has the same answer, to the last digit, whatever is asked beside it and in however
-many threads. llama.cpp computes what is under way together, and digits of a probability depend on
-whether one token of a sequence was computed at a time, or several. So a prompt is computed by
-itself, with nothing of it taken from an earlier one, and what follows token by token.
+The same question has the same answer, to the last digit, whatever runs beside it and in however
+many threads. llama.cpp computes concurrent requests together, and the digits of a probability
+depend on whether the tokens of a sequence were computed one at a time or several. So each prompt
+is computed alone, with nothing taken from an earlier one, and what follows token by token.
+
+To weigh a given answer, the model is made to say it: a grammar of the answer's tokens leaves no
+choice, and the probabilities are those before the grammar. The answer is split into tokens by
+itself, as if the model said it after the prompt. Answers of one token, such as the letters of
+options, are all read off the last position of the prompt, at the price of one. A token that ends
+inside a character is looked up by itself, which takes longer.
+
+A text without a prompt is weighed after the token that begins all texts (`bos`, or else `eos`;
+where the model has neither, all tokens but the first). A text longer than the context is weighed in
+windows: each token after at least half a context of those before it.
 """
 
-from typing import Any
+from codecs import getincrementaldecoder
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from evalwright.clients import openai
 from evalwright.clients.llama.server import LlamaServer, ServerSpec, Tell, join
-from evalwright.clients.llama.settings import NEVER, LlamaSettings
-from evalwright.clients.llama.weighing import Weigher
-from evalwright.clients.llama.weights import Weights
+from evalwright.clients.llama.settings import NEVER
 from evalwright.clients.parameters import chat_keys
-from evalwright.clients.replies import FINISHES, check_completion
+from evalwright.clients.replies import make_usage
 from evalwright.errors import ModelError
-from evalwright.types import Completion, Request, Usage
+from evalwright.types import Completion, Message, Request
 
 VERSION = 1
-"""Of the way a model is asked: grows with every change that could move an answer."""
+"""Increases with every change of the requests that could move an answer."""
+T = TypeVar("T")
+
 _CHAT = "/v1/chat/completions"
+_LIKELIEST = 1000
+"""Tokens whose probabilities are requested at once."""
+_ALL = 1_000_000
+"""More than any model has."""
+_SURELY = 1e6
+_GRAMMAR_START = "%llguidance {}\nstart: "
+"""Begins a grammar of tokens. llama.cpp's own takes none that is a piece of a character."""
+_MARGIN = 8
+"""Tokens of a context that stay free: the last of it is never filled."""
 
 
 class Llama:
@@ -36,40 +59,31 @@ class Llama:
 
     def __init__(
         self,
-        name: str,
-        weights: Weights,
-        settings: LlamaSettings,
+        spec: ServerSpec,
         parameters: dict[str, Any],
         *,
+        digest: str,
         engine: str,
         tell: Tell,
     ) -> None:
-        """`engine` is the version of llama.cpp: another may answer otherwise."""
+        """Take the `digest` of the file, and the version of llama.cpp: both decide answers."""
         facts = {
-            "file": weights.digest,
+            "file": digest,
             "engine": engine,
             "version": VERSION,
-            "context": settings.context,
+            "context": spec.context,
             "parameters": parameters,
         }
         self.fingerprint = msgspec.json.encode(facts, order="sorted").decode()
-        self.slots = settings.slots
-        self._spec = ServerSpec(
-            f"local/{name}",
-            str(weights.path),
-            weights.size,
-            settings.slots,
-            settings.context,
-            settings.threads,
-            settings.total_timeout_s,
-        )
+        self.slots = spec.slots
+        self._spec = spec
         self._parameters = parameters
         self._tell = tell
         self._server: LlamaServer | None = None
-        self._weigher: Weigher | None = None
+        self._weigher: _Weigher | None = None
 
     async def complete(self, request: Request) -> Completion:
-        """One answer, or the weights of those that are given."""
+        """Answer, or weigh the given answers."""
         if request.task == "embeddings":
             raise ModelError(
                 "unsupported",
@@ -83,13 +97,13 @@ class Llama:
             if not request.given:
                 body = {**self._parameters, **keys, "messages": request.messages, "id_slot": slot}
                 return await self._answer(self._server, request, body)
-            weigher = self._weigher = self._weigher or Weigher(self._server)
+            weigher = self._weigher = self._weigher or _Weigher(self._server)
             if not request.messages:
-                return await weigher.texts(request.given, slot)
-            return await weigher.answers(request.messages, request.given, slot)
+                return await weigher.weigh_texts(request.given, slot)
+            return await weigher.weigh_answers(request.messages, request.given, slot)
 
     async def close(self) -> None:
-        """Leave the server, which ends with the last who does."""
+        """Leave the server, which ends with its last user."""
         server, self._server, self._weigher = self._server, None, None
         if server is not None:
             await server.leave()
@@ -98,7 +112,7 @@ class Llama:
         self, server: LlamaServer, request: Request, body: dict[str, Any]
     ) -> Completion:
         if body["logprobs"]:
-            body.setdefault("top_logprobs", 1)  # else it lists twenty a token
+            body.setdefault("top_logprobs", 1)  # else it lists twenty per token
         if isinstance(seed := body["seed"], int):
             body["seed"] = seed + request.trial
         if not body["cache_prompt"]:
@@ -108,19 +122,230 @@ class Llama:
         reply = await server.ask(_CHAT, body, openai.decoder)
         if not reply.choices:
             raise ModelError("empty", "the reply has no choices")
-        choice, tokens = reply.choices[0], reply.usage or openai.ChatUsage()
-        usage = Usage(
-            requests=1,
-            prompt_tokens=tokens.prompt_tokens or 0,
-            completion_tokens=tokens.completion_tokens or 0,
-            cost=0.0,
+        tokens = reply.usage or openai.ChatUsage()
+        usage = make_usage(tokens.prompt_tokens, tokens.completion_tokens, cost=0.0)
+        return reply.choices[0].complete(usage, takes_all=request.takes_all)
+
+
+class _Token(Struct, frozen=True, gc=False):
+    id: int
+    logprob: float
+
+
+class _GeneratedToken(_Token, frozen=True, gc=False):
+    top_logprobs: list[_Token] = []
+    """The likeliest in its place."""
+
+
+class _Generation(Struct, frozen=True):
+    completion_probabilities: list[_GeneratedToken] = []
+    """Of the tokens at whose end a character ends."""
+    tokens: list[int] = []
+    tokens_evaluated: int = 0
+
+    @property
+    def likeliest(self) -> dict[int, float]:
+        """The log-probabilities of the likeliest tokens in the place of the first."""
+        first = self.completion_probabilities[:1]
+        return {token.id: token.logprob for place in first for token in place.top_logprobs}
+
+
+class _TokenIds(Struct, frozen=True):
+    tokens: list[int]
+
+
+class Piece(Struct, frozen=True, gc=False):
+    """A token, and its text; bytes where it is not the whole of a character."""
+
+    id: int
+    piece: str | list[int]
+
+    @property
+    def content(self) -> bytes:
+        """Its bytes."""
+        return self.piece.encode() if isinstance(self.piece, str) else bytes(self.piece)
+
+
+class _Pieces(Struct, frozen=True):
+    tokens: list[Piece]
+
+
+class _Prompt(Struct, frozen=True):
+    prompt: str
+
+
+class _GenerationSettings(Struct, frozen=True):
+    n_ctx: int = 0
+
+
+class _Props(Struct, frozen=True):
+    bos_token: str = ""
+    eos_token: str = ""
+    default_generation_settings: _GenerationSettings = _GenerationSettings()
+
+
+_generation_decoder = msgspec.json.Decoder(_Generation)
+_ids_decoder = msgspec.json.Decoder(_TokenIds)
+_pieces_decoder = msgspec.json.Decoder(_Pieces)
+_prompt_decoder = msgspec.json.Decoder(_Prompt)
+_props_decoder = msgspec.json.Decoder(_Props)
+
+
+class _Weigher:
+    """Weighs given answers and texts on a server."""
+
+    def __init__(self, server: LlamaServer) -> None:
+        self._server = server
+        self._text_start: tuple[list[Piece], int] | None = None
+        self._letter: int | None = None
+
+    async def weigh_answers(
+        self, messages: Sequence[Message], given: Sequence[str], slot: int
+    ) -> Completion:
+        """Weigh each answer after the prompt: those of one token at once, the others alone."""
+        chat = [{"role": message.role, "content": message.content} for message in messages]
+        reply = await self._server.ask("/apply-template", {"messages": chat}, _prompt_decoder)
+        split = [await self._tokenize(text) for text in given]
+        async with self._server.prompting:
+            first = await self._find_likeliest([reply.prompt], slot, _LIKELIEST)
+            likeliest = first.likeliest
+            weights = [
+                (likeliest[tokens[0].id],)
+                if len(tokens) == 1 and tokens[0].id in likeliest
+                else await self._force([reply.prompt], tokens, slot)
+                for tokens in split
+            ]
+        return _make_completion(weights, prompt_tokens=first.tokens_evaluated)
+
+    async def weigh_texts(self, given: Sequence[str], slot: int) -> Completion:
+        """Weigh each text by itself, window after window."""
+        weights = []
+        for text in given:
+            tokens = await self._tokenize(text)
+            start, context = await self._read_text_start()
+            logprobs: list[float] = []
+            for before, wanted in windows(start, tokens, context - _MARGIN):
+                prompt: list[str | int] = [token.id for token in before]
+                if is_computed := len(prompt) > 1:
+                    async with self._server.prompting:
+                        body = {**_make_body(prompt, slot), "n_predict": 0}
+                        await self._server.ask("/completion", body, _generation_decoder)
+                logprobs += await self._force(prompt, wanted, slot, is_computed=is_computed)
+            weights.append(tuple(logprobs))
+        return _make_completion(weights)
+
+    async def _force(
+        self,
+        prompt: list[str | int],
+        tokens: list[Piece],
+        slot: int,
+        *,
+        is_computed: bool = False,
+    ) -> tuple[float, ...]:
+        """Return the log-probability of each token, when it is said after the prompt."""
+        wanted = [token.id for token in tokens]
+        body = {
+            **_make_body(prompt, slot, is_computed=is_computed),
+            "n_predict": len(tokens),
+            "n_probs": 1,
+            "return_tokens": True,
+            "grammar": _GRAMMAR_START + " ".join(f"<[{token}]>" for token in wanted),
+        }
+        reply = await self._server.ask("/completion", body, _generation_decoder)
+        if reply.tokens != wanted:
+            raise ModelError(
+                "context",
+                f"only {len(reply.tokens)} of {len(tokens)} tokens could be weighed: "
+                "the context is full",
+                hint="-p context=N allows more, as far as the model can",
+            )
+        generated = iter(reply.completion_probabilities)
+        known = [next(generated, None) if whole else None for whole in whole_at(tokens)]
+        return tuple(
+            [
+                token.logprob
+                if token is not None and token.id == wanted_id
+                else await self._look_up([*prompt, *wanted[:place]], wanted_id, slot)
+                for place, (token, wanted_id) in enumerate(zip(known, wanted, strict=True))
+            ]
         )
-        message = choice.message
-        completion = Completion(
-            text=message.text,
-            finish=FINISHES.get(choice.finish_reason, "other"),
-            usage=usage,
-            logprobs=choice.logprobs.values if choice.logprobs else None,
-            output=choice.make_output(usage) if message.tool_calls else None,
-        )
-        return check_completion(completion, calls=message.calls, takes_all=request.takes_all)
+
+    async def _look_up(self, before: list[str | int], token: int, slot: int) -> float:
+        """Return the log-probability of one token, from a list of those in its place."""
+        for most in (_LIKELIEST, _ALL):
+            reply = await self._find_likeliest(before, slot, most, is_computed=True)
+            likeliest = reply.likeliest
+            if token in likeliest:
+                return likeliest[token]
+        raise ModelError("wrong_shape", f"llama.cpp says nothing of the token {token}")
+
+    async def _find_likeliest(
+        self, before: list[str | int], slot: int, most: int, *, is_computed: bool = False
+    ) -> _Generation:
+        """Return the likeliest tokens after a prompt; the one generated is a whole letter."""
+        if self._letter is None:
+            self._letter = (await self._tokenize("a"))[0].id
+        body = {
+            **_make_body(before, slot, is_computed=is_computed),
+            "n_predict": 1,
+            "n_probs": most,
+            "logit_bias": [[self._letter, _SURELY]],
+        }
+        return await self._server.ask("/completion", body, _generation_decoder)
+
+    async def _tokenize(self, text: str) -> list[Piece]:
+        body = {"content": text, "add_special": False, "parse_special": False, "with_pieces": True}
+        tokens = (await self._server.ask("/tokenize", body, _pieces_decoder)).tokens
+        if not tokens:
+            raise ModelError("bad_request", "an empty text cannot be weighed")
+        return tokens
+
+    async def _read_text_start(self) -> tuple[list[Piece], int]:
+        """Return the first token of every text, if there is one, and the size of the context."""
+        if self._text_start is None:
+            props = await self._server.ask("/props", None, _props_decoder)
+            first = props.bos_token or props.eos_token
+            body = {"content": first, "add_special": False, "parse_special": True}
+            ids = (await self._server.ask("/tokenize", body, _ids_decoder)).tokens if first else []
+            most = props.default_generation_settings.n_ctx or self._server.spec.context
+            context = min(most, self._server.spec.context)  # what the model was trained with
+            self._text_start = [Piece(token, "") for token in ids], context
+        return self._text_start
+
+
+def whole_at(tokens: Sequence[Piece]) -> Iterator[bool]:
+    """Yield per token whether a character ends with it: only then is its probability told."""
+    decoder = getincrementaldecoder("utf-8")(errors="replace")
+    for token in tokens:
+        decoder.decode(token.content)
+        yield not decoder.getstate()[0]
+
+
+def windows(start: list[T], tokens: list[T], context: int) -> Iterator[tuple[list[T], list[T]]]:
+    """Yield the tokens before, and those to weigh after them: every token once, in order.
+
+    `start` comes before the first token; without it, that token is not weighed.
+    """
+    whole = [*start, *tokens]
+    half = context // 2
+    ends = [min(len(whole), context), *range(context + half, len(whole) + half, half)]
+    for begin, end in pairwise([len(start) or 1, *ends]):
+        last = min(end, len(whole))
+        if begin < last:
+            yield whole[max(0, last - context) : begin], whole[begin:last]
+
+
+def _make_body(prompt: list[str | int], slot: int, *, is_computed: bool = False) -> dict[str, Any]:
+    """Return a request without sampling, computed anew unless its prompt `is_computed`."""
+    return {
+        "prompt": prompt,
+        "id_slot": slot,
+        "cache_prompt": is_computed,
+        "temperature": 0,
+        "samplers": [],
+    }
+
+
+def _make_completion(weights: list[tuple[float, ...]], prompt_tokens: int = 0) -> Completion:
+    usage = make_usage(prompt_tokens + sum(map(len, weights)), 0, cost=0.0)
+    return Completion(text="", usage=usage, given=tuple(weights))

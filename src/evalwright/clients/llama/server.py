@@ -1,19 +1,19 @@
-"""llama.cpp in processes of our own: started when first asked, shared, restarted, ended.
+"""llama.cpp in processes of our own: started on first use, shared, restarted, ended.
 
-Models that are the same file, run in the same way, share one process: a model that judges itself is
-in memory once. Why a process: loading holds Python's lock for as long as it takes, an assertion
-that fails ends the process it is in, and what llama.cpp says of a broken file goes to the standard
-error of all.
+Models with the same file and settings share one process: a model that judges itself is in memory
+once. Why a process: loading holds Python's lock, a failed assertion ends the process, and
+llama.cpp reports a broken file on standard error.
 
-Holds:      a socket in a folder of this user's; an environment without keys; the end of the process
-            with ours, also when ours is killed, and of its folder. What begins is ended, whatever
-            comes between: an error, a cancelled task. At most as many requests at once as there are
-            slots. A process that dies costs the samples in flight, and is started again; the third
-            death stops the run, which can be resumed. A file that cannot be loaded is tried once.
-Does not:   hold llama.cpp itself to anything: it reads the file with the rights of the user.
+Holds:      a socket in a folder of this user; an environment without keys. The process and its
+            folder end with ours, also when ours is killed, or after an error or a cancelled task.
+            There are at most as many requests at once as slots. A process that dies costs the
+            samples in flight and is started again; the third death stops the run, which can be
+            resumed. A file that cannot be loaded is tried once.
+Does not:   restrict llama.cpp: it reads the file with the rights of the user.
 """
 
 import asyncio
+import math
 import os
 import re
 import shutil
@@ -21,7 +21,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from time import perf_counter
@@ -32,7 +32,6 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
-from evalwright.clients.llama.threads import idle_threads
 from evalwright.clients.replies import to_one_line
 from evalwright.errors import ModelError, Stopped
 
@@ -51,6 +50,11 @@ _INHERITED = (
 )
 """What llama.cpp may need of the environment. No key is among it."""
 
+_LOOK_S = 0.1
+_NEARLY = 0.35
+"""A core that is idle but for this much counts as idle."""
+_IDLE, _WAITING = 3, 4
+"""The columns of a `cpu` line."""
 _MOST_DEATHS = 3
 _BAD_REQUEST = 400
 
@@ -59,19 +63,15 @@ Tell = Callable[[str], None]
 _encode = msgspec.json.Encoder().encode
 
 
-class LlamaError(Struct, frozen=True):
-    """Why llama.cpp refuses a request."""
-
+class _LlamaError(Struct, frozen=True):
     message: str = ""
     type: str = ""
     n_prompt_tokens: int = 0
     n_ctx: int = 0
 
 
-class ErrorReply(Struct, frozen=True):
-    """The body of a refusal."""
-
-    error: LlamaError = LlamaError()
+class _ErrorReply(Struct, frozen=True):
+    error: _LlamaError = _LlamaError()
 
 
 class ServerSpec(Struct, frozen=True):
@@ -89,17 +89,16 @@ class ServerSpec(Struct, frozen=True):
 
 
 class LlamaProcess:
-    """A process that is loaded, or on its way."""
+    """A process that serves a model, or loads it."""
 
     def __init__(self, spec: ServerSpec, folder: str) -> None:
-        self.spec = spec
-        self.folder = folder
+        self.spec, self.folder = spec, folder
         self._child: subprocess.Popen[bytes] | None = None
         self._session: aiohttp.ClientSession | None = None
 
     @property
     def pid(self) -> int:
-        """Of the process; 0 where there is none."""
+        """Its process id; 0 where there is no process."""
         return self._child.pid if self._child else 0
 
     async def exchange(self, path: str, body: dict[str, Any] | None) -> tuple[int, bytes]:
@@ -115,7 +114,7 @@ class LlamaProcess:
         """Start it, and wait until it can be asked; `Stopped` says why it cannot."""
         spec, started = self.spec, perf_counter()
         threads = spec.threads or await idle_threads(os.environ)
-        socket = os.path.join(self.folder, "llama.sock")  # noqa: PTH118 - a string is wanted
+        socket = f"{self.folder}/llama.sock"
         try:
             ready = await self._wait_until_ready(socket, threads, tell)
         except OSError as error:
@@ -206,8 +205,8 @@ async def _reap(child: subprocess.Popen[bytes], *, at_once: bool) -> None:
         child.stdout.close()
 
 
-async def start_process(spec: ServerSpec, tell: Tell) -> LlamaProcess:
-    """Return a process that can be asked. Where that fails, nothing of it is left."""
+async def _start_process(spec: ServerSpec, tell: Tell) -> LlamaProcess:
+    """Return a process that is ready. If that fails, nothing of it is left."""
     try:
         process = LlamaProcess(spec, _make_folder())
     except OSError as error:
@@ -239,10 +238,10 @@ def _make_folder() -> str:
 def _read_log(log: Path) -> list[str]:
     """Return the first lines of the log, without times: what follows are consequences."""
     try:
-        said = log.read_bytes()[:_MOST_LOG].decode(errors="replace")
+        text = log.read_bytes()[:_MOST_LOG].decode(errors="replace")
     except OSError:
         return []
-    lines = [_STAMP.sub("", to_one_line(line)) for line in said.splitlines() if line.strip()]
+    lines = [_STAMP.sub("", to_one_line(line)) for line in text.splitlines() if line.strip()]
     return lines[:_SHOWN_LINES]
 
 
@@ -273,7 +272,7 @@ def _format_size(size: int) -> str:
 _servers: WeakKeyDictionary[asyncio.AbstractEventLoop, "dict[ServerSpec, LlamaServer]"] = (
     WeakKeyDictionary()
 )
-_error_decoder = msgspec.json.Decoder(ErrorReply)
+_error_decoder = msgspec.json.Decoder(_ErrorReply)
 
 
 def join(spec: ServerSpec, tell: Tell) -> "LlamaServer":
@@ -352,15 +351,14 @@ class LlamaServer:
                     await process.end()
 
     async def _running_process(self) -> LlamaProcess:
-        process = self.process
-        if process is not None:
-            return process
+        if self.process is not None:
+            return self.process
         async with self._starting:  # one loads, the others wait for it
             if self._unusable is not None:
                 raise self._unusable
             if self.process is None:
                 try:
-                    self.process = await start_process(self.spec, self._tell)
+                    self.process = await _start_process(self.spec, self._tell)
                 except Stopped as error:
                     self._unusable = error
                     raise
@@ -388,13 +386,75 @@ class LlamaServer:
 
 def _parse_error(raw: bytes) -> ModelError:
     try:
-        said = _error_decoder.decode(raw).error
+        error = _error_decoder.decode(raw).error
     except (msgspec.DecodeError, UnicodeDecodeError):
-        said = LlamaError(raw[:200].decode(errors="replace"))
-    if said.type == "exceed_context_size_error":
+        error = _LlamaError(raw[:200].decode(errors="replace"))
+    if error.type == "exceed_context_size_error":
         return ModelError(
             "context",
-            f"the prompt has {said.n_prompt_tokens} tokens, the context {said.n_ctx}",
-            hint=f"-p context={1 << said.n_prompt_tokens.bit_length()}, if the model can",
+            f"the prompt has {error.n_prompt_tokens} tokens, the context {error.n_ctx}",
+            hint=f"-p context={1 << error.n_prompt_tokens.bit_length()}, if the model can",
         )
-    return ModelError("bad_request", f"llama.cpp refuses: {said.message}")
+    return ModelError("bad_request", f"llama.cpp refuses: {error.message}")
+
+
+async def idle_threads(environment: Mapping[str, str]) -> int:
+    """Return how many threads to compute with: as many as there are idle cores.
+
+    The threads of llama.cpp wait for each other by spinning. On idle cores that is fastest; where a
+    thread has to share its core, all the others spin until it gets its turn, and 60 tokens a second
+    become one. So the smaller of two counts is taken: cores that were idle for a tenth of a second
+    just now, and cores less the load of the last minute; one where neither is known. In CI (the
+    variable `CI` is set) it is one: other jobs run there, or will soon.
+    """
+    if environment.get("CI", "").strip().lower() not in {"", "0", "false"}:
+        return 1
+    before = _read_ticks()
+    await asyncio.sleep(_LOOK_S)
+    idle = count_idle(before, _read_ticks())
+    return choose_threads(count_cores(), idle=idle, load=_read_load())
+
+
+def choose_threads(cores: float, *, idle: float | None, load: float | None) -> int:
+    """Return at least one; no more than that where nothing is known of the machine."""
+    counts = (idle, None if load is None else cores - load)
+    free = [count for count in counts if count is not None]
+    return max(1, math.floor(min([cores, *free]) + _NEARLY)) if free else 1
+
+
+def count_cores() -> float:
+    """Return how many cores this process may use: its affinity, and the quota of its container."""
+    try:
+        mine = len(os.sched_getaffinity(0))
+    except AttributeError:  # not Linux
+        mine = os.cpu_count() or 1
+    try:
+        allowed, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return min(mine, int(allowed) / int(period))
+    except (OSError, ValueError):  # no such file, or no quota
+        return mine
+
+
+def count_idle(before: list[int] | None, after: list[int] | None) -> float | None:
+    """Return how many cores were idle between two looks."""
+    if before is None or after is None:
+        return None
+    spent = [later - earlier for earlier, later in zip(before, after, strict=True)]
+    total = sum(spent)
+    if total <= 0:
+        return None
+    return (spent[_IDLE] + spent[_WAITING]) / total * (os.cpu_count() or 1)
+
+
+def _read_ticks() -> list[int] | None:
+    try:
+        return [int(ticks) for ticks in Path("/proc/stat").read_text().split(None, 9)[1:9]]
+    except (OSError, ValueError):
+        return None
+
+
+def _read_load() -> float | None:
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return None

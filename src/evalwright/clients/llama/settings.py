@@ -1,10 +1,10 @@
-"""What `-p NAME=VALUE` may say to a local model, checked before it is loaded.
+"""The settings of a local model (`-p NAME=VALUE`), checked before it is loaded.
 
-How it is run:
+How it runs:
 
     slots      4      how many answers are made at once
-    context    4096   tokens of prompt and answer together, for each slot: a multiple of 256
-    threads           as many as there are idle cores, unless given
+    context    4096   tokens of prompt and answer together, per slot: a multiple of 256
+    threads           by default as many as there are idle cores
 
 How it answers: `temperature` (0), `seed` (0), `max_tokens` (256), `top_p`, `top_k`, `min_p`,
 `stop`, `response_format`, `json_schema` or `grammar` (GBNF) for structured output, `logprobs`
@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct, structs
 
-from evalwright.clients.parameters import Count, Sampling, Seconds, check_parameters
+from evalwright.clients.parameters import Count, SamplingParameters, Seconds, check_parameters
 from evalwright.errors import UsageError
 
 _RUN = ("slots", "context", "threads", "total_timeout_s")
@@ -44,7 +44,7 @@ NEVER = {
 
 
 class LlamaSettings(Struct, frozen=True, kw_only=True):
-    """How the model is run. Nothing of it changes an answer, but by what fits into the context."""
+    """How the model runs. Only `context` can change an answer, by what fits into it."""
 
     slots: Annotated[int, Meta(ge=1, le=256)] = 4
     context: Annotated[int, Meta(ge=64)] = 4096
@@ -52,7 +52,7 @@ class LlamaSettings(Struct, frozen=True, kw_only=True):
     total_timeout_s: Seconds = 3600
 
 
-class LlamaParameters(Sampling, frozen=True, kw_only=True):
+class LlamaParameters(SamplingParameters, frozen=True, kw_only=True):
     """The known parameters of an answer."""
 
     max_tokens: Count | None = None
@@ -72,14 +72,13 @@ class LlamaParameters(Sampling, frozen=True, kw_only=True):
 def parse_settings(
     model: str, parameters: Mapping[str, Any]
 ) -> tuple[LlamaSettings, dict[str, Any]]:
-    """Return how the model is run, and what is sent with every request."""
+    """Return how the model runs, and what is sent with every request."""
     sent, _ = check_parameters(parameters, LlamaParameters, model=model, never=NEVER)
     run = {name: parameters[name] for name in _RUN if name in parameters}
     try:
-        running = msgspec.convert(run, LlamaSettings)
+        settings = msgspec.convert(run, LlamaSettings)
     except msgspec.ValidationError as error:
         raise UsageError(f"parameters of {model}: {error}") from error
-    # llama.cpp makes it so anyway, and what it makes decides what fits.
-    running = structs.replace(running, context=-(-running.context // _STEP) * _STEP)
-    kept = {name: value for name, value in sent.items() if name not in _RUN}
-    return running, {**_DEFAULTS, **kept}
+    # llama.cpp rounds up too, and what it rounds to decides what fits.
+    settings = structs.replace(settings, context=-(-settings.context // _STEP) * _STEP)
+    return settings, {**_DEFAULTS, **{name: sent[name] for name in sent if name not in _RUN}}

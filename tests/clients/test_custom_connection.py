@@ -9,7 +9,7 @@ from tests.servers.model_server import Behaviour, ModelServer, body, hostile, js
 from tests.servers.model_server import chat as chatting
 
 from evalwright.clients.adapters import BUILT_IN, Adapter, AdapterInfo, TemplateAdapter
-from evalwright.clients.connection import ConnectionConfig, CustomConnectionModel, connect
+from evalwright.clients.custom import ConnectionConfig, CustomConnectionModel, connect
 from evalwright.errors import ModelError, UsageError
 from evalwright.secrets import Secret
 from evalwright.templates import Template

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from tests.servers.model_server import ModelServer, json, models, status
 
-from evalwright.clients.listing import list_served_models
+from evalwright.clients.http import list_served_models
 from evalwright.errors import ModelError, UsageError
 
 

@@ -9,7 +9,7 @@ from msgspec import structs
 from tests.servers.asking import answered, chat, failed, question
 
 from evalwright.clients.adapters import BUILT_IN, Adapter, AdapterInfo
-from evalwright.clients.inference import CustomInferenceModel, InferenceConfig, takes_sample
+from evalwright.clients.custom import CustomInferenceModel, InferenceConfig, takes_sample
 from evalwright.secrets import Secret
 from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import Source

@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from evalwright.clients.llama.threads import advised, cores, idle_between, idle_threads
+from evalwright.clients.llama.server import choose_threads, count_cores, count_idle, idle_threads
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from evalwright.clients.llama.threads import advised, cores, idle_between, idle_
 def test_threads_are_as_many_as_cores_are_idle(
     idle: float | None, load: float | None, expected: int
 ) -> None:
-    assert advised(8, idle=idle, load=load) == expected
+    assert choose_threads(8, idle=idle, load=load) == expected
 
 
 @pytest.mark.parametrize("value", ["true", "1", "yes"])
@@ -37,16 +37,16 @@ def test_elsewhere_it_is_at_least_one_and_at_most_all(value: str) -> None:
 
 
 def test_a_process_may_use_some_of_the_cores() -> None:
-    assert 0 < cores() <= (os.cpu_count() or 1)
+    assert 0 < count_cores() <= (os.cpu_count() or 1)
 
 
 def test_idle_cores_are_counted_between_two_looks() -> None:
     before = [100, 0, 100, 1000, 0, 0, 0, 0]
     after = [110, 0, 110, 1015, 5, 0, 0, 0]
 
-    assert idle_between(before, after) == pytest.approx(0.5 * (os.cpu_count() or 1))
+    assert count_idle(before, after) == pytest.approx(0.5 * (os.cpu_count() or 1))
 
 
 def test_two_looks_at_the_same_moment_say_nothing() -> None:
-    assert idle_between([1] * 8, [1] * 8) is None
-    assert idle_between(None, [1] * 8) is None
+    assert count_idle([1] * 8, [1] * 8) is None
+    assert count_idle(None, [1] * 8) is None

@@ -1,6 +1,6 @@
 import pytest
 
-from evalwright.clients.llama.weighing import Piece, whole_at, windows
+from evalwright.clients.llama.model import Piece, whole_at, windows
 
 
 @pytest.mark.parametrize("length", [1, 2, 9, 10, 11, 14, 15, 16, 99])

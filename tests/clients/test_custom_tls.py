@@ -4,7 +4,7 @@ from base64 import b64encode
 import pytest
 from tests.servers.certificates import CERTIFICATE
 
-from evalwright.clients.connection import make_tls_context
+from evalwright.clients.custom import make_tls_context
 from evalwright.errors import UsageError
 
 PEM = b64encode(CERTIFICATE.encode()).decode()

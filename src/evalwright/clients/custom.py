@@ -1,0 +1,238 @@
+"""Models that a document declares: `custom_connection`, an address; `custom_inference`, Python.
+
+Both are queried through an adapter, which makes the body from the input and reads the reply.
+
+`custom_connection` sends the body by POST to the address as it is. `api_key` is sent as
+`Authorization: Bearer …`, unless a header of that name is declared. A status that is no success is
+a failure, retried as at a provider. Bodies are stored with the answer, word for word.
+The fingerprint has no key in it: only the names of headers, and a digest of the values that are
+neither a key by their name nor declared a secret. An API's version may change the answers.
+
+`custom_inference` calls the author's function where snippets run: outside the engine, with no other
+environment than what the document passes as `environment`:
+
+    def run_inference(body: str, environment: dict, sample: dict | None = None) -> str: ...
+
+A function that takes a third argument gets the sample's row. Its answers depend on more than the
+request, so they must not be cached by the request alone: see `takes_sample`.
+"""
+
+import ast
+import base64
+import binascii
+import ssl
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+from msgspec import Struct
+
+from evalwright.clients.adapters import AdaptedModel, Adapter, AdapterInfo, parse_json
+from evalwright.clients.http import Endpoint
+from evalwright.clients.parameters import SamplingParameters, check_parameters
+from evalwright.clients.providers import locate_document
+from evalwright.errors import ModelError, SnippetFailed, UsageError
+from evalwright.ports import Snippets
+from evalwright.secrets import Redactor, Secret, secrets_in
+from evalwright.types import ModelOptions, Request
+
+FUNCTION = "run_inference"
+_NEVER = {"model": "it is the document's `model_key`", "messages": "they are the task's"}
+_LOGINS = {"authorization", "cookie"}
+_OK = 200
+_ARGUMENTS = 3
+_RETRYABLE = {
+    "BrokenPipeError",
+    "ConnectionAbortedError",
+    "ConnectionError",
+    "ConnectionRefusedError",
+    "ConnectionResetError",
+    "TimeoutError",
+}
+"""Errors of a network. The deadline of a call is not among them."""
+
+
+class ConnectionConfig(Struct, frozen=True, kw_only=True):
+    """The endpoint, as a document declares it."""
+
+    url: str
+    api_key: Secret | None = None
+    headers: dict[str, Secret] = {}
+    trusted_ca: Secret | None = None
+    accept_untrusted: bool = False
+
+
+class CustomConnectionModel(AdaptedModel):
+    """Queries one address through an adapter."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        adapter: Adapter,
+        info: AdapterInfo,
+        *,
+        parameters: dict[str, Any],
+        facts: Mapping[str, Any],
+    ) -> None:
+        """Take `facts` of the address, without secrets."""
+        super().__init__(adapter, info, parameters=parameters, facts=facts, clean=endpoint.clean)
+        self.caveat = "the server's certificate is not checked" if facts["untrusted"] else ""
+        self._endpoint = endpoint
+        self._must_be_json = bool(facts["json"])
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._endpoint.close()
+
+    async def _exchange(self, body: str, request: Request) -> tuple[str, int]:
+        del request
+        if self._must_be_json:
+            parse_json(body, "the body that the adapter makes")
+        return await self._endpoint.ask_text(body.encode())
+
+
+def connect(
+    config: ConnectionConfig, adapter: Adapter, info: AdapterInfo, options: ModelOptions
+) -> CustomConnectionModel:
+    """Connect the model at an address."""
+    parameters, timeouts = check_parameters(
+        options.parameters, SamplingParameters, model=info.key, never=_NEVER
+    )
+    key = config.api_key.reveal().strip() if config.api_key else ""
+    headers = {name: value.reveal().strip() for name, value in config.headers.items()}
+    if key and "authorization" not in map(str.lower, headers):
+        headers["Authorization"] = f"Bearer {key}"
+    address = locate_document(config.url, key, options.environment)
+    url = address.url
+    in_url = secrets_in(dict(url.query))
+    tls = None
+    if config.accept_untrusted or config.trusted_ca:
+        trusted_ca = config.trusted_ca.reveal() if config.trusted_ca else ""
+        tls = make_tls_context(trusted_ca, accept_untrusted=config.accept_untrusted)
+    endpoint = Endpoint(
+        address,
+        headers=headers,
+        timeouts=timeouts,
+        secrets=[*(headers[name] for name in select_logins(config.headers)), *in_url],
+        tls=tls,
+    )
+    content = {name.lower(): value for name, value in headers.items()}.get("content-type", "json")
+    facts = {
+        "url": str(url.with_query([(n, v) for n, v in url.query.items() if v not in in_url])),
+        "headers": hash_values(config.headers),
+        "untrusted": config.accept_untrusted,
+        "json": "json" in content.lower(),
+    }
+    return CustomConnectionModel(endpoint, adapter, info, parameters=parameters, facts=facts)
+
+
+def make_tls_context(trusted_ca: str = "", *, accept_untrusted: bool = False) -> ssl.SSLContext:
+    """Return a context that trusts `trusted_ca`, PEM in base64, instead of the machine's own."""
+    try:
+        pem = base64.b64decode("".join(trusted_ca.split()), validate=True).decode("ascii")
+        context = ssl.create_default_context(cadata=pem or None)
+    except (binascii.Error, UnicodeDecodeError, ssl.SSLError, ValueError) as error:
+        raise UsageError(
+            "`trusted_ca` is not a certificate",
+            hint="it is PEM in base64: `base64 -w0 ca.pem` writes it",
+        ) from error
+    if pem:
+        # Python 3.13 asks more of an authority than private ones mostly have.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if accept_untrusted:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+class InferenceConfig(Struct, frozen=True, kw_only=True):
+    """The function, as a document declares it."""
+
+    function: str
+    """Its name for the `Snippets` port."""
+    text: str
+    """The Python code and what stands for its neighbours: part of the fingerprint."""
+    environment: dict[str, Secret] = {}
+    timeout_s: float
+
+
+class CustomInferenceModel(AdaptedModel):
+    """Calls a function through an adapter."""
+
+    def __init__(
+        self,
+        snippets: Snippets,
+        config: InferenceConfig,
+        adapter: Adapter,
+        info: AdapterInfo,
+        *,
+        parameters: dict[str, Any],
+    ) -> None:
+        digest = blake2b(config.text.encode(), digest_size=16).hexdigest()
+        self._environment = {name: value.reveal() for name, value in config.environment.items()}
+        super().__init__(
+            adapter,
+            info,
+            parameters=parameters,
+            facts={"snippet": digest, "environment": hash_values(config.environment)},
+            clean=Redactor(self._environment.values()).clean,
+        )
+        self._snippets, self._config = snippets, config
+        self._takes_sample = takes_sample(config.text)
+
+    async def close(self) -> None:
+        """Do nothing: the snippets are closed by their maker."""
+
+    async def _exchange(self, body: str, request: Request) -> tuple[str, int]:
+        arguments: list[Any] = [body, self._environment]
+        if self._takes_sample:
+            row = request.sample.data
+            arguments.append(row if isinstance(row, dict) else None)
+        config = self._config
+        try:
+            reply = await self._snippets.call(
+                config.function, arguments, timeout_s=config.timeout_s, waits=True
+            )
+        except SnippetFailed as error:
+            failed = ModelError(
+                "inference",
+                self._clean(str(error)),
+                retryable=error.kind in _RETRYABLE,
+                hint=self._clean(error.hint),
+            )
+        else:
+            if isinstance(reply, str):
+                return reply, _OK
+            failed = ModelError(
+                "inference", f"expected `{FUNCTION}` to return text, got `{type(reply).__name__}`"
+            )
+        raise failed  # out here: its cause would print the author's words, key and all
+
+
+def takes_sample(source: str) -> bool:
+    """Tell whether the function has a parameter for the sample."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == FUNCTION:
+            places = len(node.args.posonlyargs) + len(node.args.args)
+            return places >= _ARGUMENTS or node.args.vararg is not None
+    return False
+
+
+def hash_values(values: Mapping[str, Secret]) -> dict[str, str]:
+    """Return names with a digest of their value; without one where it is a key."""
+    keys = select_logins(values)
+    return {
+        name: "" if name in keys else blake2b(value.reveal().encode(), digest_size=8).hexdigest()
+        for name, value in values.items()
+    }
+
+
+def select_logins(values: Mapping[str, Secret]) -> dict[str, Secret]:
+    """Return the headers or variables that hold a key, by their names or by declaration."""
+    return {name: value for name, value in values.items() if value.declared or is_login(name)}
+
+
+def is_login(name: str) -> bool:
+    """Tell whether a header or a variable of that name holds a key."""
+    plain = name.replace("-", "_")
+    return plain.lower() in _LOGINS or bool(secrets_in({plain: "x" * 8}))
