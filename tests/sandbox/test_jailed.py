@@ -1,4 +1,4 @@
-"""What is this adapter's own: workers, their death, and what a candidate finds around it."""
+"""What is this adapter's own: workers, their death, what a candidate finds around it, packages."""
 
 import asyncio
 import gc
@@ -10,15 +10,16 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from tests.living import descendants, is_running, wait_until
 
-from evalwright.sandbox import verdict
-from evalwright.sandbox.jailed import Jailed
+from evalwright.errors import UsageError
+from evalwright.sandbox.jailed import Jailed, locate_packages
 from evalwright.sandbox.selftest import NoTier
-from evalwright.sandbox.worker import TIERS, SandboxSettings, SandboxWorker, Work
+from evalwright.sandbox.worker import TIERS, SandboxSettings, SandboxWorker
 from evalwright.types import Execution, Program
 
 ADD = "def add(a, b):\n    return a + b\n"
@@ -241,27 +242,21 @@ def test_what_lies_in_tmp_can_be_shown(jailed: Jailed, tmp_path: Path) -> None:
     """A package, here; an interpreter, for those who have theirs there."""
     (tmp_path / "mine.py").write_text("def five(): return 5\n")
     settings = SandboxSettings(tier=jailed.tier, packages={"mine": str(tmp_path / "mine.py")})  # type: ignore[arg-type]
-    work = Work(
-        job={
-            "nonce": "N",
-            "source": "import mine, tempfile\n"
-            "def f(): return mine.five()\n"
-            "def g():\n"
-            "    try: return tempfile.TemporaryFile().write(b'four')\n"
-            "    except FileNotFoundError: return 'nowhere'",
-            "targets": ["f() == 5", "g() in (4, 'nowhere')"],
-        },
+    program = Program(
+        source="import mine, tempfile\n"
+        "def f(): return mine.five()\n"
+        "def g():\n"
+        "    try: return tempfile.TemporaryFile().write(b'four')\n"
+        "    except FileNotFoundError: return 'nowhere'",
+        targets=("f() == 5", "g() in (4, 'nowhere')"),
         timeout_s=20,
-        max_output_bytes=1000,
-        max_report_bytes=10_000,
     )
     worker = SandboxWorker(settings)
 
-    ended = worker.run(work, threading.Event())
+    execution = worker.judge(program, threading.Event())
 
     worker.close()
-    program = Program(source="", targets=("1", "1"))
-    assert verdict.judge_report(program, ended, "N").outcome == "pass"
+    assert execution.outcome == "pass"
 
 
 def test_no_package_is_shown_otherwise(jailed: Jailed) -> None:
@@ -281,3 +276,102 @@ def test_the_standard_library_is_there(jailed: Jailed, module: str) -> None:
     if here.returncode:
         pytest.skip("not here either")
     assert judge(jailed, f"import {module}", "1").outcome == "pass"
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory of installed packages, each of which would betray that it was imported."""
+    loud = "raise AssertionError('imported')"
+    for name in ("paper", "scissors"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(loud)
+    (tmp_path / "rock.py").write_text(loud)
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "module.py").write_text(loud)
+    information = tmp_path / "cutting_tools-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: Cutting.Tools\n")
+    (information / "top_level.txt").write_text("scissors\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "ghost", ModuleType("ghost"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        pytest.param("paper", "paper", id="a package is its directory"),
+        pytest.param("rock", "rock.py", id="a module is its file"),
+        pytest.param("bare", "bare", id="a namespace package"),
+    ],
+)
+def test_a_package_is_found_and_not_imported(site: Path, name: str, place: str) -> None:
+    assert locate_packages([name]) == {name: str(site / place)}
+    assert name not in sys.modules
+
+
+def test_a_package_that_is_imported_already_is_found_too() -> None:
+    assert locate_packages(["msgspec"]) == {
+        "msgspec": str(Path(sys.modules["msgspec"].__path__[0]))
+    }
+
+
+@pytest.mark.parametrize("name", ["json", "sys", "_thread", "zoneinfo"])
+def test_the_standard_library_needs_no_place(name: str) -> None:
+    assert locate_packages([name]) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "hint"),
+    [
+        pytest.param(
+            "wellspring", "package `wellspring` is not installed", sys.executable, id="not there"
+        ),
+        pytest.param(
+            "cutting-tools",
+            "package `cutting-tools` is imported by another name",
+            "name it as `import` does: `scissors`",
+            id="the name of the distribution",
+        ),
+        pytest.param(
+            "cutting_tools",
+            "package `cutting_tools` is imported by another name",
+            "name it as `import` does: `scissors`",
+            id="the name of the distribution, as a word",
+        ),
+        pytest.param(
+            "paper.fold", "`paper.fold` is a part of a package", "`paper`", id="a module inside"
+        ),
+        pytest.param("", "package `` is not installed", "", id="nothing"),
+        pytest.param("../etc", "package `../etc` is not installed", "", id="a path"),
+        pytest.param("ghost", "package `ghost` is not installed", "", id="only in memory"),
+    ],
+)
+@pytest.mark.usefixtures("site")
+def test_a_mistake_is_explained(name: str, message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        locate_packages([name])
+
+    assert str(caught.value) == message
+    assert hint in caught.value.hint
+    assert "paper" not in sys.modules
+
+
+def test_all_mistakes_are_named_at_once(site: Path) -> None:
+    del site
+    with pytest.raises(UsageError, match=r"`wellspring`.*; .*`cutting-tools`") as caught:
+        locate_packages(["paper", "wellspring", "cutting-tools"])
+
+    assert "`scissors`" in caught.value.hint
+
+
+def test_a_package_in_two_places_is_refused(
+    site: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del site
+    other = tmp_path_factory.mktemp("other")
+    (other / "bare").mkdir()
+    monkeypatch.syspath_prepend(other)
+
+    with pytest.raises(UsageError, match="`bare` is spread over 2 directories"):
+        locate_packages(["bare"])

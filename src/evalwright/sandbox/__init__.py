@@ -1,13 +1,12 @@
-"""Run code that nobody has read, and judge it.
+"""Run untrusted code, and judge it.
 
-    jailed      behind walls, and judged by a process that the code cannot reach
-    unsafe      a child process with limits and a deadline: where there are no walls to be had
+    jailed      in a jail, judged by a process that the code cannot reach
+    unsafe      in a child process with limits and a deadline, where no jail is available
 
     worker      the engine's end of one zygote, which forks for every candidate
-    inside/     what runs in the zygote, and in what it forks
-    selftest    which walls this machine has, by trying to get through them
-    verdict     what the report of an evaluator means
-    packages    where extra packages lie
+    inside/     what runs in the zygote and its children
+    selftest    which tier of isolation this machine has
+    verdict     what an evaluator's report means
 
 Every adapter keeps the promises of `ports.Sandbox`; `tests/contracts/test_sandbox.py` holds them.
 """

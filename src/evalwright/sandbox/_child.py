@@ -1,7 +1,6 @@
 """Judge one candidate: the script that `unsafe` runs in a bare interpreter.
 
-It imports as little as it can: `json` alone would double the time that the interpreter takes to
-start.
+It imports little: `json` alone would double the interpreter's start-up time.
 """
 
 from __future__ import annotations

@@ -1,42 +1,35 @@
-"""`jailed`: untrusted code behind walls, judged by a process it cannot reach.
+"""`jailed`: untrusted code in a jail, judged by a process that it cannot reach.
 
-    worker       the engine's end of one zygote; a few of them, each with one candidate at a time
-    inside/      what runs in the zygote: walls, candidate, evaluator
-    selftest     which tier this machine has, by trying to break out of each
-    verdict      what a report means
-
-Holds and does not hold: `docs/concepts/sandbox.md`.
+Holds and does not hold: `docs/concepts/sandbox.md`. Extra packages are named as `import` does, and
+shown one by one: what a package imports itself must be named too. None is imported to find it.
 """
 
 import asyncio
 import os
 import queue
+import re
+import sys
 import threading
 import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from importlib import metadata
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from pathlib import Path
 
-from evalwright.processes import Ended
-from evalwright.sandbox import packages as installed
-from evalwright.sandbox import selftest, verdict
-from evalwright.sandbox.worker import (
-    NoWorker,
-    SandboxSettings,
-    SandboxWorker,
-    Tier,
-    Work,
-    WorkerDied,
-)
+from evalwright.errors import UsageError
+from evalwright.sandbox import selftest
+from evalwright.sandbox.worker import NoWorker, SandboxSettings, SandboxWorker, Tier, WorkerDied
 from evalwright.types import Execution, Program
-from evalwright.vocabulary import MAX_OUTPUT_BYTES
 
 # A worker may die of what lies outside: once is chance.
 _ATTEMPTS = 2
 
 
 class Jailed:
-    """Judge programs in jailed processes, one a worker at once: deadlines are wall-clock."""
+    """Judges programs in jailed processes, one per worker at a time: deadlines are wall-clock."""
 
     def __init__(
         self,
@@ -48,7 +41,7 @@ class Jailed:
         python: str | None = None,
     ) -> None:
         """Find the best tier that holds, or try `tier` alone; `NoTier` if none does."""
-        locations = installed.locate(packages)
+        locations = locate_packages(packages)
         self._settings, first = selftest.choose(
             tier, in_process=in_process_targets, packages=locations, python=python
         )
@@ -56,29 +49,22 @@ class Jailed:
         self.verified = not in_process_targets
         count = workers or os.cpu_count() or 1
         self._pool = _Pool(self._settings, first, count)
-        # Threads of its own: a program waits for its turn here, before its clock starts.
+        # Its own threads: a program waits here for its turn, before its clock starts.
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="sandbox")
         self._end = weakref.finalize(self, self._pool.close)
 
     async def judge(self, program: Program) -> Execution:
         """Run the candidate and its targets. Raise ValueError for a target that does not compile.
 
-        ChildProcessError, when no process could be had for it: nothing was judged.
+        Raise ChildProcessError when no process could be started for it: nothing was judged.
         """
         if not program.targets:
             raise ValueError("a program without targets cannot be judged")
-        nonce = os.urandom(16).hex()
-        work = Work(
-            job={"nonce": nonce, "source": program.source, "targets": program.targets},
-            timeout_s=program.timeout_s,
-            max_output_bytes=MAX_OUTPUT_BYTES,
-            max_report_bytes=verdict.max_report_bytes(program),
-        )
         stop = threading.Event()
-        thread = self._threads.submit(self._pool.run, work, stop)
-        ended = asyncio.wrap_future(thread)
+        thread = self._threads.submit(self._pool.judge, program, stop)
+        judged = asyncio.wrap_future(thread)
         try:
-            return verdict.judge_report(program, await asyncio.shield(ended), nonce)
+            return await asyncio.shield(judged)
         except WorkerDied as error:
             return Execution(
                 outcome="error",
@@ -88,7 +74,7 @@ class Jailed:
         except asyncio.CancelledError:
             stop.set()
             if not thread.cancel():  # its turn had come
-                await asyncio.wait([ended])
+                await asyncio.wait([judged])
             raise
 
     async def close(self) -> None:
@@ -98,18 +84,18 @@ class Jailed:
 
     @property
     def processes(self) -> list[int]:
-        """The process of each worker that runs; what it runs descends from it."""
+        """The process of each worker; candidates descend from it."""
         return self._pool.processes
 
 
 class _Pool:
-    """Workers that wait for work. They are started when first needed, and replaced when dead."""
+    """Workers, started when first needed and replaced when dead."""
 
     def __init__(self, settings: SandboxSettings, first: SandboxWorker, count: int) -> None:
         self._settings = settings
         self._lock = threading.Lock()
         self._all = {first}
-        # The last one back is the next one out: its memory is warm.
+        # The last one returned is the next one taken: its memory is warm.
         self._idle: queue.LifoQueue[SandboxWorker | None] = queue.LifoQueue()
         for worker in (*[None] * (count - 1), first):
             self._idle.put(worker)
@@ -118,15 +104,15 @@ class _Pool:
     def processes(self) -> list[int]:
         return [worker.pid for worker in self._all]
 
-    def run(self, work: Work, stop: threading.Event) -> Ended:
+    def judge(self, program: Program, stop: threading.Event) -> Execution:
         worker = self._idle.get()
         try:
             for attempt in range(1, _ATTEMPTS + 1):
                 worker = worker or self._start()
                 try:
-                    return worker.run(work, stop)
+                    return worker.judge(program, stop)
                 except WorkerDied:
-                    self._bury(worker)
+                    self._remove(worker)
                     worker = None
                     if attempt == _ATTEMPTS:
                         raise
@@ -143,7 +129,7 @@ class _Pool:
             self._all.add(worker)
         return worker
 
-    def _bury(self, worker: SandboxWorker) -> None:
+    def _remove(self, worker: SandboxWorker) -> None:
         with self._lock:
             self._all.discard(worker)
         worker.close()
@@ -154,3 +140,78 @@ class _Pool:
         for worker in workers:
             with suppress(OSError):
                 worker.close()
+
+
+def locate_packages(names: Sequence[str]) -> dict[str, str]:
+    """The directory or file of each package that is not of the standard library.
+
+    Raise UsageError for all names at once that cannot be shown.
+    """
+    locations: dict[str, str] = {}
+    problems: dict[str, str] = {}
+    for name in names:
+        if name in sys.stdlib_module_names:
+            continue
+        try:
+            locations[name] = _locate_package(name)
+        except UsageError as error:
+            problems[str(error)] = error.hint
+    if problems:
+        hints = dict.fromkeys(hint for hint in problems.values() if hint)
+        raise UsageError("; ".join(problems), hint="; ".join(hints))
+    return locations
+
+
+def _locate_package(name: str) -> str:
+    spec = _find_spec(name)
+    if spec is None:
+        raise _explain_missing(name)
+    places = list(spec.submodule_search_locations or ())
+    if not places and spec.has_location and spec.origin is not None:
+        places = [spec.origin]
+    if len(places) > 1:
+        raise UsageError(
+            f"package `{name}` is spread over {len(places)} directories: {', '.join(places)}",
+            hint="a candidate can be shown packages that lie in one",
+        )
+    if not places or not Path(places[0]).exists():
+        raise UsageError(
+            f"package `{name}` is no file and no directory",
+            hint="a candidate can be shown packages that are installed unzipped",
+        )
+    return str(Path(places[0]).absolute())
+
+
+def _find_spec(name: str) -> ModuleSpec | None:
+    if not name.isidentifier():  # a dot would import what stands before it
+        return None
+    try:
+        return find_spec(name)
+    except (ImportError, ValueError):  # no `__spec__`: something that is only in memory
+        return None
+
+
+def _explain_missing(name: str) -> UsageError:
+    package, dot, _ = name.partition(".")
+    if dot and _find_spec(package) is not None:
+        return UsageError(f"`{name}` is a part of a package", hint=f"name all of it: `{package}`")
+    plain = _normalize(name)
+    imported = sorted(
+        top_level
+        for top_level, distributions in metadata.packages_distributions().items()
+        if top_level.isidentifier() and plain in map(_normalize, distributions)
+    )
+    if imported:
+        listed = " or ".join(f"`{top_level}`" for top_level in imported)
+        return UsageError(
+            f"package `{name}` is imported by another name",
+            hint=f"name it as `import` does: {listed}",
+        )
+    return UsageError(
+        f"package `{name}` is not installed",
+        hint=f"install it for {sys.executable}, or do not ask for it",
+    )
+
+
+def _normalize(distribution: str) -> str:
+    return re.sub(r"[-_.]+", "-", distribution).lower()

@@ -1,12 +1,11 @@
-"""Which tier this machine has: each is believed only when attempts to break out of it have failed.
+"""Find out which tier this machine has: believe one only when attempts to break out of it fail.
 
-One canary program runs like any candidate, in both of the processes that a candidate has. It tries
-to read a file outside, connect to a port, start a process, write a file, and signal its parent; the
-test looks both at what it says and at what it did.
+One canary program runs like any candidate. It tries to read a file outside, connect to a port,
+start a process, write a file, and signal its parent. The test checks both what it reports and what
+it did.
 """
 
 import os
-import secrets
 import socket
 import sys
 import tempfile
@@ -17,20 +16,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from evalwright.sandbox import verdict
 from evalwright.sandbox.worker import (
     TIERS,
     NoWorker,
     SandboxSettings,
     SandboxWorker,
     Tier,
-    Work,
     WorkerDied,
 )
 from evalwright.types import Program
 
 _TIMEOUT_S = 20.0
-_MAX_OUTPUT_BYTES = 1 << 16
 _CANARY = """
 import os, socket
 
@@ -57,16 +53,16 @@ _ATTEMPTS = ("read", "write", "connect", "fork", "signal")
 
 
 class NoTier(Exception):
-    """No isolating tier is available here; the message says why of each."""
+    """No isolating tier is available here; the message says why for each."""
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """How one tier does on this machine."""
+    """Whether this machine has one tier."""
 
     tier: Tier
     available: bool
     why: str = ""
-    """Of one that is not available: the reason."""
+    """Why it is not available."""
     canaries: dict[str, str] = {}
     """Attempt to break out, and what stopped it."""
 
@@ -83,10 +79,10 @@ def choose(
             packages=dict(packages),
             python=python or sys.executable,
         )
-        standing, worker = _try_tier(settings)
-        if worker is not None:
-            return settings, worker
-        reasons.append(f"{each}: {standing.why}")
+        try:
+            return settings, _start_worker(settings)[0]
+        except NoWorker as error:
+            reasons.append(f"{each}: {error}")
     raise NoTier("; ".join(reasons))
 
 
@@ -94,87 +90,68 @@ def survey(*, python: str | None = None) -> list[Standing]:
     """Every tier, best first."""
     standings = []
     for tier in TIERS:
-        standing, worker = _try_tier(SandboxSettings(tier=tier, python=python or sys.executable))
-        if worker is not None:
+        settings = SandboxSettings(tier=tier, python=python or sys.executable)
+        try:
+            worker, canaries = _start_worker(settings)
+        except NoWorker as error:
+            standings.append(Standing(tier=tier, available=False, why=str(error)))
+        else:
             worker.close()
-        standings.append(standing)
+            standings.append(Standing(tier=tier, available=True, canaries=canaries))
     return standings
 
 
-def _try_tier(settings: SandboxSettings) -> tuple[Standing, SandboxWorker | None]:
+def _start_worker(settings: SandboxSettings) -> tuple[SandboxWorker, dict[str, str]]:
+    """A worker that holds, and what stopped each canary; `NoWorker` if there is none."""
     if sys.platform != "linux":
-        return _unavailable(settings, f"needs Linux, and this is {sys.platform}"), None
+        raise NoWorker(f"needs Linux, and this is {sys.platform}")
+    worker = SandboxWorker(settings)
     try:
-        worker = SandboxWorker(settings)
-    except NoWorker as error:
-        return _unavailable(settings, str(error)), None
-    try:
-        stopped = _run_canaries(worker)
-    except (WorkerDied, ChildProcessError, _SelfTestFailed) as error:
+        return worker, _run_canaries(worker)
+    except (WorkerDied, ChildProcessError, NoWorker) as error:
         worker.close()
-        return _unavailable(settings, str(error)), None
-    return Standing(tier=settings.tier, available=True, canaries=stopped), worker
-
-
-def _unavailable(settings: SandboxSettings, why: str) -> Standing:
-    return Standing(tier=settings.tier, available=False, why=why)
-
-
-class _SelfTestFailed(Exception):
-    """Something got out, or nothing got done."""
+        raise NoWorker(str(error)) from None
 
 
 def _run_canaries(worker: SandboxWorker) -> dict[str, str]:
-    nonce = secrets.token_hex(16)
-    with _set_bait() as (path, port, heard):
+    with _set_bait() as (path, server):
+        port = server.getsockname()[1]
         constants = f"PATH, PORT, PARENT = {str(path)!r}, {port}, {os.getpid()}\n"
         program = Program(
             source=constants + _CANARY,
             targets=(f"refused == {list(_ATTEMPTS)!r}", "add(2, 3) == 5"),
             timeout_s=_TIMEOUT_S,
         )
-        work = Work(
-            job={"nonce": nonce, "source": program.source, "targets": program.targets},
-            timeout_s=program.timeout_s,
-            max_output_bytes=_MAX_OUTPUT_BYTES,
-            max_report_bytes=verdict.max_report_bytes(program),
-        )
-        execution = verdict.judge_report(program, worker.run(work, threading.Event()), nonce)
+        execution = worker.judge(program, threading.Event())
         stopped = dict(line.split(": ") for line in execution.output.splitlines() if ": " in line)
         if execution.outcome != "pass":
             got_out = [name for name in _ATTEMPTS if name not in stopped]
             what = f"these were not stopped: {', '.join(got_out)}" if got_out else execution.detail
-            raise _SelfTestFailed(f"the self-test failed: {what or execution.outcome}")
-        if path.with_name(path.name + ".new").exists() or heard():
-            raise _SelfTestFailed("the self-test failed: a canary reached the host")
+            raise NoWorker(f"the self-test failed: {what or execution.outcome}")
+        if path.with_name(path.name + ".new").exists() or _was_called(server):
+            raise NoWorker("the self-test failed: a canary reached the host")
     return stopped
 
 
 @contextmanager
-def _set_bait() -> Iterator[tuple[Path, int, "_Heard"]]:
-    """A file to read, a folder to write to, and a port to call."""
+def _set_bait() -> Iterator[tuple[Path, socket.socket]]:
+    """A file to read, in a folder to write to, and a port to connect to."""
     with (
         tempfile.TemporaryDirectory(prefix="evalwright-") as folder,
         socket.create_server(("127.0.0.1", 0)) as server,
     ):
-        # Open to all, folder too: what stops a canary must be the jail.
+        # Open to all, the folder too: only the jail may stop a canary.
         Path(folder).chmod(0o777)
         path = Path(folder) / "secret"
         path.write_text("secret")
         path.chmod(0o666)
-        yield path, server.getsockname()[1], _Heard(server)
-
-
-class _Heard:
-    """Whether anybody called."""
-
-    def __init__(self, server: socket.socket) -> None:
         server.settimeout(0)
-        self._server = server
+        yield path, server
 
-    def __call__(self) -> bool:
-        try:
-            self._server.accept()[0].close()
-        except BlockingIOError:
-            return False
-        return True
+
+def _was_called(server: socket.socket) -> bool:
+    try:
+        server.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True

@@ -1,16 +1,14 @@
 """`rlimits`: a plain child process with limits and a deadline.
 
-For code whose author means no harm and may still loop, crash or eat all memory. The user asks for
-it with `--unsafe-code-exec`, and the report says that it was used.
+For code that means no harm but may loop, crash or use up memory. The user asks for it with
+`--unsafe-code-exec`, and the report says that it was used.
 
-Holds:      time, memory, output, size of a file, open files; an environment without the user's
-            keys; a working directory that is deleted; the end of every process that stays in
-            the candidate's group. No accident of a candidate is taken for a pass: an exit,
-            a crash, a closed descriptor, a verdict printed on stdout.
+Holds:      time, memory, output, file size, open files; an environment without the user's keys; a
+            working directory that is deleted; every process of the candidate's group ends. An
+            exit, a crash, a closed descriptor or a verdict printed on stdout is never a pass.
 Does not:   isolate. A candidate can read and write what the user can, use the network, signal the
-            user's processes, and leave one behind that outlives it (`setsid`). It shares an
-            interpreter with its targets, so one that means it can forge its verdict: compare
-            equal to everything, or walk frames to the report. Hence `verified = False`.
+            user's processes, and leave one behind (`setsid`). It shares an interpreter with its
+            targets, so it can forge its verdict. Hence `verified = False`.
 """
 
 import math
@@ -32,19 +30,19 @@ _CHILD = Path(__file__).with_name("_child.py")
 
 
 class Unsafe:
-    """Judge programs in child processes, at most one a core at once: deadlines are wall-clock."""
+    """Judges programs in child processes, one per core at a time: deadlines are wall-clock."""
 
     tier = "rlimits"
     verified = False
 
     def __init__(self, workers: int | None = None) -> None:
-        # Threads of its own: a program waits for its turn here, before its clock starts.
+        # Its own threads: a program waits here for its turn, before its clock starts.
         self._threads = ThreadPoolExecutor(workers or os.cpu_count(), thread_name_prefix="sandbox")
 
     async def judge(self, program: Program) -> Execution:
         """Run the candidate and its targets. Raise ValueError for a target that does not compile.
 
-        ChildProcessError, when no interpreter could be started: nothing was judged.
+        Raise ChildProcessError when no interpreter could be started: nothing was judged.
         """
         if not program.targets:
             raise ValueError("a program without targets cannot be judged")
@@ -69,5 +67,5 @@ class Unsafe:
         return verdict.judge_report(program, ended, nonce)
 
     async def close(self) -> None:
-        """Wait for nobody: every child ends with its program."""
+        """Do not wait: every child ends with its program."""
         self._threads.shutdown(wait=False)

@@ -1,7 +1,7 @@
-"""What a report means: records of an evaluator, and how its process ended, become an `Execution`.
+"""Turn an evaluator's report, and how its process ended, into an `Execution`.
 
-A report is believed when it is whole, in order and ends with `done`. Otherwise it says nothing,
-whatever it says.
+A report is believed when it is whole, in order and ends with `done`. Otherwise it counts for
+nothing.
 """
 
 import signal
@@ -50,34 +50,31 @@ class _Done(_Record, frozen=True, tag="done"):
     nonce: str
 
 
-class _Report(Struct, frozen=True):
-    """A report that came to its end."""
-
-    candidate: _Candidate
-    targets: list[_Target]
-
-
+_Report = tuple[_Candidate, list[_Target]]
 _RECORD = msgspec.json.Decoder(_Ready | _Candidate | _Target | _Died | _Broken | _Done)
 
 
 def max_report_bytes(program: Program) -> int:
-    """How long a report on it can get."""
+    """The longest report that an honest evaluator writes."""
     return RECORD_BYTES * (len(program.targets) + 3)
 
 
 def judge_report(program: Program, ended: Ended, nonce: str) -> Execution:
     """Judge. ChildProcessError: nothing was run. ValueError: a target does not compile."""
     records = _decode_records(ended.report)
-    if not ended.started or (records and isinstance(records[0], _Broken)):
-        raise ChildProcessError(
-            _cut(f"the evaluator did not start: {_find_reason(ended, records)}")
-        )
-    total = len(program.targets)
-    report = _complete_report(records, nonce=nonce, total=total)
+    reason: str | None = None
+    if records and isinstance(records[0], _Broken):
+        reason = records[0].detail
+    elif not ended.started:
+        last_line = ended.output.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        reason = last_line or ended.why
+    if reason is not None:
+        raise ChildProcessError(_cut(f"the evaluator did not start: {reason}"))
+    report = _complete_report(records, nonce=nonce, total=len(program.targets))
     outcome, detail = _choose_outcome(program, ended, report, records)
-    passed = [False] * total
+    passed = [False] * len(program.targets)
     if report is not None and outcome in {"pass", "assertion_fail"}:
-        passed = [target.outcome == "passed" for target in report.targets]
+        passed = [target.outcome == "passed" for target in report[1]]
     return Execution(
         outcome=outcome,
         targets=tuple(passed),
@@ -94,26 +91,20 @@ def _decode_records(lines: bytes) -> list[_Ready | _Candidate | _Target | _Died 
         return []
 
 
-def _find_reason(ended: Ended, records: Sequence[_Record]) -> str:
-    if records and isinstance(records[0], _Broken):
-        return records[0].detail
-    return ended.output.decode("utf-8", "replace").strip().rpartition("\n")[2] or ended.why
-
-
 def _complete_report(records: Sequence[_Record], *, nonce: str, total: int) -> _Report | None:
     match records:
-        case [_Ready(), _Candidate() as candidate, *rest, _Done(nonce=said)] if said == nonce:
+        case [_Ready(), _Candidate() as candidate, *rest, _Done(nonce=last)] if last == nonce:
             targets = [record for record in rest if isinstance(record, _Target)]
             expected = total if candidate.outcome == "ran" else 0
             if len(rest) == len(targets) == expected:
-                return _Report(candidate, targets)
+                return candidate, targets
     return None
 
 
 def _choose_outcome(
     program: Program, ended: Ended, report: _Report | None, records: Sequence[_Record]
 ) -> tuple[ExecutionOutcome, str]:
-    """Go down the table of outcomes in the contract, row by row."""
+    """Apply the contract's table of outcomes, row by row."""
     if report is None and (ended.why == "timeout" or ended.status == -signal.SIGXCPU):
         return "timeout", f"ran longer than {program.timeout_s:g} s"
     if ended.why == "output":
@@ -122,11 +113,12 @@ def _choose_outcome(
         died = records[-1].detail if records and isinstance(records[-1], _Died) else ""
         reason = died or f"the process {judging.describe_exit(ended.status)}"
         return "error", f"not all targets were judged: {reason}"
-    if report.candidate.outcome != "ran":
-        return report.candidate.outcome, report.candidate.detail
+    candidate, targets = report
+    if candidate.outcome != "ran":
+        return candidate.outcome, candidate.detail
     numbered = [
-        (f"target {number} of {len(report.targets)}", target)
-        for number, target in enumerate(report.targets, start=1)
+        (f"target {number} of {len(targets)}", target)
+        for number, target in enumerate(targets, start=1)
     ]
     for name, target in numbered:
         if target.outcome == "untrusted":

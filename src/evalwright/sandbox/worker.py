@@ -1,8 +1,8 @@
 """One worker: a zygote process, and the engine's end of its control socket.
 
-`SandboxWorker.run` blocks; one thread calls it at a time. Whatever happens to a candidate, the
-worker is ready for the next one when `run` returns; if the worker itself breaks, `run` raises
-`WorkerDied` and the worker is of no further use.
+`SandboxWorker.judge` blocks; one thread calls it at a time. Whatever a candidate does, the worker
+is ready for the next one when `judge` returns. If the worker itself breaks, `judge` raises
+`WorkerDied`, and the worker cannot be used again.
 """
 
 import json
@@ -24,6 +24,9 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from evalwright.processes import ENVIRONMENT, START_S, Ended, Pipe, Why
+from evalwright.sandbox import verdict
+from evalwright.types import Execution, Program
+from evalwright.vocabulary import MAX_OUTPUT_BYTES
 
 Tier = Literal["namespaces+seccomp", "landlock+seccomp"]
 TIERS: tuple[Tier, ...] = ("namespaces+seccomp", "landlock+seccomp")
@@ -41,9 +44,9 @@ zygote.main(control)
 # -S: the standard library only. -s -P: nothing from home or the directory.
 _ARGUMENTS = ("-s", "-S", "-P", "-c", _BOOTSTRAP, str(_INSIDE))
 _PACKET_BYTES = 1 << 16
-# How long the kernel may take to clear away what was killed.
+# How long the kernel may take to remove what was killed.
 _END_S = 10.0
-# A look this often at a request to stop.
+# How often to look for a request to stop.
 _LOOK_S = 0.05
 _JOB_HEAD_BYTES = 8
 _KILLED = 128
@@ -59,32 +62,22 @@ class NoWorker(Exception):
 
 
 class SandboxSettings(Struct, frozen=True, kw_only=True):
-    """What all workers of a sandbox have in common."""
+    """What the workers of a sandbox share."""
 
     tier: Tier
     in_process: bool = False
     packages: dict[str, str] = {}
-    """Top-level names and where they lie."""
+    """Paths by top-level name."""
     python: str = sys.executable
 
 
-class Work(Struct, frozen=True, kw_only=True):
-    """One candidate with its targets, and what it may use."""
-
-    job: dict[str, Any]
-    """For the evaluator: nonce, source, targets."""
-    timeout_s: float
-    max_output_bytes: int
-    max_report_bytes: int
-
-
 class SandboxWorker:
-    """A zygote."""
+    """A zygote; `NoWorker` if it cannot be started."""
 
     def __init__(self, settings: SandboxSettings) -> None:
         self._settings = settings
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # A file that has no name: nobody has to empty it.
+        # A file without a name: nobody has to empty it.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `close`
         try:
             self._process = subprocess.Popen(
@@ -110,7 +103,7 @@ class SandboxWorker:
 
     @property
     def pid(self) -> int:
-        """Of the process that was started; what runs behind the walls descends from it."""
+        """The started process; candidates descend from it."""
         return self._process.pid
 
     def _greet(self) -> None:
@@ -125,16 +118,18 @@ class SandboxWorker:
             raise NoWorker(answer["broken"])
         self.control.settimeout(_END_S)
 
-    def run(self, work: Work, stop: threading.Event) -> Ended:
-        """Run one candidate until nothing of it is left. `stop` ends it early."""
+    def judge(self, program: Program, stop: threading.Event) -> Execution:
+        """Run one candidate until nothing of it is left, and judge it. `stop` ends it early."""
         ours, theirs = socket.socketpair()
-        with ours, theirs, Pipe(work.max_output_bytes) as output:
-            order = {"cpu_s": _cpu_s(work.timeout_s), "in_process": self._settings.in_process}
+        with ours, theirs, Pipe(MAX_OUTPUT_BYTES) as output:
+            # CPU time ends after the deadline, whatever the number of threads.
+            cpu_s = (math.ceil(program.timeout_s) + 1) * _CORES
+            order = {"cpu_s": cpu_s, "in_process": self._settings.in_process}
             try:
                 self._send(order, (theirs.fileno(), output.writer))
                 theirs.close()
                 output.close_writer()
-                return _CandidateWatch(self, work, ours, output).until_ended(stop)
+                return _CandidateWatch(self, program, ours, output).judge(stop)
             except ChildProcessError:
                 raise
             except OSError as error:
@@ -153,7 +148,7 @@ class SandboxWorker:
         socket.send_fds(self.control, [json.dumps(packet).encode()], descriptors)
 
     def receive(self) -> tuple[dict[str, Any], list[int]]:
-        """Take the next packet, and what descriptors came with it."""
+        """Receive the next packet and its descriptors."""
         packet, descriptors, _, _ = socket.recv_fds(self.control, _PACKET_BYTES, 1)
         if not packet:
             raise WorkerDied(self._read_last_line() or "the zygote has gone")
@@ -169,11 +164,15 @@ class SandboxWorker:
 class _CandidateWatch:
     """One candidate, from the order to its end."""
 
-    def __init__(self, worker: SandboxWorker, work: Work, job: socket.socket, output: Pipe) -> None:
-        self._worker, self._work, self._output = worker, work, output
+    def __init__(
+        self, worker: SandboxWorker, program: Program, job: socket.socket, output: Pipe
+    ) -> None:
+        self._worker, self._program, self._job, self._output = worker, program, job, output
+        self._max_report_bytes = verdict.max_report_bytes(program)
+        self._nonce = os.urandom(16).hex()
         job.settimeout(0)
-        self._job = job
-        body = json.dumps(work.job).encode()
+        order = {"nonce": self._nonce, "source": program.source, "targets": program.targets}
+        body = json.dumps(order).encode()
         self._unsent = memoryview(len(body).to_bytes(_JOB_HEAD_BYTES) + body)
         self._report = bytearray()
         self._first: int | None = None
@@ -183,7 +182,7 @@ class _CandidateWatch:
         self._why: Why = "exited"
         self._ended_at = 0.0
 
-    def until_ended(self, stop: threading.Event) -> Ended:
+    def judge(self, stop: threading.Event) -> Execution:
         try:
             with selectors.DefaultSelector() as selector:
                 selector.register(self._worker.control, selectors.EVENT_READ, self._read_answer)
@@ -203,7 +202,7 @@ class _CandidateWatch:
         self._output.drain()
         if self._why == "exited" and self._output.over:
             self._why = "output"
-        return Ended(
+        ended = Ended(
             why=self._why,
             started=bool(self._report),
             status=self._status,
@@ -211,6 +210,7 @@ class _CandidateWatch:
             output=bytes(self._output.kept),
             duration_s=self._ended_at - self._ready_at if self._ready_at else 0.0,
         )
+        return verdict.judge_report(self._program, ended, self._nonce)
 
     def _read_answer(self, _selector: selectors.BaseSelector, _events: int) -> None:
         answer, descriptors = self._worker.receive()
@@ -220,10 +220,11 @@ class _CandidateWatch:
             raise ChildProcessError(f"no process for a candidate: {answer['broken']}")
         else:
             self._ended_at = self._ended_at or time.monotonic()
-            self._status = _to_return_code(answer["ended"])
+            status = answer["ended"]
+            self._status = status if status < _KILLED else _KILLED - status
 
     def _send_job(self) -> int:
-        """Send what can be sent now; most jobs are small. The events to wait for, then."""
+        """Send what can be sent now; return the events to wait for."""
         try:
             self._unsent = self._unsent[self._job.send(self._unsent) :]
         except BlockingIOError:
@@ -248,8 +249,8 @@ class _CandidateWatch:
             return b""
         if chunk and not self._report:
             self._ready_at = time.monotonic()
-            self._deadline = self._ready_at + self._work.timeout_s
-        self._report += chunk[: self._work.max_report_bytes + 1 - len(self._report)]
+            self._deadline = self._ready_at + self._program.timeout_s
+        self._report += chunk[: self._max_report_bytes + 1 - len(self._report)]
         return chunk
 
     def _read_output(self, selector: selectors.BaseSelector, _events: int) -> None:
@@ -265,7 +266,7 @@ class _CandidateWatch:
             due = "timeout"
         elif self._output.over:
             due = "output"
-        elif len(self._report) > self._work.max_report_bytes:
+        elif len(self._report) > self._max_report_bytes:
             due = "report"
         if due is None or (self._why != "exited" and now < self._deadline):
             return
@@ -277,15 +278,6 @@ class _CandidateWatch:
 
 
 def _environment(packages: Mapping[str, str]) -> dict[str, str]:
-    # One thread: libraries that start more at import would start them in every candidate.
+    # One thread: a library that starts more at import would start them in every candidate.
     quiet = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"} if packages else {}
     return {**ENVIRONMENT, **quiet}
-
-
-def _cpu_s(timeout_s: float) -> int:
-    """Behind the deadline, whatever the number of threads."""
-    return (math.ceil(timeout_s) + 1) * _CORES
-
-
-def _to_return_code(status: int) -> int:
-    return status if status < _KILLED else _KILLED - status
