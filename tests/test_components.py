@@ -95,8 +95,8 @@ def test_a_neighbour_that_a_snippet_imports_is_in_its_digest(
     written(tmp_path, **{changed: "a = 1"})
 
     assert snippet(tmp_path, text).digest != before.digest
-    assert before.keyed.startswith(f"{text}\n# ")
-    assert before.digest in before.keyed
+    assert before.text_for_keys.startswith(f"{text}\n# ")
+    assert before.digest in before.text_for_keys
 
 
 def test_what_a_snippet_does_not_import_is_not_in_its_digest(tmp_path: Path) -> None:
@@ -105,12 +105,12 @@ def test_what_a_snippet_does_not_import_is_not_in_its_digest(tmp_path: Path) -> 
     text = "import os, json, a_module_of_a_distribution\nfrom . import near"
 
     assert snippet(tmp_path, text).digest == ""
-    assert snippet(tmp_path, text).keyed == text
+    assert snippet(tmp_path, text).text_for_keys == text
 
 
 @pytest.mark.parametrize("path", ["<snippet>", "", "no/such/folder/score.py"])
 def test_a_snippet_of_no_folder_has_no_neighbours(path: str) -> None:
-    assert Snippet("import evalwright, near", path=path).keyed == "import evalwright, near"
+    assert Snippet("import evalwright, near", path=path).text_for_keys == "import evalwright, near"
 
 
 @pytest.mark.parametrize("name", ["n" * 300, "near"], ids=["too long for a file", "no Python"])
@@ -128,4 +128,4 @@ def test_only_a_key_has_the_neighbours_of_a_snippet(tmp_path: Path) -> None:
     part = Part(snippet=snippet(tmp_path, "import near"))
 
     assert part.model_dump(mode="json") == {"snippet": "import near"}
-    assert part.model_dump(mode="json", context=FOR_KEYS) == {"snippet": part.snippet.keyed}
+    assert part.model_dump(mode="json", context=FOR_KEYS) == {"snippet": part.snippet.text_for_keys}

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from evalwright.components import said_of
+from evalwright.components import field_docs
 from evalwright.datasets.synthesizers.data_sources import (
     DatasetSampleCombinations,
     DatasetSamples,
@@ -151,7 +151,7 @@ def _name(kind: type[BaseModel]) -> str:
 
 def _fields(kind: type[BaseModel]) -> str:
     schema = kind.model_json_schema(mode="validation")
-    said = said_of(kind)
+    said = field_docs(kind)
     required = set(schema.get("required", ()))
     rows = [
         (

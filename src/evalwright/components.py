@@ -15,7 +15,7 @@ from inspect import cleandoc, getsource
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, Union
 
 from pydantic import (
     BaseModel,
@@ -76,24 +76,24 @@ class Authored(str):
 
     def __new__(cls, text: str, *, file: str = "", line: int = 0) -> Self:
         """Make one; without a file and a line it was written nowhere."""
-        made = super().__new__(cls, text)
-        made.file = file
-        made.line = line
-        return made
+        authored = super().__new__(cls, text)
+        authored.file = file
+        authored.line = line
+        return authored
 
     def like(self, text: str) -> "Authored":
         """Another text at the same place."""
         return Authored(text, file=self.file, line=self.line)
 
 
-def _placed(value: Any, validated: ValidatorFunctionWrapHandler) -> Any:
-    checked = validated(value)
-    return value.like(checked) if isinstance(value, Authored) else checked
+def _keep_place(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    valid = validate(value)
+    return value.like(valid) if isinstance(value, Authored) else valid
 
 
-ColumnName = Annotated[str, StringConstraints(min_length=1), WrapValidator(_placed)]
+ColumnName = Annotated[str, StringConstraints(min_length=1), WrapValidator(_keep_place)]
 """The name of a column of a dataset. It keeps its place, for when no row has the column."""
-OwnKey = Annotated[UserKey, WrapValidator(_placed)]
+OwnKey = Annotated[UserKey, WrapValidator(_keep_place)]
 """A key that is `Authored` if somebody has written it; one that was made for a part is not."""
 
 
@@ -163,11 +163,8 @@ class ComponentUnion:
     def _refuse_broken(self, value: Any) -> Any:
         name = value.get("type") if isinstance(value, dict) else None
         if isinstance(name, str) and (failure := find_failure(self.kind, name)):
-            raise PydanticCustomError(
-                "broken_plugin",
-                "{failure}",
-                {"failure": str(failure), "hint": failure.plugin.advice},
-            )
+            context = {"failure": str(failure), "hint": failure.plugin.advice}
+            raise PydanticCustomError("broken_plugin", "{failure}", context)
         return value
 
 
@@ -188,10 +185,45 @@ def _build_schema(component: type[BaseModel]) -> None:
         _being_built.discard(component)
 
 
-class Snippet:
+class _TextValue:
+    """A value that is written as a text."""
+
+    __slots__ = ()
+    _json_schema: ClassVar[dict[str, Any]] = {"type": "string"}
+
+    @classmethod
+    def _parse(cls, value: Any) -> Self:
+        raise NotImplementedError
+
+    def _dump(self, info: SerializationInfo) -> str:
+        raise NotImplementedError
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls._parse,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                cls._dump, info_arg=True
+            ),
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> "JsonSchemaValue":
+        return dict(cls._json_schema)
+
+
+class Snippet(_TextValue):
     """Python that an author wrote. It is compiled when it is read, and run elsewhere."""
 
     __slots__ = ("_digest", "key", "line", "path", "text")
+    _json_schema: ClassVar[dict[str, Any]] = {
+        "type": "string",
+        "contentMediaType": "text/x-python",
+    }
 
     def __init__(self, text: str, *, path: str = "<snippet>", line: int = 1) -> None:
         """SyntaxError if it is no Python, with the line as the author counts it."""
@@ -212,7 +244,7 @@ class Snippet:
         return self._digest
 
     @property
-    def keyed(self) -> str:
+    def text_for_keys(self) -> str:
         """What stands for it in a key: its text, and what it has from its neighbours."""
         return f"{self.text}\n# with {self.digest}" if self.digest else self.text
 
@@ -221,7 +253,7 @@ class Snippet:
         return f"{self.key}:{name}"
 
     @contextmanager
-    def blamed(self, function: str) -> Iterator[None]:
+    def locate_errors(self, function: str) -> Iterator[None]:
         """A ValueError about what a function of it returned begins with the function's place."""
         try:
             yield
@@ -243,24 +275,12 @@ class Snippet:
     def __repr__(self) -> str:
         return f"<snippet {self.path}:{self.line}>"
 
-    @classmethod
-    def __get_pydantic_core_schema__(
-        cls, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            cls._made,
-            serialization=core_schema.plain_serializer_function_ser_schema(_text_of, info_arg=True),
-        )
+    def _dump(self, info: SerializationInfo) -> str:
+        return self.text_for_keys if info.context == FOR_KEYS else self.text
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> "JsonSchemaValue":
-        return {"type": "string", "contentMediaType": "text/x-python"}
-
-    @classmethod
-    def _made(cls, value: Any) -> "Snippet":
-        if isinstance(value, Snippet):
+    def _parse(cls, value: Any) -> Self:
+        if isinstance(value, cls):
             return value
         if not isinstance(value, str):
             raise ValueError(f"expected Python in a string, got `{type(value).__name__}`")  # noqa: TRY004 - pydantic collects ValueErrors
@@ -275,7 +295,7 @@ class Snippet:
             raise ValueError(f"line {line}: not Python: it is nested too deeply") from error
 
 
-class Location:
+class Location(_TextValue):
     """A path in a document, relative to the file that it stands in."""
 
     __slots__ = ("path", "written")
@@ -293,23 +313,12 @@ class Location:
     def __repr__(self) -> str:
         return str(self.path)
 
-    @classmethod
-    def __get_pydantic_core_schema__(
-        cls, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            cls._made, serialization=core_schema.plain_serializer_function_ser_schema(_written)
-        )
+    def _dump(self, info: SerializationInfo) -> str:  # noqa: ARG002 - the same for every context
+        return self.written
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> "JsonSchemaValue":
-        return {"type": "string"}
-
-    @classmethod
-    def _made(cls, value: Any) -> "Location":
-        if isinstance(value, Location):
+    def _parse(cls, value: Any) -> Self:
+        if isinstance(value, cls):
             return value
         if not isinstance(value, str) or not value:
             raise ValueError(f"expected the path of a file, got `{value!r}`")
@@ -317,31 +326,28 @@ class Location:
 
 
 @cache
-def said_of(component: type[BaseModel]) -> dict[str, str]:
-    """What the docstring below each field says of it.
+def field_docs(component: type[BaseModel]) -> dict[str, str]:
+    """The docstring below each field.
 
     Read when asked for: pydantic would read the source of every class when it is imported, and
     that takes longer than to check a project.
     """
-    said: dict[str, str] = {}
-    for one in reversed(component.__mro__):
-        if not issubclass(one, BaseModel) or one in {BaseModel, Component}:
+    docs: dict[str, str] = {}
+    for ancestor in reversed(component.__mro__):
+        if not issubclass(ancestor, BaseModel) or ancestor in {BaseModel, Component}:
             continue
         try:
-            (node,) = ast.parse(dedent(getsource(one))).body
+            (node,) = ast.parse(dedent(getsource(ancestor))).body
         except (OSError, TypeError, SyntaxError):  # a plugin may come without its source
             continue
-        lines = node.body if isinstance(node, ast.ClassDef) else []
-        for field, doc in pairwise(lines):
-            if (
-                isinstance(field, ast.AnnAssign)
-                and isinstance(field.target, ast.Name)
-                and isinstance(doc, ast.Expr)
-                and isinstance(doc.value, ast.Constant)
-                and isinstance(doc.value.value, str)
-            ):
-                said[field.target.id] = cleandoc(doc.value.value)
-    return said
+        for field, doc in pairwise(node.body if isinstance(node, ast.ClassDef) else []):
+            match field, doc:
+                case (
+                    ast.AnnAssign(target=ast.Name(id=name)),
+                    ast.Expr(value=ast.Constant(value=str(text))),
+                ):
+                    docs[name] = cleandoc(text)
+    return docs
 
 
 def snippets_in(thing: Any) -> Iterator[Snippet]:
@@ -356,12 +362,9 @@ def parts_in(thing: Any, kind: type[Part]) -> Iterator[Part]:
     elif isinstance(thing, BaseModel):
         for name in type(thing).model_fields:
             yield from parts_in(getattr(thing, name), kind)
-    elif isinstance(thing, list | tuple):
-        for one in thing:
-            yield from parts_in(one, kind)
-    elif isinstance(thing, dict):
-        for one in thing.values():
-            yield from parts_in(one, kind)
+    elif isinstance(thing, list | tuple | dict):
+        for part in thing.values() if isinstance(thing, dict) else thing:
+            yield from parts_in(part, kind)
 
 
 def provider_key(name: str) -> str:
@@ -371,10 +374,6 @@ def provider_key(name: str) -> str:
     return f"{provider}${_DASHES.sub('-', plain).strip('-')}"
 
 
-def _text_of(snippet: Snippet, info: SerializationInfo) -> str:
-    return snippet.keyed if info.context == FOR_KEYS else snippet.text
-
-
 def _neighbours(text: str, path: str) -> Iterator[tuple[str, bytes]]:
     """The files beside `path` that its text imports, and those that they import: path, content."""
     if not path or path.startswith("<"):
@@ -382,22 +381,22 @@ def _neighbours(text: str, path: str) -> Iterator[tuple[str, bytes]]:
     folder, seen = Path(path).parent, set[str]()
     texts: list[str | bytes] = [text]
     while texts:
-        for name in sorted(_imported(texts.pop()) - seen):
+        for name in sorted(_imported_modules(texts.pop()) - seen):
             seen.add(name)
             for file, content in _files_of(folder, name):
                 yield file, content
                 texts.append(content)
 
 
-def _imported(text: str | bytes) -> set[str]:
+def _imported_modules(text: str | bytes) -> set[str]:
     """The first parts of the names; `from .` is within a package, which is taken as a whole."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # it fails when it is imported
         return set()
-    plain = {one.name for node in nodes if isinstance(node, ast.Import) for one in node.names}
-    whence = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
-    return {name.partition(".")[0] for name in plain | whence if name}
+    names = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    return {name.partition(".")[0] for name in names | modules if name}
 
 
 def _files_of(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
@@ -416,7 +415,3 @@ def _digest_of(files: dict[str, bytes]) -> str:
         digest.update(f"{path}:{len(content)}:".encode("utf-8", "surrogateescape"))
         digest.update(content)
     return digest.hexdigest()
-
-
-def _written(location: Location) -> str:
-    return location.written

@@ -8,7 +8,7 @@ import yaml
 from pydantic import ValidationError
 from tests.scorers.cases import SCORERS
 
-from evalwright.components import said_of
+from evalwright.components import field_docs
 from evalwright.registry import BUILT_IN, load
 from evalwright.scorers.base import ScorerSpec
 
@@ -120,7 +120,7 @@ def test_all_have_the_common_fields_and_no_others_than_their_own(name: str) -> N
 def test_every_field_says_what_it_is_for(name: str) -> None:
     scorer = load("scorers", name)
 
-    assert [field for field in scorer.model_fields if field not in said_of(scorer)] == []
+    assert [field for field in scorer.model_fields if field not in field_docs(scorer)] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -69,7 +69,7 @@ class Python(MetricSpec):
         snippet = self.compute_metrics_snippet
         function = snippet.function("compute_metrics")
         returned = await snippets.call(function, [records], objects=("SampleScores",))
-        with snippet.blamed("compute_metrics"):
+        with snippet.locate_errors("compute_metrics"):
             return _parse_numbers(returned)
 
     async def _resample(

@@ -34,7 +34,7 @@ class EvidenceScorer:
     def describe_inputs(self, sample: Sample) -> str:
         """Return the snippet and its context: there is no sample to speak of."""
         del sample
-        return f"{self._snippet.keyed}{dumps(self._context, sort_keys=True, default=str)}"
+        return f"{self._snippet.text_for_keys}{dumps(self._context, sort_keys=True, default=str)}"
 
     def reuse(self, score: Score) -> Score:
         """Return the score unchanged."""
@@ -46,7 +46,7 @@ class EvidenceScorer:
             raise ValueError("a system task needs snippets, and there are none")
         function = self._snippet.function("compute_evidence")
         returned = await case.snippets.call(function, [self._context])
-        with self._snippet.blamed("compute_evidence"):
+        with self._snippet.locate_errors("compute_evidence"):
             metrics = returned.get("metrics") if isinstance(returned, dict) else None
             if not isinstance(metrics, dict):
                 raise ValueError(  # noqa: TRY004 - what an author's function gave is a value

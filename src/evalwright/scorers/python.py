@@ -43,5 +43,5 @@ class PythonScorer(ScorerSpec):
         snippet = self.compute_scores_snippet
         function = snippet.function("compute_scores")
         returned = await case.snippets.call(function, arguments, objects=objects)
-        with snippet.blamed("compute_scores"):
+        with snippet.locate_errors("compute_scores"):
             return parse_score(returned)

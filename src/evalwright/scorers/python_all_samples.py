@@ -50,7 +50,7 @@ class PythonAllSamples(ScorerSpec):
         snippet = self.compute_scores_snippet
         function = snippet.function("compute_scores")
         returned = await snippets.call(function, arguments, objects=objects)
-        with snippet.blamed("compute_scores"):
+        with snippet.locate_errors("compute_scores"):
             return _scores(returned, expected=_length(samples))
 
 

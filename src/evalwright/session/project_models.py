@@ -198,7 +198,7 @@ def _connect_inference(
         snippets,
         InferenceConfig(
             function=snippet.function(FUNCTION),
-            text=snippet.keyed,
+            text=snippet.text_for_keys,
             environment=environment,
             timeout_s=config.timeout,
         ),

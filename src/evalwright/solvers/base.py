@@ -43,7 +43,7 @@ class PythonPostprocessor(Component):
         snippet = self.postprocess_snippet
         function = snippet.function("postprocess")
         made = await snippets.call(function, [sample, conversation], objects=("", "SolverTrace"))
-        with snippet.blamed("postprocess"):
+        with snippet.locate_errors("postprocess"):
             return _pairs(made)
 
 

@@ -53,7 +53,7 @@ class PythonSolver(SolverSpec):
             objects=("", "Model", "SolverTrace"),
             predict=predict,
         )
-        with self.run_solver_snippet.blamed("run_solver"):
+        with self.run_solver_snippet.locate_errors("run_solver"):
             conversation = _conversation(made, talk)
         return talk.trace_of(conversation)
 

@@ -61,7 +61,7 @@ class _Source:
         self.line = max(getattr(source, "line", 1), 1)
         self.file = getattr(source, "file", "")
         try:
-            self._compiled = _compiled(self.source, self._environment)
+            self._compiled = _compile(self.source, self._environment)
         except (TemplateError, *BROKEN_SYNTAX) as error:
             raise ValueError(explain_syntax(error, self.line)) from error
 
@@ -73,7 +73,7 @@ class _Source:
         """The variables that it mentions, whether it needs them or not."""
         return _names(self.source)
 
-    def _explained(self, error: Exception, variables: Mapping[str, Any]) -> ValueError:
+    def _explain(self, error: Exception, variables: Mapping[str, Any]) -> ValueError:
         message = explain_failure(error, self, variables)
         return (NotThere if isinstance(error, UndefinedError) else ValueError)(message)
 
@@ -96,8 +96,10 @@ class _Source:
         from pydantic_core import core_schema
 
         return core_schema.no_info_plain_validator_function(
-            cls._made,
-            serialization=core_schema.plain_serializer_function_ser_schema(lambda one: one.source),
+            cls._parse,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda template: template.source
+            ),
         )
 
     @classmethod
@@ -107,7 +109,7 @@ class _Source:
         return {"type": "string"}
 
     @classmethod
-    def _made(cls, value: Any) -> Self:
+    def _parse(cls, value: Any) -> Self:
         if isinstance(value, cls):
             return value
         if not isinstance(value, str):
@@ -126,7 +128,7 @@ class Template(_Source):
         try:
             return TEXT.concat(compiled.root_render_func(compiled.new_context(variables)))
         except _FAILURES as error:
-            raise self._explained(error, variables) from error
+            raise self._explain(error, variables) from error
 
 
 class Native(_Source):
@@ -151,17 +153,16 @@ class Native(_Source):
             if isinstance(value, Missing):
                 str(value)  # raises what a use of it would raise
         except _FAILURES as error:
-            raise self._explained(error, variables) from error
+            raise self._explain(error, variables) from error
         return value
 
 
 @lru_cache(maxsize=4096)
-def _compiled(source: str, environment: Text) -> "Compiled":
-    made = environment.from_string(source)
-    made.globals = dict(
-        made.globals
-    )  # Jinja copies them for each render, and a chain of maps slowly
-    return made
+def _compile(source: str, environment: Text) -> "Compiled":
+    compiled = environment.from_string(source)
+    # Jinja copies them for each render, and a chain of maps slowly.
+    compiled.globals = dict(compiled.globals)
+    return compiled
 
 
 @lru_cache(maxsize=4096)

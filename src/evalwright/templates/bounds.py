@@ -44,11 +44,9 @@ class WorkBudget:
         """Pay, or TooExpensive."""
         self.left -= units
         if self.left < 0:
-            raise TooExpensive(
-                "the template does too much: its loops or its texts grow out of bounds"
-            )
+            raise TooExpensive("the template does too much: its loops or texts grow out of bounds")
 
-    def made(self, value: Any) -> Any:
+    def pay_for(self, value: Any) -> Any:
         """The value, paid for by all that is in it: what is in it twice counts twice."""
         self.spend(weight(value, self.left))
         return value
@@ -58,10 +56,10 @@ class WorkBudget:
         try:
             self.spend(_STEP * len(values))
         except TypeError:
-            return self._counted(values)
+            return self._count_steps(values)
         return values
 
-    def _counted(self, values: Iterable[Any]) -> Iterator[Any]:
+    def _count_steps(self, values: Iterable[Any]) -> Iterator[Any]:
         for value in values:
             self.spend(_STEP)
             yield value
@@ -74,25 +72,25 @@ def weight(value: Any, most: int) -> int:
     total = 0
     waiting = [value]
     while waiting and total <= most:
-        one = waiting.pop()
+        item = waiting.pop()
         total += _ITEM
-        if isinstance(one, str | bytes):
-            total += len(one)
-        elif isinstance(one, list | tuple | set | frozenset | dict):
-            if total + _ITEM * len(one) > most:
-                return total + _ITEM * len(one)
-            waiting.extend(one)
-            if isinstance(one, dict):
-                waiting.extend(one.values())
+        if isinstance(item, str | bytes):
+            total += len(item)
+        elif isinstance(item, list | tuple | set | frozenset | dict):
+            if total + _ITEM * len(item) > most:
+                return total + _ITEM * len(item)
+            waiting.extend(item)
+            if isinstance(item, dict):
+                waiting.extend(item.values())
     return total
 
 
 def bounded_range(*numbers: int) -> range:
     """A range of 10,000 numbers at most."""
-    made = range(*numbers)
-    if len(made) > MAX_RANGE:
-        raise TooExpensive(f"a range has at most {MAX_RANGE:,} numbers, got {len(made):,}")
-    return made
+    values = range(*numbers)
+    if len(values) > MAX_RANGE:
+        raise TooExpensive(f"a range has at most {MAX_RANGE:,} numbers, got {len(values):,}")
+    return values
 
 
 def _plus(left: Any, right: Any, budget: WorkBudget) -> Any:
@@ -181,44 +179,44 @@ def cost_of_joining(separator: Any, values: Iterable[Any], budget: WorkBudget) -
     return sum(weight(value, budget.left) + len(separator) for value in values)
 
 
-def _width(_: Any, arguments: tuple[Any, ...], __: WorkBudget) -> int:
+def _width_cost(_: Any, arguments: tuple[Any, ...], __: WorkBudget) -> int:
     return abs(arguments[0]) if arguments and isinstance(arguments[0], int) else 0
 
 
-def _replaced(text: Any, arguments: tuple[Any, ...], _: WorkBudget) -> int:
+def _replace_cost(text: Any, arguments: tuple[Any, ...], _: WorkBudget) -> int:
     return cost_of_replacing(text, *arguments[:2]) if len(arguments) > 1 else 0
 
 
-def _joined(text: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> int:
+def _join_cost(text: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> int:
     (values,) = arguments if len(arguments) == 1 else ((),)
     if not isinstance(values, list | tuple | str | dict | range):
         raise TooExpensive(f"expected a list to join, got `{type(values).__name__}`: write `|join`")
     return cost_of_joining(text, values, budget)
 
 
-def _expanded(text: Any, arguments: tuple[Any, ...], _: WorkBudget) -> int:
+def _expandtabs_cost(text: Any, arguments: tuple[Any, ...], _: WorkBudget) -> int:
     tab = b"\t" if isinstance(text, bytes) else "\t"
-    return int(text.count(tab)) * _width(text, arguments, _)
+    return int(text.count(tab)) * _width_cost(text, arguments, _)
 
 
-def _translated(text: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> int:
+def _translate_cost(text: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> int:
     table = arguments[0] if arguments and isinstance(arguments[0], Mapping) else {}
-    return len(text) * max((weight(one, budget.left) for one in table.values()), default=1)
+    return len(text) * max((weight(text, budget.left) for text in table.values()), default=1)
 
 
-def _formatted(text: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> int:
+def _format_cost(text: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> int:
     return len(text) + int(text.count("{")) * weight(arguments, budget.left)
 
 
 _METHODS: dict[str, Callable[[Any, tuple[Any, ...], WorkBudget], int]] = {
-    "center": _width,
-    "ljust": _width,
-    "rjust": _width,
-    "zfill": _width,
-    "replace": _replaced,
-    "join": _joined,
-    "expandtabs": _expanded,
-    "translate": _translated,
-    "format": _formatted,
-    "format_map": _formatted,
+    "center": _width_cost,
+    "ljust": _width_cost,
+    "rjust": _width_cost,
+    "zfill": _width_cost,
+    "replace": _replace_cost,
+    "join": _join_cost,
+    "expandtabs": _expandtabs_cost,
+    "translate": _translate_cost,
+    "format": _format_cost,
+    "format_map": _format_cost,
 }

@@ -6,7 +6,7 @@ what it makes is paid from the render's `WorkBudget`, which travels in its conte
 
 import warnings
 from ast import literal_eval, parse
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import update_wrapper
 from itertools import chain, islice
 from typing import Any
@@ -55,7 +55,7 @@ def read_literal(text: Any) -> Any:
 _ALONE = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 
 
-class Told(str):
+class MissingMessage(str):
     """What is wrong with something undefined, and where it was looked for."""
 
     __slots__ = ("name", "within")
@@ -70,9 +70,9 @@ class Missing(StrictUndefined):
 
     @property
     def _undefined_message(self) -> str:
-        told = Told(self._undefined_hint or super()._undefined_message)
-        told.name, told.within = self._undefined_name, self._undefined_obj
-        return told
+        message = MissingMessage(self._undefined_hint or super()._undefined_message)
+        message.name, message.within = self._undefined_name, self._undefined_obj
+        return message
 
 
 class PaidContext(Context):
@@ -84,30 +84,32 @@ class PaidContext(Context):
 
     def derived(self, locals: dict[str, Any] | None = None) -> "PaidContext":  # noqa: A002 - Jinja's
         """A context within this one, on the same budget."""
-        made: PaidContext = super().derived(locals)  # type: ignore[assignment]
-        made.budget = self.budget
-        return made
+        inner: PaidContext = super().derived(locals)  # type: ignore[assignment]
+        inner.budget = self.budget
+        return inner
 
 
 class _Paying(CodeGenerator):
     """Code in which every list, dict and concatenation is paid for."""
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
-        self.write("environment.joined(context, (")
-        for one in node.nodes:
-            self.visit(one, frame)
+        self.write("environment.join_text(context, (")
+        for part in node.nodes:
+            self.visit(part, frame)
             self.write(", ")
         self.write("))")
 
     def visit_List(self, node: nodes.List, frame: Frame) -> None:  # noqa: N802
-        self.write("context.budget.made(")
-        super().visit_List(node, frame)
-        self.write(")")
+        self._write_paid(super().visit_List, node, frame)
 
     def visit_Dict(self, node: nodes.Dict, frame: Frame) -> None:  # noqa: N802
-        self.write("context.budget.made(")
-        super().visit_Dict(node, frame)
-        self.write(")")
+        self._write_paid(super().visit_Dict, node, frame)
+
+    def visit_Tuple(self, node: nodes.Tuple, frame: Frame) -> None:  # noqa: N802
+        if node.ctx == "load":
+            self._write_paid(super().visit_Tuple, node, frame)
+        else:  # the target of an assignment
+            super().visit_Tuple(node, frame)
 
     def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:  # noqa: N802
         if not getattr(node, "called", False):
@@ -117,12 +119,9 @@ class _Paying(CodeGenerator):
         self.visit(node.node, frame)
         self.write(f", {node.attr!r})")
 
-    def visit_Tuple(self, node: nodes.Tuple, frame: Frame) -> None:  # noqa: N802
-        if node.ctx != "load":  # the target of an assignment
-            super().visit_Tuple(node, frame)
-            return
-        self.write("context.budget.made(")
-        super().visit_Tuple(node, frame)
+    def _write_paid(self, visit: Callable[[Any, Frame], None], node: Any, frame: Frame) -> None:
+        self.write("context.budget.pay_for(")
+        visit(node, frame)
         self.write(")")
 
 
@@ -200,9 +199,9 @@ class Text(ImmutableSandboxedEnvironment):
         """Call what a template calls, within the budget."""
         budget: WorkBudget = context.budget
         before_call(obj, (*args, *kwargs.values()), budget)
-        return budget.made(super().call(context, obj, *args, **kwargs))
+        return budget.pay_for(super().call(context, obj, *args, **kwargs))
 
-    def joined(self, context: Any, values: Iterable[Any]) -> str:
+    def join_text(self, context: Any, values: Iterable[Any]) -> str:
         """What `~` makes."""
         pieces = [str(value) for value in values]
         context.budget.spend(sum(map(len, pieces)))
@@ -215,22 +214,21 @@ class Text(ImmutableSandboxedEnvironment):
             return None
         text: str = value.__self__
 
-        def formatted(*arguments: Any, **named: Any) -> str:
+        def format_safely(*arguments: Any, **named: Any) -> str:
             if value.__name__ == "format_map":
                 return _Formatter(self).vformat(text, (), *arguments)
             return _Formatter(self).vformat(text, arguments, named)
 
-        return update_wrapper(formatted, value)
+        return update_wrapper(format_safely, value)
 
     def concat(self, values: Iterable[str]) -> str:
         """The pieces of an output as one text."""
-        return "".join(within_bounds(values))
+        return join_bounded(values)
 
     def _generate(self, source: nodes.Template, *arguments: Any, **named: Any) -> str:
         for alone in source.find_all(_ALONE):
-            raise TemplateSyntaxError(
-                "a template stands alone: it cannot load another", alone.lineno
-            )
+            message = "a template stands alone: it cannot load another"
+            raise TemplateSyntaxError(message, alone.lineno)
         for used in source.find_all((nodes.Filter, nodes.Test)):
             # Jinja itself would wait for the render where one stands inside a condition.
             known = self.filters if isinstance(used, nodes.Filter) else self.tests
@@ -257,8 +255,8 @@ class NativeValues(Text):
         return read_literal(native(values))
 
 
-def within_bounds(values: Iterable[Any]) -> Iterable[str]:
-    """The pieces of an output; TooMuch as soon as they are too long."""
+def join_bounded(values: Iterable[str]) -> str:
+    """The pieces of an output as one text; TooExpensive as soon as it is too long."""
     pieces = []
     size = 0
     for value in values:
@@ -266,7 +264,7 @@ def within_bounds(values: Iterable[Any]) -> Iterable[str]:
         if size > MAX_OUTPUT:
             raise TooExpensive(f"the text is longer than {MAX_OUTPUT:,} characters")
         pieces.append(value)
-    return pieces
+    return "".join(pieces)
 
 
 def native(values: Iterable[Any]) -> Any:
@@ -277,7 +275,7 @@ def native(values: Iterable[Any]) -> Any:
         return None
     if len(head) == 1:
         return head[0]
-    return "".join(within_bounds(str(value) for value in chain(head, rest)))
+    return join_bounded(str(value) for value in chain(head, rest))
 
 
 TEXT = Text()

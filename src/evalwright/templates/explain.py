@@ -15,9 +15,9 @@ from jinja2 import TemplateSyntaxError, UndefinedError
 from jinja2.utils import missing
 
 from evalwright.nearest import nearest
-from evalwright.templates.environment import TEXT, Told
+from evalwright.templates.environment import TEXT, MissingMessage
 from evalwright.templates.filters import STEPS
-from evalwright.templates.paths import written
+from evalwright.templates.paths import write_path
 
 _MOST_NAMES = 20
 
@@ -28,8 +28,7 @@ BROKEN_SYNTAX = (SyntaxError, RecursionError, MemoryError, ValueError, TypeError
 def explain_syntax(error: Exception, first: int) -> str:
     """What is wrong with the text, and in which line; `first` is the line it begins in."""
     if isinstance(error, TemplateSyntaxError):
-        said = translate_message(error.message or "", set(TEXT.filters) - {STEPS}, TEXT.tests)
-        return f"line {error.lineno + first - 1}: {said}"
+        return f"line {error.lineno + first - 1}: {_translate_message(error.message or '')}"
     if isinstance(error, SyntaxError) and "loop" in error.msg:
         return f"line {first}: `break` and `continue` stand in a loop only"
     if isinstance(error, RecursionError | MemoryError | SyntaxError):
@@ -50,11 +49,18 @@ def explain_failure(
 ) -> str:
     """What went wrong while a template was rendered, and in which of its lines."""
     line = _running_line(error.__traceback__)
-    source, number = template.source, line + template.line - 1
+    number = line + template.line - 1
     place = f"{template.file}:{number}" if template.file else f"line {number}"
-    told = error.args[0] if error.args else ""
-    if isinstance(error, UndefinedError) and isinstance(told, Told) and told.name is not None:
-        return _explain_missing(told, _written_path(told, source, line), place, variables)
+    message = error.args[0] if error.args else ""
+    if (
+        isinstance(error, UndefinedError)
+        and isinstance(message, MissingMessage)
+        and message.name is not None
+    ):
+        path = str(message.name)
+        if message.within is not missing:
+            path = write_path(TEXT.parse(template.source), message.name, line) or path
+        return _explain_missing(message, path, place, variables)
     if isinstance(error, RecursionError):
         return f"the template calls itself without end ({place})"
     return f"{str(error) or type(error).__name__} ({place})"
@@ -71,28 +77,23 @@ def _running_line(traceback: TracebackType | None) -> int:
     return line
 
 
-def _written_path(told: Told, source: str, line: int) -> str:
-    if told.within is missing:
-        return str(told.name)
-    return written(TEXT.parse(source), told.name, line) or str(told.name)
-
-
-def _explain_missing(told: Told, path: str, place: str, variables: Mapping[str, Any]) -> str:
-    if told.within is missing:
-        there, has = list(variables), "there is"
-    elif isinstance(told.within, Mapping):
-        there = [str(key) for key in told.within]
-        has = "the row has" if told.within is variables.get("sample") else "it has"
+def _explain_missing(
+    message: MissingMessage, path: str, place: str, variables: Mapping[str, Any]
+) -> str:
+    if message.within is missing:
+        names, has = list(variables), "there is"
+    elif isinstance(message.within, Mapping):
+        names = [str(key) for key in message.within]
+        has = "the row has" if message.within is variables.get("sample") else "it has"
     else:
-        return f"`{path}` is not there ({place}): {told}"
-    names = ", ".join(there[:_MOST_NAMES]) + (", …" if len(there) > _MOST_NAMES else "")
-    close = nearest(str(told.name), there)
-    hint = f"; did you mean `{close}`?" if close else ""
-    return f"`{path}` is not there ({place}); {has}: {names or 'nothing'}{hint}"
+        return f"`{path}` is not there ({place}): {message}"
+    shown = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
+    hint = _hint(str(message.name), names)
+    return f"`{path}` is not there ({place}); {has}: {shown or 'nothing'}{hint}"
 
 
 _BLOCKS = ("break", "continue", "do", "elif", "else", "filter", "for", "if", "macro", "raw", "set")
-_MARKS = {
+_TOKENS = {
     "end of print statement": "}}",
     "end of statement block": "%}",
     "begin of print statement": "{{",
@@ -101,64 +102,63 @@ _MARKS = {
     "string": "a text",
 }
 _PYTHON_OPERATORS = {"&": "`and`", "!": "`not`", "?": "`one if condition else other`"}
-_NO_BLOCK = "`{tag}` stands in no block that it could belong to"
 
 
-def translate_message(said: str, filters: Iterable[str], tests: Iterable[str]) -> str:
+def _translate_message(message: str) -> str:
     """The compiler's sentence in our words; as it is where it is none of the usual ones."""
-    if found := _NO_NAME.fullmatch(said):
-        known = sorted(filters if found[1] == "filter" else tests)
-        return f"no {found[1]} is called `{found[2]}`{_hint(found[2], known)}"
-    for pattern, say in _MESSAGES:
-        if found := pattern.fullmatch(said):
-            return say(found)
-    return said
+    if match := _NO_NAME.fullmatch(message):
+        known = set(TEXT.filters) - {STEPS} if match[1] == "filter" else TEXT.tests
+        return f"no {match[1]} is called `{match[2]}`{_hint(match[2], sorted(known))}"
+    for pattern, explain in _MESSAGES:
+        if match := pattern.fullmatch(message):
+            return explain(match)
+    return message
 
 
-def _not_closed(found: re.Match[str]) -> str:
-    block = found[1]
+def _explain_open_block(match: re.Match[str]) -> str:
+    block = match[1]
     return f"the block `{block}` is not closed: `{{% end{block} %}}` is missing"
 
 
-def _other_tag(found: re.Match[str]) -> str:
-    tag, block = found[1], found[2]
+def _explain_other_tag(match: re.Match[str]) -> str:
+    tag, block = match[1], match[2]
     if tag in _BLOCKS or tag.startswith("end"):
         return f"`{tag}` does not belong to the block `{block}`: `{{% end{block} %}}` is missing"
     return f"no block is called `{tag}`{_hint(tag, (*_BLOCKS, f'end{block}'))}"
 
 
-def _unknown_tag(found: re.Match[str]) -> str:
-    tag = found[1]
+def _explain_unknown_tag(match: re.Match[str]) -> str:
+    tag = match[1]
     if tag in _BLOCKS or (tag.startswith("end") and tag[3:] in _BLOCKS):
-        return _NO_BLOCK.format(tag=tag)
+        return f"`{tag}` stands in no block that it could belong to"
     return f"no block is called `{tag}`{_hint(tag, _BLOCKS)}"
 
 
-def _other_token(found: re.Match[str]) -> str:
-    equals = "; `==` compares" if found[2] == "=" else ""
-    return f"expected {_mark(found[1])}, got {_mark(found[2])}{equals}"
+def _explain_other_token(match: re.Match[str]) -> str:
+    equals = "; `==` compares" if match[2] == "=" else ""
+    return f"expected {_show_token(match[1])}, got {_show_token(match[2])}{equals}"
 
 
-def _character(found: re.Match[str]) -> str:
-    character = found[1]
+def _explain_character(match: re.Match[str]) -> str:
+    character = match[1]
     if character in "'\"":
         return "a quote that is not closed"
     instead = _PYTHON_OPERATORS.get(character)
     return f"unexpected `{character}`" + (f"; write {instead}" if instead else "")
 
 
-def _unexpected(found: re.Match[str]) -> str:
-    got, expected = found[1], found[2]
+def _explain_unexpected(match: re.Match[str]) -> str:
+    got, expected = match[1], match[2]
     if expected:
         return f"expected `{expected}`, got `{got}`"
-    if got in _MARKS:
-        return f"expected a value before {_mark(got)}"
+    if got in _TOKENS:
+        return f"expected a value before {_show_token(got)}"
     return "expected `}}`, got `}`" if got == "}" else f"unexpected `{got}`"
 
 
-def _mark(token: str) -> str:
-    named = _MARKS.get(token, token)
-    return named if named.startswith("a ") else f"`{named}`"
+def _show_token(token: str) -> str:
+    name = _TOKENS.get(token, token)
+    return name if name.startswith("a ") else f"`{name}`"
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
@@ -168,19 +168,19 @@ def _hint(word: str, known: Iterable[str]) -> str:
 
 _NO_NAME = re.compile(r"No (filter|test) named '(.*)'\.")
 _MESSAGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
-    (re.compile(r"Unexpected end of template\. .* closed is '(\w+)'\."), _not_closed),
-    (re.compile(r"Encountered unknown tag '(\w+)'\. .* closed is '(\w+)'\."), _other_tag),
-    (re.compile(r"Encountered unknown tag '(\w+)'\."), _unknown_tag),
-    (re.compile(r"expected token '(.*?)', got '(.*)'"), _other_token),
+    (re.compile(r"Unexpected end of template\. .* closed is '(\w+)'\."), _explain_open_block),
+    (re.compile(r"Encountered unknown tag '(\w+)'\. .* closed is '(\w+)'\."), _explain_other_tag),
+    (re.compile(r"Encountered unknown tag '(\w+)'\."), _explain_unknown_tag),
+    (re.compile(r"expected token '(.*?)', got '(.*)'"), _explain_other_token),
     (
         re.compile(r"unexpected end of template, expected '(.*)'\."),
-        lambda found: f"expected {_mark(found[1])}, the template ends",
+        lambda match: f"expected {_show_token(match[1])}, the template ends",
     ),
-    (re.compile(r"unexpected char (?:'|\")(.)(?:'|\") at \d+"), _character),
-    (re.compile(r"unexpected '(.*?)'(?:, expected '(.*)')?"), _unexpected),
+    (re.compile(r"unexpected char (?:'|\")(.)(?:'|\") at \d+"), _explain_character),
+    (re.compile(r"unexpected '(.*?)'(?:, expected '(.*)')?"), _explain_unexpected),
     (
         re.compile(r"Expected an expression, got '(.*)'"),
-        lambda found: f"expected a value, got {_mark(found[1])}",
+        lambda match: f"expected a value, got {_show_token(match[1])}",
     ),
     (re.compile("expected name or number"), lambda _: "expected a name or a number after `.`"),
     (

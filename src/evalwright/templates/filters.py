@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from functools import wraps
 from typing import Any
 from zlib import crc32
 
@@ -76,18 +75,18 @@ def _regex_replace(  # noqa: PLR0913, PLR0917 - the format's own signature
     ignorecase: bool = False,  # noqa: FBT001, FBT002
     count: int = 0,
 ) -> str:
-    def put(match: re.Match[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
         if "\\" not in repl:
             budget.spend(len(repl))
             return repl
         budget.spend(_EXPANDED * len(repl))  # it is read again for every match
-        made = match.expand(repl)
-        budget.spend(len(made))
-        return made
+        text = match.expand(repl)
+        budget.spend(len(text))
+        return text
 
     flags = (re.MULTILINE if multiline else 0) | (re.IGNORECASE if ignorecase else 0)
     try:
-        return re.sub(pattern, put, str(value), count=count, flags=flags)
+        return re.sub(pattern, replace, str(value), count=count, flags=flags)
     except re.error as error:
         raise ValueError(f"`regex_replace`: {error}") from error
 
@@ -124,12 +123,11 @@ def _before_replace(budget: WorkBudget, value: Any, old: Any, new: Any, *_: Any)
     budget.spend(cost_of_replacing(str(value), str(old), str(new)))
 
 
-def _before_parts(_: WorkBudget, __: Any, number: Any = 1, *___: Any, **____: Any) -> None:
-    _check(number, MAX_RANGE, "a number of parts")
+def _before_limited(most: int, what: str) -> Callable[..., None]:
+    def before(_: WorkBudget, __: Any, number: Any = 0, *___: Any, **____: Any) -> None:
+        _check(number, most, what)
 
-
-def _before_round(_: WorkBudget, __: Any, precision: Any = 0, *___: Any) -> None:
-    _check(precision, _MOST_DIGITS, "a precision")
+    return before
 
 
 def _before_join(budget: WorkBudget, value: Any, d: Any = "", *_: Any, **__: Any) -> None:
@@ -156,9 +154,9 @@ OWN: dict[str, Callable[..., Any]] = {
 _BEFORE: dict[str, Callable[..., None]] = {
     "indent": _before_indent,
     "replace": _before_replace,
-    "batch": _before_parts,
-    "slice": _before_parts,
-    "round": _before_round,
+    "batch": _before_limited(MAX_RANGE, "a number of parts"),
+    "slice": _before_limited(MAX_RANGE, "a number of parts"),
+    "round": _before_limited(_MOST_DIGITS, "a precision"),
     "join": _before_join,
     "sum": _before_sum,
 }
@@ -168,10 +166,13 @@ STEPS = " steps"
 
 def paid_filters() -> dict[str, Callable[..., Any]]:
     """Every filter, by name. They all take the context, so none is run by the compiler."""
-    made = {name: _paid(name, function) for name, function in FILTERS.items() if name not in OWN}
-    made |= {name: _paid_own(function) for name, function in OWN.items()}
-    made[STEPS] = _steps
-    return made
+    filters = {
+        name: _paid(name, function, _FIRST[_PassArg.from_obj(function)])
+        for name, function in FILTERS.items()
+    }
+    filters |= {name: _paid(name, function, _budget) for name, function in OWN.items()}
+    filters[STEPS] = _steps
+    return filters
 
 
 @pass_context
@@ -179,40 +180,31 @@ def _steps(context: Any, value: Any) -> Any:
     return context.budget.steps(value)
 
 
-def _paid_own(function: Callable[..., Any]) -> Callable[..., Any]:
-    @pass_context
-    @wraps(function)
-    def paid(context: Any, value: Any, *arguments: Any, **named: Any) -> Any:
-        budget: WorkBudget = context.budget
-        value = _held(budget, value)
-        return budget.made(function(budget, value, *arguments, **named))
-
-    return paid
+def _budget(context: Any) -> tuple[Any, ...]:
+    return (context.budget,)
 
 
-def _paid(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+_FIRST: dict[_PassArg | None, Callable[[Any], tuple[Any, ...]]] = {
+    _PassArg.context: lambda context: (context,),
+    _PassArg.eval_context: lambda context: (context.eval_ctx,),
+    _PassArg.environment: lambda context: (context.environment,),
+    None: lambda _: (),
+}
+"""What Jinja passes to a filter before the value."""
+
+
+def _paid(
+    name: str, function: Callable[..., Any], first: Callable[[Any], tuple[Any, ...]]
+) -> Callable[..., Any]:
     before = _BEFORE.get(name)
-    passes = _PassArg.from_obj(function)
 
-    def paid(context: Any, value: Any, *arguments: Any, **named: Any) -> Any:
+    def call(context: Any, value: Any, *arguments: Any, **named: Any) -> Any:
         budget: WorkBudget = context.budget
-        value = _held(budget, value)
+        if hasattr(value, "__next__"):  # an iterator could not be weighed and still be used
+            value = list(budget.steps(value))
         if before is not None:
             before(budget, value, *arguments, **named)
-        if passes is _PassArg.context:
-            result = function(context, value, *arguments, **named)
-        elif passes is _PassArg.eval_context:
-            result = function(context.eval_ctx, value, *arguments, **named)
-        elif passes is _PassArg.environment:
-            result = function(context.environment, value, *arguments, **named)
-        else:
-            result = function(value, *arguments, **named)
-        return budget.made(result)
+        return budget.pay_for(function(*first(context), value, *arguments, **named))
 
-    paid.__name__ = name
-    return pass_context(paid)
-
-
-def _held(budget: WorkBudget, value: Any) -> Any:
-    """An iterator as a list, so that it can be weighed and still be used."""
-    return list(budget.steps(value)) if hasattr(value, "__next__") else value
+    call.__name__ = name
+    return pass_context(call)

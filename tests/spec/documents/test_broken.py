@@ -43,7 +43,7 @@ def test_one_mistake_is_told_once() -> None:
 # What stands in no text file: other bytes, other kinds of files
 
 
-def said_of(path: str) -> tuple[int, str]:
+def field_docs(path: str) -> tuple[int, str]:
     done = CliRunner().invoke(command, [path])
     assert isinstance(done.exception, SystemExit)
     return done.exit_code, done.stdout + done.stderr
@@ -101,7 +101,7 @@ def test_what_is_said_of_bytes(
     (tmp_path / "data.yaml").write_bytes(data)
     monkeypatch.chdir(tmp_path)
 
-    assert said_of("data.yaml") == (1, expected)
+    assert field_docs("data.yaml") == (1, expected)
 
 
 def test_a_file_of_gigabytes_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def test_a_file_of_gigabytes_is_not_read(tmp_path: Path, monkeypatch: pytest.Mon
         file.truncate(5_000_000_000)
     monkeypatch.chdir(tmp_path)
 
-    code, said = said_of("data.yaml")
+    code, said = field_docs("data.yaml")
 
     assert code == 1
     assert said == (
@@ -125,15 +125,15 @@ def test_what_cannot_be_read_is_told_apart(tmp_path: Path, monkeypatch: pytest.M
 
     nothing = "0 valid documents, 0 errors\nevalwright: "
     circle = "circle.yaml: the file cannot be read: Too many levels of symbolic links\n"
-    assert said_of("nowhere.yaml") == (2, f"{nothing}nowhere.yaml: no such file\n")
-    assert said_of("circle.yaml") == (2, f"{nothing}{circle}")
+    assert field_docs("nowhere.yaml") == (2, f"{nothing}nowhere.yaml: no such file\n")
+    assert field_docs("circle.yaml") == (2, f"{nothing}{circle}")
 
 
 def test_a_folder_has_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path)
 
-    code, said = said_of("empty")
+    code, said = field_docs("empty")
 
     assert code == 1
     assert said == (
@@ -147,7 +147,7 @@ def test_a_folder_has_one_run_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     written(tmp_path, {"run.yaml": "models: []\n", "run.yml": "models: []\n"})
     monkeypatch.chdir(tmp_path)
 
-    code, said = said_of(".")
+    code, said = field_docs(".")
 
     assert code == 1
     assert said == (

@@ -37,7 +37,7 @@ class PythonSynthesizer(SynthesizerSpec):
         snippet, row = self.synthesize_snippet, case.sample.data
         arguments = [row, int(case.sample.id)]
         returned = await case.snippets.call(snippet.function(_NAME), arguments)
-        with snippet.blamed(_NAME):
+        with snippet.locate_errors(_NAME):
             return [{**row, **columns} for columns in _check_rows(returned)]
 
     def columns_after(self, columns: Columns) -> Columns:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from evalwright.components import said_of
+from evalwright.components import field_docs
 from evalwright.spec.documents.models.dataset import DatasetDocument
 from evalwright.spec.documents.models.evaluation import EvaluationDocument
 from evalwright.spec.documents.models.generator import GeneratorDocument
@@ -102,7 +102,7 @@ class _DescribedSchema(GenerateJsonSchema):
         described: dict[str, Any] = super().model_schema(schema)
         properties = described.get("properties", {})
         component = schema["cls"]
-        for name, text in said_of(component).items():
+        for name, text in field_docs(component).items():
             field = component.model_fields.get(name)
             key = (field.alias or name) if field else name
             if key in properties:
