@@ -75,11 +75,11 @@ def test_a_sample_that_is_asked_about_in_parts_has_its_row_as_often() -> None:
 def test_the_id_is_that_of_the_first_dataset() -> None:
     aligned = both([{"sample_id": "x"}, {"sample_id": "y"}], [{"sample_id": "z"}] * 2)
 
-    assert [name for name, _ in aligned.identified()] == ["x", "y"]
+    assert [name for name, _ in aligned.identify()] == ["x", "y"]
 
 
 def test_without_one_it_is_the_place() -> None:
-    assert [name for name, _ in both([{}, {}], [{"sample_id": "z"}] * 2).identified()] == ["0", "1"]
+    assert [name for name, _ in both([{}, {}], [{"sample_id": "z"}] * 2).identify()] == ["0", "1"]
 
 
 def test_an_id_given_twice_in_the_first_is_an_error() -> None:

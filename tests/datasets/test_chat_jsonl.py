@@ -99,7 +99,7 @@ def test_tools_are_kept_and_other_keys_are_columns(tmp_path: Path) -> None:
         "sample_id": "first",
     }
 
-    ((id_, row),) = chats(tmp_path, line).identified()
+    ((id_, row),) = chats(tmp_path, line).identify()
 
     ((called, gave),) = read_trace(row["trace"]).trace.get_function_call_pairs()
     assert (called["name"], gave and gave["output"]) == ("add", "4")
@@ -110,7 +110,7 @@ def test_tools_are_kept_and_other_keys_are_columns(tmp_path: Path) -> None:
 def test_the_custom_id_of_a_batch_is_the_sample_id(tmp_path: Path) -> None:
     lines = [{"custom_id": name, "response": {"body": COMPLETION}} for name in ("b", "a")]
 
-    assert [id_ for id_, _ in chats(tmp_path, *lines).identified()] == ["b", "a"]
+    assert [id_ for id_, _ in chats(tmp_path, *lines).identify()] == ["b", "a"]
 
 
 @pytest.mark.parametrize(

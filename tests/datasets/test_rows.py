@@ -48,14 +48,14 @@ def refused(dataset: Rows) -> BadDataset:
 
 
 def test_an_id_is_the_place_of_the_row_if_it_has_none() -> None:
-    assert list(rows({"a": 1}, {"a": 2}).identified()) == [("0", {"a": 1}), ("1", {"a": 2})]
+    assert list(rows({"a": 1}, {"a": 2}).identify()) == [("0", {"a": 1}), ("1", {"a": 2})]
 
 
 @pytest.mark.parametrize(
     ("given", "expected"), [("x", "x"), (7, "7"), (-1, "-1"), (1.5, "1.5"), ("007", "007")]
 )
 def test_an_id_is_the_sample_id_as_text(given: Any, expected: str) -> None:
-    ((found, row),) = rows({"sample_id": given}).identified()
+    ((found, row),) = rows({"sample_id": given}).identify()
 
     assert found == expected
     assert row["sample_id"] == given
@@ -63,7 +63,7 @@ def test_an_id_is_the_sample_id_as_text(given: Any, expected: str) -> None:
 
 @pytest.mark.parametrize("given", [None, math.nan])
 def test_no_sample_id_is_none(given: Any) -> None:
-    ((found, _),) = rows({"sample_id": given}).identified()
+    ((found, _),) = rows({"sample_id": given}).identify()
 
     assert found == "0"
 
@@ -95,7 +95,7 @@ def test_an_id_given_twice_is_an_error(twice: Any) -> None:
 def test_two_ids_with_one_hash_are_two_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows_module, "hash", lambda _: 1, raising=False)
 
-    found = rows({"sample_id": "x"}, {"sample_id": "y"}).identified()
+    found = rows({"sample_id": "x"}, {"sample_id": "y"}).identify()
 
     assert [name for name, _ in found] == ["x", "y"]
 
@@ -135,7 +135,7 @@ def test_a_row_must_pass_all_filters_and_the_ids_are_those_of_what_is_left() -> 
     samples = [{"a": place, "b": place % 2 == 0} for place in range(6)]
     kept = rows(*samples, filters=(unary("is_true", "b"), comparison("sample.a", 0, "not_equals")))
 
-    assert list(kept.identified()) == [("0", {"a": 2, "b": True}), ("1", {"a": 4, "b": True})]
+    assert list(kept.identify()) == [("0", {"a": 2, "b": True}), ("1", {"a": 4, "b": True})]
 
 
 def test_a_filter_sees_the_row_as_sample_and_each_column_by_name() -> None:

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from evalwright.datasets.sampling import (
     MAX_COMBINATIONS,
-    chosen,
+    choose_places,
     draw_combinations,
     draw_rounds,
-    sampled,
+    select_items,
 )
 
 SMALL = st.integers(1, 30)
@@ -20,45 +20,45 @@ SEEDS = st.none() | st.integers(0, 2**32)
 @pytest.mark.parametrize("how", ["head", "random"])
 @pytest.mark.parametrize("wanted", [None, 10, 11])
 def test_all_where_no_fewer_are_asked_for(how: str, wanted: int | None) -> None:
-    assert list(chosen(10, wanted, how)) == list(range(10))  # type: ignore[arg-type]
+    assert list(choose_places(10, wanted, how)) == list(range(10))  # type: ignore[arg-type]
 
 
 def test_head_is_the_first() -> None:
-    assert list(chosen(10, 3)) == [0, 1, 2]
+    assert list(choose_places(10, 3)) == [0, 1, 2]
 
 
 def test_random_is_the_same_everywhere_for_ever() -> None:
-    assert list(chosen(20, 5, "random")) == [1, 4, 6, 7, 14]
+    assert list(choose_places(20, 5, "random")) == [1, 4, 6, 7, 14]
 
 
 def test_random_keeps_the_order_and_takes_none_twice() -> None:
-    found = list(chosen(1000, 400, "random"))
+    found = list(choose_places(1000, 400, "random"))
 
     assert found == sorted(set(found))
     assert len(found) == 400
 
 
 def test_more_samples_hold_the_fewer_that_were_chosen_before() -> None:
-    assert set(chosen(1000, 100, "random")) <= set(chosen(1000, 200, "random"))
+    assert set(choose_places(1000, 100, "random")) <= set(choose_places(1000, 200, "random"))
 
 
 def test_every_row_is_chosen_about_as_often_as_the_others() -> None:
-    found = list(chosen(100_000, 10_000, "random"))
+    found = list(choose_places(100_000, 10_000, "random"))
 
     for start in range(0, 100_000, 10_000):
         assert 850 < sum(start <= place < start + 10_000 for place in found) < 1150
 
 
 def test_the_items_at_the_places() -> None:
-    assert list(sampled("abcdefghij", chosen(10, 3))) == ["a", "b", "c"]
-    assert "".join(sampled("abcdefghijklmnopqrst", chosen(20, 5, "random"))) == "begho"
+    assert list(select_items("abcdefghij", choose_places(10, 3))) == ["a", "b", "c"]
+    assert "".join(select_items("abcdefghijklmnopqrst", choose_places(20, 5, "random"))) == "begho"
 
 
 @pytest.mark.parametrize("how", ["head", "random"])
 def test_nothing_is_read_after_the_last_of_them(how: str) -> None:
     endless = count_from()
 
-    found = list(sampled(endless, chosen(50, 5, how)))  # type: ignore[arg-type]
+    found = list(select_items(endless, choose_places(50, 5, how)))  # type: ignore[arg-type]
 
     assert next(endless) == found[-1] + 1
 

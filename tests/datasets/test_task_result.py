@@ -32,7 +32,7 @@ def test_the_rows_of_another_task_keep_their_ids() -> None:
 
     rows = source("first").rows(around)
 
-    assert [name for name, _ in rows.identified()] == ["q1", "q2"]
+    assert [name for name, _ in rows.identify()] == ["q1", "q2"]
     assert rows.columns() == ("sample", "sample_id", "solver_output", "scores", "errors")
 
 
@@ -43,7 +43,7 @@ def test_a_filter_reaches_the_sample_in_the_row() -> None:
 
     rows = source("first", filters=[one, other]).rows(around)
 
-    assert [name for name, _ in rows.identified()] == ["q2"]
+    assert [name for name, _ in rows.identify()] == ["q2"]
 
 
 def test_a_result_may_be_found_by_asking() -> None:

@@ -7,7 +7,7 @@ from evalwright.plan.samples import NoRows, RowSamples, first_ml_task
 class Three:
     digest = "three"
 
-    def identified(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def identify(self) -> Iterator[tuple[str, dict[str, Any]]]:
         return ((f"row-{n}", {"n": n}) for n in range(3))
 
 

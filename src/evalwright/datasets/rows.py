@@ -2,7 +2,7 @@
 
     rows = Rows(reader, name="qa.csv", filters=(…,))
     rows.check()          # reads all of it once: bad lines, ids given twice, nothing left
-    for sample_id, row in rows.identified(): ...
+    for sample_id, row in rows.identify(): ...
 
 Nothing is kept but, where rows have a `sample_id`, a number for each of them.
 """
@@ -43,14 +43,14 @@ class Filter(Protocol):
 
 
 class CheckedRows:
-    """What all datasets can be asked; `rows` and `identified` are a subclass's own."""
+    """What all datasets can be asked; `rows` and `identify` are a subclass's own."""
 
     @abstractmethod
     def rows(self) -> Iterator[Row]:
         """Yield the rows; each call begins again."""
 
     @abstractmethod
-    def identified(self) -> Iterator[tuple[str, Row]]:
+    def identify(self) -> Iterator[tuple[str, Row]]:
         """Yield each row with its id."""
 
     def check(self) -> int:
@@ -59,7 +59,7 @@ class CheckedRows:
 
     @cached_property
     def _count(self) -> int:
-        return sum(1 for _ in self.identified())
+        return sum(1 for _ in self.identify())
 
     def first_rows(self, count: int) -> list[Row]:
         """Return the first few rows."""
@@ -102,9 +102,9 @@ class Rows(CheckedRows):
         if empty and not self._filters:
             raise BadDataset(f"{self.name}: no rows")
 
-    def identified(self) -> Iterator[tuple[str, Row]]:
+    def identify(self) -> Iterator[tuple[str, Row]]:
         """Each row with its id: its `sample_id`, or its place among the rows, from 0."""
-        return identified(self.rows, name=self.name)
+        return identify_rows(self.rows, name=self.name)
 
     def columns(self) -> tuple[str, ...]:
         """Every column that some row has, in the order of their first rows."""
@@ -215,9 +215,9 @@ class AlignedRows(CheckedRows):
             for name, rows in whole.items()
         }
 
-    def identified(self) -> Iterator[tuple[str, Row]]:
+    def identify(self) -> Iterator[tuple[str, Row]]:
         """Yield each joined row with the id that its row of the first dataset has."""
-        return identified(self.rows, name=self.name, of=itemgetter(next(iter(self.parts))))
+        return identify_rows(self.rows, name=self.name, of=itemgetter(next(iter(self.parts))))
 
     def columns(self) -> tuple[str, ...]:
         """Return the names of the datasets; `parts` knows what is in them."""
@@ -227,7 +227,7 @@ class AlignedRows(CheckedRows):
         return ", ".join(f"`{name}` has {part.check()}" for name, part in self.parts.items())
 
 
-def identified(
+def identify_rows(
     rows: Callable[[], Iterable[Row]], *, name: str, of: Callable[[Row], Row] | None = None
 ) -> Iterator[tuple[str, Row]]:
     """Each row with its id; `BadDataset` if two have the same, or only some have one.

@@ -30,13 +30,13 @@ MAX_COMBINATIONS = 1_000_000
 T = TypeVar("T")
 
 
-def chosen(total: int, num_samples: int | None, how: Subsampling = "head") -> Sequence[int]:
+def choose_places(total: int, num_samples: int | None, how: Subsampling = "head") -> Sequence[int]:
     """Return the places of the rows that are used, of `total`, in their order."""
     count = total if num_samples is None else num_samples
-    return _choose_places(total, count, None if how == "head" else SEED)
+    return _draw_places(total, count, None if how == "head" else SEED)
 
 
-def sampled(items: Iterable[T], places: Sequence[int]) -> Iterator[T]:
+def select_items(items: Iterable[T], places: Sequence[int]) -> Iterator[T]:
     """Yield the items at these places, which are in order; stop reading after the last one."""
     if isinstance(places, range):
         yield from islice(items, len(places))
@@ -58,7 +58,7 @@ def draw_rounds(
     remaining = total if count is None else count
     round_number = 0
     while remaining > 0 and total > 0:
-        for place in _choose_places(total, remaining, seed):
+        for place in _draw_places(total, remaining, seed):
             yield round_number, place
         remaining -= total
         round_number += 1
@@ -83,7 +83,7 @@ def draw_combinations(
     return [_split_number(number, totals) for number in numbers]
 
 
-def _choose_places(total: int, count: int, seed: int | None) -> Sequence[int]:
+def _draw_places(total: int, count: int, seed: int | None) -> Sequence[int]:
     if seed is None or count >= total:
         return range(min(count, total))
     series = Random(seed)  # noqa: S311 - to be chosen again, not to be secret

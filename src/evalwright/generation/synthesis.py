@@ -28,7 +28,7 @@ from typing import IO, Any
 import msgspec
 from msgspec import Struct
 
-from evalwright.datasets.rows import identified
+from evalwright.datasets.rows import identify_rows
 from evalwright.datasets.synthesizers.data_sources import ID_COLUMN, SourceRows, number_ids
 from evalwright.datasets.synthesizers.synthesizer import Row, SynthesizerSpec
 from evalwright.engine.redact import redact_json
@@ -271,7 +271,7 @@ def _encode_rows(job: GenerationJob, checkpoint: Checkpoint) -> Iterator[bytes]:
         return (row for _, row in checkpoint.rows())
 
     try:
-        for _, row in identified(read_rows, name=f"dataset `{job.dataset}`"):
+        for _, row in identify_rows(read_rows, name=f"dataset `{job.dataset}`"):
             yield encode(row)
     except BadDataset as error:
         remedy = error.hint or "let the synthesizers give each row a `sample_id` of its own"

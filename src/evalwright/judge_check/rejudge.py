@@ -22,7 +22,7 @@ from typing import Any
 from msgspec import Struct, field, structs
 
 from evalwright.clients.placeholder import StoredModel
-from evalwright.datasets.sampling import chosen, sampled
+from evalwright.datasets.sampling import choose_places, select_items
 from evalwright.engine.run import Resources
 from evalwright.engine.stop import Stop
 from evalwright.errors import UsageError
@@ -222,7 +222,7 @@ class Rejudging:
         """Ask the judge; raise before the first call if it is not the judge of the run."""
         result = self._build_scorers(options)
         judged = sum(1 for _ in self._judged_outcomes())
-        places = chosen(judged, options.samples, "random")
+        places = choose_places(judged, options.samples, "random")
         result.samples = len(places)
         for tally in result.probes:
             if tally.probe not in self._scorers:
@@ -325,7 +325,7 @@ class Rejudging:
 
     def _build_jobs(self, places: Sequence[int]) -> Iterator[Job]:
         """Build one job per sample; only the traces of samples under way are in memory."""
-        for ordinal, outcome in enumerate(sampled(self._judged_outcomes(), places)):
+        for ordinal, outcome in enumerate(select_items(self._judged_outcomes(), places)):
             score = outcome.scores[self._judge.scorer]
             self._first_verdicts[ordinal] = read_verdict(self._judge, score)
             if outcome.trace is not None:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import structs
 
 from evalwright.datasets.rows import AlignedRows, Rows
-from evalwright.datasets.sampling import chosen
+from evalwright.datasets.sampling import choose_places
 from evalwright.errors import BadDataset, BadTasks, Unreadable
 from evalwright.plan.options import STATE
 from evalwright.plan.plan import CurrentRun, order_by_source
@@ -98,7 +98,7 @@ def read_samples(
             broken[f"{spec.key}: {error}"] = None
             hint = hint or error.hint
             continue
-        places = chosen(total, spec.num_samples, spec.subsampling)
+        places = choose_places(total, spec.num_samples, spec.subsampling)
         used = places if limit is None else places[:limit]
         together = partial(rows.together, used) if isinstance(rows, AlignedRows) else None
         samples[spec.key] = structs.replace(single, rows=read, places=used, together=together)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from evalwright.datasets.rows import AlignedRows
-from evalwright.datasets.sampling import sampled
+from evalwright.datasets.sampling import select_items
 from evalwright.plan.plan import PlannedSample
 from evalwright.types import MLTask, Sample
 
@@ -22,7 +22,7 @@ class IdentifiedRows(Protocol):
     def digest(self) -> str:
         """Of all that decides which rows come."""
 
-    def identified(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def identify(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each row with its id, in their order."""
 
 
@@ -39,7 +39,7 @@ class RowSamples(Struct, frozen=True, kw_only=True):
 
     def planned_samples(self) -> Iterator[PlannedSample]:
         """In their order, each with its id."""
-        for id_, row in sampled(self.rows.identified(), self.places):
+        for id_, row in select_items(self.rows.identify(), self.places):
             yield PlannedSample(Sample(id_, row), self.trials, self.group)
 
 
@@ -48,7 +48,7 @@ class NoRows:
 
     digest = ""
 
-    def identified(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def identify(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """One empty row."""
         yield "0", {}
 
@@ -65,9 +65,9 @@ class LeadingRows:
         """Of all datasets."""
         return self._aligned.digest
 
-    def identified(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def identify(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each row with its id, under the name of its dataset."""
-        return ((id_, {self._name: row}) for id_, row in self._first.identified())
+        return ((id_, {self._name: row}) for id_, row in self._first.identify())
 
     def check(self) -> int:
         """How many rows there are."""

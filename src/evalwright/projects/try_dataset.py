@@ -88,7 +88,7 @@ def read_dataset(entity: Entity, generated: Mapping[str, Path], *, samples: int)
             )
         ],
         columns=_count_types(rows, total),
-        samples=[{"id": id_, "row": row} for id_, row in islice(rows.identified(), samples)],
+        samples=[{"id": id_, "row": row} for id_, row in islice(rows.identify(), samples)],
     )
 
 

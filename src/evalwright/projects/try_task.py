@@ -275,7 +275,7 @@ def _find_samples(
     first_ids: list[str] = []
     places: dict[int, str] = {}
     missing = dict.fromkeys(ids)
-    for place, (id_, _) in enumerate(source.rows.identified()):
+    for place, (id_, _) in enumerate(source.rows.identify()):
         for expanded in forms.expand([id_]):
             if expanded in ids:
                 missing.pop(expanded, None)

@@ -63,7 +63,7 @@ def test_the_rows_are_relative_to_the_document(tmp_path: Path) -> None:
         document(source={"type": "local", "file_path": written}), cache_dir=tmp_path
     )
 
-    assert list(rows.identified()) == [("0", {"question": "2 + 2?", "target": 4})]
+    assert list(rows.identify()) == [("0", {"question": "2 + 2?", "target": 4})]
 
 
 def test_filters_of_a_source_are_used(tmp_path: Path) -> None:
