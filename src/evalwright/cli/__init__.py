@@ -4,10 +4,11 @@ Nothing is imported before its command is asked for: `evalwright --help` costs c
 Data goes to stdout, talk to stderr.
 """
 
+import os
 import sys
 import warnings
 from importlib import import_module
-from typing import Any, NoReturn, TextIO, cast
+from typing import Any, TextIO, cast
 
 import click
 
@@ -59,7 +60,7 @@ class Commands(click.Group):
     """A group that imports a command only when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """In the order of a first day's work."""
+        """Return the names in the order of a first day's work."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -68,10 +69,10 @@ class Commands(click.Group):
             return None
         name = SHORTHANDS.get(cmd_name, cmd_name)
         module = import_module(f"evalwright.cli.{MODULES.get(name, name)}")
-        found: click.Command = module.command
-        if cmd_name in SHORTHANDS and isinstance(found, click.Group):
-            return found.commands["list"]
-        return found
+        command: click.Command = module.command
+        if cmd_name in SHORTHANDS and isinstance(command, click.Group):
+            return command.commands["list"]
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
@@ -82,8 +83,9 @@ class Commands(click.Group):
         """Run it. Here and not in `main`, because click makes exit 1 of a broken pipe."""
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:
-            _quiet_exit()
+        except BrokenPipeError:  # the reader of our pipe has gone (`| head`)
+            _discard_stdout()
+            sys.exit(141)
 
 
 @click.group(cls=Commands, epilog=EXIT_CODES, context_settings={"max_content_width": 100})
@@ -93,10 +95,8 @@ def app() -> None:
 
 
 def main() -> None:
-    """Run the command; whatever we raise on purpose becomes one line and an exit code."""
+    """Run the command; our own errors become one line and an exit code."""
     if cast("TextIO | None", sys.stdout) is None:  # closed, by `>&-`
-        import os
-
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the process ends
     warnings.showwarning = _show_warning
     try:
@@ -111,7 +111,7 @@ def main() -> None:
         click.echo("interrupted", err=True)
         sys.exit(130)
     except OSError as error:  # a full disk; what cannot be read is `Unreadable` by now
-        _let_go_of_stdout()
+        _discard_stdout()
         click.echo(f"evalwright: {error}", err=True)
         sys.exit(4)
     except Exception as error:  # noqa: BLE001 - told apart here, and none is hidden
@@ -142,7 +142,7 @@ def _show_warning(
 
 
 def _show(error: click.ClickException) -> None:
-    """Click's complaint, said as we say ours; without arguments, it is the whole help."""
+    """Print an error of click as we print ours; without arguments, it is the whole help."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     if not sys.argv[1:] or context is None:
         error.show()
@@ -152,14 +152,6 @@ def _show(error: click.ClickException) -> None:
     click.echo(f"  hint: {context.command_path} --help", err=True)
 
 
-def _quiet_exit() -> NoReturn:
-    """The reader of our pipe has gone (`| head`): nothing to say, and nowhere to say it."""
-    _let_go_of_stdout()
-    sys.exit(141)
-
-
-def _let_go_of_stdout() -> None:
-    """What is still to be written would fail again when Python ends, and be talked about."""
-    import os
-
+def _discard_stdout() -> None:
+    """What is still to be written would fail again when Python ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -8,8 +8,8 @@ import click
 from evalwright import api
 from evalwright.cli import options as shared
 from evalwright.cli.entities import entity_group
-from evalwright.cli.output import write_json, write_json_list, write_lines
-from evalwright.cli.progress import Progress
+from evalwright.cli.output import write_json_list, write_lines, write_result
+from evalwright.cli.progress import TerminalProgress
 
 command = entity_group(
     "dataset",
@@ -44,10 +44,7 @@ def test(
     step, and kept nowhere. Exit 1 if it cannot be read, or a row not be made.
     """
     trial = api.try_dataset(name, samples=samples, anew=show_io, project=project, env=env)
-    if as_json:
-        write_json(trial)
-    else:
-        write_lines(api.dataset_trial_lines(trial, bodies=show_io))
+    write_result(trial, api.dataset_trial_lines(trial, bodies=show_io), as_json=as_json)
     sys.exit(not getattr(trial, "ok", True))
 
 
@@ -69,7 +66,9 @@ def generate(key: str, *, again: bool, project: str, as_json: bool, **options: A
     that are not there, and this command makes them before. What they are made of is made first. If
     a row cannot be made, the others are kept, and the same command resumes it. Exit 1 then.
     """
-    datasets = api.generate(key, project=project, again=again, progress=Progress(), **options)
+    datasets = api.generate(
+        key, project=project, again=again, progress=TerminalProgress(), **options
+    )
     if as_json:
         write_json_list(datasets)
         return

@@ -1,13 +1,10 @@
 """`evalwright delete`."""
 
-import sys
-
 import click
 
 from evalwright import api
 from evalwright.cli.options import store_option
-from evalwright.cli.output import format_count, write_json
-from evalwright.errors import UsageError
+from evalwright.cli.output import confirm_deletion, format_count, write_json
 
 
 @click.command()
@@ -22,23 +19,12 @@ def command(run: str, *, yes: bool, store: str | None, as_json: bool) -> None:
     is needed. Runs that were scored from it stay. `evalwright gc` gives the space back.
     """
     if not yes:
-        run = _confirmed(run, store)
+        listed = api.show_run(run, store)
+        run = listed.id  # `latest` may be another run after the question
+        about = f"{', '.join(listed.tasks)} with {', '.join(listed.models)}, {listed.status}"
+        confirm_deletion(f"{run} ({about}) and {format_count(listed.done, 'outcome')}")
     run_id, outcomes = api.delete(run, store)
     if as_json:
         write_json({"run_id": run_id, "outcomes": outcomes})
     else:
         click.echo(f"deleted {run_id} and {format_count(outcomes, 'outcome')}", err=True)
-
-
-def _confirmed(run: str, store: str | None) -> str:
-    """The id of the run that was looked at; `latest` may be another one by now."""
-    found = api.show_run(run, store)
-    if not sys.stdin.isatty():
-        raise UsageError(
-            f"{found.id} and {format_count(found.done, 'outcome')} would be gone for good",
-            hint="add --yes if you mean it",
-        )
-    about = f"{', '.join(found.tasks)} with {', '.join(found.models)}, {found.status}"
-    question = f"delete {found.id} ({about}) and {format_count(found.done, 'outcome')}?"
-    click.confirm(question, abort=True, err=True)
-    return found.id

@@ -4,7 +4,7 @@ import click
 
 from evalwright import api
 from evalwright.cli.options import json_option, store_option
-from evalwright.cli.output import write_json, write_lines
+from evalwright.cli.output import write_result
 from evalwright.report.machine import machine_lines
 
 
@@ -19,8 +19,5 @@ def command(*, store: str | None, as_json: bool) -> None:
     what they are; where runs are kept. Exit 0 whatever it finds; with --json, `tier` is null where
     nothing isolates.
     """
-    found = api.doctor(store)
-    if as_json:
-        write_json(found)
-        return
-    write_lines(machine_lines(found))
+    machine = api.doctor(store)
+    write_result(machine, machine_lines(machine), as_json=as_json)

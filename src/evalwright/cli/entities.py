@@ -4,95 +4,79 @@ list show validate export     look
 add delete                    change the folder of the project
 """
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from evalwright import api
-from evalwright.cli.options import (
-    OrderedGroup,
-    issue_format_options,
-    json_option,
-    project_options,
-)
+from evalwright.cli.issues import report_and_exit
+from evalwright.cli.options import OrderedGroup, issue_format_options, json_option, project_options
 from evalwright.cli.output import (
+    confirm_deletion,
     format_count,
-    print_table,
+    print_list,
     write_json,
     write_json_list,
     write_lines,
+    write_result,
     write_text,
 )
-from evalwright.cli.validate import report_and_exit
 from evalwright.errors import UsageError
 from evalwright.projects.kinds import FOLDERS, EntityKind
-
-if TYPE_CHECKING:
-    from evalwright.projects.lookup import EntityReference
 
 
 def entity_group(kind: EntityKind, about: str, more: str) -> click.Group:
     """Return the command of a kind of entity, with the subcommands that all kinds have."""
-    what = FOLDERS[kind].replace("_", " ")
     group = OrderedGroup(help=f"{about}\n\n{more}")
-    group.add_command(_list(kind, what))
-    group.add_command(_show(kind))
-    group.add_command(_add(kind, what))
-    group.add_command(_validate(kind, what))
-    group.add_command(_export(kind))
-    group.add_command(_delete(kind))
+    for add_command in (_list, _show, _add, _validate, _export, _delete):
+        add_command(group, kind)
     return group
 
 
-def _list(kind: EntityKind, what: str) -> click.Command:
-    @click.command("list", help=f"List the {what} of the project.")
+def _plural(kind: EntityKind) -> str:
+    return FOLDERS[kind].replace("_", " ")
+
+
+def _list(group: click.Group, kind: EntityKind) -> None:
+    @group.command("list", help=f"List the {_plural(kind)} of the project.")
     @project_options
     @json_option
     def command(*, project: str, env: tuple[str, ...], as_json: bool) -> None:
         entities = api.list_entities(kind, project, env=env)
-        if as_json:
-            write_json_list(entities)
-        elif entities:
+        if entities or as_json:
             rows = [entity.table_row() for entity in entities]
-            print_table(tuple(rows[0]), [tuple(row.values()) for row in rows])
+            columns = tuple(rows[0]) if rows else ()
+            cells = (tuple(row.values()) for row in rows)
+            print_list(entities, columns, cells, as_json=as_json)
         else:
-            click.echo(f"no {what} in this project", err=True)
+            click.echo(f"no {_plural(kind)} in this project", err=True)
         for entity in entities:
             if not entity.valid:
                 hint = f"`evalwright validate {entity.file}`"
                 click.echo(f"warning: {entity.key}: has errors: {hint}", err=True)
 
-    return command
 
-
-def _show(kind: EntityKind) -> click.Command:
-    @click.command(
+def _show(group: click.Group, kind: EntityKind) -> None:
+    @group.command(
         "show", help=f"Show one {kind}: where it is, who uses it, and the document whole."
     )
     @click.argument("key", metavar="KEY")
     @project_options
     @json_option
     def command(key: str, *, project: str, env: tuple[str, ...], as_json: bool) -> None:
-        shown = api.show_entity(kind, key, project, env=env)
-        if as_json:
-            write_json(shown)
-        else:
-            write_lines(shown.to_lines())
-
-    return command
+        entity = api.show_entity(kind, key, project, env=env)
+        write_result(entity, entity.to_lines(), as_json=as_json)
 
 
-def _add(kind: EntityKind, what: str) -> click.Command:
-    @click.command(
+def _add(group: click.Group, kind: EntityKind) -> None:
+    @group.command(
         "add",
         help=f"Check documents, and put them into the project.\n\nEach FILE (globs are fine) is "
         f"copied to {FOLDERS[kind]}/, with the files that it includes or refers to in the same "
         "relative places. If one is not valid, nothing is changed. Exit 1 then.",
     )
     @click.argument("files", nargs=-1, metavar="FILE...", required=kind != "model")
-    @click.option("--update", is_flag=True, help=f"Replace {what} that are there already.")
+    @click.option("--update", is_flag=True, help=f"Replace {_plural(kind)} that are there already.")
     @project_options
     @json_option
     def command(
@@ -123,14 +107,13 @@ def _add(kind: EntityKind, what: str) -> click.Command:
             ["-p", "--provider"], metavar="PROVIDER/MODEL", help="Add a provider's model by name."
         )
         command.params.insert(1, option)
-    return command
 
 
-def _validate(kind: EntityKind, what: str) -> click.Command:
-    @click.command(
+def _validate(group: click.Group, kind: EntityKind) -> None:
+    @group.command(
         "validate",
-        help=f"Point out every mistake in {what}.\n\nNAME is a key or a file; without one, all "
-        f"{what} of the project are checked. Exit 0 if all of it is valid, 1 if not.",
+        help=f"Point out every mistake in {_plural(kind)}.\n\nNAME is a key or a file; without "
+        f"one, all {_plural(kind)} of the project are checked. Exit 0 if all are valid, 1 if not.",
     )
     @click.argument("names", nargs=-1, metavar="[NAME...]")
     @project_options
@@ -141,11 +124,9 @@ def _validate(kind: EntityKind, what: str) -> click.Command:
         checks = api.check_entities(kind, names, project, env=env)
         report_and_exit(checks, "json" if as_json else form)
 
-    return command
 
-
-def _export(kind: EntityKind) -> click.Command:
-    @click.command(
+def _export(group: click.Group, kind: EntityKind) -> None:
+    @group.command(
         "export",
         help=f"Write one {kind} as a single YAML document.\n\nWhat it includes or refers to is in "
         "it; keys and other secrets are masked. Paths of data lead from where it is written.",
@@ -181,11 +162,9 @@ def _export(kind: EntityKind) -> click.Command:
         else:
             click.echo(f"wrote {output}", err=True)
 
-    return command
 
-
-def _delete(kind: EntityKind) -> click.Command:
-    @click.command(
+def _delete(group: click.Group, kind: EntityKind) -> None:
+    @group.command(
         "delete",
         help=f"Remove the file of one {kind}.\n\nOn a terminal you are asked first; elsewhere "
         "--yes is needed. What it includes, and the files of rows, stay. In a file with others it "
@@ -196,29 +175,18 @@ def _delete(kind: EntityKind) -> click.Command:
     @project_options
     @json_option
     def command(key: str, *, yes: bool, project: str, env: tuple[str, ...], as_json: bool) -> None:
-        shown = api.show_entity(kind, key, project, env=env)
-        api.require_own_file(kind, key, file=shown.file, line=shown.line)
-        references = [one for one in shown.used_by if one.file != shown.file]
-        _warn_of_references(references)
+        entity = api.show_entity(kind, key, project, env=env)
+        api.require_own_file(kind, key, file=entity.file, line=entity.line)
+        references = [place for place in entity.used_by if place.file != entity.file]
+        if references:
+            places = format_count(len(references), "place")
+            click.echo(f"warning: it is used in {places}:", err=True)
+        for place in references:
+            click.echo(f"  {place.file}:{place.line}: {place.what}", err=True)
         if not yes:
-            _confirm(f"{shown.file}, the {kind} `{key}`")
+            confirm_deletion(f"{entity.file}, the {kind} `{key}`")
         file = api.delete_entity(kind, key, project, env=env)
         if as_json:
             write_json({"key": key, "file": file, "used_by": references})
         else:
             click.echo(f"deleted {file}", err=True)
-
-    return command
-
-
-def _warn_of_references(references: "list[EntityReference]") -> None:
-    if references:
-        click.echo(f"warning: it is used in {format_count(len(references), 'place')}:", err=True)
-    for reference in references:
-        click.echo(f"  {reference.file}:{reference.line}: {reference.what}", err=True)
-
-
-def _confirm(what: str) -> None:
-    if not sys.stdin.isatty():
-        raise UsageError(f"{what} would be gone for good", hint="add --yes if you mean it")
-    click.confirm(f"delete {what}?", abort=True, err=True)

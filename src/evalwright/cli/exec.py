@@ -7,7 +7,7 @@ import click
 
 from evalwright import api
 from evalwright.cli.options import json_option, sandbox_options
-from evalwright.cli.output import write_json, write_lines
+from evalwright.cli.output import write_result
 from evalwright.report.programs import program_lines
 from evalwright.vocabulary import LEGAL, MAX_TIMEOUT_S
 
@@ -40,7 +40,7 @@ def command(
     in_process_targets: bool,
     sandbox_packages: tuple[str, ...],
     unsafe_code_exec: bool,
-    **given: Any,
+    **program: Any,
 ) -> None:
     """Judge one program as `run` would.
 
@@ -48,8 +48,8 @@ def command(
     true, or statements that must not raise. Exit 0 if the program passes, 1 if it does not, 2 if a
     target does not compile, 4 if there is no sandbox.
     """
-    found = api.execute(
-        api.Given(path=path, **given),
+    execution = api.execute(
+        api.Given(path=path, **program),
         api.RunOptions(
             in_process_targets=in_process_targets,
             sandbox_packages=sandbox_packages,
@@ -57,8 +57,5 @@ def command(
         ),
         tell=lambda text: click.echo(text, err=True),
     )
-    if as_json:
-        write_json(found)
-    else:
-        write_lines(program_lines(found))
-    sys.exit(0 if found.outcome == "pass" else 1)
+    write_result(execution, program_lines(execution), as_json=as_json)
+    sys.exit(0 if execution.outcome == "pass" else 1)

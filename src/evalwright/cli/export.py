@@ -12,7 +12,7 @@ import click
 
 from evalwright import api
 from evalwright.cli.options import store_option
-from evalwright.cli.output import format_count
+from evalwright.cli.output import explain_write_error, format_count
 from evalwright.errors import EvalwrightError, UsageError
 from evalwright.report.export import WRITERS
 
@@ -43,31 +43,33 @@ LOGS = "logs"
     help="Of `logs`: the evaluation names its logs, so that it can be run from the folder.",
 )
 @store_option
-def command(
+def command(  # noqa: PLR0913 - one option each
     run: str,
     *,
     form: str | None,
     as_json: bool,
     output: Path | None,
+    failed: bool,
+    link_logs: bool,
     store: str | None,
-    **flags: bool,
 ) -> None:
     """Write every outcome of a run for other tools.
 
     RUN is an id, the start of one, or `latest`, as without it. A line, or a row, is one outcome:
     what was asked, what came back, its scores, its failure, what it took. `logs` are result logs,
-    one a task, which `evalwright import` and a `task_result_log_path` take. Memory does not grow
+    one per task, which `evalwright import` and a `task_result_log_path` take. Memory does not grow
     with the run.
     """
     if form == LOGS and not as_json:
-        _logs(run, output, store, **flags)
+        _export_logs(run, output, store, link_logs=link_logs, failed=failed)
         return
-    if flags["link_logs"]:
+    if link_logs:
         raise UsageError("`--link-logs` is for result logs", hint="add `--format logs`")
-    _outcomes(run, form="jsonl" if as_json else form, output=output, store=store, **flags)
+    form = "jsonl" if as_json else form or _form_of(output)
+    _export_outcomes(run, output, store, form=form, failed=failed)
 
 
-def _logs(
+def _export_logs(
     run: str, output: Path | None, store: str | None, *, link_logs: bool, failed: bool
 ) -> None:
     if output is None:
@@ -79,19 +81,11 @@ def _logs(
     click.echo(f"wrote {done.evaluation} and {logs} of {samples}", err=True)
 
 
-def _outcomes(
-    run: str,
-    *,
-    form: str | None,
-    output: Path | None,
-    store: str | None,
-    failed: bool,
-    link_logs: bool,
+def _export_outcomes(
+    run: str, output: Path | None, store: str | None, *, form: str, failed: bool
 ) -> None:
-    del link_logs  # of the other format
     if output is not None and output.is_dir():
         raise UsageError(f"{output}: is a folder", hint="`--format logs` writes into one")
-    form = form or _form_of(output)
     run_id = api.find(run, store).id  # once: `latest` may be another one when a table is reread
     read = partial(api.export, run_id, store, failed=failed or None)
     write = WRITERS[form]
@@ -101,7 +95,7 @@ def _outcomes(
         write(read, sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return
-    with _replacing(output) as file:
+    with _replace_file(output) as file:
         count = write(read, file)
     click.echo(f"wrote {format_count(count, 'outcome')} to {output}", err=True)
 
@@ -119,33 +113,24 @@ def _form_of(output: Path | None) -> str:
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
+def _replace_file(path: Path) -> Iterator[BinaryIO]:
     """A file that takes the place of `path` when all of it is written; a device is written to."""
+    is_device = path.exists() and not path.is_file()
+    target = path.resolve()
+    part = path if is_device else target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
     try:
-        if path.exists() and not path.is_file():
-            with path.open("wb") as file:
-                yield file
-            return
-        with _beside(path.resolve()) as file:
-            yield file
-    except BrokenPipeError:
-        raise
+        file = part.open("wb" if is_device else "xb")
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise EvalwrightError(f"{path}: cannot be written: {why}") from error
-
-
-@contextmanager
-def _beside(path: Path) -> Iterator[BinaryIO]:
-    part = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
-    try:
-        file = part.open("xb")
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise UsageError(f"{path}: cannot be written: {why}") from error
+        raise UsageError(explain_write_error(path, error)) from error
     try:
         with file:
             yield file
-        part.replace(path)
+        if not is_device:
+            part.replace(target)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise EvalwrightError(explain_write_error(path, error)) from error
     finally:
-        part.unlink(missing_ok=True)
+        if not is_device:
+            part.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ import click
 from evalwright import api
 from evalwright.cli.issues import count_by_rule, report_unreadable, report_warnings
 from evalwright.cli.options import env_option, markdown_option, store_option
-from evalwright.cli.output import check_writable, format_count, write_json, write_lines, write_text
+from evalwright.cli.output import check_writable, format_count, write_result, write_text
 from evalwright.errors import EvalwrightError
 from evalwright.report.issues import render_text
 from evalwright.report.policies import gate_lines, gate_markdown
@@ -55,26 +55,22 @@ def command(  # noqa: PLR0913 - one option each
     check_writable(markdown)
     read = api.read_policies(policies, env=env)
     _refuse_bad(api.check_policies(read))
-    judged = api.gate(run, read, store, strict=strict)
-    trouble = write_text(markdown, gate_markdown(judged)) if markdown else ""
-    if as_json:
-        write_json(judged)
-    else:
-        write_lines(gate_lines(judged))
-    if trouble:
-        raise EvalwrightError(trouble)
-    sys.exit(0 if judged.holds else 1)
+    verdicts = api.gate(run, read, store, strict=strict)
+    error = write_text(markdown, gate_markdown(verdicts)) if markdown else ""
+    write_result(verdicts, gate_lines(verdicts), as_json=as_json)
+    if error:
+        raise EvalwrightError(error)
+    sys.exit(0 if verdicts.holds else 1)
 
 
 def _refuse_bad(checks: Sequence[Checking]) -> None:
     """Exit 2 for files with mistakes: all of them are shown, each at its place."""
-    found = [check for check in checks if list(check) or check.unreadable]
+    bad = [check for check in checks if list(check) or check.unreadable]
     report_warnings(checks)
-    if found:
-        click.echo("".join(render_text(found)), nl=False, err=True)  # stdout is for verdicts
-        report_unreadable(found)
-        errors = sum(check.errors for check in found)
-        if errors:
-            line = f"{format_count(errors, 'error')}, nothing was judged: {count_by_rule(found)}"
+    if bad:
+        click.echo("".join(render_text(bad)), nl=False, err=True)  # stdout is for verdicts
+        report_unreadable(bad)
+        if errors := sum(check.errors for check in bad):
+            line = f"{format_count(errors, 'error')}, nothing was judged: {count_by_rule(bad)}"
             click.echo(line, err=True)
         sys.exit(2)

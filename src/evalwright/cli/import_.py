@@ -7,7 +7,7 @@ import click
 from evalwright import api
 from evalwright.cli.options import report_options, store_option
 from evalwright.cli.output import check_writable, print_report
-from evalwright.cli.progress import Progress
+from evalwright.cli.progress import TerminalProgress
 
 
 @click.command("import")
@@ -22,5 +22,5 @@ def command(path: str, *, store: str | None, as_json: bool, markdown: Path | Non
     measured again. Exit 0; 1 if a log is damaged, and then nothing is kept.
     """
     check_writable(markdown)
-    report = api.import_results(path, store, progress=Progress())
+    report = api.import_results(path, store, progress=TerminalProgress())
     print_report(report, as_json=as_json, markdown=markdown)

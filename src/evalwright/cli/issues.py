@@ -2,10 +2,11 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
 from itertools import islice
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -23,7 +24,7 @@ _BATCH = 1000
 
 def write_issues(checks: Iterable[Checking], form: str) -> None:
     """Write every issue to stdout, in batches: a write per line would cost more than the check."""
-    if form == "text" and _wants_colour():
+    if form == "text" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
         pieces = render_text(checks, style=_colour)
     else:
         pieces = RENDERERS[form](checks)
@@ -36,6 +37,18 @@ def write_issues(checks: Iterable[Checking], form: str) -> None:
     while batch := "".join(islice(pieces, _BATCH)):
         out.write(batch)
     out.flush()
+
+
+def report_and_exit(checks: Sequence[Checking], form: str) -> NoReturn:
+    """Print the issues and their number, and exit."""
+    write_issues(checks, form)
+    errors = sum(check.errors for check in checks)
+    line = f"{count_by_noun(checks, 'valid ')}, {format_count(errors, 'error')}"
+    if errors:
+        line += f": {count_by_rule(checks)}"
+    report_warnings(checks)
+    click.echo(line, err=True)
+    sys.exit(2 if report_unreadable(checks) else bool(errors))
 
 
 def report_unreadable(checks: Sequence[Checking]) -> bool:
@@ -55,24 +68,19 @@ def report_warnings(checks: Iterable[Checking]) -> None:
 
 def count_by_rule(checks: Iterable[Checking]) -> str:
     """Return `bad_json 2, bad_value 1`, most frequent first."""
-    total: dict[str, int] = {}
+    total = Counter[str]()
     for check in checks:
-        for rule, count in check.rules.items():
-            total[rule] = total.get(rule, 0) + count
+        total.update(check.rules)
     ordered = sorted(total.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{rule} {count}" for rule, count in ordered)
 
 
 def count_by_noun(checks: Iterable[Checking], adjective: str = "") -> str:
     """Return `3 records`, `2 documents`, or both: how many are valid."""
-    totals: dict[str, int] = {}
+    totals = Counter[str]()
     for check in checks:
-        totals[check.noun] = totals.get(check.noun, 0) + check.valid
+        totals[check.noun] += check.valid
     return ", ".join(format_count(count, adjective + noun) for noun, count in totals.items())
-
-
-def _wants_colour() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def _colour(text: str, kind: str) -> str:

@@ -7,10 +7,9 @@ import click
 
 from evalwright import api
 from evalwright.cli import options as shared
-from evalwright.cli.output import write_json, write_lines
-from evalwright.cli.progress import Progress
+from evalwright.cli.output import write_result
+from evalwright.cli.progress import TerminalProgress
 from evalwright.judge_check.options import PROBES
-from evalwright.report.judges import JudgeCheck
 from evalwright.report.tables import dollars
 
 command = shared.OrderedGroup(
@@ -53,7 +52,7 @@ command = shared.OrderedGroup(
     type=click.IntRange(1, 100),
     default=1,
     show_default=True,
-    help="Verdicts a sample, that of the run among them: does it agree with itself?",
+    help="Verdicts per sample, that of the run among them: does it agree with itself?",
 )
 @click.option(
     "-n",
@@ -72,22 +71,8 @@ command = shared.OrderedGroup(
 @shared.seed_option
 @shared.store_option
 @shared.json_option
-def check(  # noqa: PLR0913 - one option each
-    run: str,
-    *,
-    labels: str | None,
-    id_column: str,
-    label_column: str,
-    column: str | None,
-    task: str | None,
-    scorer: str | None,
-    model: str | None,
-    probes: tuple[str, ...],
-    repeat: int,
-    samples: int,
-    settings: tuple[str, ...],
-    as_json: bool,
-    **options: Any,
+def check(
+    run: str, *, probes: tuple[str, ...], settings: tuple[str, ...], as_json: bool, **options: Any
 ) -> None:
     """Compare a judge with people, and see what makes it change its mind.
 
@@ -98,41 +83,25 @@ def check(  # noqa: PLR0913 - one option each
     runs with the same judge say it. Exit 0, 3 if the judge gave no verdict on some, 130 if
     interrupted.
     """
-    progress = Progress()
+    progress = TerminalProgress()
+    own_names = options.keys() & {*api.JudgeCheckOptions.__struct_fields__}
     result = api.judge_check(
         run,
         api.JudgeCheckOptions(
-            labels=labels,
-            id_column=id_column,
-            label_column=label_column,
-            column=column,
-            task=task,
-            scorer=scorer,
-            model=model,
             probes=PROBES if "all" in probes else tuple(dict.fromkeys(probes)),
-            repeat=repeat,
-            samples=samples,
+            **{name: options.pop(name) for name in own_names},
         ),
         progress=progress,
         settings=shared.parse_settings(settings),
         **{name: value for name, value in options.items() if value is not None},
     )
-    if as_json:
-        write_json(result)
-    else:
-        write_lines(api.render_judge_check(result))
-        _print_summary(result)
-    sys.exit(130 if progress.interrupted else _choose_exit_code(result))
-
-
-def _print_summary(result: JudgeCheck) -> None:
-    cost = f", {dollars(result.cost)}" if result.cost else ""
-    calls = f"{result.calls:,} calls{cost}; " if result.calls else ""
-    kept = f"kept with run {result.run_id}" if result.kept else "not kept"
-    click.echo(f"{calls}{kept}", err=True)
-
-
-def _choose_exit_code(result: JudgeCheck) -> int:
-    failed = sum(probe.failed for probe in result.probes)
-    failed += result.repeats.failed if result.repeats else 0
-    return 3 if failed or not result.kept else 0
+    write_result(result, api.render_judge_check(result), as_json=as_json)
+    if not as_json:
+        cost = f", {dollars(result.cost)}" if result.cost else ""
+        calls = f"{result.calls:,} calls{cost}; " if result.calls else ""
+        where = f"kept with run {result.run_id}" if result.kept else "not kept"
+        click.echo(f"{calls}{where}", err=True)
+    has_failed = any(probe.failed for probe in result.probes)
+    has_failed |= bool(result.repeats and result.repeats.failed)
+    exit_code = 3 if has_failed or not result.kept else 0
+    sys.exit(130 if progress.interrupted else exit_code)

@@ -26,12 +26,12 @@ def command(
     """
     lints = api.lints(paths, env=env)
     write_issues(lints, "json" if as_json else form)
-    found = sum(lint.errors for lint in lints)
-    findings = f"{format_count(found, 'finding')}: {count_by_rule(lints)}"
-    line = f"{count_by_noun(lints)}, {findings if found else 'nothing suspicious'}"
+    count = sum(lint.errors for lint in lints)
+    findings = f"{format_count(count, 'finding')}: {count_by_rule(lints)}"
+    line = f"{count_by_noun(lints)}, {findings if count else 'nothing suspicious'}"
     if skipped := sum(lint.skipped for lint in lints):
         line += f"; {format_count(skipped, f'invalid {lints[0].noun}')} passed over"
     for note in (note for lint in lints for note in lint.notes):
         click.echo(f"note: {note}", err=True)
     click.echo(line, err=True)
-    sys.exit(2 if report_unreadable(lints) else bool(found and strict))
+    sys.exit(2 if report_unreadable(lints) else bool(count and strict))

@@ -1,18 +1,18 @@
 """`evalwright list`."""
 
 from importlib import import_module
+from typing import Any
 
 import click
 
 from evalwright import api
 from evalwright.cli import SHORTHANDS
 from evalwright.cli.options import store_option
-from evalwright.cli.output import print_table, write_json_list
+from evalwright.cli.output import print_list
 from evalwright.report.runs import COLUMNS, NUMERIC, list_cells
 
-_COMPONENTS = ("scorers", "solvers", "metrics", "sources")
 _OF_A_PROJECT = ("tasks", "datasets", "generators", "adapters", "evals")
-_KINDS = ("runs", "models", *_COMPONENTS, *_OF_A_PROJECT)
+_KINDS = ("runs", "models", "scorers", "solvers", "metrics", "sources", *_OF_A_PROJECT)
 
 
 @click.command()
@@ -32,42 +32,23 @@ def command(kind: str, *, store: str | None, as_json: bool) -> None:
         group = import_module(f"evalwright.cli.{SHORTHANDS[kind]}").command
         context = click.get_current_context()
         context.invoke(group.commands["list"], project=".", env=(), as_json=as_json)
-    elif kind in _COMPONENTS:
-        _components(kind, as_json=as_json)
+    elif kind == "runs":
+        runs = api.list_runs(store)
+        if runs or as_json:
+            print_list(runs, COLUMNS, map(list_cells, runs), NUMERIC, as_json=as_json)
+        else:
+            click.echo(f"no runs yet in {api.store_name(store)}", err=True)
     elif kind == "models":
-        _models(as_json=as_json)
+        models = api.list_models()
+        rows = [(f"{model.provider}/…", _origin(model), model.about) for model in models]
+        print_list(models, ("model", "from", "what"), rows, as_json=as_json)
+        if not as_json:
+            click.echo("NAME_BASE_URL, such as OPENAI_BASE_URL, names another address", err=True)
     else:
-        _runs(store, as_json=as_json)
+        types = api.list_components(kind)
+        rows = [(each.type, _origin(each), each.about) for each in types]
+        print_list(types, ("type", "from", "what"), rows, as_json=as_json)
 
 
-def _runs(store: str | None, *, as_json: bool) -> None:
-    found = api.list_runs(store)
-    if as_json:
-        write_json_list(found)
-    elif found:
-        print_table(COLUMNS, [list_cells(run) for run in found], NUMERIC)
-    else:
-        click.echo(f"no runs yet in {api.store_name(store)}", err=True)
-
-
-def _components(kind: str, *, as_json: bool) -> None:
-    types = api.list_components(kind)
-    if as_json:
-        write_json_list(types)
-        return
-    rows = [(one.type, _origin(one.origin, one.version), one.about) for one in types]
-    print_table(("type", "from", "what"), rows)
-
-
-def _origin(name: str, version: str) -> str:
-    return name if name == "built-in" else f"{name} {version}"
-
-
-def _models(*, as_json: bool) -> None:
-    found = api.list_models()
-    if as_json:
-        write_json_list(found)
-        return
-    rows = [(f"{one.provider}/…", _origin(one.origin, one.version), one.about) for one in found]
-    print_table(("model", "from", "what"), rows)
-    click.echo("NAME_BASE_URL, such as OPENAI_BASE_URL, names another address", err=True)
+def _origin(listed: Any) -> str:
+    return listed.origin if listed.origin == "built-in" else f"{listed.origin} {listed.version}"

@@ -8,7 +8,7 @@ import click
 from evalwright import api
 from evalwright.cli.entities import entity_group
 from evalwright.cli.options import json_option, project_options
-from evalwright.cli.output import write_json, write_lines
+from evalwright.cli.output import write_result
 from evalwright.errors import Unreadable
 
 command = entity_group(
@@ -39,10 +39,8 @@ def test(
     """
     text = _read(given) if given else None
     trial = api.try_model(name, given=text, project=project, env=env)
-    if as_json:
-        write_json(trial)
-    else:
-        write_lines(trial.to_lines())
+    write_result(trial, trial.to_lines(), as_json=as_json)
+    if not as_json:
         result = "answered" if trial.ok else "gave no usable answer"
         click.echo(f"{trial.key} {result}", err=True)
     sys.exit(not trial.ok)

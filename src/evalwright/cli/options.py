@@ -64,7 +64,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 store_option = click.option(
     "--store",
     metavar="FILE",
-    help="Where runs are kept. Default: EVALWRIGHT_STORE, or .evalwright/runs.db here.",
+    help="Where runs are stored. Default: EVALWRIGHT_STORE, or .evalwright/runs.db here.",
 )
 report_options = combine(
     click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
@@ -86,15 +86,13 @@ env_option = click.option(
     metavar="FILE",
     help="Variables for `$NAME` in documents: they win over the environment, that over .env.",
 )
-project_options = combine(
-    click.option(
-        "--project",
-        metavar="DIR",
-        default=".",
-        help="The folder of the project. Default: the current one.",
-    ),
-    env_option,
+project_option = click.option(
+    "--project",
+    metavar="DIR",
+    default=".",
+    help="The folder of the project. Default: the current one.",
 )
+project_options = combine(project_option, env_option)
 value_options = combine(
     click.option(
         "--set",
@@ -163,7 +161,7 @@ retries_option = click.option(
     help="How often a call is tried again when that can help.",
 )
 prices_option = click.option(
-    "--prices", metavar="FILE", help="TOML: prices of models, in dollars a million tokens."
+    "--prices", metavar="FILE", help="TOML: prices of models, in dollars per million tokens."
 )
 cache_option = click.option(
     "--cache", is_flag=True, help="Keep replies, and answer equal requests from them."
@@ -172,12 +170,20 @@ durable_option = click.option(
     "--durable", is_flag=True, help="Survive a power cut too, at some cost in speed."
 )
 seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap."
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed for the bootstrap.",
 )
 statistics_options = combine(
     seed_option,
     click.option(
-        "--bins", type=click.IntRange(1, 100), default=10, show_default=True, help="Of the ECE."
+        "--bins",
+        type=click.IntRange(1, 100),
+        default=10,
+        show_default=True,
+        help="Bins of the ECE.",
     ),
     click.option(
         "--calibrate",

@@ -33,6 +33,21 @@ def write_lines(lines: Iterable[str]) -> None:
     sys.stdout.flush()
 
 
+def write_result(value: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print a result as JSON, or as lines for people."""
+    if as_json:
+        write_json(value)
+    else:
+        write_lines(lines)
+
+
+def confirm_deletion(what: str) -> None:
+    """Ask on a terminal; elsewhere raise `UsageError`."""
+    if not sys.stdin.isatty():
+        raise UsageError(f"{what} would be gone for good", hint="add --yes if you mean it")
+    click.confirm(f"delete {what}?", abort=True, err=True)
+
+
 def write_json(value: Any) -> None:
     """Print one JSON object, indented, in UTF-8 whatever the encoding of the terminal."""
     write_bytes([msgspec.json.format(to_json(value), indent=2) + b"\n"])
@@ -72,6 +87,21 @@ def print_table(columns: Row, rows: Sequence[Row], numeric: frozenset[int] = fro
         return
     for line in align_rows([columns, *rows], numeric):
         click.echo(line)
+
+
+def print_list(
+    values: Sequence[Any],
+    columns: Row,
+    rows: Iterable[Row],
+    numeric: frozenset[int] = frozenset(),
+    *,
+    as_json: bool,
+) -> None:
+    """Print values as a JSON list, or their rows as a table."""
+    if as_json:
+        write_json_list(values)
+    else:
+        print_table(columns, list(rows), numeric)
 
 
 def _draw_table(columns: Row, rows: Sequence[Row], numeric: frozenset[int]) -> None:
@@ -131,7 +161,7 @@ def check_writable(path: Path | None) -> None:
         elif not os.access(path, os.W_OK):
             raise UsageError(f"{path}: cannot be written: permission denied")
     except OSError as error:
-        raise UsageError(_write_error(path, error)) from error
+        raise UsageError(explain_write_error(path, error)) from error
 
 
 def write_text(path: Path, text: str) -> str:
@@ -139,11 +169,12 @@ def write_text(path: Path, text: str) -> str:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        return _write_error(path, error)
+        return explain_write_error(path, error)
     return ""
 
 
-def _write_error(path: Path, error: OSError) -> str:
+def explain_write_error(path: Path, error: OSError) -> str:
+    """Say that a file cannot be written, and why."""
     return f"{path}: cannot be written: {(error.strerror or str(error)).lower()}"
 
 

@@ -8,7 +8,7 @@ import click
 from evalwright import api
 from evalwright.cli import options as shared
 from evalwright.cli.output import write_bytes, write_lines
-from evalwright.cli.progress import Progress
+from evalwright.cli.progress import TerminalProgress
 
 
 @click.command()
@@ -46,7 +46,7 @@ def command(
     the APIs of providers cannot. The same command again weighs only what was not weighed yet.
     Exit 0, 3 if some documents failed, 130 if interrupted.
     """
-    progress = Progress()
+    progress = TerminalProgress()
     report = api.perplexity(
         files, models, progress=progress, parameters=shared.parse_parameters(parameters), **options
     )

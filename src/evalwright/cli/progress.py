@@ -1,4 +1,4 @@
-"""How a run goes: one line that rewrites itself on a terminal, a line now and then elsewhere."""
+"""Show the progress of a run: a line that is rewritten on a terminal, new lines elsewhere."""
 
 import sys
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _SECONDS_BETWEEN = 0.1
 _SECONDS_BETWEEN_LINES = 30.0
 
 
-class Progress:
+class TerminalProgress:
     """Counts what is stored, never what is only hoped for."""
 
     def __init__(self) -> None:

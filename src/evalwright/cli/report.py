@@ -12,8 +12,10 @@ from evalwright.cli.output import check_writable, print_report
 
 @click.command()
 @click.argument("run", metavar="[RUN]", default="latest")
-@click.option("--seed", type=click.IntRange(min=0), help="Of the bootstrap. Default: the run's.")
-@click.option("--bins", type=click.IntRange(1, 100), help="Of the ECE. Default: the run's.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed for the bootstrap. Default: the run's."
+)
+@click.option("--bins", type=click.IntRange(1, 100), help="Bins of the ECE. Default: the run's.")
 @click.option(
     "--calibrate/--no-calibrate",
     default=None,
@@ -22,7 +24,7 @@ from evalwright.cli.output import check_writable, print_report
 @store_option
 @report_options
 def command(
-    run: str, *, store: str | None, as_json: bool, markdown: Path | None, **others: Any
+    run: str, *, store: str | None, as_json: bool, markdown: Path | None, **statistics: Any
 ) -> None:
     """Print the report of a run.
 
@@ -30,5 +32,5 @@ def command(
     stored: nothing is run or scored. Exit 0, whatever it says.
     """
     check_writable(markdown)
-    given = {name: value for name, value in others.items() if value is not None}
-    print_report(api.load(run, store, **given), as_json=as_json, markdown=markdown)
+    chosen = {name: value for name, value in statistics.items() if value is not None}
+    print_report(api.load(run, store, **chosen), as_json=as_json, markdown=markdown)

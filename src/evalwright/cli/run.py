@@ -8,7 +8,7 @@ import click
 from evalwright import api
 from evalwright.cli import options as shared
 from evalwright.cli.output import check_writable, exit_with_report
-from evalwright.cli.progress import Progress
+from evalwright.cli.progress import TerminalProgress
 from evalwright.errors import UsageError
 from evalwright.vocabulary import MAX_SAMPLES
 
@@ -90,28 +90,28 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     one task. A project names its models itself; -m takes their place. MODEL is
     `openai/gpt-4.1-mini`, `ollama/llama3.2` and so on, `replay/outputs.jsonl` (recorded answers),
     or `scripted/oracle` and its like, which show what a report looks like. The same command again
-    goes on with an unfinished run. Exit 0, 1 if a policy of the run file does not hold, 3 if some
+    resumes an unfinished run. Exit 0, 1 if a policy of the run file does not hold, 3 if some
     samples failed or a cap was reached, 130 if interrupted.
     """
     paths = (*paths, *files)
     if not paths:
         raise UsageError("no PATH was given", hint="evalwright run --help")
     check_writable(markdown)
-    progress = Progress()
+    progress = TerminalProgress()
     report = api.run(
         paths,
         models,
         progress=progress,
         parameters=shared.parse_parameters(parameters),
         settings=shared.parse_settings(settings),
-        max_failures=0 if fail_fast else _failures(max_failures),
+        max_failures=0 if fail_fast else _parse_max_failures(max_failures),
         **options,
     )
     exit_with_report(report, as_json=as_json, markdown=markdown, interrupted=progress.interrupted)
 
 
-def _failures(text: str | None) -> float | None:
-    """`5`, or `10%` as a share."""
+def _parse_max_failures(text: str | None) -> float | None:
+    """Parse `5`, or `10%` as a share."""
     if text is None:
         return None
     number, percent = text.removesuffix("%"), text.endswith("%")

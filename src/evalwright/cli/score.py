@@ -8,7 +8,7 @@ import click
 from evalwright import api
 from evalwright.cli import options as shared
 from evalwright.cli.output import check_writable, exit_with_report
-from evalwright.cli.progress import Progress
+from evalwright.cli.progress import TerminalProgress
 
 
 @click.command()
@@ -38,6 +38,6 @@ def command(run: str, *, as_json: bool, markdown: Path | None, **options: Any) -
     samples failed, 130 if interrupted.
     """
     check_writable(markdown)
-    progress = Progress()
+    progress = TerminalProgress()
     report = api.score(run, progress=progress, **options)
     exit_with_report(report, as_json=as_json, markdown=markdown, interrupted=progress.interrupted)

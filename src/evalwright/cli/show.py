@@ -6,7 +6,7 @@ import click
 
 from evalwright import api
 from evalwright.cli.options import json_option, store_option
-from evalwright.cli.output import write_json, write_json_list, write_lines
+from evalwright.cli.output import write_json_list, write_lines, write_result
 from evalwright.report.runs import run_lines
 from evalwright.report.samples import explain_outcome, sample_lines
 
@@ -39,20 +39,13 @@ def command(  # noqa: PLR0913 - one option each
     their reasons.
     """
     if {sample_id, model, task} == {None} and not failed and not wrong:
-        _run(run, store, as_json=as_json)
+        listed = api.show_run(run, store)
+        write_result(listed, run_lines(listed), as_json=as_json)
         return
-    found = api.show_samples(
+    samples = api.show_samples(
         run, sample_id, store, task=task, model=model, failed=failed or None, wrong=wrong
     )
     if as_json:
-        write_json_list(map(explain_outcome, found))
+        write_json_list(map(explain_outcome, samples))
     else:
-        write_lines(chain.from_iterable(map(sample_lines, found)))
-
-
-def _run(run: str, store: str | None, *, as_json: bool) -> None:
-    shown = api.show_run(run, store)
-    if as_json:
-        write_json(shown)
-    else:
-        write_lines(run_lines(shown))
+        write_lines(chain.from_iterable(map(sample_lines, samples)))

@@ -1,13 +1,14 @@
 """`evalwright task`."""
 
 import sys
+from typing import Any
 
 import click
 
 from evalwright import api
 from evalwright.cli import options as shared
 from evalwright.cli.entities import entity_group
-from evalwright.cli.output import format_count, write_json, write_lines
+from evalwright.cli.output import format_count, write_result
 
 command = entity_group(
     "task",
@@ -20,7 +21,7 @@ command = entity_group(
 @click.argument("name", metavar="[KEY|FILE]", required=False)
 @click.option("-f", "--file", metavar="FILE", help="A run file, whose specification is tried.")
 @click.option("-s", "--spec", "-sk", metavar="SPEC", help="The key of the specification.")
-@click.option("-m", "--model", "models", multiple=True, metavar="MODEL", help="Whom to ask.")
+@click.option("-m", "--model", "models", multiple=True, metavar="MODEL", help="Model to query.")
 @click.option("--dataset", metavar="KEY", help="On this dataset, not the one that is named.")
 @shared.value_options
 @click.option(
@@ -45,14 +46,13 @@ def test(  # noqa: PLR0913 - one option each
     models: tuple[str, ...],
     dataset: str | None,
     settings: tuple[str, ...],
-    config: str | None,
     samples: int,
     ids: tuple[str, ...],
     show_io: bool,
-    snippet_timeout: float,
     project: str,
     env: tuple[str, ...],
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Try a task on a few samples, and show every step.
 
@@ -67,14 +67,11 @@ def test(  # noqa: PLR0913 - one option each
         models,
         tell=lambda text: click.echo(text, err=True),
         settings=shared.parse_settings(settings),
-        config=config,
-        snippet_timeout=snippet_timeout,
         env=env,
+        **options,
     )
-    if as_json:
-        write_json(trial)
-    else:
-        write_lines(trial.to_lines(bodies=show_io))
+    write_result(trial, trial.to_lines(bodies=show_io), as_json=as_json)
+    if not as_json:
         samples_tried = format_count(len(trial.samples) // trial.tries, "sample")
         result = "all went well" if trial.ok else "not all went well: see the errors above"
         click.echo(f"{samples_tried} tried, and {result}", err=True)
