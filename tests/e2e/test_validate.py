@@ -232,7 +232,7 @@ def test_a_file_without_permission_is_one_line_on_stderr(tmp_path: Path) -> None
     code = (
         "import os, sys\n"
         "from evalwright.cli import main\n"
-        "import evalwright.cli.validate, evalwright.report.issues.to_text\n"
+        "import evalwright.cli.validate, evalwright.report.issues\n"
         "import evalwright.spec.records.check\n"
         "if os.getuid() == 0: os.setuid(65534)\n"  # root may read everything
         "main()\n"

@@ -19,7 +19,7 @@ from evalwright.types import Issue
 
 _BEFORE, _WIDTH = 40, 88
 _MARKS = ("Mn", "Me")  # they stand on the character before them
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def render_text(
@@ -166,7 +166,7 @@ def _xml_attribute(value: object) -> str:
 
 
 def _clean_xml(text: str) -> str:
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+    return re.sub(_NOT_XML, "\N{REPLACEMENT CHARACTER}", text)
 
 
 RENDERERS = {

@@ -12,7 +12,7 @@ NOTHING = "–"
 _LONGEST_NAME = 36
 _LONGEST_MESSAGE = 200
 _MOST_DECIMALS = 8
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSEEN = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
 class Table(NamedTuple):
@@ -94,7 +94,7 @@ def align_rows(
 
 def visible(text: str) -> str:
     """Write out characters that act on a terminal; newline and tab stay."""
-    return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+    return re.sub(_UNSEEN, lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def shorten(name: str, limit: int = _LONGEST_NAME) -> str:
