@@ -25,7 +25,7 @@ BUILT_INS: dict[str, dict[str, str]] = {
             "evalwright.metrics.multiclass_classification:MulticlassClassification"
         ),
         "precision": "evalwright.metrics.precision:Precision",
-        "python": "evalwright.metrics.python:Python",
+        "python": "evalwright.metrics.python:PythonMetric",
         "recall": "evalwright.metrics.recall:Recall",
         "std_dev": "evalwright.metrics.std_dev:StdDev",
         "weighted_average": "evalwright.metrics.weighted_average:WeightedAverage",

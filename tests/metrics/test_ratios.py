@@ -1,8 +1,12 @@
+import asyncio
+from typing import Any
+
 import numpy as np
 import pytest
 
-from evalwright.metrics.ratios import f1, ratio, share
-from evalwright.metrics.scores import Scores
+from evalwright.metrics.ratios import accuracy, class_ratio, confusion_matrix, f1, ratio, share
+from evalwright.metrics.recall import Recall
+from evalwright.metrics.scores import Column, Scores
 from evalwright.stats.interval import wilson
 
 
@@ -56,10 +60,32 @@ def test_a_ratio_of_one_sample_has_the_widest_interval() -> None:
 
 
 def test_an_infinite_count_is_an_error() -> None:
-    from evalwright.metrics.ratios import ratio_of_fields
-
+    recall = Recall(type="recall", num_true_positives_field="a", num_false_negatives_field="b")
     scores = Scores({"a", "b"})
     scores.add({"a": 1, "b": float("inf")}, {})
 
     with pytest.raises(ValueError, match="expected counts of 0 or more in `b`, got `inf`"):
-        ratio_of_fields("r", scores, ("a", "b"), share, seed=0)
+        asyncio.run(recall.measure(scores, seed=0, snippets=None))
+
+
+def column(*values: Any) -> Column:
+    made = Column("x")
+    for value in values:
+        made.add(value)
+    return made
+
+
+def test_a_table_counts_pairs_of_known_classes() -> None:
+    truth, said = column("a", "a", "b", "z", None), column("a", "b", "b", "a", "a")
+
+    assert confusion_matrix(truth, said, ["a", "b"]).tolist() == [[1, 1], [0, 1]]
+
+
+def test_what_is_read_from_a_table() -> None:
+    truth, said = column(*"aaabbc"), column(*"aabbcc")
+    counts = confusion_matrix(truth, said, ["a", "b", "c"])
+
+    assert accuracy(counts, "").value == 4 / 6
+    assert class_ratio("precision", counts, 0, absent="").value == 1.0
+    assert class_ratio("recall", counts, 0, absent="").value == 2 / 3
+    assert class_ratio("f1_score", counts, 0, absent="").value == 0.8

@@ -1,6 +1,8 @@
+import asyncio
+
 import pytest
 
-from evalwright.metrics.scores import Scores
+from evalwright.metrics.scores import EvidenceMetric, Scores
 
 
 def test_columns_are_kept_of_the_fields_that_are_asked_for() -> None:
@@ -33,3 +35,16 @@ def test_a_million_labels_take_nine_megabytes() -> None:
 
     assert column._kinds.itemsize + column._numbers.itemsize == 9
     assert len(column._texts) == 7
+
+
+def test_each_figure_has_its_value_and_why_there_is_no_interval() -> None:
+    scores = Scores(None)
+    scores.add({"a b": 3.0, "c": None, "d": 1.0}, {"a b": "three of them"})
+
+    found = asyncio.run(EvidenceMetric().measure(scores, seed=0, snippets=None))
+
+    assert [(one.name, one.value, one.interval, one.reason) for one in found] == [
+        ("a b", 3.0, None, "three of them"),
+        ("c", None, None, "undefined: the snippet gave no number"),
+        ("d", 1.0, None, "a system task has no samples"),
+    ]

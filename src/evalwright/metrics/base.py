@@ -61,18 +61,18 @@ class FieldMetric(MetricSpec):
     """What the figure is called; without it, the field and the type: `is_correct_mean`."""
 
     def fields(self) -> frozenset[str]:
-        """The scores that it reads."""
+        """Return the field."""
         return frozenset({self.field})
 
     @property
     def value_name(self) -> str:
-        """What reports call the value."""
+        """Return what reports call the value."""
         return self.name or f"{self.field}_{self.type}"
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
-        """One value, of the field's numbers."""
+        """Compute one value from the numbers of the field."""
         del snippets
         values, there = scores.column(self.field).numbers()
         values, n = (values if there.all() else values[there]), there.size
@@ -82,17 +82,17 @@ class FieldMetric(MetricSpec):
         return [self.measure_numbers(values, missing, seed=seed)]
 
     def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
-        """The value of at least one number; `missing` says what was left out."""
+        """Compute the value of at least one number; `missing` says what was left out."""
         raise NotImplementedError
 
 
 def describe_missing(absent: int, n: int) -> str:
-    """How many scores have no value, in words; empty for none."""
+    """Say how many scores have no value; nothing if all have."""
     return f"{absent} of {n} scores have no value" if absent else ""
 
 
 def join_reasons(*reasons: str) -> str:
-    """Several reasons as one line."""
+    """Join reasons that are not empty."""
     return "; ".join(reason for reason in reasons if reason)
 
 
@@ -103,7 +103,7 @@ class ExtremeMetric(FieldMetric):
     """`largest` or `smallest`."""
 
     def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
-        """The extreme of the numbers."""
+        """Return the extreme of the numbers."""
         del seed
         unseen = f"the {self.word} value of a sample says nothing about values that were not seen"
         extreme = values.max() if self.word == "largest" else values.min()
@@ -112,7 +112,7 @@ class ExtremeMetric(FieldMetric):
 
 
 def average_measure(name: str, values: Floats, missing: str, *, seed: int) -> Measure:
-    """The average under a name; `missing` says what was left out."""
+    """Return the average under a name; `missing` says what was left out."""
     n = int(values.size)
     if not n:
         return Measure(name, None, None, 0, missing or NOTHING)

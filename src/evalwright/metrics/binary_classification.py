@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, model_validator
 
 from evalwright.metrics.base import MetricSpec, Name, join_reasons
-from evalwright.metrics.confusion import accuracy, confusion_matrix, f1_of, precision_of, recall_of
+from evalwright.metrics.ratios import accuracy, class_ratio, confusion_matrix
 from evalwright.metrics.scores import Measure, Scores
 from evalwright.ports import Snippets
 
@@ -54,13 +54,13 @@ class BinaryClassification(MetricSpec):
         return self
 
     def fields(self) -> frozenset[str]:
-        """The scores that it reads."""
+        """Return both."""
         return frozenset({self.field_gt, self.field_pred})
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
-        """Eight figures: `accuracy`, `precision`, `recall`, `f1_score`, `num_true_positives`, …."""
+        """Compute `accuracy`, `precision`, `recall`, `f1_score`, `num_true_positives`, …."""
         del seed, snippets
         answers = [self.positive_answer, self.negative_answer]
         counts = confusion_matrix(
@@ -69,19 +69,20 @@ class BinaryClassification(MetricSpec):
         n = int(counts.sum())
         out = scores.n - n
         absent = f"{out} of {scores.n} samples have neither answer" if out else ""
-        named = {
+        cells = {
             "num_true_positives": counts[0, 0],
             "num_false_positives": counts[1, 0],
             "num_true_negatives": counts[1, 1],
             "num_false_negatives": counts[0, 1],
         }
         return [
-            accuracy("accuracy", counts, absent),
-            precision_of("precision", counts, 0, absent=absent),
-            recall_of("recall", counts, 0, absent=absent),
-            f1_of("f1_score", counts, 0, absent=absent),
+            accuracy(counts, absent),
+            *(
+                class_ratio(kind, counts, 0, absent=absent)
+                for kind in ("precision", "recall", "f1_score")
+            ),
             *(
                 Measure(name, float(count), None, n, join_reasons(_NO_INTERVAL, absent))
-                for name, count in named.items()
+                for name, count in cells.items()
             ),
         ]

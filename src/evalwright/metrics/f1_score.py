@@ -29,5 +29,5 @@ class F1Score(CountsMetric):
 
     @staticmethod
     def divide(sums: Floats) -> Floats:
-        """The ratio of each row of sums."""
+        """Return the ratio of each row of sums."""
         return f1(sums)

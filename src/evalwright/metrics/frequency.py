@@ -24,13 +24,13 @@ class Frequency(MetricSpec):
     """The score whose values are counted. Null is left out."""
 
     def fields(self) -> frozenset[str]:
-        """The scores that it reads."""
+        """Return the field."""
         return frozenset({self.field})
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
-        """A figure for each value, `{field}_{value}`, in the order of their names.
+        """Compute a share for each value, `{field}_{value}`, in the order of their names.
 
         Where all are null, one without a value, by the name of the field.
         """

@@ -20,5 +20,5 @@ class Mean(FieldMetric):
     type: Literal["mean"]
 
     def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
-        """The average, `{field}_mean`."""
+        """Compute the average, `{field}_mean`."""
         return average_measure(self.value_name, values, missing, seed=seed)

@@ -11,7 +11,7 @@ The classes are those that the scores have.
 from typing import Literal
 
 from evalwright.metrics.base import MetricSpec, Name, describe_missing
-from evalwright.metrics.confusion import accuracy, confusion_matrix, precision_of, recall_of
+from evalwright.metrics.ratios import accuracy, class_ratio, confusion_matrix
 from evalwright.metrics.scores import Measure, Scores
 from evalwright.ports import Snippets
 
@@ -29,22 +29,23 @@ class MulticlassClassification(MetricSpec):
     """The score that holds the predicted class."""
 
     def fields(self) -> frozenset[str]:
-        """The scores that it reads."""
+        """Return both."""
         return frozenset({self.field_gt, self.field_pred})
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
-        """`accuracy`, and `{class}_precision`, `{class}_recall` in the order of the classes."""
+        """Compute `accuracy`, and `{class}_precision` and `{class}_recall`, class by class."""
         del seed, snippets
-        truth, said = scores.column(self.field_gt), scores.column(self.field_pred)
-        classes = sorted({*truth.labels().texts, *said.labels().texts})
-        counts = confusion_matrix(truth, said, classes)
+        truth, prediction = scores.column(self.field_gt), scores.column(self.field_pred)
+        classes = sorted({*truth.labels().texts, *prediction.labels().texts})
+        counts = confusion_matrix(truth, prediction, classes)
         absent = describe_missing(scores.n - int(counts.sum()), scores.n)
-        measures = [accuracy("accuracy", counts, absent)]
-        for place, name in enumerate(classes):
-            measures += [
-                precision_of(f"{name}_precision", counts, place, absent=absent),
-                recall_of(f"{name}_recall", counts, place, absent=absent),
-            ]
-        return measures
+        return [
+            accuracy(counts, absent),
+            *(
+                class_ratio(kind, counts, place, absent=absent, name=f"{label}_{kind}")
+                for place, label in enumerate(classes)
+                for kind in ("precision", "recall")
+            ),
+        ]

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from evalwright.components import Snippet
-from evalwright.metrics.base import NOTHING, MetricSpec, join_reasons
+from evalwright.metrics.base import NOTHING, MetricSpec
 from evalwright.metrics.scores import Measure, Scores
 from evalwright.ports import Snippets
 from evalwright.stats.arrays import np
@@ -32,7 +32,7 @@ _FEWEST_SAMPLES = 10
 """With fewer, resampling is too sure: of two samples it covers a mean in 50 %, of four in 85 %."""
 
 
-class Python(MetricSpec):
+class PythonMetric(MetricSpec):
     """The figures that `compute_metrics(scores)` returns, under its own names."""
 
     type: Literal["python"]
@@ -41,17 +41,17 @@ class Python(MetricSpec):
     `metadata`, it returns a dict of numbers. `def` or `async def`."""
 
     def fields(self) -> None:
-        """Whole scores: what the code reads, only the code knows."""
+        """Return None: only the code knows what it reads."""
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
-        """A figure for each name that came back."""
+        """Compute a value for each name that came back."""
         if snippets is None:
             raise ValueError("a metric of type `python` needs snippets, and they are turned off")
         records = [
-            {"values": dict(one.values), "metadata": dict(one.metadata), "direct_ios": []}
-            for one in scores.records()
+            {"values": dict(score.values), "metadata": dict(score.metadata), "direct_ios": []}
+            for score in scores.records()
         ]
         started = time.perf_counter()
         figures = await self._compute(records, snippets)
@@ -75,12 +75,12 @@ class Python(MetricSpec):
     async def _resample(
         self, records: list[dict[str, Any]], snippets: Snippets, *, seed: int
     ) -> dict[str, list[float]]:
-        """What the figures are for samples drawn with replacement; an undefined one is left out."""
+        """Compute the values of samples drawn with replacement; leave out undefined ones."""
         rng = np.random.Generator(np.random.PCG64(seed))
         drawn: dict[str, list[float]] = {}
         for _ in range(RESAMPLES // _AT_ONCE):
             places = rng.integers(0, len(records), (_AT_ONCE, len(records)))
-            calls = [self._compute([records[one] for one in row], snippets) for row in places]
+            calls = [self._compute([records[place] for place in row], snippets) for row in places]
             for figures in await asyncio.gather(*calls, return_exceptions=True):
                 if isinstance(figures, dict):
                     for name, value in figures.items():
@@ -94,7 +94,15 @@ def _parse_numbers(returned: Any) -> dict[str, float | None]:
         raise ValueError(  # noqa: TRY004 - what an author returned
             f"compute_metrics must return a dict of numbers, got `{_shorten(returned)}`"
         )
-    return {str(name): _parse_number(name, value) for name, value in returned.items()}
+    numbers: dict[str, float | None] = {}
+    for name, value in returned.items():
+        if not isinstance(value, bool | int | float | None):
+            raise ValueError(  # noqa: TRY004 - what an author returned
+                f"compute_metrics: expected a number for `{name}`, got `{_shorten(value)}`"
+            )
+        number = math.nan if value is None else float(value)
+        numbers[str(name)] = number if math.isfinite(number) else None
+    return numbers
 
 
 def _no_interval_reason(n: int, took: float) -> str:
@@ -113,33 +121,21 @@ def _build_measure(
     name: str, value: float | None, drawn: list[float] | None, n: int, why: str
 ) -> Measure:
     if value is None:
-        return Measure(
-            name, None, None, n, "undefined: the metric returned no number" if n else NOTHING
-        )
+        reason = "undefined: the metric returned no number" if n else NOTHING
+        return Measure(name, None, None, n, reason)
     interval = resampled_interval(drawn or [], n)
     if interval is None and not why:
         why = "no interval: resampled scores show no spread, or give no figure"
-    return Measure(name, value, interval, n, join_reasons(why))
+    return Measure(name, value, interval, n, why)
 
 
 def resampled_interval(drawn: Sequence[float], n: int) -> Interval | None:
-    """Between the quantiles of the resampled figures, at Student's width."""
+    """Return the interval between quantiles of the resampled values, at Student's width."""
     values = np.sort(np.asarray(drawn, dtype=np.float64))
     if values.size < RESAMPLES // 2 or values[0] == values[-1]:
         return None
     out = tail(expanded(0.95, n))
     return Interval(ordered_quantile(values, out), ordered_quantile(values, 1 - out), "bootstrap")
-
-
-def _parse_number(name: object, value: Any) -> float | None:
-    if value is None:
-        return None
-    if not isinstance(value, bool | int | float):
-        raise ValueError(  # noqa: TRY004 - what an author returned
-            f"compute_metrics: expected a number for `{name}`, got `{_shorten(value)}`"
-        )
-    number = float(value)
-    return number if math.isfinite(number) else None
 
 
 def _shorten(value: object) -> str:

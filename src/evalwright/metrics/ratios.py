@@ -1,10 +1,10 @@
-"""Figures that are ratios of counts: recall, precision, F1.
+"""Ratios of counts: recall, precision, F1; and the counts of true against predicted classes.
 
     recall     TP / (TP + FN)
     precision  TP / (TP + FP)
     f1_score   2 TP / (2 TP + FP + FN)
 
-The counts are summed over the samples before they are divided. A denominator of zero is undefined.
+Counts are summed over the samples before they are divided. A denominator of zero is undefined.
 
     samples                     interval
     with one count of 1 each    wilson: hits and misses, as labels are
@@ -13,7 +13,7 @@ The counts are summed over the samples before they are divided. A denominator of
 """
 
 from evalwright.metrics.base import NOTHING, MetricSpec, Name, describe_missing, join_reasons
-from evalwright.metrics.scores import Measure, Scores
+from evalwright.metrics.scores import Column, Measure, Scores
 from evalwright.ports import Snippets
 from evalwright.stats.arrays import Floats, Integers, np
 from evalwright.stats.interval import Interval, constant_bound, wilson
@@ -46,45 +46,37 @@ class CountsMetric(MetricSpec):
 
     @staticmethod
     def divide(sums: Floats) -> Floats:
-        """The ratio of each row of sums."""
+        """Return the ratio of each row of sums."""
         return share(sums)
 
     def fields(self) -> frozenset[str]:
-        """The scores that it reads."""
-        return frozenset(self.counts)
+        """Return the names of the counts."""
+        return frozenset(self._counts())
+
+    def _counts(self) -> list[str]:
+        """Return the names of the counts, in the order of the fields that name them."""
+        names = type(self).model_fields
+        return [getattr(self, name) for name in names if name.endswith("_field")]
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
-        """One ratio."""
+        """Compute one ratio."""
         del snippets
-        name = self.name or self.type
-        return [ratio_of_fields(name, scores, self.counts, self.divide, seed=seed)]
-
-    @property
-    def counts(self) -> tuple[str, ...]:
-        """The names of the scores that are summed, in the order of the fields that say them."""
-        return tuple(
-            getattr(self, field) for field in type(self).model_fields if field.endswith("_field")
-        )
-
-
-def ratio_of_fields(
-    name: str, scores: Scores, fields: tuple[str, ...], statistic: Statistic, *, seed: int
-) -> Measure:
-    """A ratio of counts that stand in fields of the scores."""
-    columns = [scores.column(field).numbers() for field in fields]
-    there = np.logical_and.reduce([known for _, known in columns])
-    table = np.column_stack([values[there] for values, _ in columns])
-    absent = describe_missing(int(there.size - len(table)), int(there.size))
-    for field, counts in zip(fields, table.T, strict=True):
-        if not (counts >= 0).all() or not np.isfinite(counts).all():
-            wrong = counts[~((counts >= 0) & np.isfinite(counts))][0]
-            raise ValueError(f"expected counts of 0 or more in `{field}`, got `{wrong:g}`")
-    if not len(table):
-        return Measure(name, None, None, 0, absent or NOTHING)
-    rows, times = distinct(table)
-    return ratio(name, rows, times, statistic, absent=absent, seed=seed)
+        name, fields = self.name or self.type, self._counts()
+        columns = [scores.column(field).numbers() for field in fields]
+        there = np.logical_and.reduce([known for _, known in columns])
+        table = np.column_stack([values[there] for values, _ in columns])
+        absent = describe_missing(int(there.size - len(table)), int(there.size))
+        for field, counts in zip(fields, table.T, strict=True):
+            is_count = (counts >= 0) & np.isfinite(counts)
+            if not is_count.all():
+                wrong = counts[~is_count][0]
+                raise ValueError(f"expected counts of 0 or more in `{field}`, got `{wrong:g}`")
+        if not len(table):
+            return [Measure(name, None, None, 0, absent or NOTHING)]
+        rows, times = distinct(table)
+        return [ratio(name, rows, times, self.divide, absent=absent, seed=seed)]
 
 
 def ratio(  # noqa: PLR0913 - what is divided, and what is said about it
@@ -97,7 +89,7 @@ def ratio(  # noqa: PLR0913 - what is divided, and what is said about it
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Measure:
-    """A ratio of the sums of rows, each of which occurs so many times."""
+    """Compute a ratio of the sums of rows, each of which occurs so many times."""
     n = int(times.sum())
     value = float(statistic((times @ rows)[None, :])[0])
     if np.isnan(value):
@@ -112,7 +104,7 @@ def ratio(  # noqa: PLR0913 - what is divided, and what is said about it
 
 
 def _hits_interval(sums: Floats, statistic: Statistic) -> Interval:
-    """The ratio at both ends of Wilson's interval of the share p of hits.
+    """Return the ratio at both ends of Wilson's interval of the share p of hits.
 
         recall, precision = p of TP + FN, of TP + FP;   F1 = 2p / (1 + p),  p = TP / (TP + FP + FN)
 
@@ -125,3 +117,48 @@ def _hits_interval(sums: Floats, statistic: Statistic) -> Interval:
     ends[:, 1] = 1 - ends[:, 0]
     low, high = statistic(ends)
     return Interval(float(low), float(high), shares.method)
+
+
+def confusion_matrix(truth: Column, prediction: Column, classes: list[str]) -> Integers:
+    """Count how often each class (row) was predicted as each (column); others are left out."""
+    places = {name: place for place, name in enumerate(classes)}
+    true, predicted = _class_indices(truth, places), _class_indices(prediction, places)
+    both = (true >= 0) & (predicted >= 0)
+    width = len(classes)
+    cells = np.bincount(true[both] * width + predicted[both], minlength=width * width)
+    return cells.reshape(width, width)
+
+
+def _class_indices(column: Column, places: dict[str, int]) -> Integers:
+    labels = column.labels()
+    known = [places.get(text, -1) for text in labels.texts]
+    return np.asarray([*known, -1], dtype=np.int64)[labels.codes]  # code -1: the last one
+
+
+def accuracy(counts: Integers, absent: str) -> Measure:
+    """Return the share on the diagonal: a mean of right and wrong, so its interval is Wilson's."""
+    n = int(counts.sum())
+    if not n:
+        return Measure("accuracy", None, None, 0, absent or NOTHING)
+    right = int(np.trace(counts))
+    return Measure("accuracy", right / n, wilson(right, n), n, absent)
+
+
+_CLASS_RATIOS: dict[str, tuple[list[int], Statistic]] = {
+    "precision": ([0, 1], share),
+    "recall": ([0, 2], share),
+    "f1_score": ([0, 1, 2], f1),
+}
+"""Which of TP, FP and FN each is made of, and how."""
+
+
+def class_ratio(kind: str, counts: Integers, place: int, *, absent: str, name: str = "") -> Measure:
+    """Return the `precision`, `recall` or `f1_score` of one class."""
+    hit = counts[place, place]
+    wrong = counts[:, place].sum() - hit
+    missed = counts[place, :].sum() - hit
+    rest = counts.sum() - hit - wrong - missed
+    kinds_of_samples = np.vstack([np.eye(3), np.zeros(3)])
+    parts, statistic = _CLASS_RATIOS[kind]
+    times = np.asarray([hit, wrong, missed, rest])
+    return ratio(name or kind, kinds_of_samples[:, parts], times, statistic, absent=absent)

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from evalwright.nearest import nearest
+from evalwright.ports import Snippets
 from evalwright.stats.arrays import Booleans, Floats, Integers, np
 from evalwright.stats.interval import Interval
 from evalwright.stats.mean import mean_interval
@@ -45,7 +46,7 @@ class Labels(Struct, frozen=True):
 
 
 class Column:
-    """What the scores say under one name."""
+    """The values of one score, sample by sample."""
 
     def __init__(self, field: str) -> None:
         self.field = field
@@ -56,27 +57,27 @@ class Column:
         self._texts: dict[str, int] = {}
 
     def add(self, value: Any) -> None:
-        """The value of the next score."""
+        """Add the value of the next score."""
         self.present += 1
         kind = type(value)
         if kind is bool:
-            self._put(BOOL, value)
+            self._append(BOOL, value)
         elif kind is float:
-            self._put(NULL if isnan(value) else FLOAT, value)
+            self._append(NULL if isnan(value) else FLOAT, value)
         elif kind is int and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER:
-            self._put(INT, value)
+            self._append(INT, value)
         elif value is None:
-            self._put(NULL, 0.0)
+            self._append(NULL, 0.0)
         else:
             text = value if isinstance(value, str) else dumps(value, ensure_ascii=False)
-            self._put(TEXT, self._texts.setdefault(text, len(self._texts)))
+            self._append(TEXT, self._texts.setdefault(text, len(self._texts)))
 
     def skip(self) -> None:
-        """The next score does not have the field."""
-        self._put(NULL, 0.0)
+        """Add a score that does not have the field."""
+        self._append(NULL, 0.0)
 
     def numbers(self) -> tuple[Floats, Booleans]:
-        """The numbers, and where there is one; ValueError if there is something else."""
+        """Return the numbers, and where there is one; ValueError if there is something else."""
         kinds = self._kinds_array()
         wrong = np.flatnonzero(kinds == TEXT)
         if wrong.size:
@@ -88,7 +89,7 @@ class Column:
         return np.frombuffer(self._numbers, dtype=np.float64), kinds != NULL
 
     def labels(self) -> Labels:
-        """Each value as a text: `True`, `3`, `0.5`, `cat`."""
+        """Return each value as a text: `True`, `3`, `0.5`, `cat`."""
         kinds = self._kinds_array()
         values = np.frombuffer(self._numbers, dtype=np.float64)
         codes = np.full(kinds.size, -1, dtype=np.int64)
@@ -97,13 +98,13 @@ class Column:
         for kind in (BOOL, INT, FLOAT, TEXT):
             here = kinds == kind
             distinct, inverse = np.unique(values[here], return_inverse=True)
-            named = [_label_text(kind, float(one), texts) for one in distinct]
-            known = [places.setdefault(name, len(places)) for name in named]
+            names = [_label_text(kind, number, texts) for number in distinct.tolist()]
+            known = [places.setdefault(name, len(places)) for name in names]
             if known:
                 codes[here] = np.asarray(known, dtype=np.int64)[inverse]
         return Labels(codes, list(places))
 
-    def _put(self, kind: int, number: float) -> None:
+    def _append(self, kind: int, number: float) -> None:
         self._kinds.append(kind)
         self._numbers.append(number)
 
@@ -121,6 +122,8 @@ def _label_text(kind: int, number: float, texts: list[str]) -> str:
 
 _MOST_NAMES = 200
 """Field names that are remembered for a message."""
+_NO_SAMPLES = "a system task has no samples"
+_NO_NUMBER = "undefined: the snippet gave no number"
 
 
 class ScoreRecord(Struct, frozen=True):
@@ -143,7 +146,7 @@ class Scores:
         self._names: dict[str, None] = {}
 
     def add(self, values: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-        """The score of one more sample."""
+        """Add the score of one more sample."""
         self.n += 1
         if self._records is not None:
             self._records.append(ScoreRecord(values, metadata))
@@ -156,9 +159,14 @@ class Scores:
             self._names.update(dict.fromkeys(values))
 
     def column(self, field: str) -> Column:
-        """The values of a field; ValueError, with the fields there are, if no score has it."""
+        """Return the values of a field; ValueError, with all fields, if no score has it."""
         if field not in self._columns:
-            self._columns[field] = self._gathered(field)
+            column = self._columns[field] = Column(field)
+            for record in self.records():
+                if field in record.values:
+                    column.add(record.values[field])
+                else:
+                    column.skip()
         column = self._columns[field]
         if self.n and not column.present:
             names = list(self._names)
@@ -181,38 +189,51 @@ class Scores:
         return bool(((known >= 0) & (known <= 1)).all())
 
     def records(self) -> Iterator[ScoreRecord]:
-        """Every score, whole."""
+        """Iterate over whole scores."""
         if self._records is None:
             raise ValueError("these scores were kept as columns, not as records")
         return iter(self._records)
 
-    def _gathered(self, field: str) -> Column:
-        column = Column(field)
-        for record in self.records():
-            if field in record.values:
-                column.add(record.values[field])
-            else:
-                column.skip()
-        return column
-
 
 def shares_over_runs(field: str, runs: Sequence[Scores], *, seed: int) -> list[Measure]:
-    """Of each value the share in several runs on the same samples, with its interval over those.
+    """Return the share of each value over several runs on the same samples.
 
     A sample counts with the share of runs that gave the value. Nothing, if a run lacks a value of
     some sample: over other samples in each run, the shares are no averages over samples.
     """
-    labels = [one.column(field).labels() for one in runs]
-    if any((one.codes < 0).any() or not one.codes.size for one in labels):
+    labels = [run.column(field).labels() for run in runs]
+    if any((run.codes < 0).any() or not run.codes.size for run in labels):
         return []
     n = labels[0].codes.size
     measures = []
-    for text in sorted({text for one in labels for text in one.texts}):
+    for text in sorted({text for run in labels for text in run.texts}):
         times = np.zeros(n)
-        for one in labels:
-            if text in one.texts:
-                times += one.codes == one.texts.index(text)
+        for run in labels:
+            if text in run.texts:
+                times += run.codes == run.texts.index(text)
         shares = times / len(runs)
         interval = mean_interval(shares, seed=seed)
         measures.append(Measure(f"{field}_{text}", float(shares.mean()), interval, n))
     return measures
+
+
+class EvidenceMetric:
+    """Passes on the values that the snippet of a system task returned."""
+
+    type = "evidence"
+
+    def fields(self) -> None:
+        """Return None: the snippet chooses the names."""
+
+    async def measure(
+        self, scores: Scores, *, seed: int, snippets: Snippets | None
+    ) -> list[Measure]:
+        """Return one value per name, with the reason that the snippet gave."""
+        del seed, snippets
+        measures = []
+        for record in scores.records():
+            for name, value in record.values.items():
+                default = _NO_NUMBER if value is None else _NO_SAMPLES
+                reason = record.metadata.get(name) or default
+                measures.append(Measure(name, value, None, 0, reason))
+        return measures

@@ -23,7 +23,7 @@ class StdDev(FieldMetric):
     type: Literal["std_dev"]
 
     def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
-        """The deviation, `{field}_std_dev`."""
+        """Compute the deviation, `{field}_std_dev`."""
         n = int(values.size)
         if n == 1:
             return Measure(self.value_name, None, None, n, join_reasons(_TOO_FEW, missing))

@@ -34,7 +34,7 @@ class WeightedAverage(FieldMetric):
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
-        """One average, `{field}_weighted_average`."""
+        """Compute one average, `{field}_weighted_average`."""
         del snippets
         labels = scores.column(self.field).labels()
         worth = np.asarray([self._weight(text) for text in labels.texts], dtype=np.float64)
@@ -50,5 +50,5 @@ class WeightedAverage(FieldMetric):
         hint = f"; did you mean `{close}`?" if close else ""
         raise ValueError(
             f"`weights` has no weight for `{label}`; it has: "
-            f"{', '.join(f'`{one}`' for one in known)}{hint}"
+            f"{', '.join(f'`{name}`' for name in known)}{hint}"
         )

@@ -14,8 +14,8 @@ from pydantic import TypeAdapter
 from evalwright.components import FOR_KEYS, Snippet, snippets_in
 from evalwright.errors import BadTasks, Unreadable, UsageError
 from evalwright.metrics.base import AnyMetric
-from evalwright.metrics.evidence import EvidenceMetric
 from evalwright.metrics.mean import Mean
+from evalwright.metrics.scores import EvidenceMetric
 from evalwright.plan.finalization import Finalization, ScorerMetrics, TrialAggregate, TrialPlan
 from evalwright.plan.keys import key_of
 from evalwright.plan.model_names import canonical_name

@@ -17,7 +17,7 @@ from evalwright.metrics.mean import Mean
 from evalwright.metrics.min import Min
 from evalwright.metrics.multiclass_classification import MulticlassClassification
 from evalwright.metrics.precision import Precision
-from evalwright.metrics.python import Python as PythonMetric
+from evalwright.metrics.python import PythonMetric
 from evalwright.metrics.recall import Recall
 from evalwright.metrics.std_dev import StdDev
 from evalwright.metrics.weighted_average import WeightedAverage
