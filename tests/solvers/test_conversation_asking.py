@@ -43,7 +43,7 @@ def test_costs_are_added(costs: list[float | None], expected: float | None) -> N
 
 def test_what_is_taken_back_leaves_its_cost_and_nothing_else() -> None:
     talk = talk_with("a")
-    place = talk.place()
+    place = talk.position()
     talk.case.model._answers = iter(["b"])  # type: ignore[attr-defined] # one answer more
 
     asyncio.run(talk.ask(ASKED))

@@ -2,12 +2,7 @@ import math
 
 import pytest
 
-from evalwright.solvers.likelihood import (
-    LikeliestAnswer,
-    Likelihood,
-    choose_likeliest,
-    compute_likelihood,
-)
+from evalwright.solvers.likelihood import Likelihood, choose_likeliest, compute_likelihood
 
 
 def test_tokens_multiply_and_their_mean_is_the_confidence() -> None:
@@ -36,9 +31,9 @@ def test_the_likeliest_is_chosen_with_its_share_as_its_confidence() -> None:
     found = choose_likeliest(["A", "B"], [(math.log(0.1),), (math.log(0.6), math.log(0.5))])
 
     assert found.answer == "B"
-    assert found.known.confidence == pytest.approx(0.75)
-    assert found.known.nll == pytest.approx(-math.log(0.3))
-    assert found.known.nll_tokens == 2
+    assert found.confidence == pytest.approx(0.75)
+    assert found.nll == pytest.approx(-math.log(0.3))
+    assert found.nll_tokens == 2
     assert found.options == pytest.approx({"A": math.log(0.1), "B": math.log(0.3)})
 
 
@@ -51,8 +46,8 @@ def test_of_equals_the_first_is_chosen() -> None:
 def test_what_is_certain_has_no_surprise() -> None:
     options = {"A": 0.0, "B": -math.inf}
 
-    assert choose_likeliest(["A", "B"], [(1e-9,), (-math.inf,)]) == LikeliestAnswer(
-        "A", Likelihood(0.0, 1, 1.0), options
+    assert choose_likeliest(["A", "B"], [(1e-9,), (-math.inf,)]) == Likelihood(
+        0.0, 1, 1.0, "A", options
     )
 
 

@@ -41,9 +41,8 @@ from evalwright.scorers.self_report import KEY as SELF_REPORT_KEY
 from evalwright.scorers.self_report import SelfReport
 from evalwright.scorers.string_equals_mcqa import StringEqualsMcqa
 from evalwright.secrets import Secret, secrets_in
-from evalwright.solvers.choice import ChoiceSolver
 from evalwright.solvers.pass_through_solver import PassThroughSolver
-from evalwright.solvers.single_turn_solver import SingleTurnSolver
+from evalwright.solvers.single_turn_solver import ChoiceSolver, SingleTurnSolver
 from evalwright.spec.documents.models.model import ProviderModel
 from evalwright.spec.documents.models.task import SystemTask
 from evalwright.spec.documents.project import Project, read_config, read_project

@@ -20,7 +20,7 @@ from evalwright.engine.trials import average_runs, combine_trials
 from evalwright.objects import output_items, read_trace
 from evalwright.plan.finalization import TrialAggregate, TrialPlan
 from evalwright.plan.specifications import LOG_EXTENSION
-from evalwright.solvers.conversation import answer_of_conversation, input_text
+from evalwright.solvers.conversation import conversation_answer, input_text
 from evalwright.types import (
     Action,
     Failure,
@@ -192,7 +192,7 @@ def _trial_extension(outcome: Outcome) -> TrialExtension:
 def _conversation_texts(conversation: dict[str, Any]) -> tuple[str, str]:
     """Return the question and the answer, as a person reads them."""
     whole = {"items": [], "raw_outputs": [], **conversation}
-    return input_text(whole), answer_of_conversation(whole)
+    return input_text(whole), conversation_answer(whole)
 
 
 def _scores_to_json(

@@ -37,37 +37,32 @@ class PythonPostprocessor(Component):
     async def apply(
         self, sample: dict[str, Any], conversation: dict[str, Any], snippets: Snippets | None
     ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """The pairs of sample and conversation that are scored in place of this one."""
+        """Return the pairs of sample and conversation that are scored in place of this one."""
         if snippets is None:
             raise ValueError("a postprocessor is Python, and nothing here runs it")
         snippet = self.postprocess_snippet
         function = snippet.function("postprocess")
-        made = await snippets.call(function, [sample, conversation], objects=("", "SolverTrace"))
+        arguments = [sample, conversation]
+        returned = await snippets.call(function, arguments, objects=("", "SolverTrace"))
         with snippet.locate_errors("postprocess"):
-            return _pairs(made)
+            if not isinstance(returned, list):
+                got = type(returned).__name__
+                raise ValueError(f"postprocess must return a list of pairs, got `{got}`")  # noqa: TRY004 - data of the wrong shape
+            return [_read_pair(pair, place) for place, pair in enumerate(returned)]
 
 
-def _pairs(made: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    if not isinstance(made, list):
-        raise ValueError(f"postprocess must return a list of pairs, got `{_named(made)}`")  # noqa: TRY004 - data of the wrong shape
-    return [_pair(place, one) for place, one in enumerate(made)]
-
-
-def _pair(place: int, pair: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read_pair(pair: Any, place: int) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(pair, list) or len(pair) != _PAIR or not isinstance(pair[0], dict):
-        shape = [_named(one) for one in pair] if isinstance(pair, list) else _named(pair)
+        parts = [type(part).__name__ for part in pair] if isinstance(pair, list) else None
+        got = type(pair).__name__ if parts is None else parts
         raise ValueError(
-            f"postprocess must return pairs of a sample and a solver output, got `{shape}`"
+            f"postprocess must return pairs of a sample and a solver output, got `{got}`"
             f" - at `$[{place}]`"
         )
     try:
         return pair[0], read_trace(pair[1]).to_json()
     except ValueError as error:
         raise ValueError(f"postprocess: {error} - at `$[{place}][1]`") from error
-
-
-def _named(value: Any) -> str:
-    return type(value).__name__
 
 
 MessageFormat = Literal["latticeflow", "open_responses"]
@@ -108,11 +103,11 @@ class SolverSpec(Component):
         return canonical_json(fields)
 
     def describe_inputs(self, sample: Sample) -> str:
-        """The solver's own fields, and the row: a template or a snippet may look at any column."""
+        """Return its fields and the row: a template or a snippet may look at any column."""
         return f"{self.settings}{canonical_json(sample.data)}"
 
     def reuse(self, sample: Sample, trace: Trace) -> Trace:
-        """The trace as it is: what these solvers make depends on nothing but what they read."""
+        """Return the trace unchanged: it depends on nothing but `describe_inputs`."""
         del sample
         return trace
 
@@ -126,5 +121,5 @@ AnySolver = Annotated[SolverSpec, ComponentUnion("solvers")]
 
 
 def canonical_json(value: Any) -> str:
-    """JSON in which equal values are equal texts."""
+    """Return JSON in which equal values are equal texts."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)

@@ -35,13 +35,13 @@ class NotJson(ValueError):
     hint = "write `{{ sample.column | tojson }}` without quotes around it: it escapes what needs it"
 
 
-def _known(role: Template) -> Template:
+def _check_role(role: Template) -> Template:
     if "{" not in role.source and role.source not in ROLES:
         raise ValueError(f"expected `system`, `user` or `assistant`, got `{role.source}`")
     return role
 
 
-RoleTemplate = Annotated[Template, AfterValidator(_known)]
+RoleTemplate = Annotated[Template, AfterValidator(_check_role)]
 """A role, or a template that renders to one."""
 
 
@@ -54,7 +54,7 @@ class InputMessage(Component):
     """What is said. May refer to `sample`."""
 
     def message(self, **variables: Any) -> Message:
-        """The message, with these variables in it."""
+        """Render the message with these variables."""
         role = self.role.source
         if "{" in role:  # nearly never: to render what is a word already costs as much as a prompt
             role = self.role.render(**variables).strip()
@@ -70,9 +70,9 @@ class ChatCompletionInputBuilder(Component):
     """The messages, in order."""
 
     def value(self, sample: Any) -> Any:
-        """What is sent, as JSON."""
-        made = [one.message(sample=sample) for one in self.input_messages]
-        return {"messages": [{"role": one.role, "content": one.content} for one in made]}
+        """Return what is sent, as JSON."""
+        messages = [entry.message(sample=sample) for entry in self.input_messages]
+        return {"messages": [{"role": item.role, "content": item.content} for item in messages]}
 
 
 class GenericInputBuilder(Component):
@@ -84,8 +84,16 @@ class GenericInputBuilder(Component):
     """Renders to JSON. May refer to `sample`; `tojson` writes a value with its quotes."""
 
     def value(self, sample: Any) -> Any:
-        """What is sent, as JSON."""
-        return parsed(self.template.render(sample=sample))
+        """Return what is sent, as JSON."""
+        text = self.template.render(sample=sample)
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            place = getattr(error, "pos", 0)
+            near = text[max(0, place - _SHOWN // 2) : place + _SHOWN // 2]
+            raise NotJson(
+                f"the template must render to JSON: {error}, near `{' '.join(near.split())}`"
+            ) from error
 
 
 InputBuilder = Annotated[
@@ -93,38 +101,28 @@ InputBuilder = Annotated[
 ]
 
 
-def question(value: Any, task: MLTask) -> tuple[ModelInput, list[dict[str, Any]]]:
-    """What a model of this task is asked, and the items that stand for it in a trace."""
+def build_input(value: Any, task: MLTask) -> tuple[ModelInput, list[dict[str, Any]]]:
+    """Return what a model of this task is asked, and the items that stand for it in a trace."""
     if task == "embeddings":
-        texts = value if isinstance(value, dict) and "input" in value else {"input": value}
-        return ModelInput(task=task, input=_texts(texts)), _custom(texts["input"])
+        if not isinstance(value, dict) or "input" not in value:
+            value = {"input": value}
+        _check_texts(value["input"])
+        return ModelInput(task=task, input=value), _custom_items(value["input"])
     if task == "custom" or not (isinstance(value, dict) and "messages" in value):
-        return ModelInput(task="custom", input=value), _custom(value)
+        return ModelInput(task="custom", input=value), _custom_items(value)
     messages = value["messages"]
     if not isinstance(messages, list):
         raise ValueError(f"expected a list of `messages`, got `{type(messages).__name__}`")  # noqa: TRY004 - data of the wrong shape
-    more = {key: one for key, one in value.items() if key != "messages"}
+    more = {key: entry for key, entry in value.items() if key != "messages"}
     if all(map(_is_plain, messages)):
-        items = [make_message(one["role"], one["content"]) for one in messages]
+        items = [make_message(message["role"], message["content"]) for message in messages]
     else:
-        items = [one.to_json() for one in items_from(messages)]
+        items = [item.to_json() for item in items_from(messages)]
     return ModelInput(messages=build_messages(items), input=more or None), items
 
 
-def parsed(text: str) -> Any:
-    """The JSON that a template rendered to."""
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        place = getattr(error, "pos", 0)
-        near = text[max(0, place - _SHOWN // 2) : place + _SHOWN // 2]
-        raise NotJson(
-            f"the template must render to JSON: {error}, near `{' '.join(near.split())}`"
-        ) from error
-
-
 def _is_plain(message: Any) -> bool:
-    """Nearly every message is: two keys, and text."""
+    """Tell whether a message has two keys, and text, as nearly every one has."""
     return (
         isinstance(message, dict)
         and message.keys() == {"role", "content"}
@@ -133,16 +131,14 @@ def _is_plain(message: Any) -> bool:
     )
 
 
-def _texts(value: dict[str, Any]) -> dict[str, Any]:
-    texts = value["input"]
+def _check_texts(texts: Any) -> None:
     listed = texts if isinstance(texts, list) else [texts]
-    if not listed or not all(isinstance(one, str) for one in listed):
+    if not listed or not all(isinstance(text, str) for text in listed):
         raise ValueError(
             "a task of embeddings must give a text or a list of texts"
             f" as `input`, got `{json.dumps(texts)[:_SHOWN]}`"
         )
-    return value
 
 
-def _custom(content: Any) -> list[dict[str, Any]]:
+def _custom_items(content: Any) -> list[dict[str, Any]]:
     return [{"type": "custom_task_input_message", "content": content}]

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from evalwright.objects import SolverTrace, answer_text, output_items, readable, text_of, to_text
 from evalwright.ports import Case, Model
-from evalwright.solvers.likelihood import LikeliestAnswer, choose_likeliest, compute_likelihood
+from evalwright.solvers.likelihood import Likelihood, choose_likeliest, compute_likelihood
 from evalwright.types import (
     Called,
     Completion,
@@ -33,26 +33,26 @@ _TEXTS = {"input_text", "output_text", "text", "refusal", "summary_text", "reaso
 
 
 def build_messages(items: Iterable[dict[str, Any]]) -> tuple[Message, ...]:
-    """Every item that a chat has a message for, in order."""
-    made: list[Message] = []
+    """Return a message for every item that a chat has one for, in order."""
+    messages: list[Message] = []
     for item in items:
         kind = item.get("type", "message")
         if kind == "message":
-            made.append(Message(parse_role(item.get("role")), _text(item)))
+            messages.append(Message(parse_role(item.get("role")), _read_text(item.get("content"))))
         elif kind == "function_call":
-            made.append(_add_call(made, item))
+            messages.append(_add_call(messages, item))
         elif kind == "function_call_output":
-            told = _text({"content": item.get("output")})
-            made.append(Message("tool", told, tool_call_id=str(item.get("call_id") or "")))
+            call_id = str(item.get("call_id") or "")
+            messages.append(Message("tool", _read_text(item.get("output")), tool_call_id=call_id))
         elif kind == "custom_task_input_message":
             raise ValueError("expected messages, got the input of a custom task in a chat")
-    if not made:
+    if not messages:
         raise ValueError("expected at least one message to send, got none")
-    return tuple(made)
+    return tuple(messages)
 
 
 def parse_role(role: Any) -> Role:
-    """The role if it is one; `developer` is a system by another name."""
+    """Return the role if it is one; `developer` is a system by another name."""
     if role == "developer":
         return "system"
     if role not in ROLES:
@@ -60,24 +60,22 @@ def parse_role(role: Any) -> Role:
     return cast("Role", role)
 
 
-def _add_call(made: list[Message], item: dict[str, Any]) -> Message:
+def _add_call(messages: list[Message], item: dict[str, Any]) -> Message:
     call = ToolCall(
         str(item.get("call_id") or ""),
         Called(str(item.get("name") or ""), str(item.get("arguments") or "{}")),
     )
-    if made and made[-1].role == "assistant":
-        last = made.pop()
+    if messages and messages[-1].role == "assistant":
+        last = messages.pop()
         return Message("assistant", last.content, tool_calls=(*last.tool_calls, call))
     return Message("assistant", "", tool_calls=(call,))
 
 
-def _text(item: dict[str, Any]) -> str:
-    content = item.get("content")
-    if isinstance(content, list):
-        for part in content:
-            kind = "text" if isinstance(part, str) else part.get("type")
-            if kind not in _TEXTS:
-                raise ValueError(f"expected text as the content of a message, got `{kind}`")
+def _read_text(content: Any) -> str:
+    for part in content if isinstance(content, list) else ():
+        kind = "text" if isinstance(part, str) else part.get("type")
+        if kind not in _TEXTS:
+            raise ValueError(f"expected text as the content of a message, got `{kind}`")
     return text_of(content)
 
 
@@ -106,11 +104,11 @@ class Conversation:
         self.latency_s = 0.0
         self._usage = Usage(cost=0.0)
         self._completions: list[Completion] = []
-        self._choice: LikeliestAnswer | None = None
-        """The likeliest answer, where given ones were weighed."""
+        self._choice: Likelihood | None = None
+        """The likeliest answer, where answers were weighed."""
 
     async def ask(self, asked: ModelInput, *, sample: Sample | None = None) -> Any:
-        """What the evaluated model gives back, counted and kept among the raw outputs."""
+        """Return the output of the evaluated model; count it and keep it in `raw_outputs`."""
         completion = await self._complete(self.case.model, asked, sample)
         if asked.given:
             self._choice = choose_likeliest(asked.given, completion.given)
@@ -128,17 +126,17 @@ class Conversation:
         return raw
 
     async def ask_another(self, model: Model, asked: ModelInput) -> str:
-        """What another model says: no output of the evaluated one, and not its usage."""
+        """Return what another model says; the evaluated model's outputs and usage do not change."""
         completion = await self._complete(model, asked, None)
         return answer_text(raw_output(completion, asked.task)) or completion.text
 
-    def place(self) -> tuple[int, int]:
-        """How far it has come, to go back to."""
+    def position(self) -> tuple[int, int]:
+        """Return the current end of the conversation, for `go_back`."""
         return len(self.items), len(self.raw_outputs)
 
-    def go_back(self, place: tuple[int, int]) -> None:
+    def go_back(self, position: tuple[int, int]) -> None:
         """Take back what was said since; what it cost stays."""
-        items, outputs = place
+        items, outputs = position
         del self.items[items:], self.raw_outputs[outputs:], self._completions[outputs:]
 
     async def _complete(self, model: Model, asked: ModelInput, sample: Sample | None) -> Completion:
@@ -159,22 +157,23 @@ class Conversation:
             self.direct_ios.append({"input": sent, "output": came})
         return completion
 
-    def conversation(self) -> dict[str, Any]:
-        """All that was said, as JSON."""
+    def to_json(self) -> dict[str, Any]:
+        """Return all that was said."""
         return {"items": self.items, "raw_outputs": self.raw_outputs, "direct_ios": self.direct_ios}
 
-    def trace(self, *, asked: str | None = None) -> Trace:
-        """What the engine keeps; `asked` where it is not what stands in the conversation."""
-        return self.trace_of(self.conversation(), asked=asked)
+    def trace(
+        self, conversation: dict[str, Any] | None = None, *, asked: str | None = None
+    ) -> Trace:
+        """Return what the engine keeps.
 
-    def trace_of(self, conversation: dict[str, Any], *, asked: str | None = None) -> Trace:
-        """The same for a conversation that somebody else has put together."""
+        `conversation` and `asked` replace what was said here and the text before the answer.
+        """
+        conversation = self.to_json() if conversation is None else conversation
         last = self._completions[-1] if self._completions else None
-        answer = answer_of_conversation(conversation)
+        answer = conversation_answer(conversation)
         if not answer and last and conversation["raw_outputs"]:
             answer = last.text  # a model that only wants functions called: show the calls
-        choice = self._choice
-        known = choice.known if choice else compute_likelihood(last.logprobs if last else None)
+        likelihood = self._choice or compute_likelihood(last.logprobs if last else None)
         return Trace(
             input=input_text(conversation) if asked is None else asked,
             output=answer,
@@ -182,16 +181,16 @@ class Conversation:
             usage=self._usage,
             latency_s=self.latency_s,
             finish=last.finish if last else "stop",
-            nll=known.nll,
-            nll_tokens=known.nll_tokens,
-            confidence=known.confidence,
-            options=choice.options if choice else {},
+            nll=likelihood.nll,
+            nll_tokens=likelihood.nll_tokens,
+            confidence=likelihood.confidence,
+            options=likelihood.options,
             conversation=conversation,
         )
 
 
 def raw_output(completion: Completion, task: MLTask) -> Any:
-    """What a model gave back, in the shape that authors know."""
+    """Return the model's output in the shape that authors know."""
     if task == "custom":
         return completion.text if completion.output is None else completion.output
     counted = {
@@ -208,9 +207,9 @@ def raw_output(completion: Completion, task: MLTask) -> Any:
 
 
 def input_text(conversation: dict[str, Any]) -> str:
-    """What was said before the last answer, as a person reads it."""
+    """Return what was said before the last answer, as a person reads it."""
     items = conversation["items"]
-    answers = [place for place, one in enumerate(items) if _is_answer(one)]
+    answers = [place for place, item in enumerate(items) if _is_answer(item)]
     if not answers:
         return readable(items)
     start = answers[-1]
@@ -219,8 +218,8 @@ def input_text(conversation: dict[str, Any]) -> str:
     return readable(items[:start])
 
 
-def answer_of_conversation(conversation: dict[str, Any]) -> str:
-    """The answer's text; of embeddings and of a custom task, its JSON."""
+def conversation_answer(conversation: dict[str, Any]) -> str:
+    """Return the answer's text; of embeddings and of a custom task, its JSON."""
     raw_outputs = conversation["raw_outputs"]
     if raw_outputs and (text := answer_text(raw_outputs[-1])):  # nearly always, and fast
         return text

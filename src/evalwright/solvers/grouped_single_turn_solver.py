@@ -22,8 +22,8 @@ from msgspec import structs
 from evalwright.objects import json_text, output_items
 from evalwright.ports import Case
 from evalwright.solvers.base import SolverSpec, canonical_json
-from evalwright.solvers.builders import GenericInputBuilder, question
-from evalwright.solvers.conversation import Conversation, answer_of_conversation, input_text
+from evalwright.solvers.builders import GenericInputBuilder, build_input
+from evalwright.solvers.conversation import Conversation, conversation_answer, input_text
 from evalwright.types import Sample, Trace
 
 
@@ -35,14 +35,14 @@ class GroupedSolver(SolverSpec):
     """Renders to a JSON list or object of inputs."""
 
     def describe_inputs(self, sample: Sample) -> str:
-        """What is sent; the whole row where that cannot be made, for `solve` to say why."""
+        """Return what is sent; the whole row where that cannot be built, for `solve` to say why."""
         try:
             return canonical_json(self.input_builder.value(sample.data))
         except ValueError:
             return super().describe_inputs(sample)
 
     async def solve(self, case: Case) -> Trace:
-        """One call of the model for each input."""
+        """Call the model once per input."""
         inputs = self.input_builder.value(case.sample.data)
         if not isinstance(inputs, list | dict) or not inputs:
             raise ValueError(
@@ -52,21 +52,21 @@ class GroupedSolver(SolverSpec):
         talk = Conversation(case)
         single = {name: await _ask(talk, value) for name, value in named}
         outputs = single if isinstance(inputs, dict) else list(single.values())
-        conversation = {**talk.conversation(), "solver_outputs": outputs}
-        trace = talk.trace_of(conversation, asked=_shown(outputs, input_text))
-        answer = _shown(outputs, answer_of_conversation)
+        conversation = {**talk.to_json(), "solver_outputs": outputs}
+        trace = talk.trace(conversation, asked=_render_outputs(outputs, input_text))
+        answer = _render_outputs(outputs, conversation_answer)
         return structs.replace(trace, output=answer, post_processed=answer)
 
 
 async def _ask(talk: Conversation, value: Any) -> dict[str, Any]:
-    asked, items = question(value, talk.case.task)
+    asked, items = build_input(value, talk.case.task)
     raw = await talk.ask(asked)
     items = [*items, *output_items(raw)]
     talk.items += items
     return {"items": items, "raw_outputs": [raw], "direct_ios": []}
 
 
-def _shown(outputs: Any, show: Callable[[dict[str, Any]], str]) -> str:
+def _render_outputs(outputs: Any, render: Callable[[dict[str, Any]], str]) -> str:
     if isinstance(outputs, dict):
-        return json_text({name: show(one) for name, one in outputs.items()})
-    return json_text([show(one) for one in outputs])
+        return json_text({name: render(output) for name, output in outputs.items()})
+    return json_text([render(output) for output in outputs])

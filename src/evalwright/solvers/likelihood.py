@@ -20,37 +20,29 @@ class Likelihood(Struct, frozen=True):
     nll: float | None = None
     nll_tokens: int = 0
     confidence: float | None = None
-
-
-class LikeliestAnswer(Struct, frozen=True):
-    """The likeliest of several answers."""
-
-    answer: str
-    known: Likelihood
-    options: dict[str, float]
-    """The log-likelihood of each."""
+    answer: str = ""
+    """The answer, where it was chosen among options."""
+    options: dict[str, float] = {}
+    """The log-likelihood of each option."""
 
 
 def compute_likelihood(logprobs: Sequence[float] | None) -> Likelihood:
-    """Negative log-likelihood, and exp of the mean; nothing where there are none."""
+    """Return the negative log-likelihood, and exp of the mean; nothing where there are none."""
     if not logprobs:
         return Likelihood()
     nll = 0.0 - log_likelihood(logprobs)
     return Likelihood(nll, len(logprobs), math.exp(-nll / len(logprobs)))
 
 
-def choose_likeliest(answers: Sequence[str], given: Sequence[Sequence[float]]) -> LikeliestAnswer:
-    """Of the log-probabilities of each answer's tokens; of equals the first.
+def choose_likeliest(answers: Sequence[str], logprobs: Sequence[Sequence[float]]) -> Likelihood:
+    """Choose by the log-probabilities of each answer's tokens; of equals the first.
 
-    Its confidence is its share of all their likelihoods.
+    The confidence is the answer's share of all their likelihoods.
     """
-    options = weighed(answers, given)
-    parts = shares(options)
+    options = weighed(answers, logprobs)
     answer = max(options, key=options.__getitem__)
-    tokens = len(given[answers.index(answer)])
-    return LikeliestAnswer(
-        answer, Likelihood(0.0 - options[answer], tokens, parts[answer]), options
-    )
+    tokens = len(logprobs[answers.index(answer)])
+    return Likelihood(0.0 - options[answer], tokens, shares(options)[answer], answer, options)
 
 
 class LikelihoodSolver:
@@ -60,11 +52,11 @@ class LikelihoodSolver:
     version = 1
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Nothing is stored under its key: what is weighed is kept by the cache."""
+        """Return the id: nothing is stored under this key, the cache keeps what is weighed."""
         return sample.id
 
     def reuse(self, sample: Sample, trace: Trace) -> Trace:
-        """As it is."""
+        """Return the trace unchanged."""
         del sample
         return trace
 
@@ -76,8 +68,8 @@ class LikelihoodSolver:
         latency_s = perf_counter() - started
         if len(completion.given) != 1:
             raise ValueError(f"expected one weighed text, got {len(completion.given)}")
-        known = compute_likelihood(completion.given[0])
-        if known.nll is None:
+        likelihood = compute_likelihood(completion.given[0])
+        if likelihood.nll is None:
             raise ValueError("the model has weighed no token of this document")
         return Trace(
             input="",
@@ -85,6 +77,6 @@ class LikelihoodSolver:
             post_processed="",
             usage=completion.usage,
             latency_s=latency_s,
-            nll=known.nll,
-            nll_tokens=known.nll_tokens,
+            nll=likelihood.nll,
+            nll_tokens=likelihood.nll_tokens,
         )

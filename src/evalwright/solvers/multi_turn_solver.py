@@ -34,7 +34,7 @@ from evalwright.ports import Case
 from evalwright.solvers.base import MessageFormat, SolverSpec
 from evalwright.solvers.builders import InputMessage
 from evalwright.solvers.conversation import Conversation, ModelInput, Role, build_messages
-from evalwright.solvers.pass_through_solver import recorded
+from evalwright.solvers.pass_through_solver import read_trace_column
 from evalwright.types import Message, Trace
 
 
@@ -108,7 +108,7 @@ class GenerateMessageBuilder(Component):
         shown: tuple[Message, ...] = ()
         if self.include_conversation and talk.items:
             shown = build_messages(talk.items)
-        extra = [one.message(**variables, messages=so_far) for one in self.extra_input_messages]
+        extra = [entry.message(**variables, messages=so_far) for entry in self.extra_input_messages]
         text = await talk.ask_another(model, ModelInput(messages=(*shown, *extra)))
         talk.items.append(make_message(self.output_role or "assistant", text))
         return text
@@ -124,7 +124,7 @@ class LoadTraceBuilder(Component):
 
     async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
         """Read the column, and add its items."""
-        talk.items += recorded(variables["sample"], self.trace_column).to_json()["items"]
+        talk.items += read_trace_column(variables["sample"], self.trace_column).to_json()["items"]
         return ""
 
 
@@ -148,7 +148,8 @@ class LoopBuilder(Component):
     def can_end(self) -> bool:
         """Whether a builder of this loop, and not of one inside it, may end it."""
         return any(
-            not isinstance(one, LoopBuilder) and one.terminate_if for one in self.message_builders
+            not isinstance(builder, LoopBuilder) and builder.terminate_if
+            for builder in self.message_builders
         )
 
 
@@ -180,49 +181,53 @@ class MultiTurnSolver(SolverSpec):
     @property
     def model_keys(self) -> tuple[str, ...]:
         """The models that its `generate_message` builders ask, each once."""
-        every = _walk_builders(self.message_builders)
-        keys = [one.model_key for one in every if isinstance(one, GenerateMessageBuilder)]
+        builders = _walk_builders(self.message_builders)
+        keys = [item.model_key for item in builders if isinstance(item, GenerateMessageBuilder)]
         return tuple(dict.fromkeys(keys))
 
     @property
     def calls_model(self) -> bool:
         """Whether any builder is `generate`."""
-        return any(
-            isinstance(one, GenerateBuilder) for one in _walk_builders(self.message_builders)
-        )
+        builders = _walk_builders(self.message_builders)
+        return any(isinstance(builder, GenerateBuilder) for builder in builders)
 
     async def solve(self, case: Case) -> Trace:
         """Run the builders up to the end, or until one of them stops the conversation."""
         talk = Conversation(case)
-        variables = {"sample": case.sample.data}
-        for builder in self.message_builders:
-            if await _run_builder(builder, talk, variables, talk.place()):
-                break
+        await _run_builders(
+            self.message_builders, talk, {"sample": case.sample.data}, in_loop=False
+        )
         return talk.trace()
 
 
-async def _run_builder(
-    builder: MessageBuilder | InLoop,
+async def _run_builders(
+    builders: Sequence[MessageBuilder | InLoop],
     talk: Conversation,
     variables: dict[str, Any],
-    began: tuple[int, int],
+    *,
+    in_loop: bool,
 ) -> bool:
-    """Run one builder; True when what it added ends the sequence that it stands in."""
-    if isinstance(builder, LoopBuilder):
-        await _run_loop(builder, talk, variables)
-        return False
-    text = await builder.add(talk, variables)
-    end = None if isinstance(builder, LoadTraceBuilder) else builder.terminate_if
-    if end is None or end.includes not in text:
-        return False
-    if not end.keep_iteration:
-        talk.go_back(began)
-    return True
+    """Run builders in turn; True when what one of them added ends this sequence."""
+    began = talk.position()
+    for builder in builders:
+        if not in_loop:
+            began = talk.position()
+        if isinstance(builder, LoopBuilder):
+            await _run_loop(builder, talk, variables)
+            continue
+        text = await builder.add(talk, variables)
+        end = None if isinstance(builder, LoadTraceBuilder) else builder.terminate_if
+        if end is not None and end.includes in text:
+            if not end.keep_iteration:
+                talk.go_back(began)
+            return True
+    return False
 
 
 async def _run_loop(loop: LoopBuilder, talk: Conversation, variables: dict[str, Any]) -> None:
     for index in range(loop.max_iterations):
-        if await _run_iteration(loop, talk, {**variables, "loop_index": index}):
+        indexed = {**variables, "loop_index": index}
+        if await _run_builders(loop.message_builders, talk, indexed, in_loop=True):
             return
     if loop.can_end and loop.max_iterations and loop.on_max_iterations == "error":
         raise ValueError(
@@ -230,18 +235,10 @@ async def _run_loop(loop: LoopBuilder, talk: Conversation, variables: dict[str, 
         )
 
 
-async def _run_iteration(loop: LoopBuilder, talk: Conversation, variables: dict[str, Any]) -> bool:
-    began = talk.place()
-    for builder in loop.message_builders:
-        if await _run_builder(builder, talk, variables, began):
-            return True
-    return False
-
-
 def _walk_builders(
     builders: Sequence[MessageBuilder | InLoop],
 ) -> Iterator[MessageBuilder | InLoop]:
-    for one in builders:
-        yield one
-        if isinstance(one, LoopBuilder):
-            yield from _walk_builders(one.message_builders)
+    for builder in builders:
+        yield builder
+        if isinstance(builder, LoopBuilder):
+            yield from _walk_builders(builder.message_builders)

@@ -34,7 +34,7 @@ class PassThroughSolver(SolverSpec):
         return False
 
     def describe_inputs(self, sample: Sample) -> str:
-        """The column alone; the whole row where it is not there."""
+        """Return the column alone; the whole row where it is not there."""
         data = sample.data
         if isinstance(data, dict) and self.trace_column in data:
             return canonical_json(data[self.trace_column])
@@ -42,14 +42,16 @@ class PassThroughSolver(SolverSpec):
 
     async def solve(self, case: Case) -> Trace:
         """Read the column."""
-        return Conversation(case).trace_of(recorded(case.sample.data, self.trace_column).to_json())
+        return Conversation(case).trace(
+            read_trace_column(case.sample.data, self.trace_column).to_json()
+        )
 
 
-def recorded(row: Any, column: str) -> SolverTrace:
-    """The trace that stands in a column of a row."""
+def read_trace_column(row: Any, column: str) -> SolverTrace:
+    """Return the trace that stands in a column of a row."""
     if column not in row:
-        there = ", ".join(f"`{name}`" for name in row)
-        raise ValueError(f"the sample has no column `{column}`; it has {there or 'none'}")
+        columns = ", ".join(f"`{name}`" for name in row) or "none"
+        raise ValueError(f"the sample has no column `{column}`; it has {columns}")
     if row[column] is None:
         why = row.get("error")
         raise ValueError(f"column `{column}` holds no trace" + (f": {why}" if why else ""))

@@ -22,7 +22,7 @@ from evalwright.components import Snippet
 from evalwright.objects import items_from, read_trace
 from evalwright.ports import Case
 from evalwright.solvers.base import SolverSpec
-from evalwright.solvers.builders import question
+from evalwright.solvers.builders import build_input
 from evalwright.solvers.conversation import Conversation, ModelInput, build_messages
 from evalwright.types import Message, MLTask, Sample, Trace
 
@@ -45,27 +45,27 @@ class PythonSolver(SolverSpec):
             sample = case.sample
             if "sample" in more:
                 sample = Sample(sample.id, more.pop("sample"))
-            return await talk.ask(_asked(asked, more, case.task), sample=sample)
+            return await talk.ask(_build_question(asked, more, case.task), sample=sample)
 
-        made = await case.snippets.call(
+        returned = await case.snippets.call(
             self.run_solver_snippet.function("run_solver"),
             [case.sample.data, None, {}],
             objects=("", "Model", "SolverTrace"),
             predict=predict,
         )
         with self.run_solver_snippet.locate_errors("run_solver"):
-            conversation = _conversation(made, talk)
-        return talk.trace_of(conversation)
+            conversation = _read_conversation(returned, talk)
+        return talk.trace(conversation)
 
 
-def _asked(asked: Any, more: dict[str, Any], task: MLTask) -> ModelInput:
-    """What `predict` was given, as a question to a model of this task."""
+def _build_question(asked: Any, more: dict[str, Any], task: MLTask) -> ModelInput:
+    """Return what `predict` was called with as the input of a model of this task."""
     if task != "chat_completion":
-        return question(_input(asked), task)[0]
+        return build_input(_find_custom_input(asked), task)[0]
     if isinstance(asked, str):
         return ModelInput(messages=(Message("user", asked),), input=more or None)
     if isinstance(asked, dict) and "messages" in asked:
-        return question({**asked, **more}, task)[0]
+        return build_input({**asked, **more}, task)[0]
     if not isinstance(asked, list):
         raise ValueError(  # noqa: TRY004 - data of the wrong shape
             "`model.predict` takes the items of a trace, a list of messages or a text,"
@@ -74,20 +74,19 @@ def _asked(asked: Any, more: dict[str, Any], task: MLTask) -> ModelInput:
     return ModelInput(messages=build_messages(items_from(asked)), input=more or None)
 
 
-def _input(asked: Any) -> Any:
-    """Of the items of a trace, the last input of a custom task; any other JSON as it is."""
-    if isinstance(asked, list):
-        for one in reversed(asked):
-            if isinstance(one, dict) and one.get("type") == "custom_task_input_message":
-                return one.get("content")
+def _find_custom_input(asked: Any) -> Any:
+    """Return the last custom input among the items of a trace; any other JSON as it is."""
+    for item in reversed(asked) if isinstance(asked, list) else ():
+        if isinstance(item, dict) and item.get("type") == "custom_task_input_message":
+            return item.get("content")
     return asked
 
 
-def _conversation(made: Any, talk: Conversation) -> dict[str, Any]:
-    if made is None:
+def _read_conversation(returned: Any, talk: Conversation) -> dict[str, Any]:
+    if returned is None:
         raise ValueError("run_solver must return the trace, got `None`")
     try:
-        conversation = read_trace(made).to_json()
+        conversation = read_trace(returned).to_json()
     except ValueError as error:
         raise ValueError(f"run_solver must return the trace: {error}") from error
     # What an answer was is the author's to keep; what went over the wire, nobody else has.

@@ -33,83 +33,67 @@ class RecordSolver:
         self._weighs = weighs
 
     def weighs_options(self, sample: Sample) -> bool:
-        """Whether the sample is answered by the likeliest of its options."""
-        return self._chooses(sample.data)
+        """Tell whether the sample is answered by the likeliest of its options."""
+        return self._weighs and sample.data.category == "mcq"
 
     def describe_inputs(self, sample: Sample) -> str:
-        """What is sent. The post-process rule is left out: it needs no model to change."""
-        task = sample.data
-        if not self._chooses(task):
-            return render(task)
-        return "\n".join(("loglikelihood", " ".join(offered(task)), render(task)))
+        """Return what is sent. The post-process rule is left out: it needs no model to change."""
+        prompt = render(sample.data)
+        if not self.weighs_options(sample):
+            return prompt
+        return "\n".join(("loglikelihood", " ".join(find_letters(sample.data)), prompt))
 
     def reuse(self, sample: Sample, trace: Trace) -> Trace:
-        """The same output under the record's own rule; a letter that was chosen stays."""
+        """Apply the record's own rule to the same output; a letter that was chosen stays."""
         task = sample.data
-        if self._chooses(task):
-            _check_target(task)
+        if self.weighs_options(sample):
+            _check_target(task, find_letters(task))
             return trace
         return structs.replace(trace, post_processed=post_process(trace.output, task.post_process))
 
     async def solve(self, case: Case) -> Trace:
-        """One generation, or one choice, for one trial of one record."""
+        """Generate an answer, or choose one, for one trial of one record."""
         task = case.sample.data
-        if self._chooses(task):
-            return await _chosen(case)
+        letters: tuple[str, ...] = ()
+        if self.weighs_options(case.sample):
+            letters = find_letters(task)
+            _check_target(task, letters)
         prompt = render(task)
-        request = Request(messages=(Message("user", prompt),), sample=case.sample, trial=case.trial)
+        request = Request(
+            messages=(Message("user", prompt),), given=letters, sample=case.sample, trial=case.trial
+        )
         started = perf_counter()
         completion = await case.model.complete(request)
         latency_s = perf_counter() - started
-        known = compute_likelihood(completion.logprobs)
+        if letters:
+            likelihood = choose_likeliest(letters, completion.given)
+            output = post_processed = likelihood.answer
+        else:
+            likelihood = compute_likelihood(completion.logprobs)
+            output = completion.text
+            post_processed = post_process(output, task.post_process)
         return Trace(
             input=prompt,
-            output=completion.text,
-            post_processed=post_process(completion.text, task.post_process),
+            output=output,
+            post_processed=post_processed,
             usage=completion.usage,
             latency_s=latency_s,
-            finish=completion.finish,
-            nll=known.nll,
-            nll_tokens=known.nll_tokens,
-            confidence=known.confidence,
+            finish="stop" if letters else completion.finish,
+            nll=likelihood.nll,
+            nll_tokens=likelihood.nll_tokens,
+            confidence=likelihood.confidence,
+            options=likelihood.options,
         )
 
-    def _chooses(self, task: TaskSpec) -> bool:
-        return self._weighs and task.category == "mcq"
 
-
-def offered(task: TaskSpec) -> tuple[str, ...]:
-    """The letters to choose from: those of the prompt, or all that a target may be."""
+def find_letters(task: TaskSpec) -> tuple[str, ...]:
+    """Return the letters to choose from: those of the prompt, or all that a target may be."""
     return tuple(option.letter for option in find_options(task.prompt)) or tuple(LETTERS)
 
 
-async def _chosen(case: Case) -> Trace:
-    task = case.sample.data
-    _check_target(task)
-    prompt, letters = render(task), offered(task)
-    request = Request(
-        messages=(Message("user", prompt),), given=letters, sample=case.sample, trial=case.trial
-    )
-    started = perf_counter()
-    completion = await case.model.complete(request)
-    latency_s = perf_counter() - started
-    choice = choose_likeliest(letters, completion.given)
-    return Trace(
-        input=prompt,
-        output=choice.answer,
-        post_processed=choice.answer,
-        usage=completion.usage,
-        latency_s=latency_s,
-        nll=choice.known.nll,
-        nll_tokens=choice.known.nll_tokens,
-        confidence=choice.known.confidence,
-        options=choice.options,
-    )
-
-
-def _check_target(task: TaskSpec) -> None:
-    """Among letters that do not have it no choice can be right: that is no fault of the model."""
-    letters, target = offered(task), task.targets[0]
+def _check_target(task: TaskSpec, letters: tuple[str, ...]) -> None:
+    """Raise if no choice can be right, because the letters do not have the target."""
+    target = task.targets[0]
     if target not in letters:
         raise ValueError(
             f"the target is {target}, but the prompt offers {', '.join(letters)}: no choice can be "

@@ -14,6 +14,7 @@ Nothing is added to what is written here. What is stored depends on what is sent
 else, so a change of the document that sends the same asks nothing again.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ from msgspec import structs
 from evalwright.objects import output_items
 from evalwright.ports import Case
 from evalwright.solvers.base import MessageFormat, SolverSpec, canonical_json
-from evalwright.solvers.builders import InputBuilder, question
+from evalwright.solvers.builders import InputBuilder, build_input
 from evalwright.solvers.conversation import Conversation
 from evalwright.types import Sample, Trace
 
@@ -37,19 +38,19 @@ class SingleTurnSolver(SolverSpec):
     """Taken and without effect: every solver output can be read in both formats."""
 
     def describe_inputs(self, sample: Sample) -> str:
-        """What is sent; the whole row where that cannot be made, for `solve` to say why."""
+        """Return what is sent; the whole row where that cannot be built, for `solve` to say why."""
         try:
             return canonical_json(self._value(sample))
         except ValueError:
             return super().describe_inputs(sample)
 
     async def solve(self, case: Case) -> Trace:
-        """One call of the model."""
+        """Call the model once."""
         return await self.ask_once(case)
 
     async def ask_once(self, case: Case, options: tuple[str, ...] = ()) -> Trace:
-        """One call of the model; with `options`, the answer is the likeliest of them."""
-        asked, items = question(self._value(case.sample), case.task)
+        """Call the model once; with `options`, the answer is the likeliest of them."""
+        asked, items = build_input(self._value(case.sample), case.task)
         if options:
             asked = structs.replace(asked, given=options)
         talk = Conversation(case)
@@ -58,7 +59,7 @@ class SingleTurnSolver(SolverSpec):
         return talk.trace()
 
     def _value(self, sample: Sample) -> Any:
-        """What is sent; `solve` comes right after `describe_inputs`, and does not make it again."""
+        """Return what is sent; `solve` comes right after `describe_inputs`, and builds it once."""
         if self._latest.get("sample") is not sample:
             self._latest.update(value=self.input_builder.value(sample.data), sample=sample)
         return self._latest["value"]
@@ -66,3 +67,40 @@ class SingleTurnSolver(SolverSpec):
     @cached_property
     def _latest(self) -> dict[str, Any]:
         return {}
+
+
+class ChoiceSolver:
+    """Answers multiple choice by likelihood: `--mcq loglikelihood` for a task document.
+
+    The model is sent the same. It does not generate: it says how likely it finds each label that
+    the sample offers, and the likeliest is the assistant's message. The text of a choice is not
+    weighed.
+    """
+
+    model_keys: tuple[str, ...] = ()
+
+    def __init__(
+        self, solver: SingleTurnSolver, labels: Callable[[Sample], tuple[str, ...]]
+    ) -> None:
+        """`labels` raises ValueError where no choice could be right."""
+        self._solver, self._labels = solver, labels
+        self.name, self.version = solver.name, solver.version
+
+    def weighs_options(self, sample: Sample) -> bool:
+        """Return True: every sample is answered by the likeliest of its options."""
+        del sample
+        return True
+
+    def describe_inputs(self, sample: Sample) -> str:
+        """Return the labels, and what is sent."""
+        labels = " ".join(self._labels(sample))
+        return "\n".join(("loglikelihood", labels, self._solver.describe_inputs(sample)))
+
+    def reuse(self, sample: Sample, trace: Trace) -> Trace:
+        """Return the stored choice, if it can be right."""
+        self._labels(sample)
+        return trace
+
+    async def solve(self, case: Case) -> Trace:
+        """Call the model once."""
+        return await self._solver.ask_once(case, self._labels(case.sample))

@@ -6,7 +6,7 @@ import pytest
 from tests.solvers.made import Replies, solver, spoken
 
 from evalwright.ports import Case
-from evalwright.solvers.choice import ChoiceSolver
+from evalwright.solvers.single_turn_solver import ChoiceSolver
 from evalwright.types import Completion, Sample, Trace, Usage
 
 ASKING: dict[str, Any] = {
