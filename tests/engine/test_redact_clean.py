@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.engine.made import outcome
 
-from evalwright.engine.redact import redact_outcome, redact_result
+from evalwright.engine.redact import redact
 from evalwright.engine.results import (
     FinalResult,
     FlakySample,
@@ -53,7 +53,7 @@ def trace(**texts: Any) -> Trace:
     ],
 )
 def test_a_secret_is_kept_out_of(dirty: Outcome) -> None:
-    clean = redact_outcome(dirty, REDACTOR)
+    clean = redact(dirty, REDACTOR)
 
     assert SECRET in repr(dirty)
     assert SECRET.encode() not in msgspec.json.encode(clean)
@@ -81,12 +81,12 @@ def test_a_secret_is_kept_out_of_what_is_said_of_all_samples() -> None:
         scored=3,
     )
 
-    clean = redact_result(dirty, REDACTOR)
+    clean = redact(dirty, REDACTOR)
 
     assert SECRET not in repr(clean)
     assert (clean.scored, clean.figures[0].measure.value) == (3, 1.0)
     assert clean.figures[0].measure.reason == "see [redacted]"
-    assert redact_result(clean, REDACTOR) == clean
+    assert redact(clean, REDACTOR) == clean
 
 
 def test_everything_else_is_as_it_was() -> None:
@@ -100,5 +100,5 @@ def test_everything_else_is_as_it_was() -> None:
         score_keys={"record": "f" * 32},
     )
 
-    assert redact_outcome(whole, REDACTOR) == whole
-    assert redact_outcome(outcome(), REDACTOR) == outcome()
+    assert redact(whole, REDACTOR) == whole
+    assert redact(outcome(), REDACTOR) == outcome()

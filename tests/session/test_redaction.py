@@ -1,8 +1,9 @@
 import pytest
 
+from evalwright.engine.redact import redact
 from evalwright.errors import UsageError
 from evalwright.plan.outline import PlanOutline, TaskOutline
-from evalwright.session.redaction import make_redactor, redact_outline, refuse_secrets
+from evalwright.session.redaction import make_redactor, refuse_secrets
 from evalwright.types import Issue
 
 KEY = 'sk-4f1c+9A/z="7Qe\\2'
@@ -43,7 +44,7 @@ def test_a_plan_quotes_no_secret_of_a_bad_record_and_is_otherwise_the_same() -> 
         name="t", path="t.jsonl", records=1, code_exec=0, trials=1, issues=(issue, nameless)
     )
 
-    found = redact_outline(PlanOutline(tasks=(task,), models=("m",)), make_redactor())
+    found = redact(PlanOutline(tasks=(task,), models=("m",)), make_redactor())
 
     clean, same = found.tasks[0].issues
     assert (clean.line, clean.field, clean.task_id) == (3, "[redacted]", "[redacted]")

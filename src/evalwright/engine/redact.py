@@ -1,4 +1,4 @@
-"""Secrets leave replies, errors, outcomes and results here, before anything can keep them.
+"""Remove secrets from replies, errors, outcomes, results and plans before anything is stored.
 
 A server may echo the key it was sent, in an error or in an answer.
 
@@ -6,114 +6,72 @@ Does not:   clean other exceptions than `ModelError`: a client maps what it can 
             one, and whoever writes failures down cleans once more.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from evalwright.engine.models.wrapper import ModelWrapper
-from evalwright.engine.results import FinalResult
+from evalwright.engine.results import (
+    FinalResult,
+    FlakySample,
+    MetricValue,
+    RunAgreement,
+    TaskFailure,
+)
 from evalwright.errors import ModelError
 from evalwright.metrics.scores import Measure
+from evalwright.plan.manifest import Command
+from evalwright.plan.outline import PlanOutline, TaskOutline
 from evalwright.ports import Model
 from evalwright.secrets import Redactor
-from evalwright.types import Completion, Failure, Outcome, Part, Request, Score, Trace
+from evalwright.types import Completion, Failure, Issue, Outcome, Part, Request, Score, Trace
 
+Value = TypeVar("Value")
 _NUMBERS = frozenset({int, float})
+_FIELDS: dict[type[Struct], tuple[str, ...]] = {
+    Outcome: ("sample_id", "sample", "trace", "scores", "failure", "parts", "whole"),
+    Part: ("sample", "trace", "scores"),
+    Trace: ("input", "output", "post_processed", "conversation"),
+    Score: ("values", "reason", "metadata"),
+    Failure: ("message", "hint"),
+    FinalResult: ("figures", "broken", "agreements", "flaky"),
+    MetricValue: ("measure",),
+    Measure: ("name", "reason"),
+    TaskFailure: ("failure",),
+    RunAgreement: ("score",),
+    FlakySample: ("sample_id", "score", "values"),
+    PlanOutline: ("tasks",),
+    TaskOutline: ("values", "issues"),
+    Issue: ("field", "task_id", "detail", "hint"),
+    Command: ("models", "settings", "config", "env"),
+}
+"""The fields that may quote an author, a model or a server. The others are our own words."""
 
 
-def redact_outcome(outcome: Outcome, redactor: Redactor) -> Outcome:
-    """The same outcome without any secret in what was named, asked, said, judged or broken."""
-    return structs.replace(
-        outcome,
-        sample_id=redactor.clean(outcome.sample_id),
-        sample=redact_json(outcome.sample, redactor) if outcome.sample else {},
-        trace=outcome.trace and _redact_trace(outcome.trace, redactor),
-        scores={name: _redact_score(score, redactor) for name, score in outcome.scores.items()},
-        failure=outcome.failure and _redact_failure(outcome.failure, redactor),
-        parts=tuple(_redact_part(part, redactor) for part in outcome.parts),
-        whole={name: _redact_score(score, redactor) for name, score in outcome.whole.items()},
-    )
+def redact(value: Value, redactor: Redactor) -> Value:
+    """The value without any secret in its texts, keys and items, to its bottom."""
+    return _redact(value, redactor) if redactor else value
 
 
-def redact_result(finished: FinalResult, redactor: Redactor) -> FinalResult:
-    """The same result without any secret in its names, reasons and failures."""
-    return structs.replace(
-        finished,
-        figures=[
-            structs.replace(value, measure=_redact_measure(value.measure, redactor))
-            for value in finished.figures
-        ],
-        broken=[
-            structs.replace(broken, failure=_redact_failure(broken.failure, redactor))
-            for broken in finished.broken
-        ],
-        agreements=[
-            structs.replace(agreement, score=redactor.clean(agreement.score))
-            for agreement in finished.agreements
-        ],
-        flaky=[
-            structs.replace(
-                sample,
-                sample_id=redactor.clean(sample.sample_id),
-                score=redactor.clean(sample.score),
-                values=tuple((redactor.clean(value), runs) for value, runs in sample.values),
-            )
-            for sample in finished.flaky
-        ],
-    )
-
-
-def _redact_measure(measure: Measure, redactor: Redactor) -> Measure:
-    return structs.replace(
-        measure, name=redactor.clean(measure.name), reason=redactor.clean(measure.reason)
-    )
-
-
-def _redact_part(part: Part, redactor: Redactor) -> Part:
-    return Part(
-        sample=redact_json(part.sample, redactor),
-        trace=part.trace and _redact_trace(part.trace, redactor),
-        scores={name: _redact_score(score, redactor) for name, score in part.scores.items()},
-        actions=part.actions,
-    )
-
-
-def _redact_trace(trace: Trace, redactor: Redactor) -> Trace:
-    return structs.replace(
-        trace,
-        input=redactor.clean(trace.input),
-        output=redactor.clean(trace.output),
-        post_processed=redactor.clean(trace.post_processed),
-        conversation=redact_json(trace.conversation, redactor) if trace.conversation else {},
-    )
-
-
-def _redact_score(score: Score, redactor: Redactor) -> Score:
-    return structs.replace(
-        score,
-        values=redact_json(score.values, redactor),
-        reason=redactor.clean(score.reason),
-        metadata=redact_json(score.metadata, redactor),
-    )
-
-
-def redact_json(value: Any, redactor: Redactor) -> Any:
-    """JSON without any secret in its keys and values, to its bottom."""
+def _redact(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, str):
         return redactor.clean(value)
     if isinstance(value, dict):
         return {
-            redact_json(key, redactor): redact_json(item, redactor) for key, item in value.items()
+            _redact_key(key, item, redactor): _redact(item, redactor) for key, item in value.items()
         }
     if isinstance(value, list | tuple) and not _NUMBERS.issuperset(map(type, value)):
-        return [redact_json(item, redactor) for item in value]
+        items = [_redact(item, redactor) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    if fields := _FIELDS.get(type(value)):
+        changes = {name: _redact(getattr(value, name), redactor) for name in fields}
+        return structs.replace(value, **changes)
     return value  # a number, or a vector of thousands
 
 
-def _redact_failure(failure: Failure, redactor: Redactor) -> Failure:
-    return structs.replace(
-        failure, message=redactor.clean(failure.message), hint=redactor.clean(failure.hint)
-    )
+def _redact_key(key: Any, item: Any, redactor: Redactor) -> Any:
+    """A name of a scorer stays: it is the author's, and other tables refer to it."""
+    return key if isinstance(item, Score) else _redact(key, redactor)
 
 
 class RedactingModel(ModelWrapper):
@@ -137,7 +95,7 @@ class RedactingModel(ModelWrapper):
             completion = structs.replace(completion, text=text)
         if completion.output is not None:
             completion = structs.replace(
-                completion, output=redact_json(completion.output, self._redactor)
+                completion, output=redact(completion.output, self._redactor)
             )
         if completion.bodies is not None:
             sent, came = completion.bodies

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from evalwright.datasets.synthesizers.synthesizer import Row, SynthesizerSpec
 from evalwright.engine.models.wrapper import ModelWrapper
-from evalwright.engine.redact import redact_json
+from evalwright.engine.redact import redact
 from evalwright.engine.usage import UsageCounter, add_usage
 from evalwright.errors import StageError, boundary
 from evalwright.generation.generate import open_generator
@@ -152,7 +152,7 @@ async def _preview_rows(
         tally = UsageCounter()
         case = runtime.build_case(place, 0, tally)
         steps, error = await _preview_steps(row, synthesizers, case, runtime)
-        source = redact_json(row, runtime.redactor)
+        source = redact(row, runtime.redactor)
         rows.append(PreviewRow(index=place, source=source, steps=steps, error=error))
         add_usage(usage, tally.usage)
     return rows, usage

@@ -31,7 +31,7 @@ from msgspec import Struct
 from evalwright.datasets.rows import identify_rows
 from evalwright.datasets.synthesizers.data_sources import ID_COLUMN, SourceRows, number_ids
 from evalwright.datasets.synthesizers.synthesizer import Row, SynthesizerSpec
-from evalwright.engine.redact import redact_json
+from evalwright.engine.redact import redact
 from evalwright.engine.usage import UsageCounter, add_usage
 from evalwright.errors import BadDataset, EvalwrightError, StageError, Stopped, boundary
 from evalwright.generation.resources import MAX_ATTEMPTS, MAX_PARTS, GeneratorRuntime
@@ -395,7 +395,7 @@ async def apply_synthesizer(
 
 def clean_rows(rows: Sequence[Row], redactor: Redactor) -> list[Row]:
     """Redact the rows; ValueError if one is not JSON."""
-    return [to_json_row(redact_json(row, redactor)) for row in rows]
+    return [to_json_row(redact(row, redactor)) for row in rows]
 
 
 def _flatten_rows(row_lists: Sequence[list[Row]]) -> list[Row]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import convert, structs, to_builtins
 
-from evalwright.engine.redact import redact_json
+from evalwright.engine.redact import redact
 from evalwright.errors import StoreError, UnknownName, UsageError
 from evalwright.judge_check.agreement import compare_with_labels
 from evalwright.judge_check.labels import HumanLabels, read_label_column, read_label_file
@@ -80,7 +80,7 @@ class _JudgeChecker:
             kept=not rejudged.stop_reason,
         )
         if self._redactor:  # a sample's id or a failure may hold a secret
-            check = convert(redact_json(to_builtins(check), self._redactor), JudgeCheck)
+            check = convert(redact(to_builtins(check), self._redactor), JudgeCheck)
         return self._save(check) if check.kept else check
 
     def _compare(self) -> Agreement | None:

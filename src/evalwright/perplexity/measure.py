@@ -15,7 +15,7 @@ from msgspec import structs
 from evalwright._version import __version__
 from evalwright.datasets.texts import Split, Texts
 from evalwright.engine.models.wrap import AdaptiveConcurrency
-from evalwright.engine.redact import redact_outcome
+from evalwright.engine.redact import redact
 from evalwright.engine.run import Resources
 from evalwright.engine.stop import Stop
 from evalwright.errors import UsageError
@@ -175,7 +175,7 @@ def _run_jobs(
 
     def add_outcomes(outcomes: Sequence[Outcome]) -> None:
         for outcome in outcomes:
-            clean = redact_outcome(outcome, redactor) if redactor else outcome
+            clean = redact(outcome, redactor)
             corpus.models[outcome.model].add_outcome(clean)
 
     with ExitStack() as exit_stack:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from evalwright.clients.adapters import adapt_request
 from evalwright.components import snippets_in
 from evalwright.datasets.url import shown as show_url
-from evalwright.engine.redact import redact_json
+from evalwright.engine.redact import redact
 from evalwright.errors import ModelError, StageError, Stopped, UsageError, boundary
 from evalwright.ports import Model
 from evalwright.projects.kinds import EntityKind
@@ -112,7 +112,7 @@ def try_model(
     )
     redactor = make_redactor([*plan.secrets, *_secrets(opened, environment)])
     fields = msgspec.to_builtins(trial)
-    redacted = {name: redact_json(value, redactor) for name, value in fields.items()}
+    redacted = {name: redact(value, redactor) for name, value in fields.items()}
     return msgspec.convert(redacted, ModelTrial)
 
 

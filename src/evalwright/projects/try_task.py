@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct, structs
 
-from evalwright.engine.redact import redact_json
+from evalwright.engine.redact import redact
 from evalwright.errors import UnknownName, UsageError
 from evalwright.nearest import nearest, suggest
 from evalwright.plan.model_names import canonical_names
@@ -323,7 +323,7 @@ def _task_trial(
         name=spec.key,
         file=file,
         specification=f"{spec.file}:{spec.line}" if spec.evaluation_key else None,
-        values=redact_json(planned.values, redactor),
+        values=redact(planned.values, redactor),
         tries=planned.tries,
         samples=samples,
         metrics=[row for row in report.metrics if row.task == spec.key],

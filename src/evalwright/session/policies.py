@@ -7,7 +7,7 @@ import msgspec
 from msgspec import structs
 from pydantic import ValidationError
 
-from evalwright.engine.redact import redact_json
+from evalwright.engine.redact import redact
 from evalwright.errors import UsageError
 from evalwright.plan.manifest import read_manifest, read_manifest_if_readable
 from evalwright.plan.task_results import ENDED
@@ -33,14 +33,14 @@ def add_policies(
     plan = read_manifest(run).plan
     others = other_evidence(store, run) if needs_other_runs(policies) else []
     rows = judge(policies, report_evidence(report, plan.evaluation, limit=plan.limit), others)
-    redacted = redact_json(msgspec.to_builtins(rows), redactor)
+    redacted = redact(msgspec.to_builtins(rows), redactor)
     return structs.replace(report, policies=msgspec.convert(redacted, list[PolicyRow]))
 
 
 def dump_policies(policies: Sequence[PolicyDocument], redactor: Redactor) -> list[dict[str, Any]]:
     """Policies as JSON, for the manifest of a run; no secret is in them."""
     dumped = [policy.model_dump(mode="json", exclude_none=True) for policy in policies]
-    return list(redact_json(dumped, redactor))
+    return redact(dumped, redactor)
 
 
 def read_run_policies(run: Run) -> list[PolicyDocument]:

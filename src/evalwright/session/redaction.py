@@ -9,13 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
-from msgspec import structs
 
-from evalwright.engine.redact import redact_json
 from evalwright.errors import UsageError
-from evalwright.plan.outline import PlanOutline, TaskOutline
 from evalwright.secrets import Redactor, Secret, secrets_in
-from evalwright.types import Issue
 
 
 def make_redactor(more: Iterable[Secret] = ()) -> Redactor:
@@ -35,30 +31,3 @@ def refuse_secrets(
             "and would be kept with the run",
             hint="a key belongs into its variable: it travels in a header",
         )
-
-
-def redact_outline(outline: PlanOutline, redactor: Redactor) -> PlanOutline:
-    """The outline without secrets in values of parameters and in what it quotes of bad records."""
-    if not redactor:
-        return outline
-    return structs.replace(
-        outline, tasks=tuple(_redact_task(task, redactor) for task in outline.tasks)
-    )
-
-
-def _redact_task(task: TaskOutline, redactor: Redactor) -> TaskOutline:
-    return structs.replace(
-        task,
-        values=redact_json(task.values, redactor),
-        issues=tuple(_redact_issue(issue, redactor) for issue in task.issues),
-    )
-
-
-def _redact_issue(issue: Issue, redactor: Redactor) -> Issue:
-    return structs.replace(
-        issue,
-        field=issue.field and redactor.clean(issue.field),
-        task_id=issue.task_id and redactor.clean(issue.task_id),
-        detail=redactor.clean(issue.detail),
-        hint=redactor.clean(issue.hint),
-    )

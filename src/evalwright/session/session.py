@@ -20,7 +20,7 @@ from msgspec import Struct, structs, to_builtins
 from evalwright.engine.finalize import finalize_task
 from evalwright.engine.journal import FinishedJobs, Journal
 from evalwright.engine.models.wrap import SharedWrapping
-from evalwright.engine.redact import redact_json, redact_outcome, redact_result
+from evalwright.engine.redact import redact
 from evalwright.engine.results import TaskModelResult, TaskOutcomes
 from evalwright.engine.run import Resources
 from evalwright.engine.run import run as run_engine
@@ -53,7 +53,7 @@ from evalwright.session.models import (
 )
 from evalwright.session.modes import check_modes
 from evalwright.session.progress import Progress, SilentProgress
-from evalwright.session.redaction import make_redactor, redact_outline
+from evalwright.session.redaction import make_redactor
 from evalwright.session.sandboxes import open_sandbox, sandbox_packages
 from evalwright.session.snippets import open_snippets
 from evalwright.store.scalars import RESUMABLE
@@ -91,7 +91,7 @@ class Session:
         self.plan, self.store, self.options = plan, store, options
         self.progress = progress or SilentProgress()
         self.redactor: Redactor = make_redactor(plan.secrets)
-        self.outline = redact_outline(plan.outline, self.redactor)
+        self.outline = redact(plan.outline, self.redactor)
         self.stop = Stop(
             most_failures=options.max_failures, total=self.outline.total, tell=self.progress.tell
         )
@@ -249,12 +249,12 @@ class Session:
             manifest,
             fresh=self._ignores_runs,
             folder=self._folder,
-            command=_redact_command(self._command, self.redactor),
-            specifications=redact_json(
+            command=redact(self._command, self.redactor),
+            specifications=redact(
                 {task.name: task.specification for task in plan.tasks if task.specification},
                 self.redactor,
             ),
-            judges=redact_json(manifest.judges, self.redactor) or None,
+            judges=redact(manifest.judges, self.redactor) or None,
             answers={name: model.fingerprint for name, model in stand_ins.items()},
             rows_spent=self._row_usage(None),
             policies=self._dump_policies(),
@@ -369,16 +369,12 @@ class Session:
                         resources.snippets,
                         seed=self.options.seed,
                     )
-                result = redact_result(result, self.redactor) if self.redactor else result
+                result = redact(result, self.redactor)
                 self._results.append(TaskModelResult(task=task.name, model=model, finished=result))
 
     def _write(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
         """Store outcomes, without a secret in them."""
-        redactor = self.redactor
-        self.store.append(
-            run_id,
-            [redact_outcome(outcome, redactor) for outcome in outcomes] if redactor else outcomes,
-        )
+        self.store.append(run_id, redact(list(outcomes), self.redactor))
 
     def _sorted_results(self) -> list[TaskModelResult]:
         """In the order of the plan, whichever task was run first."""
@@ -433,17 +429,6 @@ class Session:
             self.plan.models, self.options, needs_sandbox=self.plan.needs_sandbox
         )
         return max(1, min(workers, jobs))
-
-
-def _redact_command(command: Command, redactor: Redactor) -> Command:
-    """The command without secrets in its settings."""
-    return structs.replace(
-        command,
-        models=tuple(redact_json(command.models, redactor)),
-        settings=redact_json(command.settings, redactor),
-        config=redact_json(command.config, redactor),
-        env=tuple(redact_json(command.env, redactor)),
-    )
 
 
 def _note_tasks(jobs: Iterator[Job], tasks: set[str]) -> Iterator[Job]:
