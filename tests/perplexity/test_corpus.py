@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from evalwright.datasets.texts import Texts
-from evalwright.perplexity.corpus import Corpus
+from evalwright.perplexity.measure import TextCorpus
 from evalwright.types import Failure, Outcome, Trace, Usage
 
 BROKEN = Failure(stage="solver", type="ValueError", message="no", hint="try")
 
 
-def corpus_of(folder: Path, texts: Sequence[str], models: Sequence[str] = ("m",)) -> Corpus:
+def corpus_of(folder: Path, texts: Sequence[str], models: Sequence[str] = ("m",)) -> TextCorpus:
     (folder / "a.txt").write_text("\n".join(texts))
     found = Texts([str(folder / "a.txt")], split="lines")
-    corpus = Corpus(found, found.check().documents, models)
+    corpus = TextCorpus(found, found.check().documents, models)
     assert len(list(corpus.read_documents())) == len(texts)
     return corpus
 

@@ -2,11 +2,11 @@ from pathlib import Path
 
 from tests.perplexity.test_corpus import BROKEN, corpus_of, outcome
 
-from evalwright.perplexity.corpus import Corpus
+from evalwright.perplexity.measure import TextCorpus
 from evalwright.perplexity.report import PerplexityReport, PerplexitySummary
 
 
-def report_on(corpus: Corpus, *notes: str, left_out: int = 0) -> PerplexityReport:
+def report_on(corpus: TextCorpus, *notes: str, left_out: int = 0) -> PerplexityReport:
     models = [corpus.summarize_model(name, seed=0) for name in corpus.models]
     return PerplexityReport(
         status="finished",

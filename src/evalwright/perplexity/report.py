@@ -12,7 +12,14 @@ from msgspec import Struct
 from evalwright.report.export import FailureCells, to_json
 from evalwright.report.judges import Figure
 from evalwright.report.report import FailureRow, PairwiseRow, Status, UsageRow, struct_schema
-from evalwright.report.tables import align_rows, count_noun, visible
+from evalwright.report.tables import (
+    NOTHING,
+    align_rows,
+    count_noun,
+    format_interval,
+    format_number,
+    visible,
+)
 
 _METRICS = ("perplexity", "bits_per_byte", "bits_per_character")
 
@@ -183,10 +190,10 @@ def _reason_lines(model: ModelPerplexity) -> Iterator[str]:
 def _pair_lines(pairs: Iterable[PairwiseRow]) -> Iterator[str]:
     rows = [("bits per byte", "difference", "95 % interval", "documents", "verdict")]
     for pair in pairs:
-        ends = (pair.ci_low, pair.ci_high)
-        interval = "–" if None in ends else f"[{', '.join(f'{end:+.4f}' for end in ends)}]"
-        difference = "–" if pair.difference is None else f"{pair.difference:+.4f}"
-        verdict = "significant" if pair.significant else "tied" if interval != "–" else "–"
+        difference = format_number(pair.difference, 4, signed=True)
+        interval = format_interval(pair.ci_low, pair.ci_high, 4, signed=True)
+        verdict = NOTHING if pair.ci_low is None else "tied"
+        verdict = "significant" if pair.significant else verdict
         rows.append((f"{pair.a} − {pair.b}", difference, interval, f"{pair.n:,}", verdict))
     yield from align_rows(rows, right=(1, 2, 3))
 
@@ -225,10 +232,10 @@ def _summary_line(report: PerplexityReport) -> str:
 
 
 def _number(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:,.{digits}f}"
+    return NOTHING if value is None else f"{value:,.{digits}f}"
 
 
 def _interval(metric: Figure, digits: int) -> str:
     if metric.ci_low is None:
-        return "–"
+        return NOTHING
     return f"[{_number(metric.ci_low, digits)}, {_number(metric.ci_high, digits)}]"
