@@ -128,7 +128,7 @@ def _run_canaries(worker: SandboxWorker) -> dict[str, str]:
             got_out = [name for name in _ATTEMPTS if name not in stopped]
             what = f"these were not stopped: {', '.join(got_out)}" if got_out else execution.detail
             raise NoWorker(f"the self-test failed: {what or execution.outcome}")
-        if path.with_name(path.name + ".new").exists() or _was_called(server):
+        if path.with_name(path.name + ".new").exists() or _has_visitor(server):
             raise NoWorker("the self-test failed: a canary reached the host")
     return stopped
 
@@ -149,7 +149,7 @@ def _set_bait() -> Iterator[tuple[Path, socket.socket]]:
         yield path, server
 
 
-def _was_called(server: socket.socket) -> bool:
+def _has_visitor(server: socket.socket) -> bool:
     try:
         server.accept()[0].close()
     except BlockingIOError:

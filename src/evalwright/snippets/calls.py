@@ -1,4 +1,4 @@
-"""One call on its way: who waits for it, what it asks the model, and how it is sent."""
+"""One call: who waits for it, what it asks the model, and how it is sent."""
 
 import ast
 import asyncio
@@ -20,34 +20,33 @@ _LOOKED_INTO = frozenset({dict, float, list})
 
 
 class Group(NamedTuple):
-    """What the calls that travel together have in common."""
+    """What the calls of one batch share."""
 
     key: str
     name: str
     objects: tuple[str, ...]
     timeout_s: float
-    talks: bool
-    """Whether they wait for something: of async functions, or with questions for the model."""
+    concurrent: bool
+    """Whether they wait for something: the function is async, or asks the model."""
 
 
 OnAnswer = Callable[[int, Any, tuple[str, str] | None], None]
-"""The number of a question, the answer, or the kind and the message of the failure."""
+"""Gets the number of a question, and the answer or kind and message of the failure."""
 
 Answer = tuple[int, int, Any, tuple[str, str] | None]
-"""The numbers of a call and of its question, what the model gave, or kind and message."""
+"""The numbers of a call and of its question, and what `OnAnswer` gets."""
 
 
 class Questions:
-    """The questions of one call. A failure is the engine's own exception, whoever caught it."""
+    """The questions of one call to the model. A failure keeps the engine's own exception."""
 
     def __init__(self, predict: Predict) -> None:
         self._predict = predict
         self._tasks: set[asyncio.Task[dict[str, Any]]] = set()
         self._failures: dict[int, BaseException] = {}
         self.stopped: Stopped | None = None
-        """Why the run ends: no author's business."""
+        """Why the run ends; not shown to the author's code."""
         self.asked = False
-        """Whether there was any question."""
 
     @property
     def waits(self) -> bool:
@@ -55,7 +54,7 @@ class Questions:
         return bool(self._tasks)
 
     def begin(self, ask: int, question: tuple[Any, dict[str, Any]], on_answer: OnAnswer) -> None:
-        """Have one answered, in the loop that runs."""
+        """Ask the model, in the running loop."""
         self.asked = True
 
         async def predict() -> dict[str, Any]:
@@ -85,7 +84,7 @@ class Questions:
         return None if ask is None else self._failures.get(ask)
 
     def cancel(self) -> None:
-        """Wait for no answer any more."""
+        """Stop waiting for answers."""
         for task in list(self._tasks):
             task.cancel()
 
@@ -102,18 +101,18 @@ class SnippetCall:
         self.arguments, self.questions = arguments, questions
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.alone = False
-        """Whether a process gets nothing else: one of its batch ended one, who knows which."""
+        """Whether it is sent by itself: an unknown call of its batch ended a process."""
         self.returned = False
-        """Whether a process ended that it was given to."""
+        """Whether a process that had it has ended."""
 
-    def succeed(self, value: Any) -> None:
+    def finish(self, value: Any) -> None:
         """Give its caller the value."""
         if not self.future.done():
             self.future.set_result(value)
         self._end()
 
     def fail(self, error: BaseException) -> None:
-        """Have its caller get the error."""
+        """Give its caller the error."""
         if not self.future.done():
             self.future.set_exception(error)
         self._end()
@@ -126,7 +125,7 @@ class SnippetCall:
 def encode_calls(
     group: Group, source: int, calls: Sequence[SnippetCall]
 ) -> tuple[bytes, list[SnippetCall]]:
-    """The line that asks for calls, and those of them that can be asked for: the others fail."""
+    """The line that requests calls, and the calls in it. Those that are no JSON fail."""
     head = {**group._asdict(), "source": source}
     numbers = [call.number for call in calls]
     try:
@@ -140,13 +139,12 @@ def encode_calls(
 
 
 def has_non_finite(arguments: Sequence[Any], objects: Sequence[str]) -> bool:
-    """Whether there is NaN or an infinity in what is given as it is: a row, rows, tables of rows.
+    """Whether a plain argument (a row, rows, tables of rows) has NaN or an infinity.
 
-    They would become null, and a cell that is not there was asked to be NaN. Only the slow
-    `encode_carefully` writes them.
+    msgspec would write null, and a missing cell must stay NaN: `encode_carefully` writes it.
     """
     known = len(objects)
-    for place, argument in enumerate(arguments):  # asked of every batch with a null: no generator
+    for place, argument in enumerate(arguments):  # runs for every batch with a null: no generator
         if (place >= known or not objects[place]) and _is_non_finite(argument):
             return True
     return False
@@ -164,14 +162,13 @@ def _is_non_finite(value: Any) -> bool:
 
 
 def encode_carefully(arguments: Sequence[Any]) -> bytes:
-    """JSON, and what Python's reader takes beside it: NaN, the infinities, half a surrogate."""
+    """JSON with what Python's reader takes beside it: NaN, the infinities, half a surrogate."""
     return json.dumps(list(arguments), default=msgspec.to_builtins).encode()
 
 
 def _encode_calls_carefully(
     head: dict[str, Any], calls: Sequence[SnippetCall]
 ) -> tuple[bytes, list[SnippetCall]]:
-    """One by one, with the slower encoder: it takes numbers of any size and half a surrogate."""
     good: dict[int, Raw] = {}
     for call in calls:
         try:
@@ -183,7 +180,7 @@ def _encode_calls_carefully(
 
 
 def encode_answers(answers: Sequence[Answer]) -> bytes:
-    """The line that gives answers; one that is no JSON is a refusal."""
+    """The line with answers; one that is no JSON becomes a refusal."""
     try:
         return msgspec.json.encode({"answers": answers}) + b"\n"
     except (TypeError, ValueError, OverflowError, RecursionError):
@@ -201,7 +198,7 @@ def _encode_answer_carefully(answer: Answer) -> bytes:
 
 
 def split_name(function: str, sources: Container[str], objects: Sequence[str]) -> tuple[str, str]:
-    """Split `source:function`. KeyError or ValueError for what cannot be called."""
+    """Split `source:function`. Raise KeyError or ValueError for what cannot be called."""
     key, _, name = function.rpartition(":")
     if key not in sources:
         raise KeyError(f"there is no source `{key}`")

@@ -1,6 +1,6 @@
-"""SnippetCall an author's functions here, in this process: no deadline, no wall. For tests.
+"""Call an author's functions in this process, without a deadline. For tests.
 
-Functions are called, called and read as in a process of their own.
+Functions are found and called, and their results read, as in a process of their own.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from msgspec import structs
 from evalwright.errors import SnippetFailed
 from evalwright.ports import Predict
 from evalwright.snippets.calls import Questions, encode_carefully, has_non_finite, split_name
-from evalwright.snippets.inside.functions import Function, ImportAliases, Model, Sources
+from evalwright.snippets.inside.functions import Function, ImportAliases, SnippetModel, Sources
 from evalwright.snippets.inside.results import CallFailed, NoAnswer, encode_result
 from evalwright.snippets.process import MAX_RESULT_BYTES
 from evalwright.snippets.sources import Source
@@ -27,7 +27,7 @@ _objects = partial(import_module, "evalwright.objects")
 
 
 class DirectSnippets:
-    """Calls the functions of `sources`. A time is not kept; prints stay prints."""
+    """Calls the functions of `sources`. Timeouts are ignored; prints stay prints."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         plain = {key: structs.asdict(source) for key, source in sources.items()}
@@ -52,17 +52,17 @@ class DirectSnippets:
         key, name = split_name(function, self._keys, objects)
         if self._closed:
             raise RuntimeError("the snippets are closed")
-        given = _copy_arguments(arguments, objects)
+        copies = _copy_arguments(arguments, objects)
         questions = Questions(predict) if predict else None
         try:
             if questions:
-                model = Model(_make_ask(questions), _objects)
+                model = SnippetModel(_make_ask(questions), _objects)
                 for place, kind in enumerate(objects):
-                    if kind == "Model" and place < len(given):
-                        given[place] = model
-            called = self._sources.function(key, name, objects)
-            value = await _call_function(called, given)
-            return msgspec.json.decode(encode_result(value, called.place, MAX_RESULT_BYTES))
+                    if kind == "Model" and place < len(copies):
+                        copies[place] = model
+            callee = self._sources.find_function(key, name, objects)
+            value = await _call_function(callee, copies)
+            return msgspec.json.decode(encode_result(value, callee.place, MAX_RESULT_BYTES))
         except CallFailed as failed:
             original = questions.failure(failed.ask) if questions else None
             raise original or SnippetFailed(failed.kind, str(failed), hint=failed.hint) from None
@@ -73,26 +73,24 @@ class DirectSnippets:
                     raise questions.stopped
 
     async def close(self) -> None:
-        """Be called no more; a second time does nothing."""
+        """Refuse further calls; a second time does nothing."""
         if not self._closed:
             self._closed = True
             self._names.remove()
 
 
 def _copy_arguments(arguments: Sequence[Any], objects: Sequence[str]) -> list[Any]:
-    """What would arrive in another process."""
-    if has_non_finite(arguments, objects):
-        line = encode_carefully(arguments)
-    else:
-        line = msgspec.json.encode(list(arguments))
-    copied: list[Any] = json.loads(line)
-    return copied
+    """The arguments as they would arrive in another process."""
+    careful = has_non_finite(arguments, objects)
+    line = encode_carefully(arguments) if careful else msgspec.json.encode(list(arguments))
+    copies: list[Any] = json.loads(line)
+    return copies
 
 
 async def _call_function(function: Function, arguments: list[Any]) -> Any:
     if function.is_async:
         value = function.call(arguments)
-    else:  # apart from the loop: it may wait for its answers, or run a loop of its own
+    else:  # in a thread: it may wait for its answers, or run a loop of its own
         value = await asyncio.to_thread(function.call, arguments)
     return await function.wait(value) if isinstance(value, Awaitable) else value
 

@@ -1,35 +1,50 @@
-"""A pool of processes that an author's functions are called in.
+"""A pool of processes that call an author's functions.
 
     pool = SnippetPool(sources_of(snippets), log=logger.info)
     scores = await pool.call(snippet.function("compute_scores"), [sample, trace], objects=(…))
 
-Calls of one function that are made at once travel together, as many as take about a quarter of a
+Calls of one function that are made at the same time are sent as a batch of about a quarter of a
 second. Plain functions are called one after the other, in `processes` processes; async functions,
-and all that ask the model or wait for something outside, many at once in one process of their own.
+and all that ask the model or wait for something outside, concurrently in one process of their own.
 
 Holds:      a time for each call, in which waiting for a model does not count; rlimits on address
-            space, size of a file, open files and core dumps; an environment without keys; standard
-            streams of its own: prints go to `log`, stdin is empty. A call that raises, hangs,
+            space, file size, open files and core dumps; an environment without keys; its own
+            standard streams: prints go to `log`, stdin is empty. A call that raises, hangs,
             crashes its process, or returns no JSON costs that call. A process is started when it
             is first needed, and again when it has died; it ends with the engine, and its group
             with it.
 Does not:   isolate: snippets are as trusted as the project. They keep their state from call to
-            call, each process its own, and lose it when another call ends the process. A call may
-            be made twice, when the one after it ends the process.
+            call, per process, and lose it when another call ends the process.
+
+A call that ends its process is known by its mark, and fails. The other calls run a second time, in
+another process, unless they have asked the model: no question is paid for twice.
 """
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+import msgspec
+from msgspec import Raw, Struct
+
 from evalwright.errors import SnippetFailed
 from evalwright.ports import Predict
-from evalwright.snippets.calls import Group, Questions, SnippetCall, find_definition, split_name
-from evalwright.snippets.process import Log, SnippetSettings
+from evalwright.processes import START_S
+from evalwright.snippets.calls import (
+    Answer,
+    Group,
+    Questions,
+    SnippetCall,
+    encode_answers,
+    encode_calls,
+    find_definition,
+    split_name,
+)
+from evalwright.snippets.process import Log, SnippetProcess, SnippetSettings
 from evalwright.snippets.sources import Source, resolve_folders
-from evalwright.snippets.worker import PoolState, SnippetWorker
 
 _BATCH = 500
 _BATCH_S = 0.25
@@ -39,6 +54,12 @@ _COLLECT_S = 0.002
 _STREAM_S = 0.01
 # How long calls wait before another process is started for them.
 _SPREAD_S = 0.1
+# How often to check what no descriptor tells: a call that takes too long, and a process that died
+# while a copy of it holds its socket.
+_LOOK_S = 0.5
+_AGAIN_S = 0.02
+# How much longer a thread may take: the process itself ends its call in time.
+_GRACE_S = 1.0
 
 
 class SnippetPool:
@@ -53,23 +74,24 @@ class SnippetPool:
         processes: int = 2,
     ) -> None:
         settings = settings or SnippetSettings()
-        self._state = PoolState(
+        self._state = _PoolState(
             sources=resolve_folders(sources, settings.directory),
             settings=settings,
             log=log,
-            broken={},
+            update=self._update,
+            take_back=self._take_back,
         )
         self._processes = processes
         self._numbers = count(1)
         self._queues: dict[Group, deque[SnippetCall]] = {}
-        self._callers: list[SnippetWorker] = []
-        self._talkers: list[SnippetWorker] = []
+        self._batch_workers: list[_SnippetWorker] = []
+        self._concurrent_workers: list[_SnippetWorker] = []
         self._pace: dict[Group, float] = {}
-        self._given: dict[SnippetWorker, tuple[Group, int, float]] = {}
+        self._sent: dict[_SnippetWorker, tuple[Group, int, float]] = {}
         self._wake: asyncio.Handle | None = None
         self._waiting_for = 0
         self._waiting_since = 0.0
-        self._last_given = 0.0
+        self._last_sent = 0.0
         self._closed = False
 
     async def call(
@@ -82,7 +104,7 @@ class SnippetPool:
         predict: Predict | None = None,
         waits: bool = False,
     ) -> Any:
-        """What `source:function` returns, as JSON; `SnippetFailed` when it gives no value."""
+        """Return the JSON value of `source:function`; raise `SnippetFailed` if it has none."""
         key, name = split_name(function, self._state.sources, objects)
         if self._closed:
             raise RuntimeError("the snippets are closed")
@@ -107,14 +129,14 @@ class SnippetPool:
                 self._forget(call)
 
     async def close(self) -> None:
-        """End what runs; a second time does nothing."""
+        """End the processes; a second time does nothing."""
         self._closed = True
         if self._wake is not None:
             self._wake.cancel()
         left = [call for queue in self._queues.values() for call in queue]
-        for worker in self._callers + self._talkers:
+        for worker in self._batch_workers + self._concurrent_workers:
             left += worker.end()
-        self._callers, self._talkers = [], []
+        self._batch_workers, self._concurrent_workers = [], []
         self._queues.clear()
         for call in left:
             call.fail(SnippetFailed("stopped", "the calls of snippets were stopped"))
@@ -126,35 +148,37 @@ class SnippetPool:
         queue.append(call)
         if self._wake is None:
             loop = asyncio.get_running_loop()
-            busy = self._waiting_for > 1 and not call.group.talks
-            streams = busy and loop.time() - self._last_given < _STREAM_S
+            busy = self._waiting_for > 1 and not call.group.concurrent
+            streams = busy and loop.time() - self._last_sent < _STREAM_S
             self._wake = loop.call_later(_COLLECT_S if streams else 0, self._dispatch)
 
     def _forget(self, call: SnippetCall) -> None:
         if call.questions is not None:
             call.questions.cancel()
-        for worker in self._callers + self._talkers:
+        for worker in self._batch_workers + self._concurrent_workers:
             worker.forget(call)
 
     def _dispatch(self) -> None:
-        """Give the calls that wait to processes that can take them."""
+        """Send waiting calls to processes that can take them."""
         self._wake = None
         if self._closed:
             return
-        given = True
-        while given:  # a batch of each in turn
-            given = False
+        more = True
+        while more:  # a batch of each group in turn
+            more = False
             for group in list(self._queues):
                 if worker := self._find_worker(group):
                     queue = self._queues.pop(group)
-                    self._give(worker, group, queue)
+                    self._send_batch(worker, group, queue)
                     if queue:
                         self._queues[group] = queue
-                        given = True
+                        more = True
         if not self._queues:
             self._waiting_since = 0.0
 
-    def _give(self, worker: SnippetWorker, group: Group, queue: deque[SnippetCall]) -> None:
+    def _send_batch(
+        self, worker: "_SnippetWorker", group: Group, queue: deque[SnippetCall]
+    ) -> None:
         calls: list[SnippetCall] = []
         size = self._batch_size(group, len(queue))
         while queue and len(calls) < size and not (calls and queue[0].alone):
@@ -166,50 +190,46 @@ class SnippetPool:
                 if call.alone:
                     break
         if calls:
-            self._last_given = asyncio.get_running_loop().time()
-            self._given[worker] = group, len(calls), self._last_given
-            worker.give(calls)
+            self._last_sent = asyncio.get_running_loop().time()
+            self._sent[worker] = group, len(calls), self._last_sent
+            worker.send(calls)
 
     def _batch_size(self, group: Group, waiting: int) -> int:
-        if group.talks:
+        if group.concurrent:
             return _BATCH
         pace = self._pace.get(group)
         size = _FIRST_BATCH if pace is None else int(_BATCH_S / max(pace, 1e-6))
-        free = sum(not worker.owed for worker in self._callers)
+        free = sum(not worker.owed for worker in self._batch_workers)
         return max(1, min(size, _BATCH, -(-waiting // max(free, 1))))
 
-    def _find_worker(self, group: Group) -> SnippetWorker | None:
+    def _find_worker(self, group: Group) -> "_SnippetWorker | None":
         """A process that can take calls of a group now."""
-        if group.talks:
-            for worker in self._talkers:
+        if group.concurrent:
+            for worker in self._concurrent_workers:
                 if not worker.worn:
                     return worker
-            return self._start(self._talkers, group)
-        for worker in self._callers:
+            return self._start(self._concurrent_workers, group)
+        workers = self._batch_workers
+        for worker in workers:
             if not worker.owed:
                 return worker
-        if not self._callers or (len(self._callers) < self._processes and self._have_waited()):
-            return self._start(self._callers, group)
+        if not workers or (len(workers) < self._processes and self._wait_is_over()):
+            return self._start(workers, group)
         return None
 
-    def _have_waited(self) -> bool:
+    def _wait_is_over(self) -> bool:
         loop = asyncio.get_running_loop()
         now = loop.time()
-        if not self._waiting_since or not all(worker.ready for worker in self._callers):
+        if not self._waiting_since or not all(worker.ready for worker in self._batch_workers):
             self._waiting_since = now
         left = self._waiting_since + _SPREAD_S - now
         if left > 0 and self._wake is None:
             self._wake = loop.call_later(left, self._dispatch)
         return left <= 0
 
-    def _start(self, workers: list[SnippetWorker], group: Group) -> SnippetWorker | None:
+    def _start(self, workers: "list[_SnippetWorker]", group: Group) -> "_SnippetWorker | None":
         try:
-            worker = SnippetWorker(
-                self._state,
-                talks=group.talks,
-                changed=lambda: self._changed(worker),
-                back=self._take_back,
-            )
+            worker = _SnippetWorker(self._state, concurrent=group.concurrent)
         except ChildProcessError as error:
             for call in self._queues.pop(group):
                 call.fail(SnippetFailed("crashed", str(error)))
@@ -217,16 +237,17 @@ class SnippetPool:
         workers.append(worker)
         return worker
 
-    def _changed(self, worker: SnippetWorker) -> None:
+    def _update(self, worker: "_SnippetWorker") -> None:
         """A process has answered all, or is dead."""
+        sent = self._sent.pop(worker, None)
         if worker.worn and not worker.owed and not worker.dead:
             worker.end()
         if worker.dead:
-            self._callers = [each for each in self._callers if each is not worker]
-            self._talkers = [each for each in self._talkers if each is not worker]
-            self._given.pop(worker, None)
-        elif given := self._given.pop(worker, None):
-            group, size, since = given
+            for workers in (self._batch_workers, self._concurrent_workers):
+                if worker in workers:
+                    workers.remove(worker)
+        elif sent is not None:
+            group, size, since = sent
             pace = (asyncio.get_running_loop().time() - since) / size
             self._pace[group] = (self._pace.get(group, pace) + pace) / 2
         if self._queues and self._wake is None:
@@ -235,3 +256,277 @@ class SnippetPool:
     def _take_back(self, calls: list[SnippetCall]) -> None:
         for call in reversed(calls):
             self._queues.setdefault(call.group, deque()).appendleft(call)
+
+
+class _Failure(Struct, frozen=True):
+    kind: str
+    message: str
+    hint: str
+    ask: int | None
+
+
+class _CallResult(Struct, frozen=True, array_like=True):
+    number: int
+    value: Raw
+    failure: _Failure | None = None
+
+
+class _Message(Struct, frozen=True):
+    done: list[_CallResult] = []
+    asks: list[tuple[int, int, tuple[Any, dict[str, Any]]]] = []
+    ready: bool = False
+    worn: bool = False
+
+
+_MESSAGE = msgspec.json.Decoder(_Message)
+
+
+class _PoolState(Struct, frozen=True, kw_only=True):
+    """What all the processes of a pool share."""
+
+    sources: dict[str, Source]
+    settings: SnippetSettings
+    log: Log
+    broken: dict[str, tuple[str, str]] = {}
+    """Sources whose top level ends a process, kind and message: they are not tried again."""
+    update: "Callable[[_SnippetWorker], None]"
+    """Called when a process has answered all, or is dead."""
+    take_back: Callable[[list[SnippetCall]], None]
+    """Gets the calls that another process is to make."""
+
+
+class _SnippetWorker:
+    """One process and the calls that it owes."""
+
+    def __init__(self, state: _PoolState, *, concurrent: bool) -> None:
+        self.owed: dict[int, SnippetCall] = {}
+        self.worn = False
+        """Whether it should get no more calls."""
+        self.dead = False
+        self.ready = False
+        """Whether it has begun to serve."""
+        self._state, self._concurrent = state, concurrent
+        self._numbers = {key: number for number, key in enumerate(state.sources)}
+        self._answers: list[Answer] = []
+        self._suspect: tuple[int, int, float] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+        self._process = SnippetProcess(
+            state.settings, state.log, on_line=self._read_message, on_loss=self._handle_loss
+        )
+        self._process.send_orders(state.settings, state.sources, concurrent=concurrent)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, calls: Sequence[SnippetCall]) -> None:
+        """Request calls of one group."""
+        group = calls[0].group
+        path = self._state.sources[group.key].path
+        if not self.owed:
+            self._process.printed.begin(path)
+        elif self._process.printed.name != path:
+            self._process.printed.begin("")  # which of them prints is not known
+        line, good = encode_calls(group, self._numbers[group.key], calls)
+        if good:
+            self.owed.update({call.number: call for call in good})
+            self._process.link.send(line)
+            self._look_soon()
+
+    def forget(self, call: SnippetCall) -> None:
+        """Drop a call that nobody waits for any more."""
+        if call.number not in self.owed:
+            return
+        if self._concurrent:
+            self._drop(call)
+        elif all(each.future.done() for each in self.owed.values()):
+            self.end()
+            self._state.update(self)
+
+    def end(self) -> list[SnippetCall]:
+        """End the process; return the calls that it still owes."""
+        self.dead = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._process.kill()
+        owed, self.owed = list(self.owed.values()), {}
+        return owed
+
+    def _drop(self, call: SnippetCall) -> None:
+        del self.owed[call.number]
+        self._process.link.send(b'{"cancelled":[%d]}\n' % call.number)
+        if not self.owed:
+            self._state.update(self)
+
+    def _read_message(self, line: bytearray) -> None:
+        try:
+            message = _MESSAGE.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            self._loop.call_soon(self._handle_loss)
+            return
+        self.ready = self.ready or message.ready
+        for result in message.done:
+            if call := self.owed.pop(result.number, None):
+                self._settle(call, result)
+        for number, ask, question in message.asks:
+            if call := self.owed.get(number):
+                self._ask(call, ask, question)
+        self.worn = self.worn or message.worn
+        if (message.done or message.worn) and not self.owed and not self.dead:
+            self._process.link.read_output()
+            self._state.update(self)
+
+    def _settle(self, call: SnippetCall, result: _CallResult) -> None:
+        if failure := result.failure:
+            original = call.questions.failure(failure.ask) if call.questions else None
+            call.fail(original or SnippetFailed(failure.kind, failure.message, hint=failure.hint))
+            return
+        try:
+            call.finish(msgspec.json.decode(result.value))
+        except (msgspec.MsgspecError, RecursionError) as error:
+            self._fail(call, "result", f"the result cannot be read: {error}")
+
+    def _ask(self, call: SnippetCall, ask: int, question: tuple[Any, dict[str, Any]]) -> None:
+        questions = call.questions
+        if questions is None:
+            self._answer((call.number, ask, None, ("TypeError", "there is no model here")))
+            return
+
+        def pass_on(ask: int, answer: Any, reason: tuple[str, str] | None) -> None:
+            if call.number not in self.owed:
+                return
+            if questions.stopped is not None:
+                call.fail(questions.stopped)
+                self._drop(call)
+                return
+            self._answer((call.number, ask, answer, reason))
+
+        questions.begin(ask, question, pass_on)
+
+    def _answer(self, answer: Answer) -> None:
+        """Send it, together with other answers that are due now."""
+        self._answers.append(answer)
+        if len(self._answers) == 1:
+            self._loop.call_soon(self._send_answers)
+
+    def _send_answers(self) -> None:
+        answers, self._answers = self._answers, []
+        if not self.dead:
+            self._process.link.send(encode_answers(answers))
+
+    def _look_soon(self) -> None:
+        if self._timer is None:
+            shortest = min(call.group.timeout_s for call in self.owed.values())
+            delay = max(_AGAIN_S, min(_LOOK_S, shortest / 4, self._state.settings.load_s / 4))
+            self._timer = self._loop.call_later(_AGAIN_S if self._suspect else delay, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self.dead or not self.owed:
+            return
+        now = time.monotonic()
+        if self._process.is_dead():
+            self._process.link.drain()
+            self._handle_loss()
+            return
+        if not self.ready and now > self._process.started_at + START_S:
+            self._blame([], "timeout", "it says nothing")
+            return
+        suspect, self._suspect = self._suspect, self._find_overdue(now)
+        if suspect is not None and suspect == self._suspect:
+            _, number, _ = suspect
+            self._blame([number], "timeout", f"ran longer than {self._allowed_s(number):g} s")
+            return
+        if self._loop_hangs(now):
+            self._blame([], "timeout", "its loop stood still")
+            return
+        self._look_soon()
+
+    def _loop_hangs(self, now: float) -> bool:
+        """Whether the process's loop hangs, and no known call is the reason."""
+        beaten, marks = self._process.marks.last_beat(), self._process.marks.read()
+        longest = max(call.group.timeout_s for call in self.owed.values())
+        return bool(beaten) and not marks and now - beaten > longest + _GRACE_S
+
+    def _find_overdue(self, now: float) -> tuple[int, int, float] | None:
+        for slot, number, since in self._process.marks.read():
+            call = self.owed.get(number)
+            if slot and call and call.questions and call.questions.waits:
+                continue
+            if now - since > self._allowed_s(number) + (_GRACE_S if slot else 0):
+                return slot, number, since
+        return None
+
+    def _allowed_s(self, number: int) -> float:
+        settings = self._state.settings
+        if number < 0:
+            return settings.load_s
+        call = self.owed.get(number)
+        return call.group.timeout_s if call else settings.timeout_s
+
+    def _handle_loss(self) -> None:
+        if not self.dead:
+            self.dead = True
+            reason, busy = self._process.end()
+            self._blame(busy, "crashed", reason)
+
+    def _blame(self, numbers: list[int], kind: str, reason: str) -> None:
+        """Fail the calls that ended the process, and give back the others."""
+        self.dead = True
+        self._process.kill()  # reads what it sent before
+        guilty = [self.owed[number] for number in numbers if number in self.owed]
+        loading = [number for number in numbers if number < 0]
+        owed = self.end()
+        if not self.ready:
+            words = self._process.printed.last or reason
+            guilty = self._fail_all(owed, "crashed", f"the process did not start: {words}")
+        elif loading:
+            guilty = self._fail_source(
+                list(self._state.sources)[-1 - loading[0]], owed, kind, reason
+            )
+        else:
+            if not numbers and len(owed) == 1:
+                guilty = owed
+            several = f"this call or another of {len(guilty)}: " if len(guilty) > 1 else ""
+            for call in guilty:
+                self._fail(call, kind, several + reason)
+        rest = [call for call in owed if call not in guilty]
+        self._give_back(rest, reason, known=bool(guilty or numbers))
+        self._state.update(self)
+
+    def _fail_source(
+        self, key: str, owed: list[SnippetCall], kind: str, reason: str
+    ) -> list[SnippetCall]:
+        source = self._state.sources[key]
+        text = f"{source.path}:{source.line}: {reason}, while its top level ran"
+        self._state.broken[key] = kind, text
+        return self._fail_all([call for call in owed if call.group.key == key], kind, text)
+
+    def _fail_all(self, calls: list[SnippetCall], kind: str, text: str) -> list[SnippetCall]:
+        for call in calls:
+            call.fail(SnippetFailed(kind, text))
+        return calls
+
+    def _give_back(self, calls: list[SnippetCall], reason: str, *, known: bool) -> None:
+        again = []
+        for call in calls:
+            asked = call.questions is not None and call.questions.asked
+            if self._concurrent and (asked or call.returned):
+                why = "after it had asked the model" if asked else "for the second time"
+                self._fail(call, "crashed", f"another call ended its process, {why}: {reason}")
+            else:
+                call.returned, call.alone = True, call.alone or not known
+                again.append(call)
+        self._state.take_back(again)
+
+    def _fail(self, call: SnippetCall, kind: str, reason: str) -> None:
+        hint = ""
+        if kind == "timeout":
+            allowed = f"{call.group.timeout_s:g} s"
+            hint = f"a call may run {allowed}; the time that a model takes does not count"
+        elif reason.endswith("SIGKILL"):
+            hint = "there may not be enough memory"
+        source, name = self._state.sources[call.group.key], call.group.name
+        line, _ = find_definition(source, name)
+        call.fail(SnippetFailed(kind, f"{source.path}:{line} in {name}: {reason}", hint=hint))

@@ -1,8 +1,8 @@
-"""One process of an author's code: started, spoken with, ended.
+"""One process that runs an author's code.
 
-It has a socket to the engine, a pipe for what it prints, and a page of memory that tells what it is
-at. Its environment is the few variables that Python needs and those it is given: none of the user's
-keys. When it ends, so does its group; what leaves the group (`setsid`) stays.
+It has a socket to the engine, a pipe for what it prints, and a page of shared memory that tells
+what it is doing. Its environment has the few variables that Python needs and those of the settings:
+none of the user's keys. When it ends, so does its group; what leaves the group (`setsid`) stays.
 """
 
 import asyncio
@@ -25,11 +25,11 @@ from evalwright.snippets.inside.channel import SIZE, Activity
 from evalwright.snippets.sources import Source
 
 MAX_RESULT_BYTES = 256 * 1024**2
-"""Of one call: a scorer of all samples returns those of a whole dataset."""
+"""Per call: a scorer of all samples returns the scores of a whole dataset."""
 MAX_LOG_BYTES = 256 * 1024
-"""Of what one batch of calls prints, a second; the rest is read, and dropped."""
+"""Printed per second by one batch of calls; the rest is dropped."""
 _LINE_BYTES = 64
-"""What a line costs beside its text: a million empty ones are no small matter."""
+"""What a line costs beside its text: a million empty lines are not free."""
 
 Log = Callable[[str], None]
 
@@ -45,31 +45,34 @@ class SnippetSettings(Struct, frozen=True, kw_only=True):
     """What the processes may use. Rlimits that the system refuses are not set."""
 
     environment: dict[str, str] = {}
-    """Variables beside the few that Python needs. Nothing else of the user's is passed on."""
+    """Variables beside the few that Python needs. No other variable is passed on."""
     python: str = sys.executable
     directory: Path | None = None
-    """Where they run; None for where the engine does."""
+    """Their working directory; None for the engine's."""
     timeout_s: float = 60.0
-    """How long a call may run that is not given a time. Waiting for a model does not count."""
+    """The default time of a call. Waiting for a model does not count."""
     load_s: float = 60.0
-    """How long the top level of a source may run: it may import what takes long to import."""
+    """How long the top level of a source may run: imports may be slow."""
     max_result_bytes: int = MAX_RESULT_BYTES
     address_space_bytes: int = 16 * 1024**3
-    """Libraries of arrays reserve far more than they use."""
+    """Array libraries reserve far more than they use."""
     file_bytes: int = 1024**3
     open_files: int = 1024
 
 
 class SnippetProcess:
-    """A child. ChildProcessError, when there can be none."""
+    """A child; ChildProcessError if it cannot be started.
+
+    `on_line` is called with each line that it sends, `on_loss` once when no more can come.
+    """
 
     def __init__(
         self,
         settings: SnippetSettings,
         log: Log,
         *,
-        heard: Callable[[bytearray], None],
-        lost: Callable[[], None],
+        on_line: Callable[[bytearray], None],
+        on_loss: Callable[[], None],
     ) -> None:
         self.printed = PrintedLines(log)
         self.started_at = time.monotonic()
@@ -92,23 +95,23 @@ class SnippetProcess:
             ours,
             reader,
             self.printed,
-            heard=heard,
-            lost=lost,
+            on_line=on_line,
+            on_loss=on_loss,
             max_bytes=settings.max_result_bytes + _SLACK_BYTES,
         )
 
     @property
     def pid(self) -> int:
-        """Its number, which is its group's too."""
+        """The number of the process and of its group."""
         return self._process.pid
 
-    def greet(
-        self, sources: Mapping[str, Source], settings: SnippetSettings, *, talks: bool
+    def send_orders(
+        self, settings: SnippetSettings, sources: Mapping[str, Source], *, concurrent: bool
     ) -> None:
-        """Tell it what it is for."""
+        """Send what it needs before its first call."""
         orders = {
             "sources": sources,
-            "talks": talks,
+            "concurrent": concurrent,
             "max_bytes": settings.max_result_bytes,
             "limits": {
                 "RLIMIT_AS": settings.address_space_bytes,
@@ -119,14 +122,14 @@ class SnippetProcess:
         }
         self.link.send(msgspec.json.encode(orders) + b"\n")
 
-    def has_exited(self) -> bool:
+    def is_dead(self) -> bool:
         """Whether it has ended, even if a copy of it holds its socket."""
         return self._process.returncode is not None or is_dead(self._process)
 
     def end(self) -> tuple[str, list[int]]:
-        """End it, and all that stayed in its group; how it came to its end, and what it was at.
+        """End it and its group; return how it ended, and the numbers of the calls it was running.
 
-        What a process is at that lives on is not what cut the connection.
+        A process that only closed its connection is not blamed on a call.
         """
         until = time.monotonic() + _DYING_S
         while not is_dead(self._process) and time.monotonic() < until:
@@ -134,13 +137,12 @@ class SnippetProcess:
         by_itself = is_dead(self._process)
         busy = [number for _, number, _ in self.marks.read()] if by_itself else []
         self.kill()
-        reason = (
-            _describe_exit(self._process.returncode) if by_itself else "it closed its connection"
-        )
-        return reason, busy
+        if not by_itself:
+            return "it closed its connection", busy
+        return f"the process {_describe_exit(self._process.returncode)}", busy
 
     def kill(self) -> None:
-        """End it now, and all that stayed in its group. A second time does nothing."""
+        """End it and its group now. A second time does nothing."""
         if self._process.returncode is None:
             kill_group(self._process)
             self.link.drain()
@@ -151,6 +153,7 @@ class SnippetProcess:
 def _start(
     settings: SnippetSettings, channel: int, memory: int, output: int
 ) -> subprocess.Popen[bytes]:
+    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     return subprocess.Popen(
         # -P: nothing from the directory of the script.
         [settings.python, "-P", _SCRIPT, str(channel), str(memory), _OBJECTS],
@@ -158,31 +161,23 @@ def _start(
         stdout=output,
         stderr=output,
         cwd=settings.directory,
-        env=_environment(settings.environment),
+        env={**ENVIRONMENT, **inherited, **settings.environment},
         pass_fds=(channel, memory),
         start_new_session=True,
     )
 
 
-def _environment(named: Mapping[str, str]) -> dict[str, str]:
-    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    return {**ENVIRONMENT, **inherited, **named}
-
-
 def _describe_exit(status: int) -> str:
     if status >= 0:
-        return f"the process exited with status {status}"
+        return f"exited with status {status}"
     try:
-        return f"the process was killed by {signal.Signals(-status).name}"
+        return f"was killed by {signal.Signals(-status).name}"
     except ValueError:
-        return f"the process was killed by signal {-status}"
+        return f"was killed by signal {-status}"
 
 
 class ChildLink:
-    """A socket to a child, and the pipe that it prints to.
-
-    `heard` is called with each line, `lost` once when no more can come.
-    """
+    """A socket to a child, and the pipe that it prints to; `SnippetProcess` explains the rest."""
 
     def __init__(
         self,
@@ -190,12 +185,12 @@ class ChildLink:
         output: int,
         printed: "PrintedLines",
         *,
-        heard: Callable[[bytearray], None],
-        lost: Callable[[], None],
+        on_line: Callable[[bytearray], None],
+        on_loss: Callable[[], None],
         max_bytes: int,
     ) -> None:
         self._channel, self._output, self._printed = channel, output, printed
-        self._heard, self._lost = heard, lost
+        self._on_line, self._on_loss = on_line, on_loss
         self._max_bytes = max_bytes
         self._unsent = bytearray()
         self._unread = bytearray()
@@ -204,10 +199,10 @@ class ChildLink:
         channel.settimeout(0)
         os.set_blocking(output, False)
         self._loop.add_reader(channel, self._readable)
-        self._loop.add_reader(output, self.listen)
+        self._loop.add_reader(output, self.read_output)
 
     def send(self, data: bytes) -> None:
-        """Have all of it sent, in time."""
+        """Send all of it, without waiting."""
         if self._over:
             return
         waiting = bool(self._unsent)
@@ -218,13 +213,13 @@ class ChildLink:
                 self._loop.add_writer(self._channel, self._writable)
 
     def drain(self) -> None:
-        """Hear what was said until now."""
+        """Read what was sent and printed until now."""
         while not self._over and self._receive() == "more":
             pass
-        self.listen()
+        self.read_output()
 
-    def listen(self) -> None:
-        """Take what was printed until now."""
+    def read_output(self) -> None:
+        """Read what was printed until now."""
         while True:
             try:
                 chunk = os.read(self._output, _CHUNK_BYTES)
@@ -236,7 +231,7 @@ class ChildLink:
             self._printed.take(chunk)
 
     def close(self) -> None:
-        """Hear no more."""
+        """Stop reading."""
         self._loop.remove_reader(self._channel)
         self._loop.remove_writer(self._channel)
         self._loop.remove_reader(self._output)
@@ -255,17 +250,17 @@ class ChildLink:
             sent = self._channel.send(self._unsent)
         except BlockingIOError:
             return
-        except OSError:  # it died before it had read all, which its silence will tell
+        except OSError:  # it died before it had read all; the reader notices
             sent = len(self._unsent)
         del self._unsent[:sent]
 
     def _readable(self) -> None:
         if self._receive() == "end" and not self._over:
             self._loop.remove_reader(self._channel)
-            self._lost()
+            self._on_loss()
 
     def _receive(self) -> Literal["more", "none", "end"]:
-        """Whether something came, and whether anything can."""
+        """Whether something came, and whether more can come."""
         try:
             chunk = self._channel.recv(_CHUNK_BYTES)
         except BlockingIOError:
@@ -278,13 +273,13 @@ class ChildLink:
         if b"\n" in chunk:
             *lines, self._unread = self._unread.split(b"\n")
             for line in lines:
-                self._heard(line)
-        # Who says more than a result is no longer the script.
+                self._on_line(line)
+        # Only something other than our script sends more than a result.
         return "more" if len(self._unread) <= self._max_bytes else "end"
 
 
 class PrintedLines:
-    """Passes on what is whole, up to a size."""
+    """Logs whole lines, up to a size."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -297,13 +292,13 @@ class PrintedLines:
         """The last line that was not empty."""
 
     def begin(self, name: str) -> None:
-        """From now on another's, who has a full size again."""
+        """From now on another source prints, with the full size again."""
         self.end()
         self.name = name
         self._left, self._since = MAX_LOG_BYTES, time.monotonic()
 
     def take(self, chunk: bytes) -> None:
-        """Pass on what is whole of it."""
+        """Log the whole lines of it."""
         if time.monotonic() - self._since > 1:
             self._left, self._since = MAX_LOG_BYTES, time.monotonic()
         if not chunk or self._left < 0:
@@ -312,25 +307,25 @@ class PrintedLines:
         *lines, self._line = (self._line + chunk[: self._left]).split(b"\n")
         self._left -= len(chunk) + _LINE_BYTES * max(0, len(lines) - 1)
         for line in lines[:most]:
-            self._say(line)
+            self._write_line(line)
         if self._left < 0:
             self.end()
             self._log(f"… more than {MAX_LOG_BYTES} bytes were printed, the rest is dropped")
 
     def end(self) -> None:
-        """Pass on a line that has no end."""
+        """Log a line that has no end."""
         line, self._line = self._line, b""
         if line:
-            self._say(line)
+            self._write_line(line)
 
-    def _say(self, line: bytes) -> None:
+    def _write_line(self, line: bytes) -> None:
         text = _plain(line.decode("utf-8", "replace"))
         self.last = text.strip() or self.last
         self._log(f"{self.name}: {text}" if self.name else text)
 
 
 def _plain(text: str) -> str:
-    """Without what a terminal would obey: a snippet may print what a model has said."""
+    """Replace what a terminal would obey: a snippet may print a model's output."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -1,4 +1,4 @@
-"""The pieces of Python that functions are called of."""
+"""The pieces of Python whose functions are called."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,11 +13,11 @@ class Source(Struct, frozen=True):
 
     text: str
     path: str
-    """The file it stands in, as tracebacks show it."""
+    """Its file, as tracebacks show it."""
     line: int = 1
-    """Where in that file it begins."""
+    """Its first line in that file."""
     folder: str = ""
-    """Where the modules beside it are; empty for the folder of `path`."""
+    """The folder of the modules beside it; empty for the folder of `path`."""
 
 
 def sources_of(snippets: Iterable[Snippet]) -> dict[str, Source]:
@@ -26,7 +26,7 @@ def sources_of(snippets: Iterable[Snippet]) -> dict[str, Source]:
 
 
 def resolve_folders(sources: Mapping[str, Source], directory: Path | None) -> dict[str, Source]:
-    """The same, with the folders that their neighbours are in."""
+    """The same sources, with their folders."""
     base = (directory or Path()).absolute()
     return {
         key: source if source.folder else structs.replace(source, folder=_find_folder(source, base))

@@ -1,9 +1,9 @@
 """What connects a child with the engine: a socket, the streams it prints to, and shared memory.
 
-Engine and child exchange one JSON object per line. Whatever the author's code does to its standard
-streams, the socket is not one of them. A copy of this process that the code forks is not heard.
-The shared memory tells what the process is doing: a mark costs no system call, and stays when the
-process is gone, so the call that ended it is known. Engine and child read the same clock.
+Engine and child exchange one JSON object per line. The socket is none of the standard streams. A
+copy of this process that the author's code forks is not heard. The shared memory tells what the
+process is doing: a mark costs no system call, and stays when the process is gone, so the call that
+ended it is known. Engine and child read the same clock.
 """
 
 import json
@@ -30,7 +30,7 @@ _LOOK_S = 2.0
 
 
 class Channel:
-    """Lines to the engine and from it."""
+    """Sends lines to the engine and reads its lines."""
 
     def __init__(self, descriptor: int) -> None:
         self._socket = socket.socket(fileno=descriptor)
@@ -43,13 +43,13 @@ class Channel:
         os.register_at_fork(after_in_child=self._mark_as_copy)
 
     def read(self) -> Any:
-        """The next line; the end of the engine is ours."""
+        """Wait for the next line. When the engine has gone, this process ends."""
         while not self._lines:
             self._split_lines(self._receive(0))
         return json.loads(self._lines.pop(0))
 
     def read_available(self) -> list[Any]:
-        """The lines that are there now, for one who is told when there are some."""
+        """The lines that have arrived, without waiting."""
         if self.is_copy:
             os._exit(0)
         self._split_lines(self._receive(socket.MSG_DONTWAIT))
@@ -61,28 +61,28 @@ class Channel:
         return self._socket.fileno()
 
     def add_value(self, number: int, value: bytes) -> None:
-        """Have the value of a call sent."""
+        """Queue the value of a call."""
         self._queue(self._done, b"[%d,%b]" % (number, value))
 
     def add_failure(self, number: int, failed: CallFailed) -> None:
-        """Have the failure of a call sent."""
+        """Queue the failure of a call."""
         self._queue(self._done, b"[%d,null,%b]" % (number, _encode(failed.to_json())))
 
     def add_question(self, number: int, ask: int, question: bytes) -> None:
-        """Have a question of a call sent."""
+        """Queue a question of a call to the model."""
         self._queue(self._asks, b"[%d,%d,%b]" % (number, ask, question))
 
     def flush(self) -> None:
-        """Send what is to be sent."""
+        """Send what is queued."""
         if self._done or self._asks:
             parts = b",".join(self._done), b",".join(self._asks)
             self._done, self._asks, self._size = [], [], 0
             self._send(b'{"done":[%b],"asks":[%b]}\n' % parts)
 
-    def send_word(self, **words: bool) -> None:
-        """Send a word of the process itself, after what is to be sent."""
+    def send_state(self, **state: bool) -> None:
+        """Send a message about the process itself, after what is queued."""
         self.flush()
-        self._send(_encode(words) + b"\n")
+        self._send(_encode(state) + b"\n")
 
     def _queue(self, parts: list[bytes], part: bytes) -> None:
         parts.append(part)
@@ -121,22 +121,22 @@ class Channel:
 
 
 class Streams:
-    """`sys.stdout` and `sys.stderr`, whole again for every call."""
+    """`sys.stdout` and `sys.stderr`, restored for every call."""
 
     def __init__(self) -> None:
         self._log = os.dup(1)
         self._own: list[IO[str]] = []
 
     def restore(self) -> None:
-        """Open again what was closed or replaced."""
+        """Reopen what was closed or replaced."""
         own = self._own
-        kept = own and own[0] is sys.stdout and own[1] is sys.stderr
-        if not kept or own[0].closed or own[1].closed:
+        unchanged = own and own[0] is sys.stdout and own[1] is sys.stderr
+        if not unchanged or own[0].closed or own[1].closed:
             self._own = [self._open(), self._open()]
             sys.stdout, sys.stderr = self._own
 
     def flush(self) -> None:
-        """Have the engine see what was printed."""
+        """Send what was printed to the engine."""
         for stream in self._own:
             try:
                 stream.flush()
@@ -150,40 +150,40 @@ class Streams:
 
 
 class Activity:
-    """One number a slot: of a call, below 0 of a source that is loaded, 0 for nothing."""
+    """One number per slot: of a call, below 0 of a source that is being loaded, 0 for nothing."""
 
     def __init__(self, descriptor: int) -> None:
         self._memory = mmap.mmap(descriptor, SIZE)
 
     def begin(self, number: int, slot: int = 0) -> None:
-        """From now on this."""
+        """Mark what begins now."""
         _SLOT.pack_into(self._memory, slot * _SLOT.size, number, time.monotonic())
 
     def end(self, slot: int = 0) -> None:
-        """From now on nothing."""
+        """Remove the mark."""
         _SLOT.pack_into(self._memory, slot * _SLOT.size, 0, 0.0)
 
     def read(self) -> list[tuple[int, int, float]]:
-        """Slot by slot what is under way, and since when."""
+        """Slot, number and start of everything under way."""
         slots = enumerate(_SLOT.iter_unpack(self._memory[: SLOTS * _SLOT.size]))
         return [(slot, number, since) for slot, (number, since) in slots if number]
 
     def beat(self, *, alive: bool) -> None:
-        """Say that the loop goes round; or that it need not."""
+        """Mark that the loop runs; not `alive`, that it need not."""
         _SLOT.pack_into(self._memory, SLOTS * _SLOT.size, 0, time.monotonic() if alive else 0.0)
 
     def last_beat(self) -> float:
-        """When the loop last went round; 0 if it need not."""
+        """When the loop last ran; 0 if it need not."""
         _, since = _SLOT.unpack_from(self._memory, SLOTS * _SLOT.size)
         return float(since)
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Unmap the memory."""
         self._memory.close()
 
 
 def watch_engine() -> None:
-    """End with the engine, however it ends: a call that hangs reads no end of a stream."""
+    """End with the engine, however it ends: a call that hangs does not read the socket."""
     engine = os.getppid()
 
     def watch() -> None:
@@ -195,7 +195,7 @@ def watch_engine() -> None:
 
 
 def end_group() -> NoReturn:
-    """End this process, and what it has started."""
+    """End this process and what it has started."""
     if os.getpid() == os.getpgrp():
         os.killpg(0, signal.SIGKILL)
     os._exit(0)

@@ -1,4 +1,4 @@
-"""Calls that wait: of async functions, and of all that ask the model. Many are in flight at once.
+"""Concurrent calls: of async functions, and of all functions that ask the model.
 
     engine   {"key": "…", "name": "run_solver", …, "timeout_s": 60.0}     calls, as in `serve`
     child    {"done": [], "asks": [[7, 1, [input, {}]]]}                  call 7 has a question
@@ -6,7 +6,7 @@
     engine   {"cancelled": [7]}                                           nobody waits for it
 
 An `async def` runs in the loop of the main thread. A `def` runs in a thread, so that it can wait
-for an answer; one that runs out of its time cannot be ended, and leaves the process `worn`.
+for an answer; one that exceeds its time cannot be ended, and leaves the process `worn`.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any, NoReturn
 
 from .channel import SLOTS, Activity, Channel, Streams
-from .functions import Function, Model, Sources
+from .functions import Function, SnippetModel, Sources
 from .results import CallFailed, NoAnswer, encode_result
 
 _BEAT_S = 0.5
@@ -26,11 +26,11 @@ _BEAT_S = 0.5
 _current_call: ContextVar[int] = ContextVar("call")
 """The number of the call that this code runs for. What it starts inherits it."""
 _thread = threading.local()
-"""`_thread.slot`: where a thread of ours leaves its marks."""
+"""`_thread.slot`: where one of our threads leaves its marks."""
 
 
 class ConcurrentServer:
-    """Serves functions that wait."""
+    """Serves concurrent calls."""
 
     def __init__(self, channel: Channel, marks: Activity, sources: Sources, max_bytes: int) -> None:
         self.marks, self.max_bytes = marks, max_bytes
@@ -60,24 +60,24 @@ class ConcurrentServer:
             self._load_all()
 
     def send_question(self, number: int, ask: int, question: bytes) -> None:
-        """A call has a question."""
+        """Send a question of a call to the engine."""
         self._channel.add_question(number, ask, question)
         self._flush_soon()
 
     def finish(self, call: "ConcurrentCall", value: Any) -> None:
-        """A call has its value, or `CallFailed`. What it says later is not heard."""
+        """End a call with its value or `CallFailed`. What it does later is ignored."""
         if self._calls.pop(call.number, None):
             self._send_result(call.number, value, call.function.place)
             call.cancel()
 
     def report_worn(self) -> None:
-        """A thread is lost: the process finishes what it is at, and gets no more."""
-        self._channel.send_word(worn=True)
+        """Tell the engine that a thread is lost: the process gets no more calls."""
+        self._channel.send_state(worn=True)
 
     def _read(self) -> None:
         for message in self._channel.read_available():
             if "calls" in message:
-                if self._unloaded or not self._sources.is_loaded(message["key"]):
+                if self._unloaded or self._sources.needs_loading(message["key"]):
                     self._unloaded.append(message)
                     self.loop.stop()
                 else:
@@ -90,7 +90,7 @@ class ConcurrentServer:
                     call.cancel()
 
     def _load_all(self) -> None:
-        """Outside the loop: a top level may do what a loop that runs forbids."""
+        """Load sources outside the loop: a top level may do what a running loop forbids."""
         orders, self._unloaded = self._unloaded, []
         for call in self._calls.values():
             call.clock.stop()
@@ -104,7 +104,7 @@ class ConcurrentServer:
 
     def _find_function(self, order: dict[str, Any]) -> Any:
         try:
-            return self._sources.function(order["key"], order["name"], order["objects"])
+            return self._sources.find_function(order["key"], order["name"], order["objects"])
         except CallFailed as failed:
             return failed
 
@@ -115,17 +115,17 @@ class ConcurrentServer:
                 self._send_result(number, function)
                 continue
             call = self._calls[number] = ConcurrentCall(self, number, function, order["timeout_s"])
-            model = Model(call.ask, self._sources.objects)
+            model = SnippetModel(call.ask, self._sources.objects)
             for place, kind in enumerate(objects):
                 if kind == "Model" and place < len(arguments):
                     arguments[place] = model
             context = copy_context()
             context.run(_current_call.set, number)
-            context.run(call.begin, arguments, apart=not function.is_async)
+            context.run(call.begin, arguments, in_thread=not function.is_async)
         self._beat()
 
     def _beat(self) -> None:
-        """While there are calls, the loop is seen to go round."""
+        """While there are calls, mark that the loop runs."""
         if self._heart is not None:
             self._heart.cancel()
         self._heart = self.loop.call_later(_BEAT_S, self._beat) if self._calls else None
@@ -144,7 +144,6 @@ class ConcurrentServer:
         self._flush_soon()
 
     def _flush_soon(self) -> None:
-        """Send, after all that is due now."""
         if not self._flushing:
             self._flushing = True
             self.loop.call_soon(self._flush)
@@ -157,7 +156,7 @@ class ConcurrentServer:
 
 
 class ConcurrentCall:
-    """One call."""
+    """One call, in the loop or in a thread."""
 
     def __init__(
         self, server: ConcurrentServer, number: int, function: Function, timeout_s: float
@@ -171,10 +170,10 @@ class ConcurrentCall:
         self._task: asyncio.Task[Any] | None = None
         self._over = False
 
-    def begin(self, arguments: list[Any], *, apart: bool) -> None:
-        """Run it in the loop; `apart`, in a thread."""
-        if apart:
-            self._server.threads.submit(copy_context().run, self._in_thread, arguments)
+    def begin(self, arguments: list[Any], *, in_thread: bool) -> None:
+        """Run it in the loop, or in a thread."""
+        if in_thread:
+            self._server.threads.submit(copy_context().run, self._run_in_thread, arguments)
         else:
             self.clock.go()
             self._start(self._call(arguments))
@@ -183,15 +182,15 @@ class ConcurrentCall:
         """Ask the model, from any thread."""
         number, loop = next(self._numbers), self._server.loop
         if _is_running(loop):
-            self._answers[number] = soon = loop.create_future()
+            self._answers[number] = future = loop.create_future()
             self._send_question(number, question)
-            return soon
+            return future
         self._answers[number] = answer = _PendingAnswer(self._server.marks, self.number)
         loop.call_soon_threadsafe(self._send_question, number, question)
         return answer
 
     def settle(self, number: int, output: Any, failure: tuple[str, str] | None) -> None:
-        """Have the question answered, or refused."""
+        """Pass on the answer to a question, or why there is none."""
         answer = self._answers.pop(number, None)
         if answer is None:
             return
@@ -209,7 +208,7 @@ class ConcurrentCall:
             answer.set_exception(NoAnswer(*failure, number))
 
     def cancel(self) -> None:
-        """End it, as far as that can be."""
+        """End it, as far as possible."""
         self._over = True
         self.clock.stop()
         if self._task is not None:
@@ -233,7 +232,7 @@ class ConcurrentCall:
         self._task = self._server.loop.create_task(work)
         self._task.add_done_callback(self._end)
 
-    def _in_thread(self, arguments: list[Any]) -> None:
+    def _run_in_thread(self, arguments: list[Any]) -> None:
         marks, loop = self._server.marks, self._server.loop
         loop.call_soon_threadsafe(self.clock.go)
         marks.begin(self.number, _thread.slot)
@@ -266,7 +265,7 @@ class ConcurrentCall:
 
 
 class _PendingAnswer(Future[Any]):
-    """An answer to come. A thread that waits for it is at nothing."""
+    """An answer to come. A thread that waits for it has no mark."""
 
     def __init__(self, marks: Activity, number: int) -> None:
         super().__init__()
@@ -291,30 +290,25 @@ def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
 
 
 class CallClock:
-    """The time of a call, which stands still while it waits for the model.
-
-    Calls `expired` when it has run out.
-    """
+    """The time of a call, which stops while it waits for the model; calls `expire` at its end."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, seconds: float, expired: Callable[[], None]
+        self, loop: asyncio.AbstractEventLoop, seconds: float, expire: Callable[[], None]
     ) -> None:
-        self._loop = loop
-        self._left_s = seconds
-        self._expired = expired
+        self._loop, self._left_s, self._expire = loop, seconds, expire
         self._stops = 1
         self._since = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     def go(self) -> None:
-        """Go on, once for every stop; it begins with one."""
+        """Go on, once for every stop; a clock starts stopped."""
         self._stops -= 1
         if not self._stops:
             self._since = self._loop.time()
-            self._timer = self._loop.call_later(self._left_s, self._expired)
+            self._timer = self._loop.call_later(self._left_s, self._expire)
 
     def stop(self) -> None:
-        """Stand still, until as many have gone on."""
+        """Stop until `go` is called as often as `stop`."""
         self._stops += 1
         if self._timer is not None:
             self._left_s -= self._loop.time() - self._since
@@ -323,7 +317,7 @@ class CallClock:
 
 
 class _MarkedCoroutine(Coroutine[Any, Any, Any]):
-    """Marks whose call the loop is serving, step by step."""
+    """Marks the call that each step of the loop is for."""
 
     def __init__(self, inner: Any, number: int, marks: Activity) -> None:
         self._inner, self._number, self._marks = inner, number, marks
@@ -349,7 +343,7 @@ class _MarkedCoroutine(Coroutine[Any, Any, Any]):
 
 
 def make_task_factory(marks: Activity) -> Callable[..., "asyncio.Task[Any]"]:
-    """How a loop makes tasks whose steps are marked."""
+    """A task factory for a loop whose steps are marked."""
 
     def make(loop: asyncio.AbstractEventLoop, inner: Any, **more: Any) -> "asyncio.Task[Any]":
         number = _current_call.get(0)

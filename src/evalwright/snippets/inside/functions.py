@@ -1,11 +1,11 @@
-"""An author's sources, made into modules when one of their functions is first answer for.
+"""An author's sources, loaded as modules when one of their functions is first called.
 
-A function gets as many of the arguments as it takes, the first ones. While a source is loaded, and
-after, the folder of its file comes first in `sys.path`: it may import its neighbours, as a script
-may. Sources do not share names, but they share `sys.modules`, as all of one process do.
+A function gets as many of the arguments as it takes, the first ones. From when a source is loaded,
+the folder of its file comes first in `sys.path`: it may import its neighbours, as a script may.
+Sources do not share names, but they share `sys.modules`.
 
 Authors import `from latticeflow.core.dtypes import SolverTrace`: `ImportAliases` is found last, so
-where the real package is installed it is the one that is imported. A function may get a model:
+the real package is imported where it is installed. A function may get a model:
 
     response = await model.predict(trace.items)     in an `async def`
     response = model.predict("Why?")                in a `def`, which waits
@@ -14,25 +14,31 @@ where the real package is installed it is the one that is imported. A function m
 import asyncio
 import inspect
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from itertools import zip_longest
 from types import ModuleType
 from typing import Any
 
 from .results import CallFailed, describe_exception, encode_result
 
 Objects = Callable[[], ModuleType]
-"""Where the classes that an author's function gets are: answer for when one is needed."""
+"""Imports the classes that an author's function gets, when one is needed."""
 
-KINDS = frozenset({"", "Model", "SampleScores", "SolverTrace", "SolverTraces"})
-"""What an argument may become."""
+_CLASSES = {
+    "SampleScores": "SampleScore",
+    "SolverTrace": "SolverTrace",
+    "SolverTraces": "SolverTrace",
+}
+KINDS = frozenset({"", "Model", *_CLASSES})
+"""What an argument may become; a plural is a list."""
 
 Ask = Callable[[bytes], "asyncio.Future[Any] | Future[Any]"]
 """Input and keyword arguments in, as a JSON list, the raw output later.
 
-To one who runs in the loop that answers, a future of that loop; to others, one for any thread.
+Code in the loop that answers gets a future of that loop; other code one for any thread.
 """
 
 _MAX_QUESTION_BYTES = 1024**3
@@ -57,34 +63,28 @@ class Sources:
             for number, (key, source) in enumerate(sources.items())
         }
 
-    def function(self, key: str, name: str, objects: Sequence[str]) -> "Function":
+    def find_function(self, key: str, name: str, objects: Sequence[str]) -> "Function":
         """A function that gets such objects; `CallFailed` if there is none that can be called."""
         known = (key, name, tuple(objects))
         if known not in self._functions:
-            found, place = self._sources[key].find(name)
+            function, place = self._sources[key].find(name)
             makers = [self._find_maker(kind) for kind in objects]
-            self._functions[known] = Function(found, place, makers)
+            self._functions[known] = Function(function, place, makers)
         return self._functions[known]
 
-    def is_loaded(self, key: str) -> bool:
-        """Whether the top level of a source has run."""
-        return self._sources[key].is_loaded
+    def needs_loading(self, key: str) -> bool:
+        """Whether the top level of a source has not run yet."""
+        return self._sources[key].module is None
 
     def _find_maker(self, kind: str) -> Callable[[Any], Any] | None:
-        if kind == "SolverTrace":
-            made: Callable[[Any], Any] = self.objects().SolverTrace.from_json
-            return made
-        if kind == "SolverTraces":
-            make_trace = self.objects().SolverTrace.from_json
-            return lambda traces: [make_trace(trace) for trace in traces]
-        if kind == "SampleScores":
-            make_score = self.objects().SampleScore.from_json
-            return lambda scores: [make_score(score) for score in scores]
-        return None
+        if kind not in _CLASSES:
+            return None
+        make: Callable[[Any], Any] = getattr(self.objects(), _CLASSES[kind]).from_json
+        return make if kind in _CLASSES.values() else lambda items: [make(item) for item in items]
 
 
 class Function:
-    """One of an author's functions, and how it is given its arguments."""
+    """One of an author's functions, and how it gets its arguments."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Function:
         self._taken: dict[int, int | CallFailed] = {}
 
     def call(self, arguments: list[Any]) -> Any:
-        """What it returns, or the awaitable of it; `CallFailed` with what it raises."""
+        """Return its value, or an awaitable; raise `CallFailed` for what it raises."""
         try:
             return self._function(*self._prepare(arguments))
         except CallFailed:
@@ -109,7 +109,7 @@ class Function:
             raise describe_exception(error, self.place) from None
 
     async def wait(self, awaitable: Awaitable[Any]) -> Any:
-        """What it returns at last; `CallFailed` with what it raises, if nobody cancels it."""
+        """Await its value; raise `CallFailed` for what it raises, unless it is cancelled."""
         try:
             return await awaitable
         except BaseException as error:
@@ -119,32 +119,29 @@ class Function:
             raise describe_exception(error, self.place) from None
 
     def _prepare(self, arguments: list[Any]) -> list[Any]:
-        given = len(arguments)
-        taken = self._taken.get(given)
+        count = len(arguments)
+        taken = self._taken.get(count)
         if taken is None:
-            taken = self._taken[given] = self._count_taken(given)
+            taken = self._taken[count] = self._count_taken(count)
         if isinstance(taken, CallFailed):
             raise taken.copy()
-        if taken < given:
+        if taken < count:
             arguments = arguments[:taken]
         if not self._plain:
-            pairs = zip(arguments, self._pad_makers(taken), strict=True)
+            pairs = zip_longest(arguments, self._makers[:taken])
             arguments = [make(argument) if make else argument for argument, make in pairs]
         return arguments
 
-    def _pad_makers(self, count: int) -> Iterable[Callable[[Any], Any] | None]:
-        return [*self._makers[:count], *[None] * (count - len(self._makers))]
-
-    def _count_taken(self, given: int) -> "int | CallFailed":
-        """How many of so many arguments it gets."""
+    def _count_taken(self, count: int) -> "int | CallFailed":
+        """How many of `count` arguments it takes."""
         try:
             parameters = inspect.signature(self._function).parameters.values()
-        except (TypeError, ValueError):  # some of C's do not tell
-            return given
+        except (TypeError, ValueError):  # some functions in C do not tell
+            return count
         places = [
             parameter
             for parameter in parameters
-            if parameter.kind in (parameter.POSITIONAL_ONLY, _EITHER)
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
         ]
         required = [parameter.name for parameter in places if parameter.default is parameter.empty]
         named = [
@@ -152,44 +149,36 @@ class Function:
             for parameter in parameters
             if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
         ]
-        if len(required) > given or named:
+        if len(required) > count or named:
             wanted = ", ".join(f"`{name}`" for name in required + named)
-            most = f"{given} argument{'s'[: given != 1]}"
+            most = f"{count} argument{'s'[: count != 1]}"
             problem = f"expected a function of {most}, got one that requires {wanted}"
             return CallFailed("TypeError", f"{self.place}: {problem}")
         if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-            return given
-        return min(given, len(places))
-
-
-_EITHER = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            return count
+        return min(count, len(places))
 
 
 class _LoadedSource:
     def __init__(self, name: str, *, text: str, path: str, line: int, folder: str) -> None:
         self._name, self._text, self._path, self._line = name, text, path, line
         self._folder = folder
-        self._module: ModuleType | CallFailed | None = None
+        self.module: ModuleType | CallFailed | None = None
 
-    @property
-    def is_loaded(self) -> bool:
-        return self._module is not None
+    def find(self, name: str) -> tuple[Callable[..., Any], str]:
+        if self.module is None:
+            self.module = self._load()
+        if isinstance(self.module, CallFailed):
+            raise self.module.copy()
+        function = getattr(self.module, name, None)
+        if callable(function):
+            return function, self._describe_place(function, name)
+        got = "none" if function is None else f"`{type(function).__name__}`"
+        text = f"{self._path}:{self._line}: expected a function `{name}`, got {got}"
+        raise CallFailed("NameError", text)
 
-    def find(self, function: str) -> tuple[Callable[..., Any], str]:
-        if self._module is None:
-            self._module = self._load()
-        if isinstance(self._module, CallFailed):
-            raise self._module.copy()
-        found = getattr(self._module, function, None)
-        if callable(found):
-            return found, self._describe_place(found, function)
-        text = f"{self._path}:{self._line}: expected a function `{function}`, got "
-        raise CallFailed(
-            "NameError", text + ("none" if found is None else f"`{type(found).__name__}`")
-        )
-
-    def _describe_place(self, found: Any, name: str) -> str:
-        code = getattr(inspect.unwrap(found), "__code__", None)
+    def _describe_place(self, function: Any, name: str) -> str:
+        code = getattr(inspect.unwrap(function), "__code__", None)
         own = code is not None and code.co_filename == self._path
         line = code.co_firstlineno if code is not None and own else self._line
         return f"{self._path}:{line} in {name}"
@@ -201,7 +190,7 @@ class _LoadedSource:
         if self._folder:
             sys.path[:] = [self._folder, *(entry for entry in sys.path if entry != self._folder)]
         try:
-            # Lines are counted as in the file that the source stands in.
+            # Lines are counted as in the source's file.
             text = "\n" * (self._line - 1) + self._text
             exec(compile(text, self._path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - what this is for
         except BaseException as error:  # noqa: BLE001 - an author's module may raise anything
@@ -209,15 +198,15 @@ class _LoadedSource:
         return module
 
 
-class Model:
-    """The evaluated model."""
+class SnippetModel:
+    """The evaluated model, as an author's function gets it."""
 
     def __init__(self, ask: Ask, objects: Objects) -> None:
         self._ask = ask
         self._objects = objects
 
     def predict(self, items: Any, *, sample: Any = None, **kwargs: Any) -> Any:
-        """A `ModelResponse`: to be awaited where something can be awaited, else at once."""
+        """A `ModelResponse`: awaitable where a loop runs, else at once."""
         if sample is not None:
             kwargs["sample"] = sample
         try:
@@ -241,7 +230,7 @@ class Model:
 
 
 class ScorerBase:
-    """What a scorer of an author's own may be derived from."""
+    """The base class that an author's scorer may derive from."""
 
     def compute_scores(self, sample: dict[str, Any], solver_output: Any) -> dict[str, Any]:
         """The scores of one sample."""
@@ -255,11 +244,11 @@ class ImportAliases(MetaPathFinder, Loader):
         self._objects = objects
 
     def install(self) -> None:
-        """Be answer, after everybody else."""
+        """Look for modules, after all other finders."""
         sys.meta_path.append(self)
 
     def remove(self) -> None:
-        """Be answer no more, and leave nothing behind."""
+        """Stop, and remove the stand-ins."""
         sys.meta_path.remove(self)
         for name in [*_PACKAGES, *_DTYPES, _SCORERS]:
             module = sys.modules.get(name)
@@ -269,7 +258,7 @@ class ImportAliases(MetaPathFinder, Loader):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """A stand-in, for the names that we know."""
+        """Find a stand-in, for the names that we know."""
         del path, target
         if name in _PACKAGES:
             return ModuleSpec(name, self, is_package=True)

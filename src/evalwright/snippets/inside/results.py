@@ -1,7 +1,7 @@
-"""What a call comes to: a value as JSON, or the reason why it has none.
+"""The result of a call: a value as JSON, or the reason why it has none.
 
-Values      Objects become what their `to_json` gives (of arrays and their numbers, `tolist`; of
-            pydantic's, `model_dump`). Tuples become lists. NaN and the infinities become null.
+Values      Objects become what their `to_json` returns, or `tolist` (arrays and their numbers), or
+            `model_dump` (pydantic). Tuples become lists. NaN and the infinities become null.
 Failures    `tasks/x.yaml:14 in compute_scores: KeyError: 'foo'`. The place is the author's
             innermost line: neither a library's nor ours.
 """
@@ -29,10 +29,10 @@ class CallFailed(Exception):
         self.kind = kind
         self.hint = hint
         self.ask: int | None = None
-        """Which question to the model failed, where that is what the author's function raised."""
+        """The question to the model that failed, if that is what the author's function raised."""
 
     def copy(self) -> "CallFailed":
-        """The same, to be raised once more: an exception keeps the way of every raise."""
+        """The same, to raise again: an exception keeps the traceback of every raise."""
         failed = CallFailed(self.kind, str(self), self.hint)
         failed.ask = self.ask
         return failed
@@ -52,7 +52,7 @@ class NoAnswer(Exception):
 
 
 def describe_exception(error: BaseException, place: str, *, loading: bool = False) -> CallFailed:
-    """What an author's code raised. `place` is for an error that has no line of the author's."""
+    """What an author's code raised. `place` is for an error without a line of the author's."""
     name, message = "Exception", ""
     try:
         name = str(type(error).__name__)
@@ -96,7 +96,7 @@ def _find_places(traceback: TracebackType | None) -> list[str]:
 
 
 def encode_result(value: object, place: str, max_bytes: int) -> bytes:
-    """JSON, at most so much of it; `CallFailed` says which part is none."""
+    """Encode a result as JSON, at most `max_bytes`; `CallFailed` says what is wrong with it."""
     try:
         text = _ENCODER.encode(value).encode()
     except BaseException:  # noqa: BLE001 - a value may be of any class, or too deep
@@ -108,7 +108,7 @@ def encode_result(value: object, place: str, max_bytes: int) -> bytes:
 
 
 def _encode_slowly(value: object, place: str) -> bytes:
-    """The same, slowly: part by part."""
+    """Encode part by part, to know which part is no JSON."""
     try:
         return _ENCODER.encode(_to_plain(value, "$", 0)).encode()
     except _NoJson as error:
@@ -119,12 +119,12 @@ def _encode_slowly(value: object, place: str) -> bytes:
 
 
 class _NoJson(Exception):
-    """Which part of a result cannot be JSON."""
+    """A part of a result that cannot be JSON."""
 
 
 def _convert(value: object) -> Any:
     for name in _CONVERSIONS:
-        # Of a class itself the method is there, too, and cannot be called.
+        # A class has the method, too, but it cannot be called there.
         if not isinstance(value, type) and callable(conversion := getattr(value, name, None)):
             return conversion()
     raise TypeError(f"expected JSON, got `{_type_name(value)}`")

@@ -1,11 +1,11 @@
-"""Serve calls: set limits and names, then answer the kind of calls that this process is for.
+"""Serve calls: set limits and import aliases, then serve either batches or concurrent calls.
 
-`BatchServer` calls plain functions one after the other, in batches:
+`BatchServer` calls plain functions one after the other:
 
     engine   {"key": "…", "name": "compute_scores", "objects": [""], "numbers": [7], "calls": [[…]]}
     child    {"done": [[7, value]], "asks": []}         or [7, null, {"kind", "message", …}]
 
-The values of a batch are sent together, but none waits long.
+The values of a batch are sent together, but none waits longer than `FLUSH_S`.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ import resource
 import sys
 import time
 from collections.abc import Awaitable
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -27,7 +28,7 @@ FLUSH_S = 0.05
 
 
 def serve(channel: int, marks: int, objects: str) -> NoReturn:
-    """Answer until the engine goes away. `objects` is the package of what functions are given."""
+    """Answer until the engine goes away. `objects` is the package of the classes functions get."""
     # What an author imports or pickles as `__main__` is not this script.
     sys.modules["__main__"] = ModuleType("__main__")
     watch_engine()
@@ -36,16 +37,14 @@ def serve(channel: int, marks: int, objects: str) -> NoReturn:
     for name, value in orders["limits"].items():
         _set_limit(getattr(resource, name), value)
 
-    def import_objects() -> ModuleType:
-        return import_module(objects)
-
+    import_objects = partial(import_module, objects)
     ImportAliases(import_objects).install()
     sources = Sources(orders["sources"], import_objects)
     activity = Activity(marks)
     os.close(marks)
-    kind = ConcurrentServer if orders["talks"] else BatchServer
+    kind = ConcurrentServer if orders["concurrent"] else BatchServer
     server = kind(engine, activity, sources, orders["max_bytes"])
-    engine.send_word(ready=True)
+    engine.send_state(ready=True)
     server.serve()
 
 
@@ -75,7 +74,9 @@ class BatchServer:
             self._streams.restore()
             self._marks.begin(-1 - order["source"])
             try:
-                function = self._sources.function(order["key"], order["name"], order["objects"])
+                function = self._sources.find_function(
+                    order["key"], order["name"], order["objects"]
+                )
             except CallFailed as failed:
                 for number in order["numbers"]:
                     self._channel.add_failure(number, failed)
@@ -101,13 +102,13 @@ class BatchServer:
             if channel.is_copy:
                 os._exit(0)
             if time.monotonic() >= flush_at:
-                # If the engine cannot be told, it is not known whose fault that is.
+                # No call is to blame if the engine cannot be reached.
                 marks.end()
                 channel.flush()
                 flush_at = time.monotonic() + FLUSH_S
 
     def _wait(self, function: Function, awaitable: Awaitable[Any]) -> Any:
         if self._loop is None:
-            # One for all calls: what a function keeps from call to call belongs to its loop.
+            # One loop for all calls: what a function keeps between calls belongs to it.
             self._loop = asyncio.new_event_loop()
         return self._loop.run_until_complete(function.wait(awaitable))
