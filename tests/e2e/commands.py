@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from tests.e2e import in_process
 from tests.servers.model_server import Asked, Behaviour, ModelServer
 
 from evalwright import api
@@ -61,7 +62,7 @@ def evalwright(
     server: ModelServer, *arguments: str, cwd: Path, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """The command, from its start to its end."""
-    return finished(start(server, *arguments, cwd=cwd, env=env))
+    return in_process.evalwright(*arguments, cwd=cwd, env={**environment(server), **(env or {})})
 
 
 def report_of(done: subprocess.CompletedProcess[str], *, exit_code: int = 0) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.api.demo import demo, files_in
+from tests.e2e import in_process
 
 COMMAND = [sys.executable, "-m", "evalwright"]
 
@@ -17,14 +18,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def evalwright(*arguments: str, cwd: Path, exit_code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = in_process.evalwright(*arguments, cwd=cwd)
     assert done.returncode == exit_code, done.stderr
     return done
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from tests import local_model
+from tests.e2e import in_process
 from tests.e2e.commands import COMMAND, PATIENCE_S
 from tests.servers.example_server import ExampleServer
 
@@ -287,16 +288,8 @@ def server() -> Iterator[ExampleServer]:
 def evalwright(
     server: ExampleServer, *arguments: str, cwd: Path
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=cwd,
-        env={**server.environment(), **local_model.BESIDE},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=local_model.PATIENCE_S if cwd.name in REAL else PATIENCE_S,
-        check=False,
-    )
+    environment = {**server.environment(), **local_model.BESIDE}
+    return in_process.evalwright(*arguments, cwd=cwd, env=environment)
 
 
 def run(server: ExampleServer, folder: Path, *arguments: str) -> Any:

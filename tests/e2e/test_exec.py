@@ -2,11 +2,11 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e import in_process
 
 from evalwright.spec.records.fixtures import TASKS
 
@@ -15,15 +15,7 @@ THREE = ("--target", "add(1, 2) == 3")
 
 
 def judge(*arguments: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "evalwright", "exec", *arguments],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return in_process.evalwright("exec", *arguments, cwd=cwd, stdin=stdin)
 
 
 def judge_json(*arguments: str, cwd: Path, stdin: str = "", exit_code: int = 0) -> Any:

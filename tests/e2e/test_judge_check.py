@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e import in_process
 from tests.e2e.commands import COMMAND, PATIENCE_S
 from tests.servers.example_server import ExampleServer
 
@@ -37,16 +38,7 @@ def folder(server: ExampleServer, tmp_path_factory: pytest.TempPathFactory) -> P
 def evalwright(
     server: ExampleServer, folder: Path, *arguments: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=folder,
-        env=server.environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    return in_process.evalwright(*arguments, cwd=folder, env=server.environment())
 
 
 def check(server: ExampleServer, folder: Path, *arguments: str) -> Any:

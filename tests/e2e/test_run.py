@@ -15,6 +15,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from tests.e2e import in_process
 
 import evalwright as ew
 from evalwright import api
@@ -29,15 +30,7 @@ Write = Callable[..., str]
 
 
 def run(*arguments: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return in_process.evalwright("run", *arguments, cwd=cwd, stdin=stdin)
 
 
 def run_json(*arguments: str, cwd: Path, exit_code: int = 0) -> Any:
@@ -345,7 +338,6 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
         pytest.param(["nope.jsonl", *ORACLE], "nope.jsonl: no such file", id="a missing file"),
         pytest.param([".", *ORACLE], ".: expected a run.yaml, or documents", id="a directory"),
         pytest.param(["-", *ORACLE], "read twice", id="standard input"),
-        pytest.param(["/dev/stdin", *ORACLE], "read twice", id="a pipe"),
         pytest.param(["empty.jsonl", *ORACLE], "empty.jsonl: no tasks", id="an empty file"),
         pytest.param(
             [str(TASKS_BAD), *ORACLE, "--allow-bad-tasks"], "no tasks", id="only bad records"
@@ -388,6 +380,20 @@ def test_wrong_use_is_exit_2_and_says_what_to_do(
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) <= 4
+
+
+def test_a_pipe_cannot_be_read_twice(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "/dev/stdin", *ORACLE],
+        cwd=tmp_path,
+        input=TASKS.read_text(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "read twice" in done.stderr
 
 
 def test_some_failed_samples_are_exit_3_and_in_no_mean(tmp_path: Path, write: Write) -> None:

@@ -13,6 +13,7 @@ from shutil import copytree
 from typing import Any
 
 import pytest
+from tests.e2e import in_process
 
 from evalwright.spec.records.fixtures import TASKS
 from evalwright.store.sqlite import SqliteStore
@@ -34,16 +35,7 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def evalwright(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=cwd,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
+    return in_process.evalwright(*arguments, cwd=cwd, env=environment())
 
 
 def said(*arguments: str, cwd: Path, exit_code: int = 0) -> str:
@@ -442,9 +434,16 @@ def test_what_cannot_be_written_is_one_line(output: str, exit_code: int, recorde
 
 
 def test_a_device_is_written_to_and_not_replaced(recorded: Path) -> None:
-    shown = said("export", "latest", "--output", "/dev/stdout", cwd=recorded)
+    done = subprocess.run(
+        [*COMMAND, "export", "latest", "--output", "/dev/stdout"],
+        cwd=recorded,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
 
-    assert len(shown.splitlines()) == 3
+    assert len(done.stdout.splitlines()) == 3
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])

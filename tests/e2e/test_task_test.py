@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.api.demo import demo, files_in
+from tests.e2e import in_process
 from tests.e2e.commands import environment
 from tests.servers.model_server import ModelServer, chat, never, status
 
@@ -22,15 +23,7 @@ def project(tmp_path: Path) -> Path:
 def tried(
     *arguments: str, cwd: Path, exit_code: int = 0, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = in_process.evalwright("task", "test", *arguments, cwd=cwd, env=env)
     assert done.returncode == exit_code, done.stderr
     return done
 

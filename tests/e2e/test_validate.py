@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from tests.e2e import in_process
 from tests.spec.records.made import record, written
 
 from evalwright.spec.records.fixtures import TASKS, TASKS_BAD
@@ -31,17 +32,11 @@ SUMMARY_BAD = (
 def validate(
     *arguments: str, stdin: bytes | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        input=stdin,
-        capture_output=True,
-        env=os.environ | environment,
-        timeout=60,
-        check=False,
+    done = in_process.evalwright(
+        "validate", *arguments, stdin=stdin or b"", env=os.environ | environment
     )
-    out, err = done.stdout.decode(), done.stderr.decode()
-    assert "Traceback" not in err
-    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+    assert "Traceback" not in done.stderr
+    return done
 
 
 # Data on stdout, talk on stderr, the answer in the exit code

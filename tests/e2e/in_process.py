@@ -1,0 +1,95 @@
+"""The command without a process of its own: same arguments, output and exit code, and faster.
+
+For every test that is about what the command says and does. A test about the process itself
+(signals, pipes, limits, what a start imports) starts one.
+"""
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from subprocess import CompletedProcess
+from tempfile import TemporaryFile
+from typing import BinaryIO, TextIO, cast
+
+from evalwright import cli
+
+
+def evalwright(
+    *arguments: str,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: str | bytes = b"",
+) -> CompletedProcess[str]:
+    """Run the command in that folder and environment, from its start to its end."""
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    with ExitStack() as stack:
+        out, err = (stack.enter_context(TemporaryFile()) for _ in range(2))
+        stack.enter_context(_surroundings(cwd or Path.cwd(), os.environ if env is None else env))
+        stack.enter_context(_streams(data, out, err))
+        exit_code = _exit_code(arguments)
+        return CompletedProcess(arguments, exit_code, _read_text(out), _read_text(err))
+
+
+def _exit_code(arguments: tuple[str, ...]) -> int:
+    before = sys.argv
+    sys.argv = ["evalwright", *arguments]
+    try:
+        cli.main()
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    finally:
+        sys.argv = before
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    return 0
+
+
+@contextmanager
+def _surroundings(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    """The folder, the variables and the warnings of a fresh process."""
+    before = Path.cwd(), dict(os.environ)
+    _set_environment(dict(environment))
+    os.chdir(folder)
+    try:
+        with warnings.catch_warnings():
+            warnings.resetwarnings()
+            for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning):
+                warnings.simplefilter("ignore", category)
+            yield
+    finally:
+        os.chdir(before[0])
+        _set_environment(before[1])
+
+
+def _set_environment(variables: dict[str, str]) -> None:
+    for name in [*os.environ]:
+        if name not in variables:
+            del os.environ[name]
+    os.environ.update(variables)
+
+
+@contextmanager
+def _streams(stdin: bytes, out: BinaryIO, err: BinaryIO) -> Iterator[None]:
+    before = sys.stdin, sys.stdout, sys.stderr
+    encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
+    streams = (
+        TextIOWrapper(BytesIO(stdin), encoding),
+        TextIOWrapper(out, encoding),
+        TextIOWrapper(err, encoding, errors="backslashreplace", write_through=True),
+    )
+    sys.stdin, sys.stdout, sys.stderr = (cast("TextIO", stream) for stream in streams)
+    try:
+        yield
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+        for stream in streams[1:]:
+            stream.detach()
+
+
+def _read_text(file: BinaryIO) -> str:
+    file.seek(0)
+    return file.read().decode()
