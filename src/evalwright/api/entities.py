@@ -6,12 +6,13 @@ from evalwright.api.documents import count_log_samples
 from evalwright.api.files import checks
 from evalwright.projects.add import add_entities, add_provider
 from evalwright.projects.catalog import (
+    check_kind,
     delete_entity,
     export_entity,
+    find_entity_file,
     list_entities,
     show_entity,
 )
-from evalwright.projects.check import check_kind, find_entity_file
 from evalwright.projects.kinds import EntityKind
 from evalwright.projects.lookup import require_own_file
 from evalwright.report.yaml_text import to_yaml

@@ -2,8 +2,7 @@
 
 kinds         the kinds of entities, their folders and commands
 lookup        open a project; find entities, the files they consist of, and where they are used
-catalog       list, show, export and delete entities
-check         check the documents of one kind
+catalog       list, show, check, export and delete entities
 add           check documents and copy them into a project
 try_dataset   read a dataset and describe its rows
 try_model     query a model once and show every step

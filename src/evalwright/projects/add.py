@@ -14,12 +14,12 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from evalwright.errors import BadTasks, Unreadable, UsageError
-from evalwright.projects.kinds import COMMANDS, FOLDERS, EntityKind
+from evalwright.projects.kinds import FOLDERS, EntityKind
 from evalwright.projects.lookup import (
     entities_of_kind,
     load_valid_environment,
@@ -30,10 +30,10 @@ from evalwright.spec.documents.models.model import ProviderModel
 from evalwright.spec.documents.project import Project, read_project
 from evalwright.spec.documents.resolve.entities import Entity
 from evalwright.spec.documents.yaml.reader import YamlDocument, read_document
-from evalwright.types import Issue
 
+EntityStatus = Literal["created", "updated", "unchanged"]
 _MOST_SHOWN = 5
-_REFERENCE_RULES = {f"unknown_{kind}" for kind in COMMANDS}
+_REFERENCE_RULES = {f"unknown_{kind}" for kind in FOLDERS}
 """Rules that do not count: what is not in the project may be added later."""
 
 
@@ -42,26 +42,15 @@ class AddedEntity(Struct, frozen=True, kw_only=True):
 
     key: str
     kind: EntityKind
-    status: Literal["created", "updated", "unchanged"]
+    status: EntityStatus
     files: list[str]
     """The files that were written."""
     warnings: list[str]
 
 
-class _FileCopy(Struct, frozen=True):
-    """A file, and where it goes."""
-
+class _FileCopy(NamedTuple):
     source: Path
     target: Path
-
-    @property
-    def is_needed(self) -> bool:
-        """Whether the target is missing or different."""
-        if not self.target.exists():
-            return True
-        if self.target.samefile(self.source):
-            return False
-        return not filecmp.cmp(self.source, self.target, shallow=False)
 
 
 class _Addition(Struct, frozen=True, kw_only=True):
@@ -105,30 +94,30 @@ def add_provider(name: str, project: str = ".") -> AddedEntity:
     except ValueError as error:  # pydantic's ValidationError is one
         why = str(error).partition("Value error, ")[2].partition(" [type=")[0]
         raise UsageError(f"`--provider {name}`: {why}") from error
+    entity = AddedEntity(key=model.key, kind="model", status="unchanged", files=[], warnings=[])
     if Path(project).is_dir() and model.key in read_project(project, environment={}).models:
-        return AddedEntity(key=model.key, kind="model", status="unchanged", files=[], warnings=[])
+        return entity
     target = Path(project) / FOLDERS["model"] / f"{model.key.replace('$', '-')}.yaml"
     if target.exists():
         raise UsageError(f"{target}: already there, and left as it is")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(f"$provider: {model.model}\n", encoding="utf-8")
-    files = [str(target)]
-    return AddedEntity(key=model.key, kind="model", status="created", files=files, warnings=[])
+    return structs.replace(entity, status="created", files=[str(target)])
 
 
 def _expand(patterns: Sequence[str]) -> list[Path]:
-    names: dict[str, None] = {}
+    names: list[str] = []
     for pattern in patterns:
         matches = [pattern]
         if not Path(pattern).exists():
             matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - a pattern may begin anywhere
         if not matches:
             raise Unreadable(f"{pattern}: no such file")
-        names.update(dict.fromkeys(matches))
+        names += matches
     for name in names:
         if Path(name).is_dir():
             raise Unreadable(f"{name}: expected a document, it is a folder", hint=f"{name}/*.yaml")
-    return [Path(name) for name in names]
+    return [Path(name) for name in dict.fromkeys(names)]
 
 
 def _read_valid(
@@ -138,27 +127,24 @@ def _read_valid(
     project = read_project(file, environment=environment)
     if project.kind is not None and project.kind != kind:
         what = "a run file" if project.kind == "run" else f"of the kind `{project.kind}`"
-        command = COMMANDS.get(cast("EntityKind", project.kind))  # none for a run file or a policy
+        hint = "`evalwright run` takes it as it is"
+        if project.kind in FOLDERS:
+            hint = f"`evalwright {'eval' if project.kind == 'evaluation' else project.kind} add`"
         raise UsageError(
-            f"{file}: expected a document of the kind `{kind}`, it is {what}",
-            hint=f"`evalwright {command} add`" if command else "`evalwright run` takes it as it is",
+            f"{file}: expected a document of the kind `{kind}`, it is {what}", hint=hint
         )
-    errors = [problem for problem in project.problems if _counts(problem)]
+    problems = [issue for issue in project.problems if issue.rule not in _REFERENCE_RULES]
+    errors = [f"{i.file}:{i.line}: {i.detail}" for i in problems if i.level == "error"]
     if errors:
-        shown = "; ".join(f"{one.file}:{one.line}: {one.detail}" for one in errors[:_MOST_SHOWN])
-        more = f"; and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
+        more = [f"and {len(errors) - _MOST_SHOWN} more"] if len(errors) > _MOST_SHOWN else []
+        text = "; ".join(errors[:_MOST_SHOWN] + more)
         raise BadTasks(
-            f"{len(errors)} error{'s' if len(errors) > 1 else ''}, nothing was added: "
-            f"{shown}{more}",
+            f"{len(errors)} error{'s' if len(errors) > 1 else ''}, nothing was added: {text}",
             hint=f"`evalwright validate {file}` shows each at its place",
         )
     entities = entities_of_kind(project, kind).values()
     entity = next(entity for entity in entities if Path(entity.file).samefile(file))
     return read_document(file, environment=environment), entity
-
-
-def _counts(problem: Issue) -> bool:
-    return problem.level == "error" and problem.rule not in _REFERENCE_RULES
 
 
 def _refuse_duplicate_keys(entities: Sequence[Entity]) -> None:
@@ -193,8 +179,14 @@ def _plan_addition(
                 hint="keep what a document is made of beside it",
             )
         copies.append(_FileCopy(part, Path(to)))
-    needed = [copy for copy in copies if copy.is_needed]
+    needed = [copy for copy in copies if not _is_same_file(*copy)]
     return _Addition(entity=entity, replaced=replaced, target=target, copies=needed)
+
+
+def _is_same_file(source: Path, target: Path) -> bool:
+    return target.exists() and (
+        target.samefile(source) or filecmp.cmp(source, target, shallow=False)
+    )
 
 
 def _data_files(entity: Entity) -> Iterator[Path]:
@@ -261,19 +253,12 @@ def _merge_copies(copies: Iterable[_FileCopy]) -> list[_FileCopy]:
 
 
 def _describe_addition(addition: _Addition, environment: Mapping[str, str]) -> AddedEntity:
-    problems = read_project(addition.target, environment=environment).problems
+    issues = read_project(addition.target, environment=environment).problems
+    changed: EntityStatus = "updated" if addition.copies else "unchanged"
     return AddedEntity(
         key=addition.entity.key,
         kind=cast("EntityKind", addition.entity.kind),
-        status="created"
-        if addition.replaced is None
-        else "updated"
-        if addition.copies
-        else "unchanged",
+        status="created" if addition.replaced is None else changed,
         files=[str(copy.target) for copy in addition.copies],
-        warnings=[
-            f"{problem.file}:{problem.line}: {problem.detail}"
-            + (f"; {problem.hint}" if problem.hint else "")
-            for problem in problems
-        ],
+        warnings=[f"{issue.file}:{issue.line}: {issue.message}" for issue in issues],
     )

@@ -1,4 +1,4 @@
-"""List, show, export and delete the entities of a project.
+"""List, show, check, export and delete the entities of a project.
 
 What is listed is what is in the files of the project; to delete an entity is to remove its file.
 """
@@ -12,12 +12,14 @@ from msgspec import Struct
 
 from evalwright.datasets.url import shown as show_url
 from evalwright.errors import UsageError
+from evalwright.plan.row_checks import LogCheck, row_problems
 from evalwright.projects.kinds import EntityKind
 from evalwright.projects.lookup import (
     EntityReference,
     entities_of_kind,
     find_entity,
     find_references,
+    is_yaml,
     open_project,
     require_own_file,
     source_files,
@@ -26,13 +28,18 @@ from evalwright.report.tables import align_rows, visible
 from evalwright.report.yaml_text import to_yaml
 from evalwright.secrets import MASK, Redactor
 from evalwright.session.redaction import make_redactor
+from evalwright.spec.checking import Checking
 from evalwright.spec.documents.models.model import ProviderModel
 from evalwright.spec.documents.project import Project
 from evalwright.spec.documents.resolve.entities import Entity
+from evalwright.spec.documents.resolve.layout import FOLDERS as KIND_OF_FOLDER
+from evalwright.spec.documents.resolve.layout import find_folder
+from evalwright.spec.documents.validation import check_documents
 from evalwright.spec.documents.yaml.problems import FieldPath
 from evalwright.types import Issue
 
 _UNKNOWN = "–"
+_KINDS_WITHOUT_ROWS = {"model", "adapter", "generator"}
 _SECRET_SETTINGS = {"api_key", "custom_headers", "environment"}
 
 
@@ -133,6 +140,28 @@ def delete_entity(
     return entity.file
 
 
+def check_kind(
+    kind: EntityKind, project: str, *, check_log: LogCheck, env: Sequence[str] = ()
+) -> list[Checking]:
+    """Check all documents of a kind in a project, and the rows that their tasks use."""
+    opened = open_project(project, env)
+    root = Path(project).absolute()
+    entities = entities_of_kind(opened, kind).values()
+    files = {file for entity in entities for file in source_files(entity)}
+    for file in opened.files:
+        if KIND_OF_FOLDER.get(find_folder(Path(file).absolute(), root)) == kind:
+            files.add(file)
+    row_issues = [] if kind in _KINDS_WITHOUT_ROWS else row_problems(opened, check_log)
+    problems = [issue for issue in [*opened.problems, *row_issues] if issue.file in files]
+    documents = [file for file in sorted(files) if is_yaml(file)]
+    return list(check_documents(documents, problems, dict.fromkeys(documents, kind)))
+
+
+def find_entity_file(kind: EntityKind, name: str, project: str, env: Sequence[str]) -> str:
+    """Return the file of the entity with a key; a path of a document is returned unchanged."""
+    return name if is_yaml(name) else find_entity(open_project(project, env), kind, name).file
+
+
 def _describe(entity: Entity) -> dict[str, Any]:
     data = entity.part.raw.data if isinstance(entity.part.raw.data, dict) else {}
     document = entity.document
@@ -168,9 +197,8 @@ def _problems_of(project: Project, entity: Entity) -> Iterator[Issue]:
 
 
 def _problem_text(problem: Issue) -> str:
-    hint = f"; {problem.hint}" if problem.hint else ""
     level = "warning: " if problem.level == "warning" else ""
-    return f"{level}{problem.file}:{problem.line}: {problem.detail}{hint}"
+    return f"{level}{problem.file}:{problem.line}: {problem.message}"
 
 
 def _redact_document(entity: Entity, *, folder: str | None = None) -> dict[str, Any]:
@@ -187,15 +215,13 @@ def _redact_document(entity: Entity, *, folder: str | None = None) -> dict[str, 
 def _redact(value: Any, path: FieldPath, kind: str, redactor: Redactor) -> Any:
     """Return a plain copy; variables of the environment stay as they were written."""
     if isinstance(value, dict):
-        return {
-            str(key): _redact(item, (*path, key), kind, redactor) for key, item in value.items()
-        }
+        items = value.items()
+        return {str(key): _redact(item, (*path, key), kind, redactor) for key, item in items}
     if isinstance(value, list):
         return [_redact(item, (*path, place), kind, redactor) for place, item in enumerate(value)]
     if not isinstance(value, str):
         return MASK if _is_secret(path, kind) and value is not None else value
-    variable = getattr(value, "variable", "")
-    if variable:
+    if variable := getattr(value, "variable", ""):
         return str(variable)
     if _is_secret(path, kind) and not value.strip().startswith(("<<", "$")):
         return MASK

@@ -5,16 +5,7 @@ from typing import Literal
 
 EntityKind = Literal["task", "dataset", "generator", "model", "adapter", "evaluation"]
 
-COMMANDS: Mapping[EntityKind, str] = {
-    "task": "task",
-    "dataset": "dataset",
-    "generator": "generator",
-    "model": "model",
-    "adapter": "adapter",
-    "evaluation": "eval",
-}
-"""The command for each kind."""
-FOLDERS: Mapping[str, str] = {
+FOLDERS: Mapping[EntityKind, str] = {
     "task": "tasks",
     "dataset": "datasets",
     "generator": "dataset_generators",

@@ -11,7 +11,7 @@ from msgspec import Struct
 from evalwright.errors import UnknownName, Unreadable, UsageError
 from evalwright.nearest import suggest
 from evalwright.plan.project import refuse_errors
-from evalwright.projects.kinds import COMMANDS, FOLDERS, EntityKind
+from evalwright.projects.kinds import FOLDERS, EntityKind
 from evalwright.spec.documents.project import Project, read_project
 from evalwright.spec.documents.resolve.entities import Entity
 from evalwright.spec.documents.resolve.layout import RUN_FILES, detect_kind
@@ -30,7 +30,6 @@ _KEY_FIELDS: Mapping[str, tuple[FieldPath, ...]] = {
 }
 """The last steps of the paths whose text is the key of an entity of that kind."""
 _KEY_LISTS = {("dataset", "keys"), ("data_source", "keys")}
-"""The last steps of the paths of lists of dataset keys."""
 _PARAMETER_FIELDS = {"task_config", "dataset_generator_config"}
 """Fields with values of parameters, any of which may be the key of a model or a dataset."""
 
@@ -65,15 +64,8 @@ def load_valid_environment(env: Sequence[str]) -> dict[str, str]:
 
 def entities_of_kind(project: Project, kind: EntityKind) -> Mapping[str, Entity]:
     """Return the entities of a kind, by key."""
-    groups = {
-        "task": project.tasks,
-        "dataset": project.datasets,
-        "generator": project.generators,
-        "model": project.models,
-        "adapter": project.adapters,
-        "evaluation": project.evaluations,
-    }
-    return groups[kind]
+    entities: Mapping[str, Entity] = getattr(project, f"{kind}s")
+    return entities
 
 
 def find_entity(project: Project, kind: EntityKind, key: str) -> Entity:
@@ -82,10 +74,8 @@ def find_entity(project: Project, kind: EntityKind, key: str) -> Entity:
     if key in entities:
         return entities[key]
     has = f"it has {', '.join(sorted(entities)[:_MOST_NAMED])}" if entities else "it has none"
-    raise UnknownName(
-        f"the project has no {kind} `{key}`; {has}",
-        hint=suggest(key, list(entities)),
-    )
+    message = f"the project has no {kind} `{key}`; {has}"
+    raise UnknownName(message, hint=suggest(key, list(entities)))
 
 
 def find_valid_entity(
@@ -106,7 +96,7 @@ def find_valid_entity(
     return opened, entity
 
 
-def require_own_file(kind: str, key: str, *, file: str, line: int) -> None:
+def require_own_file(kind: EntityKind, key: str, *, file: str, line: int) -> None:
     """Raise `UsageError` if an entity shares its file with others."""
     data = read_document(file, environment={}).data
     if detect_kind(data, FOLDERS[kind]) != kind:
@@ -118,15 +108,14 @@ def require_own_file(kind: str, key: str, *, file: str, line: int) -> None:
 
 def source_files(entity: Entity) -> list[str]:
     """Return the file of an entity, then the files that its texts come from."""
-    files: dict[str, None] = {entity.file: None}
-    for _, text in _walk_texts(entity.part.raw.data, ()):
-        files[getattr(text, "file", "") or entity.file] = None
-    return list(files)
+    texts = _walk_texts(entity.part.raw.data, ())
+    origins = (getattr(text, "file", "") or entity.file for _, text in texts)
+    return list(dict.fromkeys([entity.file, *origins]))
 
 
 def find_references(project: Project, entity: Entity) -> Iterator[EntityReference]:
     """Yield the places that name the key of an entity, or refer to its file."""
-    for kind in COMMANDS:
+    for kind in FOLDERS:
         for other in entities_of_kind(project, kind).values():
             if other is entity:
                 continue
@@ -139,9 +128,9 @@ def find_references(project: Project, entity: Entity) -> Iterator[EntityReferenc
 
 
 def find_run_file_references(project: Project, entity: Entity) -> Iterator[EntityReference]:
-    """Yield the lines of the project's run file with a `$ref` to the file of an entity."""
-    for path in (project.root / name for name in RUN_FILES):
-        if not path.is_file() or path.samefile(entity.file):
+    """Yield the lines of the project's run files with a `$ref` to the file of an entity."""
+    for path in _run_files(project.root):
+        if path.samefile(entity.file):
             continue
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         for number, line in enumerate(lines, start=1):
@@ -153,8 +142,11 @@ def find_run_file_references(project: Project, entity: Entity) -> Iterator[Entit
 
 def find_run_file(folder: Path) -> str | None:
     """Return the path of the run file in a folder, if it has one."""
-    candidates = (folder / name for name in RUN_FILES)
-    return next((str(path) for path in candidates if path.is_file()), None)
+    return next(map(str, _run_files(folder)), None)
+
+
+def _run_files(folder: Path) -> Iterator[Path]:
+    return (path for name in RUN_FILES if (path := folder / name).is_file())
 
 
 def is_yaml(name: str) -> bool:
@@ -163,7 +155,6 @@ def is_yaml(name: str) -> bool:
 
 
 def _is_key(kind: str, path: FieldPath) -> bool:
-    """Say whether the text at this path can be the key of an entity of this kind."""
     if _PARAMETER_FIELDS & {*path} or path[-1:] == ("default_value",):
         return kind in {"model", "dataset"}
     return any(path[-len(steps) :] == steps for steps in _KEY_FIELDS.get(kind, ())) or (

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from evalwright.objects import text_of
-from evalwright.report.report import FailureRow, MetricRow
+from evalwright.report.report import MetricRow
 from evalwright.report.tables import count_noun, visible
 from evalwright.report.trial import TrialError, indent_yaml, printed_lines
 from evalwright.types import Outcome, Score, Trace
@@ -118,10 +118,7 @@ def sample_from_outcome(outcome: Outcome, rules: Iterable[str]) -> TrialSample:
     actions = [*outcome.actions, *(action for part in outcome.parts for action in part.actions)]
     action_of = {action.rule_key: action.action for action in actions}
     parts = [TrialPart(sample=part.sample, scores=_scores(part.scores)) for part in outcome.parts]
-    error = None
-    if failure := outcome.failure:
-        details = {"type": failure.type, "message": failure.message, "hint": failure.hint}
-        error = TrialError(stage=failure.stage, **details)
+    failure = outcome.failure
     return TrialSample(
         sample_id=outcome.sample_id,
         model=outcome.model,
@@ -131,18 +128,9 @@ def sample_from_outcome(outcome: Outcome, rules: Iterable[str]) -> TrialSample:
         scores=_scores(outcome.scores),
         parts=parts,
         rules=[TrialRule(rule=key, action=action_of.get(key)) for key in rules],
-        error=error,
+        error=convert(failure, TrialError | None, from_attributes=True),
         trial=outcome.trial,
     )
-
-
-def errors_without_sample(failures: Iterable[FailureRow]) -> list[TrialError]:
-    """Return the failures that belong to no sample."""
-    return [
-        TrialError(stage=row.stage, type=row.type, message=row.message, hint=row.hint)
-        for row in failures
-        if not row.sample_ids
-    ]
 
 
 def nonempty_fields(struct: Struct) -> dict[str, Any]:
@@ -182,10 +170,7 @@ def _metric_line(row: MetricRow) -> str:
 
 
 def _scores(scores: dict[str, Score]) -> dict[str, TrialScore]:
-    return {
-        name: TrialScore(values=score.values, reason=score.reason, metadata=score.metadata)
-        for name, score in scores.items()
-    }
+    return convert(scores, dict[str, TrialScore], from_attributes=True)
 
 
 def _conversation(trace: Trace) -> TrialConversation:
@@ -204,6 +189,4 @@ def _message(item: dict[str, Any]) -> dict[str, Any]:
     """Reduce a message to its role and text; return any other item unchanged."""
     if item.get("type", "message") != "message":
         return item
-    content = item.get("content")
-    text = content if isinstance(content, str) else text_of(content)
-    return {"role": item.get("role"), "content": text}
+    return {"role": item.get("role"), "content": text_of(item.get("content"))}

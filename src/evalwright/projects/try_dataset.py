@@ -1,7 +1,8 @@
 """Read a dataset to its end, and describe the rows that a task would get."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,14 @@ from evalwright.report.trial import indent_yaml
 from evalwright.session.stores import open_store, store_name
 from evalwright.spec.documents.resolve.entities import Entity
 
-_TYPES = {bool: "boolean", int: "integer", float: "number", str: "text", dict: "object"}
+_TYPES: Mapping[type, str] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "text",
+    dict: "object",
+    type(None): "null",
+}
 
 
 class DatasetTrial(Struct, frozen=True, kw_only=True):
@@ -44,9 +52,9 @@ class DatasetTrial(Struct, frozen=True, kw_only=True):
         yield visible(f"Dataset `{self.key}`")
         rows = f"{self.rows} of {self.read} that were read" if self.filters else self.rows
         yield from indent_yaml({"file": self.file, "source": self.source, "rows": rows})
-        for place, one in enumerate(self.filters):
-            fields = [f"{name}: {value}" for name, value in one.items() if name != "dropped"]
-            yield visible(f"  filters[{place}] dropped {one['dropped']}  ({', '.join(fields)})")
+        for place, each in enumerate(self.filters):
+            fields = [f"{name}: {value}" for name, value in each.items() if name != "dropped"]
+            yield visible(f"  filters[{place}] dropped {each['dropped']}  ({', '.join(fields)})")
         yield ""
         yield "Columns"
         yield from indent_yaml(
@@ -82,10 +90,8 @@ def read_dataset(entity: Entity, generated: Mapping[str, Path], *, samples: int)
         rows=total,
         read=row_counts[0],
         filters=[
-            {**one.model_dump(mode="json", exclude_none=True), "dropped": before - after}
-            for one, before, after in zip(
-                source.filters, row_counts[:-1], row_counts[1:], strict=True
-            )
+            {**each.model_dump(mode="json", exclude_none=True), "dropped": before - after}
+            for each, (before, after) in zip(source.filters, pairwise(row_counts), strict=True)
         ],
         columns=_count_types(rows, total),
         samples=[{"id": id_, "row": row} for id_, row in islice(rows.identify(), samples)],
@@ -93,25 +99,20 @@ def read_dataset(entity: Entity, generated: Mapping[str, Path], *, samples: int)
 
 
 def _open_rows(source: SourceSpec, generated: Mapping[str, Path]) -> Rows:
-    surroundings = Surroundings(
-        cache_dir=STATE, task_results=_read_earlier_result, generated=generated
+    def read_earlier_result(key: str) -> Reader:
+        return result_of(key, store=open_store(store_name(), create=False))
+
+    return source.rows(
+        Surroundings(cache_dir=STATE, task_results=read_earlier_result, generated=generated)
     )
-    return source.rows(surroundings)
-
-
-def _read_earlier_result(key: str) -> Reader:
-    """Return the rows that a task specification produced in an earlier run."""
-    return result_of(key, store=open_store(store_name(), create=False))
 
 
 def _count_types(rows: Rows, total: int) -> dict[str, dict[str, int]]:
-    columns: dict[str, dict[str, int]] = {}
+    columns = defaultdict[str, Counter[str]](Counter)
     for row in rows.rows():
         for name, value in row.items():
-            counts = columns.setdefault(name, {})
-            kind = _TYPES.get(type(value)) or ("null" if value is None else "list")
-            counts[kind] = counts.get(kind, 0) + 1
+            columns[name][_TYPES.get(type(value), "list")] += 1
     for counts in columns.values():
-        if missing := total - sum(counts.values()):
+        if missing := total - counts.total():
             counts["missing"] = missing
-    return columns
+    return {name: dict(counts) for name, counts in columns.items()}

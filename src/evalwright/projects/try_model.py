@@ -83,7 +83,8 @@ def try_model(
     adapters = _documents(opened, "adapter")
     environment = load_valid_environment(env)
     printed: list[str] = []
-    snippets = _snippet_pool(document, printed)
+    sources = sources_of(list(snippets_in(document)))
+    snippets = SnippetPool(sources, log=printed.append) if sources else None
     plan = connect_model(
         key,
         _documents(opened, "model"),
@@ -98,8 +99,8 @@ def try_model(
         with boundary("solver"):
             steps += _reply_steps(run_async(_query(plan.client, request, snippets)))
     except StageError as failure:
-        details = {"type": failure.type, "message": str(failure), "hint": failure.hint}
-        error = TrialError(stage="solver", **details)
+        message = str(failure)
+        error = TrialError(stage="solver", type=failure.type, message=message, hint=failure.hint)
     except Stopped as reason:  # it would end a run; a trial shows it like any other error
         error = stopped_error(str(reason), reason.hint)
     trial = ModelTrial(
@@ -133,19 +134,19 @@ def _find_model(name: str, project: str, env: Sequence[str]) -> tuple[Project | 
         return opened, entity.key, entity.document
     is_of_provider = any(sign in name for sign in "/:$")
     try:
-        known = open_project(project, env)
+        opened = open_project(project, env)
     except UsageError:
         if is_of_provider:  # needs no project
             return None, name, None
         raise
-    if is_of_provider and name not in known.models:
-        return known, name, None
-    return known, name, find_valid_entity("model", name, project, env)[1].document
+    if is_of_provider and name not in opened.models:
+        return opened, name, None
+    return opened, name, find_valid_entity("model", name, project, env)[1].document
 
 
 def _documents(project: Project | None, kind: EntityKind) -> dict[str, Any]:
     entities = entities_of_kind(project, kind) if project is not None else {}
-    return {key: one.document for key, one in entities.items() if one.document is not None}
+    return {key: entity.document for key, entity in entities.items() if entity.document is not None}
 
 
 def _secrets(project: Project | None, environment: Mapping[str, str]) -> Iterator[Secret]:
@@ -153,11 +154,6 @@ def _secrets(project: Project | None, environment: Mapping[str, str]) -> Iterato
     yield from map(Secret, secrets_in(environment))
     for value in project.secrets.values() if project is not None else ():
         yield value if isinstance(value, Secret) else Secret(str(value))
-
-
-def _snippet_pool(document: Any, printed: list[str]) -> SnippetPool | None:
-    snippets = list(snippets_in(document))
-    return SnippetPool(sources_of(snippets), log=printed.append) if snippets else None
 
 
 def _make_request(task: MLTask, given: str | None) -> Request:

@@ -7,6 +7,7 @@ The checks, the engine and the metrics are those of a run; only the store is in 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -14,7 +15,7 @@ from msgspec import Struct, structs
 
 from evalwright.engine.redact import redact
 from evalwright.errors import UnknownName, UsageError
-from evalwright.nearest import nearest, suggest
+from evalwright.nearest import suggest
 from evalwright.plan.model_names import canonical_names
 from evalwright.plan.options import RunOptions, parse_options
 from evalwright.plan.outline import TaskOutline
@@ -30,18 +31,20 @@ from evalwright.projects.lookup import (
     open_project,
     require_own_file,
 )
-from evalwright.projects.task_trial import TaskTrial, errors_without_sample, sample_from_outcome
-from evalwright.projects.trial_run import TrialRun, run_plan
-from evalwright.report.trial import stopped_error
+from evalwright.projects.task_trial import TaskTrial, TrialSample, sample_from_outcome
+from evalwright.report.report import Report
+from evalwright.report.trial import TrialError, stopped_error
+from evalwright.session.progress import SilentProgress
 from evalwright.session.project_models import project_connector
+from evalwright.session.session import Session
 from evalwright.session.stores import MEMORY, open_store, store_name
 from evalwright.spec.documents.checks.task_rules import assign_keys, leaves_dataset_open
 from evalwright.spec.documents.project import Project
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 from evalwright.spec.documents.yaml.reader import read_document
-from evalwright.types import Outcome
 
 _MOST_NAMED = 12
+_OUTCOME_ORDER = attrgetter("ordinal", "trial")
 
 
 class CompilePlan(Protocol):
@@ -96,15 +99,44 @@ def try_task(
         if selection.ids:
             plan = _keep_samples(plan, spec.key, selection.ids)
         connect = project_connector(resolved, run_options, evaluated=plan.live_models, tell=tell)
-        trial_run = run_plan(plan, store, run_options, connect=connect, tell=tell)
-        outcomes = [one for one in store.outcomes(trial_run.report.run_id) if one.task == spec.key]
+        progress = _TrialProgress(tell)
+        session = Session(
+            plan,
+            store,
+            run_options,
+            connect=connect,
+            progress=progress,
+            on_print=progress.printed.append,
+        )
+        report = session.run()
         finalization = next(task.finalization for task in plan.tasks if task.name == spec.key)
         rules = [rule.key for rule in finalization.rules] if finalization else []
-        return _task_trial(trial_run, outcomes, spec, rules, file=project.tasks[spec.task.key].file)
+        samples = [
+            sample_from_outcome(outcome, rules)
+            for outcome in sorted(store.outcomes(report.run_id), key=_OUTCOME_ORDER)
+            if outcome.task == spec.key
+        ]
+        file = project.tasks[spec.task.key].file
+        return _task_trial(session, report, progress, samples, spec, file)
     finally:
         store.close()
         if earlier_runs is not None:
             earlier_runs.close()
+
+
+class _TrialProgress(SilentProgress):
+    """Forwards messages, and keeps what snippets print and whether the run was interrupted."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self.printed: list[str] = []
+        self.interrupted = False
+
+    def tell(self, text: str) -> None:
+        self._tell(text)
+
+    def end(self, *, interrupted: bool) -> None:
+        self.interrupted = interrupted
 
 
 def locate_task(
@@ -194,7 +226,7 @@ def _replace_dataset(spec: ResolvedSpec, key: str | None, project: Project) -> R
 
 def _with_sources(spec: ResolvedSpec, specs: Sequence[ResolvedSpec]) -> tuple[ResolvedSpec, ...]:
     """Return a specification and those whose results it reads."""
-    by_key = {one.key: one for one in specs}
+    by_key = {each.key: each for each in specs}
     needed = {spec.key: spec}
     while spec.source == "task_result":
         source = by_key.get(spec.dataset_keys.get("", ""))
@@ -208,9 +240,9 @@ def _open_earlier_runs(needed: Sequence[ResolvedSpec], project: Project) -> Stor
     """Open the store of earlier runs if the samples come from one of them."""
     last = needed[-1]
     datasets = [project.datasets.get(key) for key in last.dataset_keys.values()]
-    sources = [one.document.origin.type for one in datasets if one and one.document]
+    sources = [entity.document.origin.type for entity in datasets if entity and entity.document]
     generations = map(project.generations.of, project.generations.order(last.dataset_keys.values()))
-    sources += [one.document.definition.source.type for one in generations if one is not None]
+    sources += [each.document.definition.source.type for each in generations if each is not None]
     reads_earlier = last.source == "task_result" or "task_result" in sources
     return open_store(store_name(), create=False) if reads_earlier else None
 
@@ -235,25 +267,22 @@ def _keep_samples(plan: Plan, name: str, ids: Sequence[str]) -> Plan:
     chain = [name]
     while (source := planned[chain[0]].after) in planned:
         chain.insert(0, source)
-    forms = _id_forms([planned[one] for one in chain[:-1]])
+    forms = _id_forms([planned[task] for task in chain[:-1]])
     first = _find_samples(samples[chain[0]], name, ids, forms)
     remaining = 0
-    for one in chain:
+    for task in chain:
         places: Sequence[int] = range(remaining) if remaining else list(first)
-        if remaining and one == name:
+        if remaining and task == name:
             expanded = forms.expand(first.values())
             places = [place for place, id_ in enumerate(expanded) if id_ in ids]
-        samples[one] = structs.replace(samples[one], places=places)
-        remaining = len(places) * len(planned[one].models) * planned[one].tries
-    tasks = tuple(
-        structs.replace(
-            task,
-            outline=structs.replace(task.outline, records=len(samples[task.name].places)),
-            samples=samples[task.name],
-        )
-        for task in plan.tasks
-    )
-    return structs.replace(plan, tasks=tasks)
+        samples[task] = structs.replace(samples[task], places=places)
+        remaining = len(places) * len(planned[task].models) * planned[task].tries
+    tasks = []
+    for task_plan in plan.tasks:
+        chosen = samples[task_plan.name]
+        outline = structs.replace(task_plan.outline, records=len(chosen.places))
+        tasks.append(structs.replace(task_plan, outline=outline, samples=chosen))
+    return structs.replace(plan, tasks=tuple(tasks))
 
 
 def _id_forms(sources: Sequence[TaskOutline]) -> _IdForms:
@@ -284,50 +313,41 @@ def _find_samples(
                 first_ids.append(expanded)
     if missing:
         id_ = next(iter(missing))
-        suggestion = nearest(id_, first_ids)
-        raise UnknownName(
-            f"{name}: no sample has the id `{id_}`",
-            hint=f"did you mean `{suggestion}`?"
-            if suggestion
-            else f"the first are {', '.join(first_ids)}",
-        )
+        hint = suggest(id_, first_ids) or f"the first are {', '.join(first_ids)}"
+        raise UnknownName(f"{name}: no sample has the id `{id_}`", hint=hint)
     return places
 
 
 def _task_trial(
-    trial_run: TrialRun,
-    outcomes: Iterable[Outcome],
+    session: Session,
+    report: Report,
+    progress: _TrialProgress,
+    samples: list[TrialSample],
     spec: ResolvedSpec,
-    rules: Sequence[str],
-    *,
     file: str,
 ) -> TaskTrial:
-    report, stop, redactor = trial_run.report, trial_run.stop, trial_run.redactor
-    ordered = sorted(outcomes, key=lambda outcome: (outcome.ordinal, outcome.trial))
-    samples = [sample_from_outcome(outcome, rules) for outcome in ordered]
-    planned = next(task for task in trial_run.outline.tasks if task.name == spec.key)
+    stop, clean = session.stop, session.redactor.clean
+    planned = next(task for task in session.outline.tasks if task.name == spec.key)
     is_complete = len(samples) == planned.jobs * len(planned.models)
-    if trial_run.interrupted and not is_complete:
+    if progress.interrupted and not is_complete:
         raise KeyboardInterrupt
-    errors = errors_without_sample(report.failures)
-    if stop.is_stopping and not is_complete:
-        errors.append(stopped_error(stop.reason, stop.hint))
     errors = [
-        structs.replace(
-            error, message=redactor.clean(error.message), hint=redactor.clean(error.hint)
-        )
-        for error in errors
+        TrialError(stage=row.stage, type=row.type, message=clean(row.message), hint=clean(row.hint))
+        for row in report.failures
+        if not row.sample_ids
     ]
+    if stop.is_stopping and not is_complete:
+        errors.append(stopped_error(clean(stop.reason), clean(stop.hint)))
     return TaskTrial(
         task=spec.task.key,
         name=spec.key,
         file=file,
         specification=f"{spec.file}:{spec.line}" if spec.evaluation_key else None,
-        values=redact(planned.values, redactor),
+        values=redact(planned.values, session.redactor),
         tries=planned.tries,
         samples=samples,
         metrics=[row for row in report.metrics if row.task == spec.key],
         errors=errors,
-        printed=trial_run.printed,
+        printed=progress.printed,
         ok=is_complete and not errors and all(sample.error is None for sample in samples),
     )
