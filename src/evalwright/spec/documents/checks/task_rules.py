@@ -27,6 +27,7 @@ from evalwright.spec.documents.yaml.problems import (
     did_you_mean,
     find_duplicate_keys,
     get_list,
+    get_mapping,
     quote_names,
 )
 
@@ -50,27 +51,27 @@ _LABEL_LISTS = {
 
 
 def complete_task(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
-    """The data with what may be left out (keys, the entity type), and what contradicts itself."""
+    """Fill in what may be left out (keys, the entity type); list what contradicts itself."""
     definition = data.get("definition")
     if not isinstance(definition, dict):
         return data, []
     definition = dict(definition)
     faults = [*find_duplicate_keys(get_list(data, "config_spec"), ("config_spec",), "parameter")]
     if definition.get("type") == "benchmark_task":
-        faults += _benchmark(definition)
-        faults += _without_chat(data.get("tasks"), definition)
+        faults += _complete_benchmark(definition)
+        faults += _check_values_without_chat(get_list(data, "tasks"), definition)
         faults += check_trials_definition(definition)
     return {**data, "definition": definition}, faults
 
 
 def evaluated_kind(definition: dict[str, Any]) -> str:
-    """What the task of a definition is about; `""` where that is misspelt."""
+    """What the task of a definition evaluates; `""` where that is misspelt."""
     if definition.get("type", "benchmark_task") == "system_task":
         return "system"
-    told = definition.get("evaluated_entity_type")
-    if told is None:
+    kind = definition.get("evaluated_entity_type")
+    if kind is None:
         return "dataset" if definition.get("solver") is None else "model"
-    return told if told in ("model", "dataset") else ""
+    return kind if kind in ("model", "dataset") else ""
 
 
 def leaves_dataset_open(definition: Any) -> bool:
@@ -82,168 +83,158 @@ def leaves_dataset_open(definition: Any) -> bool:
     )
 
 
-def _benchmark(definition: dict[str, Any]) -> list[Fault]:
-    meant = {nearest(str(key), _PARTS) for key in definition if key not in _PARTS}
-    faults = [one for one in _parts(definition) if one.path[-1] not in meant]
-    faults += _dataset(definition.get("dataset"))
-    if about := evaluated_kind(definition):
-        definition["evaluated_entity_type"] = about
-    scorers = definition.get("scorers")
-    if isinstance(scorers, list):
+def _complete_benchmark(definition: dict[str, Any]) -> list[Fault]:
+    misspelt = {nearest(str(key), _PARTS) for key in definition if key not in _PARTS}
+    faults = [fault for fault in _check_parts(definition) if fault.path[-1] not in misspelt]
+    faults += _check_dataset(definition.get("dataset"))
+    if kind := evaluated_kind(definition):
+        definition["evaluated_entity_type"] = kind
+    scorers = get_list(definition, "scorers")
+    if scorers:
         path: FieldPath = ("definition", "scorers")
         faults += find_duplicate_keys(scorers, path, "scorer")
         faults += check_judges(scorers)
-        if evaluated_kind(definition) == "dataset" and "solver" not in meant:
-            faults += _without_answers(scorers)
+        if kind == "dataset" and "solver" not in misspelt:
+            faults += _check_values_without_solver(scorers)
         definition["scorers"] = scorers = assign_keys(scorers)
-        for number, scorer in enumerate(scorers):
-            if isinstance(scorer, dict) and isinstance(metrics := scorer.get("metrics"), list):
+        for number, scorer in _list_mappings(scorers):
+            if metrics := get_list(scorer, "metrics"):
                 faults += find_duplicate_keys(metrics, (*path, number, "metrics"), "metric")
-                scorers[number] = {**scorer, "metrics": _with_metric_keys(metrics)}
-    actions = definition.get("actions")
-    if isinstance(actions, list):
-        faults += find_duplicate_keys(actions, ("definition", "actions"), "rule")
-        faults += _scores_known(actions, _keys(scorers))
+                scorers[number] = {**scorer, "metrics": _assign_metric_keys(metrics)}
+    actions = get_list(definition, "actions")
+    faults += find_duplicate_keys(actions, ("definition", "actions"), "rule")
+    faults += _check_score_names(actions, _list_keys(scorers))
     return faults
 
 
-def _parts(definition: dict[str, Any]) -> Iterator[Fault]:
-    """Which parts a task needs."""
-    solver, dataset = definition.get("solver"), definition.get("dataset")
-    match evaluated_kind(definition):
-        case "model":
-            why = "a task that evaluates a model needs it"
-            if solver is None:
-                hint = 'to evaluate a dataset, write `evaluated_entity_type: "dataset"`'
-                detail = f"`solver` is missing; {why}"
-                yield Fault(("definition", "solver"), "missing_key", detail, hint)
-            if dataset is None:
-                detail = f"`dataset` is missing; {why}"
-                yield Fault(("definition", "dataset"), "missing_key", detail)
-        case "dataset" if solver is not None:
-            detail = "a task that evaluates a dataset has no solver"
-            hint = 'remove it, or write `evaluated_entity_type: "model"`'
-            yield Fault(("definition", "solver"), "conflict", detail, hint, at_key=True)
+def _list_mappings(parts: list[Any]) -> list[tuple[int, dict[str, Any]]]:
+    return [(number, part) for number, part in enumerate(parts) if isinstance(part, dict)]
 
 
-def _dataset(dataset: Any) -> Iterator[Fault]:
+def _check_parts(definition: dict[str, Any]) -> Iterator[Fault]:
+    """A task has the parts that it needs, and no others."""
+    kind = evaluated_kind(definition)
+    if kind == "dataset" and definition.get("solver") is not None:
+        detail = "a task that evaluates a dataset has no solver"
+        hint = 'remove it, or write `evaluated_entity_type: "model"`'
+        yield Fault(("definition", "solver"), "conflict", detail, hint, at_key=True)
+    for name in ("solver", "dataset") if kind == "model" else ():
+        if definition.get(name) is None:
+            is_solver = name == "solver"
+            hint = 'to evaluate a dataset, write `evaluated_entity_type: "dataset"`'
+            detail = f"`{name}` is missing; a task that evaluates a model needs it"
+            path = ("definition", name)
+            yield Fault(path, "missing_key", detail, hint if is_solver else "")
+
+
+def _check_dataset(dataset: Any) -> Iterator[Fault]:
     if not isinstance(dataset, dict):
         return
     path = ("definition", "dataset")
-    one, several = dataset.get("key"), dataset.get("keys")
-    if one is None and several is None:
+    key, keys = dataset.get("key"), dataset.get("keys")
+    if key is None and keys is None:
         yield Fault((*path, "key"), "missing_key", "`key` is missing", "or `keys`, for several")
-    if one is not None and several is not None:
+    if key is not None and keys is not None:
         detail = "expected one of `key` and `keys`, got both"
         yield Fault((*path, "keys"), "conflict", detail, at_key=True)
-    if several is not None and dataset.get("source") == "task_result":
+    if keys is not None and dataset.get("source") == "task_result":
         detail = "`source: task_result` goes with `key`, not with `keys`"
         yield Fault((*path, "source"), "conflict", detail)
 
 
-def _without_answers(scorers: list[Any]) -> Iterator[Fault]:
-    """What compares an answer must say what stands for it, where no solver gives any."""
+def _check_values_without_solver(scorers: list[Any]) -> Iterator[Fault]:
+    """Where no solver gives an answer, a scorer must say what it compares."""
     detail = "`value` is missing; a task without a solver has no answer to compare"
-    yield from _unsaid(scorers, detail, 'such as `value: "{{ sample.answer }}"`')
-    for number, scorer in enumerate(scorers):
-        if isinstance(scorer, dict) and scorer.get("type") in _NEED_ANSWERS:
+    yield from _missing_values(scorers, detail, 'such as `value: "{{ sample.answer }}"`')
+    for number, scorer in _list_mappings(scorers):
+        if scorer.get("type") in _NEED_ANSWERS:
             detail = f"`{scorer['type']}` judges an answer; a task without a solver has none"
             hint = "for answers that were recorded, write `solver: {type: pass_through_solver}`"
             yield Fault(("definition", "scorers", number, "type"), "conflict", detail, hint)
 
 
-def _without_chat(tasks: Any, definition: dict[str, Any]) -> Iterator[Fault]:
+def _check_values_without_chat(tasks: list[Any], definition: dict[str, Any]) -> Iterator[Fault]:
     """The same where a model answers with something else than a message."""
-    solver = definition.get("solver")
-    chats = not isinstance(tasks, list) or not tasks or not {*map(str, tasks)} <= _NO_CHAT
-    if chats or not isinstance(solver, dict) or solver.get("type") not in _ASK_ONCE:
-        return
-    if solver.get("postprocessor") is not None:  # it may make messages of anything
+    solver = get_mapping(definition, "solver")
+    chats = not tasks or not {*map(str, tasks)} <= _NO_CHAT
+    makes_messages = solver.get("postprocessor") is not None  # of anything, perhaps
+    if chats or makes_messages or solver.get("type") not in _ASK_ONCE:
         return
     hint = 'say in `value` what is compared, such as `value: "{{ solver_output.output.label }}"`'
     detail = f"`value` is missing; a model for {quote_names(tasks)} gives no message to compare"
-    yield from _unsaid(definition.get("scorers"), detail, hint)
+    yield from _missing_values(get_list(definition, "scorers"), detail, hint)
 
 
-def _unsaid(scorers: Any, detail: str, hint: str) -> Iterator[Fault]:
+def _missing_values(scorers: list[Any], detail: str, hint: str) -> Iterator[Fault]:
     """The scorers that compare an answer, and do not say what it is."""
-    for number, scorer in enumerate(scorers if isinstance(scorers, list) else []):
-        if not isinstance(scorer, dict) or scorer.get("type") not in _COMPARE_ANSWERS:
-            continue
+    for number, scorer in _list_mappings(scorers):
         misspelt = any(did_you_mean(str(key), ["value"]) for key in scorer if key != "value")
-        if scorer.get("value") is None and not misspelt:
+        compares = scorer.get("type") in _COMPARE_ANSWERS
+        if compares and scorer.get("value") is None and not misspelt:
             yield Fault(("definition", "scorers", number, "value"), "missing_key", detail, hint)
 
 
 def assign_keys(parts: list[Any], *, name: str = "type") -> list[Any]:
     """The parts, each with a key: its own, or its type, with a number where types repeat."""
-    taken = set(_keys(parts))
-    unnamed = Counter(str(part[name]) for part in parts if _unnamed(part) and name in part)
+    taken = set(_list_keys(parts))
+    unnamed = Counter(str(part[name]) for part in parts if _lacks_key(part) and name in part)
     counts: Counter[str] = Counter()
-    made: list[Any] = []
+    named: list[Any] = []
     for part in parts:
-        if not _unnamed(part) or not isinstance(part.get(name), str):
-            made.append(part)
+        if not _lacks_key(part) or not isinstance(part.get(name), str):
+            named.append(part)
             continue
         base = key = str(part[name])
         while (unnamed[base] > 1 and key == base) or key in taken:
             counts[base] += 1
             key = f"{base}_{counts[base]}"
         taken.add(key)
-        made.append({**part, "key": key})
-    return made
+        named.append({**part, "key": key})
+    return named
 
 
-def _with_metric_keys(metrics: list[Any]) -> list[Any]:
+def _assign_metric_keys(metrics: list[Any]) -> list[Any]:
     """The same for metrics, where the field tells two of one type apart."""
-    types = Counter(str(one.get("type")) for one in metrics if _unnamed(one))
-    fields = Counter(_typed_field(one) for one in metrics if _unnamed(one))
-    named: list[Any] = []
-    for one in metrics:
-        key = _typed_field(one)
-        if (
-            _unnamed(one)
-            and types[str(one.get("type"))] > 1
-            and fields[key] == 1
-            and re.match(USER_KEY, key)
-            and key not in _keys(metrics)
-        ):
-            named.append({**one, "key": key})
-        else:
-            named.append(one)
+    unnamed = [metric for metric in metrics if _lacks_key(metric)]
+    types = Counter(str(metric.get("type")) for metric in unnamed)
+    fields = Counter(_typed_field(metric) for metric in unnamed)
+    named = list(metrics)
+    for number, metric in enumerate(metrics):
+        key = _typed_field(metric) if _lacks_key(metric) else ""
+        is_unique = fields[key] == 1 and key not in _list_keys(metrics)
+        if is_unique and types[str(metric.get("type"))] > 1 and re.match(USER_KEY, key):
+            named[number] = {**metric, "key": key}
     return assign_keys(named)
 
 
-def _typed_field(metric: Any) -> str:
-    return f"{metric.get('type')}_{metric.get('field')}" if isinstance(metric, dict) else ""
+def _typed_field(metric: dict[str, Any]) -> str:
+    return f"{metric.get('type')}_{metric.get('field')}"
 
 
-def _unnamed(part: Any) -> bool:
+def _lacks_key(part: Any) -> bool:
     return isinstance(part, dict) and part.get("key") is None
 
 
-def _keys(parts: Any) -> list[str]:
-    if not isinstance(parts, list):
-        return []
-    found = (part.get("key") for part in parts if isinstance(part, dict))
-    return [key for key in found if isinstance(key, str)]
+def _list_keys(parts: list[Any]) -> list[str]:
+    keys = (part.get("key") for _, part in _list_mappings(parts))
+    return [key for key in keys if isinstance(key, str)]
 
 
-def _scores_known(actions: list[Any], scorers: list[str]) -> Iterator[Fault]:
+def _check_score_names(actions: list[Any], scorers: list[str]) -> Iterator[Fault]:
     """A rule that looks at the scores of a scorer that is not there fails for every sample.
 
-    One that asks whether they are there does not: it always finds the same.
+    One that asks whether they are there does not: it always gets the same answer.
     """
     if any(is_stand_in(key) for key in scorers):
         return
-    for number, rule in enumerate(actions):
-        condition = rule.get("filter") if isinstance(rule, dict) else None
-        expression = condition.get("expression") if isinstance(condition, dict) else None
-        if not isinstance(condition, dict) or not isinstance(expression, str):
+    for number, rule in _list_mappings(actions):
+        condition = get_mapping(rule, "filter")
+        expression = condition.get("expression")
+        if not isinstance(expression, str):
             continue
         ready = condition.get("op") in ("exists", "not_exists") or _MAY_LACK.search(expression)
-        for found in _SCORES.finditer(expression):
-            key = found[1] or found[3]
+        for match in _SCORES.finditer(expression):
+            key = match[1] or match[3]
             if key in scorers or key in {"items", "keys", "values", "get"}:
                 continue
             known = f"the scorers are {quote_names(scorers)}" if scorers else "there are no scorers"
@@ -258,14 +249,11 @@ def _scores_known(actions: list[Any], scorers: list[str]) -> Iterator[Fault]:
 
 def check_judges(scorers: list[Any]) -> Iterator[Fault]:
     """What contradicts itself in the judges among the scorers."""
-    for number, scorer in enumerate(scorers):
-        if not isinstance(scorer, dict):
-            continue
+    for number, scorer in _list_mappings(scorers):
         path: FieldPath = ("definition", "scorers", number)
         kind = str(scorer.get("type"))
-        if kind in _LABEL_LISTS:
-            yield from _check_labels(scorer, _LABEL_LISTS[kind], path)
-        elif kind == "model_as_a_judge_scorer":
+        yield from _check_labels(scorer, _LABEL_LISTS.get(kind, ()), path)
+        if kind == "model_as_a_judge_scorer":
             yield from _check_scale(scorer, path)
 
 
@@ -274,20 +262,19 @@ def _check_labels(
 ) -> Iterator[Fault]:
     first: dict[str, tuple[str, str]] = {}
     for name in lists:
-        labels = scorer.get(name)
-        for number, label in enumerate(labels if isinstance(labels, list) else []):
+        for number, label in enumerate(get_list(scorer, name)):
             if not isinstance(label, str) or not label or is_stand_in(label):
                 continue
-            there: FieldPath = (*path, name, number)
+            where = (*path, name, number)
             if not (plain := fold_bare_label(label)):
-                yield Fault(there, "blank_label", "expected a label, got nothing but spaces")
+                yield Fault(where, "blank_label", "expected a label, got nothing but spaces")
             elif plain in first:
-                yield Fault(there, "label_twice", _repeated_label(str(label), name, *first[plain]))
+                yield Fault(where, "label_twice", _explain_label(str(label), name, *first[plain]))
             else:
                 first[plain] = (str(label), name)
 
 
-def _repeated_label(label: str, name: str, other: str, where: str) -> str:
+def _explain_label(label: str, name: str, other: str, where: str) -> str:
     if where != name:
         known = "" if other == label else f", as `{other}`"
         return f"the label `{label}` is one of the `{where}` too{known}: it must mean one thing"
@@ -300,12 +287,7 @@ def _repeated_label(label: str, name: str, other: str, where: str) -> str:
 
 def _check_scale(scorer: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
     lowest, highest = scorer.get("score_min", 0.0), scorer.get("score_max", 1.0)
-    if not _is_number(lowest) or not _is_number(highest) or lowest < highest:
-        return
-    name = "score_max" if "score_max" in scorer else "score_min"
-    detail = f"expected `score_max` above `score_min`, got {highest:g} and {lowest:g}"
-    yield Fault((*path, name), "empty_scale", detail)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    if {type(lowest), type(highest)} <= {int, float} and not lowest < highest:
+        name = "score_max" if "score_max" in scorer else "score_min"
+        detail = f"expected `score_max` above `score_min`, got {highest:g} and {lowest:g}"
+        yield Fault((*path, name), "empty_scale", detail)

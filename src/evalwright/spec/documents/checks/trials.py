@@ -23,37 +23,37 @@ from evalwright.spec.documents.yaml.problems import (
     Fault,
     FieldPath,
     did_you_mean,
+    get_list,
+    get_mapping,
     quote_names,
 )
 
-_DEFINITION: FieldPath = ("definition",)
-_PATH: FieldPath = ("definition", "trials")
-_A_SCORE = re.compile(r"\{\{-?\s*scores\.(\w+)\.(\w+)\s*-?\}\}")
-_TRUTHS = {"is_true", "is_false"}
+_TRIALS: FieldPath = ("definition", "trials")
+_AGGREGATORS: FieldPath = (*_TRIALS, "score_aggregators")
+_LONE_SCORE = re.compile(r"\{\{-?\s*scores\.(\w+)\.(\w+)\s*-?\}\}")
 
 
 def check_trials_definition(definition: dict[str, Any]) -> Iterator[Fault]:
     """What must hold within the trials of a task, and between them and its solver."""
     trials = definition.get("trials")
-    if not isinstance(trials, dict):
-        return
-    solver = definition.get("solver")
-    if isinstance(solver, dict) and solver.get("postprocessor") is not None:
+    postprocessor = get_mapping(definition, "solver").get("postprocessor")
+    if isinstance(trials, dict) and postprocessor is not None:
         yield Fault(
-            _PATH,
+            _TRIALS,
             "conflict",
             "a postprocessor makes several samples of one, so trials cannot be put side by side",
             "remove `trials`, or the `postprocessor` of the solver",
             at_key=True,
         )
-    listed_ = trials.get("score_aggregators")
-    taken: dict[str, int] = {}
-    for number, one in enumerate(listed_ if isinstance(listed_, list) else []):
-        aggregator = one.get("aggregator") if isinstance(one, dict) else None
-        if isinstance(aggregator, dict):
-            path = (*_PATH, "score_aggregators", number, "aggregator")
-            yield from _check_k(aggregator, path)
-            yield from _repeated_name(aggregator, path, taken)
+    first: dict[str, int] = {}
+    for number, score in enumerate(get_list(trials, "score_aggregators")):
+        aggregator = get_mapping(score, "aggregator")
+        path = (*_AGGREGATORS, number, "aggregator")
+        yield from _check_k(aggregator, path)
+        name = aggregator.get("score_name")
+        if isinstance(name, str) and first.setdefault(name, number) != number:
+            detail = f"the name `{name}` is taken by aggregator {first[name] + 1} of this list"
+            yield Fault((*path, "score_name"), "duplicate_key", detail)
 
 
 def _check_k(aggregator: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
@@ -67,125 +67,94 @@ def _check_k(aggregator: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
         yield Fault((*path, "k"), "conflict", detail, "remove it", at_key=True)
 
 
-def _repeated_name(
-    aggregator: dict[str, Any], path: FieldPath, taken: dict[str, int]
-) -> Iterator[Fault]:
-    name, number = aggregator.get("score_name"), path[-2]
-    if not isinstance(name, str) or not isinstance(number, int):
-        return
-    if taken.setdefault(name, number) != number:
-        detail = f"the name `{name}` is taken by aggregator {taken[name] + 1} of this list"
-        yield Fault((*path, "score_name"), "duplicate_key", detail)
-
-
 def check_aggregators(trials: TrialsDefinition | None, scorers: Sequence[Any]) -> Iterator[Fault]:
-    """A fault for every score that no scorer gives, and for every name that a scorer gives."""
-    if trials is None:
-        return
-    for number, one in enumerate(trials.score_aggregators):
-        name, path = one.aggregator.score_name, (*_PATH, "score_aggregators", number)
-        for scorer in scorers:
-            gives = scorer.score_names or ()
-            if name in gives and one.score_name in gives and name != one.score_name:
-                detail = f"`{scorer.type}` gives a score `{name}` itself"
+    """A fault for every score that no scorer gives, and for every result that a scorer gives."""
+    tells = all(scorer.score_names is not None for scorer in scorers)
+    known = list(dict.fromkeys(name for each in scorers for name in each.score_names or ()))
+    for number, score in enumerate(trials.score_aggregators if trials is not None else ()):
+        name, result = score.score_name, score.aggregator.score_name
+        path = (*_AGGREGATORS, number)
+        for scorer in scorers if result != name else ():
+            if {name, result} <= {*(scorer.score_names or ())}:
+                detail = f"`{scorer.type}` gives a score `{result}` itself"
                 hint = "give the result another name"
                 yield Fault((*path, "aggregator", "score_name"), "duplicate_key", detail, hint)
-    if all(one.score_names is not None for one in scorers):
-        yield from _unknown_scores(trials, scorers)
-
-
-def _unknown_scores(trials: TrialsDefinition, scorers: Sequence[Any]) -> Iterator[Fault]:
-    gives = list(dict.fromkeys(name for one in scorers for name in one.score_names))
-    for number, one in enumerate(trials.score_aggregators):
-        name = one.score_name
-        if name in gives or is_stand_in(name):
-            continue
-        there = f"they give {quote_names(gives)}" if gives else "there are no scorers"
-        yield Fault(
-            (*_PATH, "score_aggregators", number, "score_name"),
-            "unknown_score",
-            f"no scorer gives a score `{name}`; {there}",
-            did_you_mean(name, gives),
-        )
+        if tells and name not in known and not is_stand_in(name):
+            gives = f"they give {quote_names(known)}" if known else "there are no scorers"
+            detail = f"no scorer gives a score `{name}`; {gives}"
+            hint = did_you_mean(name, known)
+            yield Fault((*path, "score_name"), "unknown_score", detail, hint)
 
 
 def check_trial_count(definition: BenchmarkTask, trials: int, *, key: str) -> Iterator[Fault]:
     """What is wrong with so many trials; `key` is the specification that has them."""
-    told = definition.trials
-    other = told is not None and told.num_trials != trials
-    yield from _extrapolated(definition, trials, f" of `{key}`" if other else "")
+    yield from _warn_of_extrapolation(definition, trials, key)
     if trials > 1:
-        yield from _texts_measured(definition, trials)
-        yield from _rules(definition, trials)
+        yield from _warn_of_texts(definition, trials)
+        yield from _check_rules(definition, trials)
 
 
-def _extrapolated(definition: BenchmarkTask, trials: int, of: str) -> Iterator[Fault]:
-    for number, one in enumerate(definition.trials.score_aggregators if definition.trials else ()):
-        k = one.aggregator.k
-        if one.aggregator.function not in PASS_FUNCTIONS or k is None or k <= trials:
+def _warn_of_extrapolation(definition: BenchmarkTask, trials: int, key: str) -> Iterator[Fault]:
+    if definition.trials is None:
+        return
+    whose = f" of `{key}`" if definition.trials.num_trials != trials else ""
+    for number, score in enumerate(definition.trials.score_aggregators):
+        aggregator, k = score.aggregator, score.aggregator.k
+        if aggregator.function not in PASS_FUNCTIONS or k is None or k <= trials:
             continue
-        path = (*_DEFINITION, "trials", "score_aggregators", number, "aggregator", "k")
         if trials == 1:
-            detail = f"k = {k}, and one trial{of}: `{one.aggregator.short}` is 0 or 1 for a sample"
+            detail = f"k = {k}, and one trial{whose}: `{aggregator.short}` is 0 or 1 for a sample"
         else:
-            detail = f"k = {k} is more than the {trials} trials{of}: the figure is extrapolated"
+            detail = f"k = {k} is more than the {trials} trials{whose}: the figure is extrapolated"
         hint = "nothing shows so many trials; more `num_trials` would"
+        path = (*_AGGREGATORS, number, "aggregator", "k")
         yield Fault(path, "suspicious_k", detail, hint, level="warning")
 
 
-def _texts_measured(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
+def _warn_of_texts(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
+    """A text has no value over trials, so neither has a metric of it."""
     for number, scorer in enumerate(definition.scorers):
-        path: FieldPath = (*_DEFINITION, "scorers", number)
-        read: list[tuple[FieldPath, str, Iterable[str]]] = []
+        path: FieldPath = ("definition", "scorers", number)
+        metrics: list[tuple[FieldPath, str, Iterable[str]]] = []
         if scorer.metrics is not None:
-            read = [
-                ((*path, "metrics", place), one.type, one.fields() or ())
-                for place, one in enumerate(scorer.metrics)
+            metrics = [
+                ((*path, "metrics", place), metric.type, metric.fields() or ())
+                for place, metric in enumerate(scorer.metrics)
             ]
         elif scorer.purpose == "score":
-            read = [(path, kind, (field,)) for kind, field in scorer.default_metrics]
-        for where, kind, fields in read:
+            metrics = [(path, kind, (field,)) for kind, field in scorer.default_metrics]
+        for where, kind, fields in metrics:
             for name in sorted(set(fields) & set(scorer.text_scores)):
-                detail = (
-                    f"`{name}` is a text, and over {trials} trials there is nothing of it: "
-                    f"`{kind}` will have no value"
-                )
+                detail = f"{_no_value(name, trials)}: `{kind}` will have no value"
                 hint = "`repeatability` compares texts between runs; or try each sample once"
                 yield Fault(where, "no_value_over_trials", detail, hint, level="warning")
 
 
-def _rules(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
-    scorers = {one.key or one.type: one for one in definition.scorers}
+def _check_rules(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
+    """A rule needs a value over trials, and a truth value has none: it has a mean."""
+    scorers = {scorer.key or scorer.type: scorer for scorer in definition.scorers}
+    texts = {(key, name) for key, scorer in scorers.items() for name in scorer.text_scores}
     for number, rule in enumerate(definition.actions or ()):
-        path = (*_DEFINITION, "actions", number, "filter")
-        expression = rule.filter.expression
-        for _, key, name, *_ in (one for one in expression.variables() if _is_score(one)):
-            if key in scorers and name in scorers[key].text_scores:
-                detail = f"`{name}` is a text, and over {trials} trials there is nothing of it"
-                hint = "let a `python` scorer make a number of it, or try each sample once"
-                yield Fault((*path, "expression"), "no_value_over_trials", detail, hint)
-        alone = _A_SCORE.fullmatch(expression.source.strip())
-        scorer = scorers.get(alone[1]) if alone else None
-        if (
-            alone is None
-            or scorer is None
-            or scorer.score_names is None
-            or rule.filter.op not in _TRUTHS
-        ):
+        path = ("definition", "actions", number, "filter")
+        expression, op = rule.filter.expression, rule.filter.op
+        for variable in expression.variables():
+            match variable:
+                case ("scores", str(key), name, *_) if (key, name) in texts:
+                    hint = "let a `python` scorer make a number of it, or try each sample once"
+                    detail = _no_value(name, trials)
+                    yield Fault((*path, "expression"), "no_value_over_trials", detail, hint)
+        score = _LONE_SCORE.fullmatch(expression.source.strip())
+        scorer = scorers.get(score[1]) if score else None
+        if not score or not scorer or not scorer.score_names or op not in {"is_true", "is_false"}:
             continue
-        given = set(
-            score_names_over_trials(definition.trials, scorer.score_names, scorer.text_scores)
-        ) - {*scorer.text_scores}
-        if alone[2] in given:
-            detail = (
-                f"`{rule.filter.op}` wants true or false, and over {trials} trials "
-                f"`{alone[2]}` is their mean, a number"
-            )
-            sign = "greater_than" if rule.filter.op == "is_true" else "less_than"
+        names = score_names_over_trials(definition.trials, scorer.score_names, scorer.text_scores)
+        if score[2] in names and score[2] not in scorer.text_scores:
+            mean = f"over {trials} trials `{score[2]}` is their mean, a number"
+            sign = "greater_than" if op == "is_true" else "less_than"
             hint = f"compare it: `op: {sign}`, `value: 0.5`"
+            detail = f"`{op}` wants true or false, and {mean}"
             yield Fault((*path, "op"), "no_value_over_trials", detail, hint)
 
 
-def _is_score(path: tuple[Any, ...]) -> bool:
-    """Whether a variable leads to one score of one scorer."""
-    return len(path) >= len(("scores", "key", "name")) and path[0] == "scores"
+def _no_value(name: Any, trials: int) -> str:
+    return f"`{name}` is a text, and over {trials} trials there is nothing of it"
