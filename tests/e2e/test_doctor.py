@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.living import PATIENCE_S
+
 KEY = "sk-0123456789abcdef"
 
 
@@ -17,7 +19,7 @@ def doctor(*arguments: str, cwd: Path) -> str:
         env={**without_keys, "OPENAI_API_KEY": KEY},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

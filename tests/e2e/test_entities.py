@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.api.demo import demo, files_in
 from tests.e2e import in_process
+from tests.living import PATIENCE_S
 
 COMMAND = [sys.executable, "-m", "evalwright"]
 
@@ -116,7 +117,7 @@ def test_delete_asks_on_a_terminal(answer: bytes, *, left: bool, project: Path) 
     ) as asking:
         os.close(theirs)
         os.write(ours, answer)
-        code = asking.wait(timeout=60)
+        code = asking.wait(timeout=PATIENCE_S)
     os.close(ours)
 
     assert (project / "datasets" / "customers.yaml").exists() is left

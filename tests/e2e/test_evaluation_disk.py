@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from tests.e2e.commands import (
     COMMAND,
-    PATIENCE_S,
     Held,
     environment,
     evalwright,
@@ -29,7 +28,7 @@ from tests.e2e.projects import (
     write_project,
     write_rows,
 )
-from tests.living import ends, wait_until
+from tests.living import PATIENCE_S, ends, wait_until
 from tests.servers.model_server import ModelServer, chat
 
 SAMPLES = 100
@@ -103,7 +102,7 @@ def test_a_store_that_another_keeps_locked_is_waited_for(tmp_path: Path) -> None
     held = Held(chat("4"))
     with ModelServer(held) as server:
         process = start(server, *RUN, cwd=tmp_path)
-        wait_until(lambda: len(server.log) == 10, PATIENCE_S)
+        wait_until(lambda: len(server.log) == 10)
         with closing(sqlite3.connect(tmp_path / STORE, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             held.open()
@@ -137,7 +136,7 @@ def test_rows_that_change_during_the_run_stop_it(tmp_path: Path, count: int) -> 
     held = Held(chat("4"))
     with ModelServer(held) as server:
         process = start(server, *RUN, cwd=tmp_path)
-        wait_until(lambda: len(server.log) == 10, PATIENCE_S)
+        wait_until(lambda: len(server.log) == 10)
         other = [{"question": f"other {n}", "answer": "4"} for n in range(count)]
         path = write_rows(tmp_path, other)
         held.open()
@@ -162,7 +161,7 @@ def test_a_task_that_is_edited_during_the_run_counts_from_the_next_on(tmp_path: 
     held = Held(chat("4"))
     with ModelServer(held) as server:
         process = start(server, *RUN, cwd=tmp_path)
-        wait_until(lambda: len(server.log) == 10, PATIENCE_S)
+        wait_until(lambda: len(server.log) == 10)
         edited = task(f"{SOLVER}  scorers:\n" + EQUALS.replace("{{ sample.answer }}", "4"))
         write_project(tmp_path, run=run_file(ASKED), tasks__ask=edited)
         held.open()
@@ -193,7 +192,7 @@ def test_a_run_of_old_rows_that_is_gone_on_with_reads_its_own_results(tmp_path: 
     with ModelServer(held) as server:
         write_rows(tmp_path, rows[True])
         process = start(server, *RUN, cwd=tmp_path)
-        wait_until(lambda: len(server.log) == 10, PATIENCE_S)
+        wait_until(lambda: len(server.log) == 10)
         process.kill()
         finished(process)
         held.open()

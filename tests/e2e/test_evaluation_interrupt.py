@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.commands import PATIENCE_S, Held, evalwright, finished, report_of, start
+from tests.e2e.commands import Held, evalwright, finished, report_of, start
 from tests.e2e.projects import (
     ASKED,
     SOLVER,
@@ -65,7 +65,7 @@ def test_once_waits_for_what_is_in_flight_and_pays_for_nothing_twice(tmp_path: P
     held = Held(chat("4"))
     with ModelServer(held) as server:
         process = start(server, *RUN, cwd=tmp_path)
-        wait_until(lambda: len(server.log) == CONNECTIONS, PATIENCE_S)
+        wait_until(lambda: len(server.log) == CONNECTIONS)
         interrupt(process)
         assert process.stderr
         line = process.stderr.readline()
@@ -84,7 +84,7 @@ def test_twice_gives_up_what_is_in_flight(tmp_path: Path) -> None:
     held = Held(chat("4"))
     with ModelServer(held) as server:
         process = start(server, *RUN, cwd=tmp_path)
-        wait_until(lambda: len(server.log) == CONNECTIONS, PATIENCE_S)
+        wait_until(lambda: len(server.log) == CONNECTIONS)
         interrupt(process)
         assert process.stderr
         process.stderr.readline()
@@ -102,7 +102,7 @@ def test_twice_ends_a_snippet_that_would_go_on_for_long(tmp_path: Path) -> None:
     project(tmp_path, scorer(STUCK.replace("{scores}", ONE)))
     with ModelServer(chat("4")) as server:
         process = start(server, *RUN, cwd=tmp_path)
-        wait_until((tmp_path / "scoring").exists, PATIENCE_S)
+        wait_until((tmp_path / "scoring").exists)
         family = interrupt(process)
         assert process.stderr
         process.stderr.readline()
@@ -117,7 +117,7 @@ def test_once_ends_what_comes_after_the_last_sample_and_can_be_gone_on_with(tmp_
     project(tmp_path, scorer(STUCK.replace("{scores}", ALL), kind="python_all_samples"))
     with ModelServer(chat("4")) as server:
         process = start(server, *RUN, cwd=tmp_path)
-        wait_until((tmp_path / "scoring").exists, PATIENCE_S)
+        wait_until((tmp_path / "scoring").exists)
         family = interrupt(process)
         first = stopped(finished(process))
         (tmp_path / "open").touch()
@@ -143,7 +143,7 @@ def test_an_interrupt_while_the_last_samples_land_is_gone_on_with(
     held = Held(chat("4"))
     with ModelServer(held) as server:
         process = start(server, *RUN, *arguments, cwd=tmp_path)
-        wait_until(lambda: len(server.log) == CONNECTIONS, PATIENCE_S)
+        wait_until(lambda: len(server.log) == CONNECTIONS)
         interrupt(process)
         assert process.stderr
         process.stderr.readline()
@@ -162,7 +162,7 @@ def test_an_interrupt_before_the_first_sample_is_one_word(tmp_path: Path) -> Non
     write_project(tmp_path, run=run_file(asked))
     with ModelServer(never) as server:
         process = start(server, *RUN, cwd=tmp_path)
-        wait_until(lambda: len(server.log) > 0, PATIENCE_S)
+        wait_until(lambda: len(server.log) > 0)
         interrupt(process)
         done = finished(process)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from tests.e2e.commands import (
-    PATIENCE_S,
     evalwright,
     finished,
     metrics_of,
@@ -84,7 +83,7 @@ def killed(
 ) -> set[int]:
     """The command, until then and a little longer; the processes that it had."""
     process = start(server, *RUN, cwd=folder)
-    wait_until(lambda: when() or process.poll() is not None, PATIENCE_S)
+    wait_until(lambda: when() or process.poll() is not None)
     sleep(seconds)
     family = descendants(process.pid) if process.poll() is None else set()
     process.kill()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from tests.e2e.commands import PATIENCE_S, evalwright, finished, start
+from tests.e2e.commands import evalwright, finished, start
 from tests.e2e.projects import SOLVER, run_file, scorer, task, write_project, write_rows
 from tests.e2e.test_secrets import leaks, written
 from tests.living import wait_until
@@ -149,7 +149,7 @@ def test_the_keys_of_a_project_are_nowhere_while_it_is_under_way(tmp_path: Path)
     with ModelServer(mostly) as server:
         project(tmp_path, server)
         process = start(server, *RUN, cwd=tmp_path, env={"OPENAI_API_KEY": OURS["environment"]})
-        wait_until(lambda: len(server.log) == 6 or process.poll() is not None, PATIENCE_S)
+        wait_until(lambda: len(server.log) == 6 or process.poll() is not None)
         process.kill()
         said = finished(process)
 

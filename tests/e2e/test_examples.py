@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 from tests import local_model
 from tests.e2e import in_process
-from tests.e2e.commands import COMMAND, PATIENCE_S
+from tests.e2e.commands import COMMAND
+from tests.living import PATIENCE_S
 from tests.servers.example_server import ExampleServer
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from tests.e2e.commands import (
     COMMAND,
-    PATIENCE_S,
     environment,
     evalwright,
     metrics_of,
@@ -19,6 +18,7 @@ from tests.e2e.commands import (
     report_of,
     write_tasks,
 )
+from tests.living import PATIENCE_S
 from tests.servers.model_server import Asked, ModelServer, chat
 
 SAMPLES = 200

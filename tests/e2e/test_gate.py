@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 from tests.e2e.test_runs import COMMAND, environment, evalwright, refused, said
+from tests.living import PATIENCE_S
 from tests.report.made import outcome, report_of
 from tests.report.test_policies import verdict
 
@@ -198,7 +199,7 @@ def test_policies_may_come_through_a_pipe_and_are_read_once(folder: Path) -> Non
             input=text,
             capture_output=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
         )
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.commands import COMMAND, PATIENCE_S, Held, environment, evalwright, finished, start
-from tests.living import wait_until
+from tests.e2e.commands import COMMAND, Held, environment, evalwright, finished, start
+from tests.living import PATIENCE_S, wait_until
 from tests.servers.model_server import Asked, ModelServer, after, chat
 
 ROWS = 60

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.e2e.commands import COMMAND, environment, evalwright, outcomes_in, report_of
 from tests.e2e.projects import ASKED, SOLVER, run_file, task, write_project, write_rows
+from tests.living import PATIENCE_S
 from tests.servers.model_server import Asked, Behaviour, ModelServer, chat, status
 
 JUDGE = """\
@@ -272,7 +273,7 @@ def patiently(server: ModelServer, folder: Path) -> Any:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
-        timeout=600,
+        timeout=PATIENCE_S,
         check=False,
     )
     return report_of(done)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.commands import COMMAND, SECRET_NAMES, outcomes_in, report_of
-from tests.local_model import BESIDE, PATIENCE_S, needs_local_model
+from tests.living import PATIENCE_S
+from tests.local_model import BESIDE, needs_local_model
 
 pytestmark = needs_local_model
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from tests.e2e.commands import COMMAND, metrics_of, outcomes_in, record, write_tasks
-from tests.local_model import BESIDE, MODEL, PATIENCE_S, needs_local_model
+from tests.living import PATIENCE_S
+from tests.local_model import BESIDE, MODEL, needs_local_model
 
 from evalwright.errors import EvalwrightError
 

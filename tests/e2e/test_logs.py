@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from tests.e2e import in_process
-from tests.e2e.commands import COMMAND, PATIENCE_S
-from tests.living import wait_until
+from tests.e2e.commands import COMMAND
+from tests.living import PATIENCE_S, wait_until
 from tests.result_logs.sample_logs import foreign_log, old_sample
 
 MANY = 10_000

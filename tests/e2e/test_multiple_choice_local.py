@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from tests.e2e.commands import COMMAND, outcomes_in, write_tasks
-from tests.local_model import BESIDE, MODEL, PATIENCE_S, needs_local_model
+from tests.living import PATIENCE_S
+from tests.local_model import BESIDE, MODEL, needs_local_model
 
 ALONE = """\
 import json, sys

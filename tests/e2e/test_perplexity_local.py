@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.commands import COMMAND, report_of
+from tests.living import PATIENCE_S
 
 from evalwright.clients.local import find_weights
 
@@ -18,7 +19,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 TEXTS = ("The cat sat on the mat.", "Es regnete, und niemand wußte, warum.")
-PATIENCE_S = 180
 LIBRARY = '''
 """Token by token: what the library says of each, after those before it. No grammar, no client."""
 

@@ -16,6 +16,7 @@ from typing import Any
 import jsonschema
 import pytest
 from tests.e2e import in_process
+from tests.living import PATIENCE_S, wait_until
 
 import evalwright as ew
 from evalwright import api
@@ -738,13 +739,6 @@ def descendants(pid: int) -> set[Path]:
     return below
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 25
-    while not condition():
-        assert time.monotonic() < deadline, "it has not happened"
-        time.sleep(0.02)
-
-
 def stored() -> int:
     """How many outcomes of its newest run the store has."""
     runs = api.list_runs()
@@ -766,7 +760,7 @@ def test_ctrl_c_once_waits_for_those_in_flight_and_says_how_to_go_on(
     with slow.start() as process:
         slow.wait_for_sleepers(process)
         said = interrupted(process)
-        out, rest = process.communicate(timeout=50)
+        out, rest = process.communicate(timeout=PATIENCE_S)
     wait_until(lambda: not slow.left_behind())
     resumed = run(*slow.arguments, "--json", cwd=tmp_path)
 
@@ -785,7 +779,7 @@ def test_ctrl_c_twice_stops_at_once_and_can_be_gone_on_with(tmp_path: Path, writ
         slow.wait_for_sleepers(process)
         interrupted(process)
         process.send_signal(signal.SIGINT)
-        out, rest = process.communicate(timeout=50)
+        out, rest = process.communicate(timeout=PATIENCE_S)
     wait_until(lambda: not slow.left_behind())
     resumed = run_json(*slow.arguments, cwd=tmp_path)
 
@@ -800,7 +794,7 @@ def test_ctrl_c_at_the_last_sample_is_a_finished_run(tmp_path: Path, write: Writ
     with slow.start() as process:
         slow.wait_for_sleepers(process)
         interrupted(process)
-        out, _ = process.communicate(timeout=50)
+        out, _ = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 0
     assert "20 of 20 samples completed" in out
@@ -836,7 +830,7 @@ def test_ctrl_c_ends_a_run_in_a_notebook_too_and_keeps_what_was_done(
     with slow.start(sys.executable, "-W", "ignore", "-c", script) as process:
         slow.wait_for_sleepers(process)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=50)
+        _, said = process.communicate(timeout=PATIENCE_S)
     wait_until(lambda: not slow.left_behind())
     resumed = run_json(*slow.arguments, cwd=tmp_path)
 
@@ -853,7 +847,7 @@ def test_two_processes_may_run_the_same_plan_in_the_same_store(
     both = [
         subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) for _ in range(2)
     ]
-    reports = [json.loads(process.communicate(timeout=50)[0]) for process in both]
+    reports = [json.loads(process.communicate(timeout=PATIENCE_S)[0]) for process in both]
     alone = run_json(tasks, "-m", "scripted/noisy", "--store", "alone.db", cwd=tmp_path)
 
     assert [process.returncode for process in both] == [0, 0]
@@ -872,7 +866,7 @@ def test_two_processes_may_run_different_plans_in_the_same_store(
         subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
         for command in commands
     ]
-    reports = [json.loads(process.communicate(timeout=50)[0]) for process in both]
+    reports = [json.loads(process.communicate(timeout=PATIENCE_S)[0]) for process in both]
 
     assert {run.id for run in api.runs()} == {report["run_id"] for report in reports}
     assert [report["summary"]["completed"] for report in reports] == [300, 300]

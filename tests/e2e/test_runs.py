@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.e2e import in_process
+from tests.living import PATIENCE_S
 
 from evalwright.spec.records.fixtures import TASKS
 from evalwright.store.sqlite import SqliteStore
@@ -571,7 +572,7 @@ def _on_a_terminal(command: list[str], *, cwd: Path, typed: str = "") -> str:
         os.close(theirs)
         os.write(ours, typed.encode())
         shown = b"".join(_read(ours))
-        child.wait(timeout=60)
+        child.wait(timeout=PATIENCE_S)
     os.close(ours)
     return shown.decode()
 

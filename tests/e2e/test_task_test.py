@@ -10,6 +10,7 @@ import pytest
 from tests.api.demo import demo, files_in
 from tests.e2e import in_process
 from tests.e2e.commands import environment
+from tests.living import PATIENCE_S
 from tests.servers.model_server import ModelServer, chat, never, status
 
 COMMAND = [sys.executable, "-m", "evalwright", "task", "test"]
@@ -162,7 +163,7 @@ def test_ctrl_c_ends_it_as_it_ends_a_run(project: Path) -> None:
             assert trying.stderr
             line = trying.stderr.readline()
             trying.send_signal(signal.SIGINT)
-            said, _ = trying.communicate(timeout=60)
+            said, _ = trying.communicate(timeout=PATIENCE_S)
 
     assert line.startswith("stopping: waiting for 1 sample in flight")
     assert (trying.returncode, said) == (130, "")

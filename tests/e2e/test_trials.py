@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from tests.e2e.commands import PATIENCE_S, evalwright, finished, outcomes_in, report_of, start
+from tests.e2e.commands import evalwright, finished, outcomes_in, report_of, start
 from tests.e2e.projects import (
     ASKED,
     SOLVER,
@@ -184,8 +184,7 @@ def test_an_evaluation_with_trials_that_is_killed_asks_nothing_twice(tmp_path: P
         for part in (1, 2):
             process = start(server, *command, cwd=folder)
             wait_until(
-                lambda part=part: len(server.log) > 50 * part or process.poll() is not None,  # type: ignore[misc]  # noqa: B023 - called at once
-                PATIENCE_S,
+                lambda part=part: len(server.log) > 50 * part or process.poll() is not None  # type: ignore[misc]  # noqa: B023 - called at once
             )
             process.kill()
             finished(process)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.living import PATIENCE_S
 from tests.sandbox.attacks import ATTACKS, unprivileged
 
 from evalwright.sandbox.worker import TIERS
@@ -22,7 +23,7 @@ def test_a_user_without_rights_can_hold_attacks(tier: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=PATIENCE_S,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
     )
 

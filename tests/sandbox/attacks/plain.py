@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 
+from tests.living import PATIENCE_S
+
 _BY_STATUS = """
 import json, sys
 job = json.load(sys.stdin)
@@ -45,7 +47,7 @@ def _run(script: str, **job: object) -> "subprocess.CompletedProcess[str]":
             capture_output=True,
             text=True,
             check=False,
-            timeout=30,
+            timeout=PATIENCE_S,
             cwd=folder,
         )
 

@@ -17,8 +17,9 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Self
 
+from tests.living import PATIENCE_S
+
 NOBODY = 65534
-_PATIENCE_S = 10.0
 _PR_SET_CHILD_SUBREAPER = 36
 _IPC_RMID = 0
 # Where something could be left; with the home and the working directory of the tests.
@@ -264,7 +265,7 @@ class Scene:
 
     def settles(self, processes: int) -> bool:
         """Whether there are that many of them again, now or soon."""
-        until = time.monotonic() + _PATIENCE_S
+        until = time.monotonic() + PATIENCE_S
         while len(self.processes()) != processes:
             if time.monotonic() > until:
                 return False

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.living import PATIENCE_S
+
 from evalwright.sandbox import inside
 
 SANDBOX = Path(inside.__file__).parents[1]
@@ -28,6 +30,6 @@ def ended_with(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.living import PATIENCE_S
 
 from evalwright.sandbox.inside import layout
 
@@ -127,7 +128,7 @@ def run(python: Path, code: str, *packages: Path) -> str:
     command = [str(python), "-s", "-S", "-P", "-W", "ignore", "-c", code, str(SANDBOX)]
     command += map(str, packages)
     done = subprocess.run(
-        command, check=False, capture_output=True, text=True, env={}, cwd="/", timeout=60
+        command, check=False, capture_output=True, text=True, env={}, cwd="/", timeout=PATIENCE_S
     )
     if done.returncode == 7:
         pytest.skip(done.stdout.strip())
