@@ -27,7 +27,7 @@ from evalwright.errors import BadDataset, BadTasks, Unreadable, UsageError
 from evalwright.generation.resources import GeneratorResources
 from evalwright.generation.synthesis import GenerationJob, generate_file
 from evalwright.plan.options import STATE, RunOptions
-from evalwright.plan.project import model_name, refuse_errors
+from evalwright.plan.project import ExternalRows, model_name, refuse_errors
 from evalwright.plan.task_results import result_of
 from evalwright.ports import Store
 from evalwright.report.tables import dollars
@@ -82,17 +82,6 @@ def _describe_usage(usage: dict[str, Usage]) -> str:
     return f": {total.requests:,} requests, {total.total_tokens:,} tokens{cost}"
 
 
-class GeneratedRows(Struct, frozen=True, kw_only=True):
-    """The generated rows that a run reads."""
-
-    files: dict[str, Path] = {}
-    """By dataset."""
-    spent: Usage = NOTHING
-    """For the rows that were made now, earlier attempts included."""
-    notes: tuple[str, ...] = ()
-    """What a reader of the report must know about them."""
-
-
 def collect_rows(
     project: Project,
     specs: Sequence[ResolvedSpec],
@@ -101,8 +90,8 @@ def collect_rows(
     store: Store,
     planned: Iterable[str],
     progress: Progress | None,
-) -> GeneratedRows:
-    """Return the generated rows that specifications read.
+) -> ExternalRows:
+    """Return the generated rows that specifications read, and notes about their origin.
 
     Missing rows are made if there is a `progress` to report to. `planned` are the keys of all
     specifications of the run: no rows can be made from their results.
@@ -119,7 +108,7 @@ def collect_rows(
         elif (dataset := generator.generate(key)).made:
             progress.tell(dataset.describe())
     notes = tuple(_describe_origin(project, generator.generation_of(key)) for key in order)
-    return GeneratedRows(files=generator.files, spent=generator.spent, notes=notes)
+    return ExternalRows(files=generator.files, spent=generator.spent, notes=notes)
 
 
 def generate_dataset(

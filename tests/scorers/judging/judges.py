@@ -67,8 +67,7 @@ def judged(
 
 def verdict(fields: dict[str, Any], reply: str) -> Score:
     """The score that a reply is, by itself."""
-    found: Score = SCORERS.validate_python(fields).score_reply(reply)
-    return found
+    return judged(fields, Judge(reply), answer="")
 
 
 def read(fields: dict[str, Any], reply: str) -> Any:

@@ -88,15 +88,20 @@ class JudgeSpec(ScorerSpec):
         schema = self.reply_schema if self.use_structured_outputs else None
         reply = await ask(case, self.model_key, self.prompts(case), schema=schema)
         parsed = self._read(reply, _judged_texts(case))
-        score = self._add_metadata(parsed, reply.text)
-        metadata = {**score.metadata, "structured": reply.structured and parsed.is_json}
+        score = self.make_score(parsed.value)
+        texts = (parsed.fields.get(key) for key in _REASONING_KEYS)
+        reasoning = next((text for text in texts if isinstance(text, str) and text.strip()), None)
+        metadata = {
+            **score.metadata,
+            "reasoning": reasoning,
+            "confidence": _parse_confidence(parsed.fields.get("confidence")),
+            "raw_reply": reply.text,
+            "structured": reply.structured and parsed.is_json,
+            "judge": self.model_key,
+        }
         if reply.note:
             metadata["note"] = reply.note
-        return structs.replace(score, metadata=metadata)
-
-    def score_reply(self, reply_text: str) -> Score:
-        """Return the score of a reply; raise `NoVerdict` if it has no verdict."""
-        return self._add_metadata(read_verdict(reply_text, self.reader), reply_text)
+        return structs.replace(score, reason=reasoning or score.reason, metadata=metadata)
 
     def _read(self, reply: JudgeReply, shown: tuple[str, ...]) -> ParsedReply[Any]:
         if reply.refused:
@@ -111,23 +116,6 @@ class JudgeSpec(ScorerSpec):
         if reply.cut and not (parsed.is_alone and is_complete):
             raise NoVerdict("its reply is cut short", reply.text, hint=hint)
         return parsed
-
-    def _add_metadata(self, parsed: ParsedReply[Any], reply_text: str) -> Score:
-        score = self.make_score(parsed.value)
-        texts = (parsed.fields.get(key) for key in _REASONING_KEYS)
-        reasoning = next((text for text in texts if isinstance(text, str) and text.strip()), None)
-        return structs.replace(
-            score,
-            reason=reasoning or score.reason,
-            metadata={
-                **score.metadata,
-                "reasoning": reasoning,
-                "confidence": _parse_confidence(parsed.fields.get("confidence")),
-                "raw_reply": reply_text,
-                "structured": False,
-                "judge": self.model_key,
-            },
-        )
 
 
 def _judged_texts(case: Case) -> tuple[str, ...]:

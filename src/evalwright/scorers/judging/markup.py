@@ -22,14 +22,7 @@ _NAMED = re.compile(
 _EMPHASIS = "*_`"
 _FINAL_PUNCTUATION = ".!。！۔"  # noqa: RUF001 - the Chinese mark
 _QUOTES = {
-    '"': '"',
-    "'": "'",
-    "“": "”",
-    "\u2018": "\u2019",
-    "„": "“",
-    "«": "»",
-    "「": "」",
-    "『": "』",
+    pair[0]: pair[1] for pair in ('""', "''", "“”", "\u2018\u2019", "„“", "«»", "「」", "『』")
 }
 _BRACKETS = {"[": "]", "(": ")", "【": "】", "\uff08": "\uff09"}
 
