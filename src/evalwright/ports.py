@@ -120,6 +120,8 @@ class Solver(Protocol):
 
     def reuse(self, sample: Sample, trace: Trace) -> Trace:
         """Return a stored trace as this solver would make it now, without a model call."""
+        del sample
+        return trace
 
     async def solve(self, case: Case) -> Trace:
         """Query the model with this sample."""
@@ -141,6 +143,7 @@ class Scorer(Protocol):
 
     def reuse(self, score: Score) -> Score | None:
         """Return a stored score as it would be now, without a model call; None if unusable."""
+        return score
 
     async def score(self, case: Case) -> Score:
         """Judge `case.trace`; raise when no judgement is possible."""

@@ -101,7 +101,7 @@ class Broken(RecordScorer):
 class Wanting(RecordScorer):
     """A scorer that wants more than a stored score has."""
 
-    def reuse(self, score: Score) -> None:  # type: ignore[override] # it never can
+    def reuse(self, score: Score) -> None:
         del score
 
     async def score(self, case: Case) -> Score:

@@ -190,7 +190,6 @@ class _RecordingModel(ModelWrapper):
         self._name, self._calls = name, calls
 
     async def complete(self, request: Request) -> Completion:
-        """Query the model and record the call."""
         messages = [
             {"role": message.role, "content": message.content} for message in request.messages
         ]

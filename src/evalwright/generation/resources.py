@@ -193,7 +193,6 @@ class _SchemaFallbackNotice(ModelWrapper):
         self._rejected: dict[tuple[Message, ...], str] = {}
 
     async def complete(self, request: Request) -> Completion:
-        """Query the model."""
         try:
             completion = await self._ask(request)
         except ModelError as error:
@@ -213,5 +212,4 @@ class _FirstTrialModel(ModelWrapper):
     """Queries a model that distinguishes rows by their sample, so that the trial must not vary."""
 
     async def complete(self, request: Request) -> Completion:
-        """Query the model as in the first trial."""
         return await self._ask(structs.replace(request, trial=0))

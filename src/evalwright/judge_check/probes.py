@@ -35,7 +35,7 @@ from jinja2 import TemplateSyntaxError
 from msgspec import structs
 
 from evalwright.engine.models.wrapper import ModelWrapper
-from evalwright.ports import Case
+from evalwright.ports import Case, Scorer
 from evalwright.scorers.base import answer_text
 from evalwright.scorers.judging.ask import DATA_NOTE, fence_text, make_mark
 from evalwright.scorers.judging.judge_spec import JudgeSpec
@@ -74,9 +74,10 @@ class NotApplicable(ValueError):
     """A change that would change nothing, or too much; the text says why."""
 
 
-class ProbeScorer:
+class ProbeScorer(Scorer):
     """A scorer that judges a changed case; its score may say that the change does not apply."""
 
+    name = ""
     version = 1
 
     def __init__(self, name: str, judge: JudgeSpec, change: Callable[[Case], Case]) -> None:
@@ -88,10 +89,6 @@ class ProbeScorer:
         """Return the probe's name; nothing is stored under this key."""
         del sample
         return self.name
-
-    def reuse(self, score: Score) -> Score:
-        """Return the score unchanged."""
-        return score
 
     async def score(self, case: Case) -> Score:
         """Judge the changed case; return a score without values where the change does not apply."""
@@ -204,7 +201,6 @@ class _ReversedLabels(ModelWrapper):
     """A judge's model that gets the labels of the reply schema in reverse order."""
 
     async def complete(self, request: Request) -> Completion:
-        """Ask with the labels reversed."""
         return await self._ask(structs.replace(request, input=_reverse_enums(request.input)))
 
 
@@ -286,7 +282,6 @@ class _PromptParts:
         self._enclosures = _find_enclosures(pieces)
 
     def find_spans(self) -> list[_Span]:
-        """Find where each part begins and ends, in order."""
         spans = [self._find_span(index) for index in self._values]
         for span, following in pairwise(spans):
             self._refuse_text_between(span, following)

@@ -49,7 +49,7 @@ from evalwright.plan.options import RunOptions
 from evalwright.plan.plan import Job, TaskRuntime
 from evalwright.plan.project import project_snippets, resolve_project
 from evalwright.plan.samples import first_ml_task
-from evalwright.ports import Case, Model, Store
+from evalwright.ports import Case, Model, Solver, Store
 from evalwright.report.judges import Judge, ProbeRow, RepeatsRow
 from evalwright.report.tables import count_noun
 from evalwright.secrets import Redactor
@@ -366,7 +366,7 @@ class Rejudging:
         return self.redactor.clean(next(filter(None, failures), message))
 
 
-class _StoredAnswers:
+class _StoredAnswers(Solver):
     """A solver that returns the answers of the run; each is returned once."""
 
     name = "stored_answers"
@@ -376,16 +376,9 @@ class _StoredAnswers:
         self._traces = traces
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the sample's id; nothing is stored under this key."""
-        return sample.id
-
-    def reuse(self, sample: Sample, trace: Trace) -> Trace:
-        """Return the trace unchanged."""
-        del sample
-        return trace
+        return sample.id  # nothing is stored under this key
 
     async def solve(self, case: Case) -> Trace:
-        """Return the stored answer."""
         return self._traces.pop((case.sample.id, case.trial))
 
 

@@ -13,7 +13,7 @@ from json import dumps
 from typing import Any
 
 from evalwright.components import Snippet
-from evalwright.ports import Case
+from evalwright.ports import Case, Scorer
 from evalwright.scorers.base import cut
 from evalwright.types import Sample, Score
 
@@ -21,7 +21,7 @@ KEY = "evidence"
 """What reports call it."""
 
 
-class EvidenceScorer:
+class EvidenceScorer(Scorer):
     """Calls `compute_evidence`, and takes its metrics for scores."""
 
     name = KEY
@@ -35,10 +35,6 @@ class EvidenceScorer:
         """Return the snippet and its context: there is no sample to speak of."""
         del sample
         return f"{self._snippet.text_for_keys}{dumps(self._context, sort_keys=True, default=str)}"
-
-    def reuse(self, score: Score) -> Score:
-        """Return the score unchanged."""
-        return score
 
     async def score(self, case: Case) -> Score:
         """Call the snippet; raise if it does not return metrics."""

@@ -39,7 +39,6 @@ from evalwright.scorers.rag.evidence import (
     read_chunks,
     read_completion,
     read_list_column,
-    read_target,
     read_text_column,
 )
 from evalwright.scorers.rag.formulas import NEEDS, SCORES, Check, ScoreName
@@ -184,7 +183,8 @@ class RagChecker(ScorerSpec):
 
     @property
     def _evidence_needs(self) -> EvidenceNeeds:
-        return EvidenceNeeds.for_scores(self.scores, labels=self.mode != "all_claims")
+        checks = frozenset[Check]().union(*(NEEDS[name] for name in self.scores))
+        return EvidenceNeeds(checks=checks, labels=self.mode != "all_claims")
 
     def _compute_values(self, evidence: RagEvidence) -> dict[str, float | None]:
         values: dict[str, float | None] = {}
@@ -240,9 +240,12 @@ class RagChecker(ScorerSpec):
 
     def _read_target(self, row: Mapping[str, Any]) -> str:
         """Return the target's text, or its claims, one per line."""
-        if text := read_target(row, self.target_column):
-            return text
-        if column := self.target_claims_column:
+        column = self.target_column or DEFAULT_TARGET
+        if self.target_column or column in row:
+            text = read_text_column(row, column, may_be_empty=self.target_column is None)
+            if text:
+                return text
+        if column := self.target_claims_column or "":
             claims = parse_claims(read_list_column(row, column), f"column `{column}`")
             if claims:
                 return "\n".join(map(str, claims))

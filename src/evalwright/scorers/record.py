@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from evalwright.ports import Case
+from evalwright.ports import Case, Scorer
 from evalwright.scorers.execution import score_program
 from evalwright.stats.likelihood import shares
 from evalwright.text.similarity import bleu_4, exact_match, f1, rouge_l
@@ -25,7 +25,7 @@ TEXT_METRICS: dict[str, Callable[[str, Sequence[str]], float]] = {
 }
 
 
-class RecordScorer:
+class RecordScorer(Scorer):
     """Dispatch on `metric_name`."""
 
     name = "record"
@@ -36,10 +36,6 @@ class RecordScorer:
         task = sample.data
         parts = (task.post_process, task.metric_name, task.targets, task.timeout_s)
         return msgspec.json.encode(parts).decode()
-
-    def reuse(self, score: Score) -> Score:
-        """As it was stored."""
-        return score
 
     async def score(self, case: Case) -> Score:
         """Score the post-processed answer; raise when the task itself is at fault."""

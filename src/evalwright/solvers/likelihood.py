@@ -9,7 +9,7 @@ from time import perf_counter
 
 from msgspec import Struct
 
-from evalwright.ports import Case
+from evalwright.ports import Case, Solver
 from evalwright.stats.likelihood import log_likelihood, shares, weighed
 from evalwright.types import Request, Sample, Trace
 
@@ -45,7 +45,7 @@ def choose_likeliest(answers: Sequence[str], logprobs: Sequence[Sequence[float]]
     return Likelihood(0.0 - options[answer], tokens, shares(options)[answer], answer, options)
 
 
-class LikelihoodSolver:
+class LikelihoodSolver(Solver):
     """The text of a sample in, its negative log-likelihood out; the text itself is not kept."""
 
     name = "weighing"
@@ -54,11 +54,6 @@ class LikelihoodSolver:
     def describe_inputs(self, sample: Sample) -> str:
         """Return the id: nothing is stored under this key, the cache keeps what is weighed."""
         return sample.id
-
-    def reuse(self, sample: Sample, trace: Trace) -> Trace:
-        """Return the trace unchanged."""
-        del sample
-        return trace
 
     async def solve(self, case: Case) -> Trace:
         """Ask once."""

@@ -19,7 +19,7 @@ from msgspec import Struct
 from evalwright.objects import ChatCompletion, SolverTrace
 from evalwright.ports import Case
 from evalwright.scorers.base import short
-from evalwright.scorers.rag.formulas import NEEDS, Check, Checks, ScoreName
+from evalwright.scorers.rag.formulas import Check, Checks
 
 Label = Literal["REQUIRED", "OPTIONAL"]
 LABELS: tuple[Label, ...] = ("REQUIRED", "OPTIONAL")
@@ -61,15 +61,8 @@ class EvidenceNeeds(Struct, frozen=True, kw_only=True):
     """What scores are computed from."""
 
     checks: frozenset[Check]
-    labels: bool = False
+    labels: bool
     """Whether it matters which claims are required."""
-
-    @classmethod
-    def for_scores(cls, scores: Iterable[ScoreName], *, labels: bool = False) -> "EvidenceNeeds":
-        """Return what these scores need, and no more."""
-        return cls(
-            checks=frozenset[Check]().union(*(NEEDS[score] for score in scores)), labels=labels
-        )
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -216,13 +209,6 @@ def read_list_column(row: Mapping[str, Any], column: str) -> Any:
         raise ValueError(f"column `{column}` must hold JSON, got {short(value)}: {error}") from None
 
 
-def read_target(row: Mapping[str, Any], column: str | None) -> str:
-    """Return the target; empty if no column is named and the sample has no `target`."""
-    if column is None and DEFAULT_TARGET not in row:
-        return ""
-    return read_text_column(row, column or DEFAULT_TARGET, may_be_empty=column is None)
-
-
 def read_text_column(row: Mapping[str, Any], column: str, *, may_be_empty: bool = False) -> str:
     """Return the text of a column; ValueError if it is no text, or empty but needed."""
     value = _read_cell(row, column)
@@ -261,17 +247,16 @@ def read_chunks(completion: ChatCompletion) -> list[str] | None:
         raise ValueError(  # noqa: TRY004 - what a model gave is a value
             f"`references` must be a list, the model returned {short(references)}"
         )
-    return [_parse_chunk(chunk, number) for number, chunk in enumerate(references, start=1)]
-
-
-def _parse_chunk(reference: Any, number: int) -> str:
-    content = reference.get("content") if isinstance(reference, dict) else reference
-    if not isinstance(content, str):
-        raise ValueError(  # noqa: TRY004 - what a model gave is a value
-            f'reference {number} must be `{{"content": "…"}}`, the model returned '
-            f"{short(reference)}"
-        )
-    return content
+    chunks: list[Any] = [
+        item.get("content") if isinstance(item, dict) else item for item in references
+    ]
+    for number, chunk in enumerate(chunks, start=1):
+        if not isinstance(chunk, str):
+            raise ValueError(  # noqa: TRY004 - the same
+                f'reference {number} must be `{{"content": "…"}}`, the model returned '
+                f"{short(references[number - 1])}"
+            )
+    return chunks
 
 
 def _read_cell(row: Mapping[str, Any], column: str) -> Any:
@@ -283,7 +268,6 @@ def _read_cell(row: Mapping[str, Any], column: str) -> Any:
 
 
 def _explain_missing(row: Mapping[str, Any], column: str) -> str:
-    """Return the message for a column that must not be empty."""
     columns = _quote(sorted(map(str, row))) or "none"
     return f"column `{column}` is empty or missing in this sample, whose columns are {columns}"
 

@@ -20,7 +20,7 @@ import asyncio
 import re
 from collections.abc import Coroutine, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from msgspec import Struct, structs
 
@@ -86,11 +86,6 @@ You check claims against one text, and against nothing else: what you know yours
 - `neutral`: the text leaves it open, or says only a part of it.
 """
 _JSON = "Answer with JSON and nothing else, in this form:"
-
-
-class _JsonValue(NamedTuple):
-    value: Any
-    written: str
 
 
 class RagPrompt(Struct, frozen=True):
@@ -220,7 +215,7 @@ def read_claims(reply: str, *, shown: str = "") -> tuple[Claim, ...]:
     """Return the claims in a reply; an empty list is valid."""
     entries = _find_list(reply, "claims", shown)
     try:
-        return tuple(parse_claims(entries, "the list"))
+        return parse_claims(entries, "the list")
     except ValueError as error:
         raise NoVerdict(str(error), reply) from None
 
@@ -260,23 +255,22 @@ def _find_list(reply: str, name: str, shown: str) -> list[Any]:
     """Return the one list of that name; a list that stands alone needs no name."""
     text = final_text(reply)
     parts = islice(find_json(text, "{["), _MOST_VALUES + 1)
-    values = [_JsonValue(value, text[start:end]) for value, start, end in parts]
+    values = [(value, text[start:end]) for value, start, end in parts]
     if len(values) > _MOST_VALUES:
         raise NoVerdict(f"its reply has more than {_MOST_VALUES:,} brackets and braces", reply)
-    named = [
-        _JsonValue(item.value[name], item.written)
-        for item in values
-        if isinstance(item.value, dict) and name in item.value
-    ]
-    lists = named or [item for item in values if isinstance(item.value, list)]
-    if not lists or not isinstance(lists[0].value, list):
+    lists: list[tuple[list[Any], str]] = [
+        (value[name], written)
+        for value, written in values
+        if isinstance(value, dict) and name in value
+    ] or [(value, written) for value, written in values if isinstance(value, list)]
+    if not lists or not isinstance(lists[0][0], list):
         raise NoVerdict(f"there is no list `{name}` in its reply", reply)
-    if any(item.value != lists[0].value for item in lists):
+    entries, written = lists[0]
+    if any(other != entries for other, _ in lists):
         raise NoVerdict(f"there are two lists `{name}` in its reply", reply)
-    written = lists[0].written
     if _has_words(text.replace(written, "")) and _remove_spaces(written) in _remove_spaces(shown):
         raise NoVerdict(f"its list `{name}` may be a quotation of what it was shown", reply)
-    return lists[0].value
+    return entries
 
 
 def _has_words(text: str) -> bool:
@@ -301,28 +295,36 @@ def extraction_prompt(text: str, *, query: str, instructions: str | None) -> Rag
 
 def labelling_prompt(claims: Sequence[Claim], *, query: str, instructions: str | None) -> RagPrompt:
     """Ask which claims an answer must have."""
-    form = '{"labels": [{"claim": 1, "label": "REQUIRED"}, …]}'
-    more = _format_instructions(instructions)
-    return _make_prompt(
-        (_LABEL, more, DATA_NOTE, f"{_JSON} {form}", _describe_list(claims)),
-        {"The question": query, "The claims": _number_claims(claims)},
-        ReplySchema("labels", {"labels": _list_schema("label", LABELS)}),
-    )
+    task = (_LABEL, _format_instructions(instructions))
+    return _list_prompt(task, claims, {"The question": query}, key="label", words=LABELS)
 
 
 def checking_prompt(claims: Sequence[Claim], text: str) -> RagPrompt:
     """Ask which claims a text entails."""
-    form = '{"verdicts": [{"claim": 1, "verdict": "entailed"}, …]}'
+    words = get_args(Entailment)
+    return _list_prompt((_CHECK,), claims, {"The text": text}, key="verdict", words=words)
+
+
+def _list_prompt(
+    task: Sequence[str],
+    claims: Sequence[Claim],
+    material: dict[str, str],
+    *,
+    key: str,
+    words: Sequence[str],
+) -> RagPrompt:
+    """Ask for a list with one of the words per claim."""
+    form = f'{{"{key}s": [{{"claim": 1, "{key}": "{words[0]}"}}, …]}}'
+    entries = "1 entry" if len(claims) == 1 else f"{len(claims)} entries"
+    order = f"The list has {entries}: one a claim, in the order of the claims, with its number."
+    numbered = "\n".join(f"{number}. {claim}" for number, claim in enumerate(claims, start=1))
+    word = {"type": "string", "enum": [*words]}
+    entry = object_schema({"claim": {"type": "integer"}, key: word})
     return _make_prompt(
-        (_CHECK, "", DATA_NOTE, f"{_JSON} {form}", _describe_list(claims)),
-        {"The text": text, "The claims": _number_claims(claims)},
-        ReplySchema("verdicts", {"verdicts": _list_schema("verdict", get_args(Entailment))}),
+        (*task, DATA_NOTE, f"{_JSON} {form}", order),
+        {**material, "The claims": numbered},
+        ReplySchema(f"{key}s", {f"{key}s": {"type": "array", "items": entry}}),
     )
-
-
-def _number_claims(claims: Sequence[Claim]) -> str:
-    """Write one claim per line."""
-    return "\n".join(f"{number}. {claim}" for number, claim in enumerate(claims, start=1))
 
 
 def _make_prompt(
@@ -336,15 +338,3 @@ def _make_prompt(
 
 def _format_instructions(instructions: str | None) -> str:
     return f"{instructions.strip()}\n" if instructions and instructions.strip() else ""
-
-
-def _describe_list(claims: Sequence[Claim]) -> str:
-    entries = "1 entry" if len(claims) == 1 else f"{len(claims)} entries"
-    return f"The list has {entries}: one a claim, in the order of the claims, with its number."
-
-
-def _list_schema(name: str, words: Sequence[str]) -> dict[str, Any]:
-    entry = object_schema(
-        {"claim": {"type": "integer"}, name: {"type": "string", "enum": [*words]}}
-    )
-    return {"type": "array", "items": entry}
