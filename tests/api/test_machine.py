@@ -51,7 +51,7 @@ def test_keys_are_named_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None
 
     found = examined(monkeypatch, BEST)
 
-    assert [key.variable for key in found.keys if key.given] == ["OPENAI_API_KEY"]
+    assert [key.variable for key in found.keys if key.is_set] == ["OPENAI_API_KEY"]
     by_name = {key.variable: key for key in found.keys}
     assert by_name["OPENAI_API_KEY"].providers == ["openai", "openai-responses"]
     assert not by_name["OLLAMA_API_KEY"].needed

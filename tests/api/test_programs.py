@@ -9,7 +9,7 @@ from tests.session.made import Jail, code, jailed_by, record, write_records
 from evalwright.api.programs import Given, execute
 from evalwright.errors import EvalwrightError, UnknownName, Unreadable, UsageError
 from evalwright.plan.options import RunOptions
-from evalwright.report.programs import Judged
+from evalwright.report.programs import JudgedProgram
 from evalwright.types import Execution, Program
 
 ADD = "def add(a, b):\n    return a + b\n"
@@ -28,12 +28,12 @@ def add(tmp_path: Path) -> str:
     return str(path)
 
 
-def judged(path: str, *targets: str, **given: Any) -> Judged:
+def describe_program(path: str, *targets: str, **given: Any) -> JudgedProgram:
     return execute(Given(path=path, targets=targets, **given), RunOptions())
 
 
 def test_a_program_is_judged_by_the_targets_that_are_given(add: str) -> None:
-    found = judged(add, THREE, "add(1, 2) == 4")
+    found = describe_program(add, THREE, "add(1, 2) == 4")
 
     assert (found.outcome, found.targets) == ("assertion_fail", [True, False])
     assert (found.passed, found.total, found.texts) == (1, 2, [THREE, "add(1, 2) == 4"])
@@ -45,7 +45,7 @@ def test_a_program_is_judged_by_the_targets_that_are_given(add: str) -> None:
 def test_standard_input_can_be_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(ADD.encode())))
 
-    assert judged("-", THREE).outcome == "pass"
+    assert describe_program("-", THREE).outcome == "pass"
 
 
 def test_a_record_gives_targets_time_and_rule(tmp_path: Path) -> None:
@@ -53,7 +53,9 @@ def test_a_record_gives_targets_time_and_rule(tmp_path: Path) -> None:
     sum_of_two = {**code("sum", THREE, timeout_s=7), "post_process": "extract_code_block"}
     tasks = write_records(tmp_path / "tasks.jsonl", record("a"), sum_of_two)
 
-    found = judged(str(tmp_path / "reply.md"), "add(0, 0) == 0", task=tasks, task_id="sum")
+    found = describe_program(
+        str(tmp_path / "reply.md"), "add(0, 0) == 0", task=tasks, task_id="sum"
+    )
 
     assert (found.outcome, found.timeout_s) == ("pass", 7.0)
     assert found.texts == [THREE, "add(0, 0) == 0"]
@@ -64,7 +66,7 @@ def test_what_is_said_counts_before_what_the_record_says(add: str, tmp_path: Pat
     tasks = write_records(tmp_path / "tasks.jsonl", sum_of_two)
     Path(add).write_text(f'"""```python\n1 / 0\n```"""\n{ADD}')
 
-    found = judged(add, task=tasks, task_id="sum", timeout_s=5.0, post_process="none")
+    found = describe_program(add, task=tasks, task_id="sum", timeout_s=5.0, post_process="none")
 
     assert (found.outcome, found.timeout_s) == ("pass", 5.0)
 
@@ -73,9 +75,9 @@ def test_a_target_that_does_not_compile_is_the_authors_mistake(add: str, tmp_pat
     tasks = write_records(tmp_path / "tasks.jsonl", record("a"), code("sum", THREE, "add(1,"))
 
     with pytest.raises(UsageError, match=r"^target 1 of 1 does not compile: SyntaxError"):
-        judged(add, "add(1,")
+        describe_program(add, "add(1,")
     with pytest.raises(UsageError, match=r"tasks\.jsonl:2: target 2 of 2 does not compile"):
-        judged(add, task=tasks, task_id="sum")
+        describe_program(add, task=tasks, task_id="sum")
     assert [jail.closed for jail in Jail.made] == [1, 1]
 
 
@@ -135,7 +137,7 @@ def test_an_unknown_record_gets_a_hint(add: str, tmp_path: Path) -> None:
     tasks = write_records(tmp_path / "tasks.jsonl", code("sum_of_two", THREE))
 
     with pytest.raises(UnknownName) as unknown:
-        judged(add, task=tasks, task_id="sum_of_tow")
+        describe_program(add, task=tasks, task_id="sum_of_tow")
 
     assert unknown.value.hint == "did you mean `sum_of_two`?"
 
@@ -153,7 +155,7 @@ def test_without_a_sandbox_nothing_is_run(add: str, monkeypatch: pytest.MonkeyPa
     jailed_by(monkeypatch, "no_jail")
 
     with pytest.raises(EvalwrightError, match="no sandbox that isolates") as refused:
-        judged(add, THREE)
+        describe_program(add, THREE)
 
     assert refused.value.exit_code == 4
 
@@ -167,7 +169,7 @@ def test_an_evaluator_that_does_not_start_is_nobodys_wrong_answer(
     monkeypatch.setattr(Jail, "judge", judge)
 
     with pytest.raises(EvalwrightError, match="no process for 1 targets") as refused:
-        judged(add, THREE)
+        describe_program(add, THREE)
 
     assert refused.value.exit_code == 4
     assert [jail.closed for jail in Jail.made] == [1]

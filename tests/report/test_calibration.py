@@ -17,8 +17,7 @@ from evalwright.report.calibration import (
     recalibrate,
 )
 from evalwright.report.report import CalibrationRow, Report, ScaledRow
-from evalwright.report.report_tables import tables
-from evalwright.report.to_markdown import to_markdown
+from evalwright.report.report_tables import tables, to_markdown
 from evalwright.stats.calibration import Bin, brier, reliability_bins
 from evalwright.types import SELF_REPORT, Action, Failure, Outcome, Part, Score, Trace
 

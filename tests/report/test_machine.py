@@ -4,10 +4,10 @@ import pytest
 
 from evalwright.report.machine import (
     Key,
-    Local,
+    LocalModels,
+    LocalPart,
     Machine,
-    Part,
-    Store,
+    StoreState,
     Threads,
     Tier,
     machine_lines,
@@ -24,15 +24,15 @@ FORBIDDEN = Tier(
 )
 SECOND = Tier(tier="landlock+seccomp", available=True, why="", canaries={})
 KEYS = [
-    Key(variable="A_API_KEY", providers=["a"], given=True, needed=True),
-    Key(variable="LOCAL_API_KEY", providers=["b", "c"], given=False, needed=False),
-    Key(variable="Z_API_KEY", providers=["z"], given=False, needed=True),
+    Key(variable="A_API_KEY", providers=["a"], is_set=True, needed=True),
+    Key(variable="LOCAL_API_KEY", providers=["b", "c"], is_set=False, needed=False),
+    Key(variable="Z_API_KEY", providers=["z"], is_set=False, needed=True),
 ]
 QUIET = Threads(now=2, cores=2, load=0.04, ci="")
 READY = [
-    Part(name="xllamacpp", there=True, what="2026.1"),
-    Part(name="local/smollm2", there=True, what="/srv/smollm2.gguf", size=98_362_432),
-    Part(name="wordllama", there=True, what="0.4.0"),
+    LocalPart(name="xllamacpp", there=True, what="2026.1"),
+    LocalPart(name="local/smollm2", there=True, what="/srv/smollm2.gguf", size=98_362_432),
+    LocalPart(name="wordllama", there=True, what="0.4.0"),
 ]
 
 
@@ -48,8 +48,8 @@ def shown(**changes: Any) -> str:
             "tier": "namespaces+seccomp",
             "tiers": [HOLDS, SECOND],
             "keys": KEYS,
-            "store": Store(path="/srv/runs.db", exists=True, writable=True),
-            "local": Local(parts=READY, threads=QUIET),
+            "store": StoreState(path="/srv/runs.db", exists=True, writable=True),
+            "local": LocalModels(parts=READY, threads=QUIET),
             **changes,
         }
     )
@@ -100,23 +100,27 @@ def test_where_there_is_none_it_is_said_what_that_means() -> None:
 @pytest.mark.parametrize(
     ("store", "said"),
     [
-        pytest.param(Store(path="x", exists=True, writable=True), "x, there", id="there"),
+        pytest.param(StoreState(path="x", exists=True, writable=True), "x, there", id="there"),
         pytest.param(
-            Store(path="x", exists=False, writable=True), "x, made by the first run", id="not yet"
+            StoreState(path="x", exists=False, writable=True),
+            "x, made by the first run",
+            id="not yet",
         ),
         pytest.param(
-            Store(path="x", exists=True, writable=False), "x, cannot be written", id="read-only"
+            StoreState(path="x", exists=True, writable=False),
+            "x, cannot be written",
+            id="read-only",
         ),
     ],
 )
-def test_the_store_is(store: Store, said: str) -> None:
+def test_the_store_is(store: StoreState, said: str) -> None:
     assert f"store       {said}\n" in shown(store=store)
 
 
 def test_below_what_is_missing_stands_the_line_to_type() -> None:
-    part = Part(name="wordllama", there=False, what="not installed", install="pip install x")
+    part = LocalPart(name="wordllama", there=False, what="not installed", install="pip install x")
 
-    said = shown(local=Local(parts=[part], threads=QUIET))
+    said = shown(local=LocalModels(parts=[part], threads=QUIET))
 
     assert "local models\n  wordllama  not installed\n             pip install x\n" in said
 
@@ -139,4 +143,4 @@ def test_below_what_is_missing_stands_the_line_to_type() -> None:
     ],
 )
 def test_the_number_of_threads_has_its_reasons(threads: Threads, said: str) -> None:
-    assert f"  threads  {said}\n" in shown(local=Local(parts=[], threads=threads))
+    assert f"  threads  {said}\n" in shown(local=LocalModels(parts=[], threads=threads))

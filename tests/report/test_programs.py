@@ -1,6 +1,6 @@
 import pytest
 
-from evalwright.report.programs import judged, program_lines
+from evalwright.report.programs import describe_program, program_lines
 from evalwright.report.report import CodeExecution
 from evalwright.types import Execution, ExecutionOutcome, Program
 
@@ -21,7 +21,7 @@ def lines(
     execution = Execution(
         outcome=outcome, targets=verdicts, detail=detail, output=output, duration_s=0.0123
     )
-    return "\n".join(program_lines(judged(program, execution, held))).splitlines()
+    return "\n".join(program_lines(describe_program(program, execution, held))).splitlines()
 
 
 def test_a_pass_is_short() -> None:

@@ -35,7 +35,8 @@ def test_what_was_asked_beside_the_answers_is_counted_apart_also_of_the_same_mod
 
 def test_what_an_answer_took_that_never_came_is_usage_of_the_model() -> None:
     account = Account()
-    account.add_outcomes([outcome(solved=False, m=ONE, other=ONE), outcome(judge=ONE, m=ONE)])
+    account.add_outcome(outcome(solved=False, m=ONE, other=ONE))
+    account.add_outcome(outcome(judge=ONE, m=ONE))
 
     assert {name: one.requests for name, one in account.answers.items()} == {"m": 1}
     assert {name: one.requests for name, one in account.beside.items()} == {

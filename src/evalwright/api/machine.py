@@ -12,7 +12,15 @@ from evalwright.clients.local import BUNDLED, find_weights
 from evalwright.clients.providers import PROVIDERS
 from evalwright.clients.word_vectors import INSTALL, PACKAGE
 from evalwright.errors import UsageError
-from evalwright.report.machine import Key, Local, Machine, Part, Store, Threads, Tier
+from evalwright.report.machine import (
+    Key,
+    LocalModels,
+    LocalPart,
+    Machine,
+    StoreState,
+    Threads,
+    Tier,
+)
 from evalwright.sandbox.selftest import survey
 from evalwright.session.event_loop import run_async
 from evalwright.session.stores import MEMORY, store_name
@@ -37,7 +45,7 @@ def doctor(store: str | None = None) -> Machine:
     )
 
 
-def _local() -> Local:
+def _local() -> LocalModels:
     threads = Threads(
         now=run_async(idle_threads(os.environ)),
         cores=count_cores(),
@@ -46,22 +54,22 @@ def _local() -> Local:
     )
     models = [_weights(name) for name in BUNDLED]
     parts = [_package("xllamacpp"), *models, _package(PACKAGE)]
-    return Local(parts=parts, threads=threads)
+    return LocalModels(parts=parts, threads=threads)
 
 
-def _package(name: str) -> Part:
+def _package(name: str) -> LocalPart:
     try:
-        return Part(name=name, there=True, what=version(name))
+        return LocalPart(name=name, there=True, what=version(name))
     except PackageNotFoundError:
-        return Part(name=name, there=False, what="not installed", install=INSTALL)
+        return LocalPart(name=name, there=False, what="not installed", install=INSTALL)
 
 
-def _weights(name: str) -> Part:
+def _weights(name: str) -> LocalPart:
     try:
         weights = find_weights(name)
     except UsageError as error:
-        return Part(name=f"local/{name}", there=False, what=str(error), install=error.hint)
-    return Part(name=f"local/{name}", there=True, what=str(weights.path), size=weights.size)
+        return LocalPart(name=f"local/{name}", there=False, what=str(error), install=error.hint)
+    return LocalPart(name=f"local/{name}", there=True, what=str(weights.path), size=weights.size)
 
 
 def _tiers() -> list[Tier]:
@@ -79,20 +87,20 @@ def _keys() -> list[Key]:
         Key(
             variable=variable,
             providers=names,
-            given=bool(os.environ.get(variable, "").strip()),
+            is_set=bool(os.environ.get(variable, "").strip()),
             needed=any(PROVIDERS[name].needs_key for name in names),
         )
         for variable, names in providers.items()
     ]
 
 
-def _store(name: str) -> Store:
+def _store(name: str) -> StoreState:
     if name == MEMORY:
-        return Store(path=name, exists=True, writable=True)
+        return StoreState(path=name, exists=True, writable=True)
     path = Path(name).absolute()
     # What is not there yet is made in the first folder above it that is.
     there = next((folder for folder in (path, *path.parents) if folder.exists()), path)
     usable = there == path or there.is_dir()
-    return Store(
+    return StoreState(
         path=str(path), exists=path.is_file(), writable=usable and os.access(there, os.W_OK)
     )

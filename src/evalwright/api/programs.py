@@ -8,7 +8,7 @@ from evalwright.lines import BadLine, read_batches, read_lines, show_path
 from evalwright.nearest import suggest
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Sandbox
-from evalwright.report.programs import Judged, judged
+from evalwright.report.programs import JudgedProgram, describe_program
 from evalwright.report.report import CodeExecution
 from evalwright.session.event_loop import run_async
 from evalwright.session.sandboxes import open_sandbox, sandbox_packages
@@ -36,7 +36,7 @@ def execute(
     options: RunOptions,
     *,
     tell: Callable[[str], None] = lambda _: None,
-) -> Judged:
+) -> JudgedProgram:
     """What becomes of it. A target that does not compile is a `UsageError`."""
     program, where = _program(given)
     sandbox = open_sandbox(options, tell=tell)
@@ -48,7 +48,7 @@ def execute(
         raise EvalwrightError(str(error)) from error
     packages = list(sandbox_packages(options))
     held = CodeExecution(tier=sandbox.tier, verified=sandbox.verified, packages=packages)
-    return judged(program, execution, held)
+    return describe_program(program, execution, held)
 
 
 async def _judge(sandbox: Sandbox, program: Program) -> Execution:

@@ -10,6 +10,7 @@ The order in which outcomes landed changes nothing.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec import Struct, structs
@@ -22,6 +23,7 @@ from evalwright.report.calibration import calibration_row
 from evalwright.report.fold import ModelFold, RunFold, fold_rows
 from evalwright.report.leaderboard import (
     Contestant,
+    Members,
     RankedTask,
     compare_pairs,
     find_ranked_tasks,
@@ -51,7 +53,7 @@ from evalwright.report.result_rows import (
     task_failure_rows,
 )
 from evalwright.report.usage import usage_rows
-from evalwright.stats.arrays import unit_values
+from evalwright.stats.arrays import Floats, unit_values
 from evalwright.stats.likelihood import perplexity
 from evalwright.stats.mean import average
 from evalwright.stats.pass_at_k import pass_at_k, pass_at_k_interval
@@ -118,6 +120,7 @@ class _ReportBuilder:
         self.plan, self.facts, self.samples = plan, facts, samples
         self.is_unfinalized = results is None and any(task.finalized for task in plan.tasks)
         self.results = results or ()
+        self.tasks = {task.name: task for task in plan.tasks}
         self.models = [model for model in plan.models if model]
         self.fold = fold_rows(plan, rows)
         self.metrics = {
@@ -128,11 +131,14 @@ class _ReportBuilder:
         if plan.ranking != "all_tasks" and not self.is_unfinalized:
             self.ranking = find_ranked_tasks(plan.tasks)
         self.pass_scorers = self._find_pass_scorers()
-        finalized = {task.name for task in plan.tasks if task.finalized}
         self.reader = OutcomeReader(
-            tasks={task.name: task for task in plan.tasks},
+            tasks=self.tasks,
             fold=self.fold,
-            ranked=[task for task in self.ranking if task.contestants[0].task in finalized],
+            ranked=[
+                ranked
+                for ranked in self.ranking
+                if self.tasks[ranked.contestants[0].task].finalized
+            ],
             pass_scorers=self.pass_scorers,
             checks={
                 (row.task, row.scorer)
@@ -147,6 +153,8 @@ class _ReportBuilder:
         self.reader.read(samples)
         for result in self.results:
             self.fold.account.add_result(result.finished)
+        self.leaderboard: list[LeaderboardRow] = []
+        self.pairwise: list[TaskPairwiseRow] = []
         self.not_ranked: list[str] = []
         """Why tasks have no leaderboard."""
 
@@ -155,17 +163,16 @@ class _ReportBuilder:
         facts, fold, results = self.facts, self.fold, self.results
         broken = task_failure_rows(results)
         failed = failure_rows(fold.failures, self.samples(failed=True) if fold.failed else iter(()))
-        leaderboard, pairwise = self._leaderboards()
+        self._rank_all()
         left_out = list(_left_out_rows(self.plan))
-        repeats = {task.name: task.repeats for task in self.plan.tasks}
         return Report(
             run_id=facts.run_id,
             status=self._status(has_failures=bool(fold.failed or broken)),
             models=self.models,
             tasks=[task.name for task in self.plan.tasks],
             metrics=list(self._metric_rows()),
-            leaderboard=leaderboard,
-            pairwise=pairwise,
+            leaderboard=self.leaderboard,
+            pairwise=self.pairwise,
             calibration={
                 model: calibration_row(
                     fold.models[model].answers,
@@ -196,7 +203,9 @@ class _ReportBuilder:
             kind="records" if self.plan.ranking == "all_tasks" else "evaluation",
             repeatability=[row for result in results for row in repeat_rows(result)],
             agreement=[
-                row for result in results for row in agreement_rows(result, repeats[result.task])
+                row
+                for result in results
+                for row in agreement_rows(result, self.tasks[result.task].repeats)
             ],
             flaky=[row for result in results for row in flaky_rows(result)],
             asked_beside=usage_rows(fold.account.beside),
@@ -211,9 +220,8 @@ class _ReportBuilder:
 
     def _status(self, *, has_failures: bool) -> Status:
         is_incomplete = self.fold.landed < self.plan.total or self.is_unfinalized
-        if self.facts.stopped and is_incomplete:
-            return "stopped"
-        if any(result.finished.stopped for result in self.results):
+        was_stopped = any(result.finished.stopped for result in self.results)
+        if was_stopped or (self.facts.stopped and is_incomplete):
             return "stopped"
         return "finished_with_failures" if has_failures else "finished"
 
@@ -226,16 +234,14 @@ class _ReportBuilder:
         }
 
     def _metric_rows(self) -> Iterator[MetricRow]:
-        tasks = {task.name: task for task in self.plan.tasks}
-        for task in tasks.values():
+        for task in self.plan.tasks:
             if not task.finalized:
                 for model in task.models:
                     yield from _rows_from_scores(task, model, self.fold, seed=self.facts.seed)
         for result in self.results:
             yield from self.metrics[result.task, result.model]
-            task = tasks[result.task]
-            if task.name in self.pass_scorers:
-                yield from self._pass_at_k_rows(task, result.model)
+            if result.task in self.pass_scorers:
+                yield from self._pass_at_k_rows(self.tasks[result.task], result.model)
 
     def _find_pass_scorers(self) -> dict[str, str]:
         """Return the finalized tasks that have pass@k, with the scorer that says what passes.
@@ -268,61 +274,52 @@ class _ReportBuilder:
             task, model, scorer, measures, failed=own[0].failed, excluded=own[0].excluded
         )
 
-    def _leaderboards(self) -> tuple[list[LeaderboardRow], list[TaskPairwiseRow]]:
-        seed = self.facts.seed
+    def _rank_all(self) -> None:
         if self.plan.ranking == "all_tasks":
             scores = {model: self.fold.models[model].means() for model in self.models}
-            board = rank_models(scores, self.fold.categories(), seed=seed)
-            return board, compare_pairs(scores, [row.model for row in board], seed=seed)
-        leaderboard: list[LeaderboardRow] = []
-        pairwise: list[TaskPairwiseRow] = []
+            self._rank(scores, self.fold.categories())
         for ranked in self.ranking:
-            if (boards := self._rank_task(ranked)) is not None:
-                leaderboard += boards[0]
-                pairwise += boards[1]
-        return leaderboard, pairwise
+            self._rank_task(ranked)
 
-    def _rank_task(
-        self, ranked: RankedTask
-    ) -> tuple[list[LeaderboardRow], list[TaskPairwiseRow]] | None:
-        task = self.plan.task(ranked.contestants[0].task)
-        if task is None:
-            return None
+    def _rank_task(self, ranked: RankedTask) -> None:
+        contestants, task = ranked.contestants, self.tasks[ranked.contestants[0].task]
         if not task.finalized:
             places = self.fold.places(task)
             scores = {
                 contestant.label: self.fold.models[contestant.model].means()[places]
-                for contestant in ranked.contestants
+                for contestant in contestants
             }
-            excluded: Mapping[str, int] = {}
             categories = [(name, inside[places]) for name, inside in self.fold.categories()]
-            has_intervals = True
-        else:
-            own = {
-                contestant.label: self.reader.scores[contestant.task, contestant.model]
-                for contestant in ranked.contestants
-            }
-            if not self._can_rank(ranked, list(own.values())):
-                return None
-            scores = {label: task_scores.values() for label, task_scores in own.items()}
-            excluded = {label: task_scores.excluded for label, task_scores in own.items()}
-            categories = list(self.reader.categories[task.name].members())
-            has_intervals = not any(
-                self._withholds_intervals(ranked.primary, contestant)
-                for contestant in ranked.contestants
+            self._rank(scores, categories, ranked=ranked)
+            return
+        own = {
+            contestant.label: self.reader.scores[contestant.task, contestant.model]
+            for contestant in contestants
+        }
+        if self._can_rank(ranked, list(own.values())):
+            self._rank(
+                {label: task_scores.values() for label, task_scores in own.items()},
+                self.reader.categories[task.name].members(),
+                ranked=ranked,
+                excluded={label: task_scores.excluded for label, task_scores in own.items()},
+                has_intervals=not any(
+                    self._withholds_intervals(ranked.primary, contestant)
+                    for contestant in contestants
+                ),
             )
-        board = rank_models(
-            scores,
-            categories,
-            excluded=excluded,
-            seed=self.facts.seed,
-            ranked=ranked,
-            has_intervals=has_intervals,
-        )
-        order = [row.model for row in board]
-        return board, compare_pairs(
-            scores, order, seed=self.facts.seed, ranked=ranked, has_intervals=has_intervals
-        )
+
+    def _rank(
+        self,
+        scores: Mapping[str, Floats],
+        categories: Iterable[tuple[str, Members]],
+        *,
+        excluded: Mapping[str, int] | None = None,
+        **options: Any,
+    ) -> None:
+        options["seed"] = self.facts.seed
+        board = rank_models(scores, categories, excluded=excluded, **options)
+        self.leaderboard += board
+        self.pairwise += compare_pairs(scores, [row.model for row in board], **options)
 
     def _can_rank(self, ranked: RankedTask, scores: Sequence[TaskScores]) -> bool:
         """Whether there is one finite score per sample; a note says why not."""
@@ -334,10 +331,8 @@ class _ReportBuilder:
             return False  # the metric says so
         else:
             if self.reader.categories[ranked.contestants[0].task].are_too_many:
-                self.not_ranked.append(
-                    f"`{ranked.name}`: no means by category, because there are more than "
-                    f"{MOST_CATEGORIES}"
-                )
+                why = f"there are more than {MOST_CATEGORIES}"
+                self.not_ranked.append(f"`{ranked.name}`: no means by category, because {why}")
             return True
         self.not_ranked.append(f"`{ranked.name}`: no leaderboard, because {why}")
         return False
@@ -398,12 +393,12 @@ class _ReportBuilder:
 
     def _notes_on_missing(self) -> Iterator[str]:
         facts, landed, total = self.facts, self.fold.landed, self.plan.total
-        why = f" ({facts.stop_reason})" if facts.stop_reason else ""
-        if landed < total:
-            yield f"not finished{why}: {landed} of {total} {self._noun}; {facts.resume_hint}"
-        elif self.is_unfinalized:
-            landed_all = f"all {total} {self._noun}, and no metrics"
-            yield f"not finished{why}: {landed_all}; {facts.resume_hint}"
+        if landed < total or self.is_unfinalized:
+            why = f" ({facts.stop_reason})" if facts.stop_reason else ""
+            done = f"{landed} of {total} {self._noun}"
+            if landed >= total:
+                done = f"all {total} {self._noun}, and no metrics"
+            yield f"not finished{why}: {done}; {facts.resume_hint}"
 
 
 def _rows_from_scores(

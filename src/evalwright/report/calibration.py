@@ -168,11 +168,6 @@ def calibration_row(
     ordered = _sort_answers(answers)
     measured = calibration(ordered.p, ordered.right, bins=bins)
     row = CalibrationRow(
-        ece=None,
-        brier=None,
-        reliability=None,
-        resolution=None,
-        uncertainty=None,
         bins=measured.bins,
         populated_bins=measured.populated_bins,
         covered=ordered.p.size,

@@ -44,30 +44,24 @@ class RankedTask(Struct, frozen=True, kw_only=True):
 
 def find_ranked_tasks(tasks: Iterable[TaskOutline]) -> list[RankedTask]:
     """Return the tasks that have two or more contestants, in their order."""
-    groups: dict[tuple[object, ...], list[TaskOutline]] = {}
+    groups: dict[tuple[object, ...], tuple[PrimaryMetric, list[TaskOutline]]] = {}
     for task in tasks:
         if task.primary is not None:
             shared = task.samples_digest and task.task_key
             key = (task.task_key, task.samples_digest, task.primary) if shared else (task.name,)
-            groups.setdefault(key, []).append(task)
-    several = [group for group in groups.values() if sum(len(task.models) for task in group) > 1]
-    keys = Counter(group[0].task_key for group in several if len(group) > 1)
+            groups.setdefault(key, (task.primary, []))[1].append(task)
+    several = [group for group in groups.values() if sum(len(task.models) for task in group[1]) > 1]
+    keys = Counter(group[0].task_key for _, group in several if len(group) > 1)
     ranked = []
-    for group in several:
-        first = group[0]
-        name = first.name
-        if len(group) > 1:
-            is_unique = keys[first.task_key] == 1
-            name = first.task_key if is_unique else ", ".join(task.name for task in group)
-        if first.primary is not None:
-            ranked.append(
-                RankedTask(
-                    name=name,
-                    primary=first.primary,
-                    records=first.records,
-                    contestants=tuple(_label_contestants(group)),
-                )
-            )
+    for primary, group in several:
+        name = ", ".join(task.name for task in group)
+        if len(group) > 1 and keys[group[0].task_key] == 1:
+            name = group[0].task_key
+        contestants = tuple(_label_contestants(group))
+        records = group[0].records
+        ranked.append(
+            RankedTask(name=name, primary=primary, records=records, contestants=contestants)
+        )
     return ranked
 
 
@@ -98,7 +92,7 @@ def rank_models(
     members = list(categories)
     wins = win_rates({model: row[shared] for model, row in scores.items()})
     means = {model: average(row[shared], seed=seed) for model, row in scores.items()}
-    is_unit = all(_is_unit(row) for row in scores.values())
+    is_unit = not any(((row < 0) | (row > 1)).any() for row in scores.values())
     board = []
     for model, row in scores.items():
         mean, own = means[model].mean, row[~np.isnan(row)]
@@ -160,11 +154,6 @@ def _shared(scores: Mapping[str, Floats]) -> Members:
     """Return which samples all models completed."""
     rows = np.vstack(list(scores.values()))
     return np.asarray(~np.isnan(rows).any(axis=0))
-
-
-def _is_unit(row: Floats) -> bool:
-    own = row[~np.isnan(row)]
-    return not own.size or bool(own.min() >= 0 and own.max() <= 1)
 
 
 def _mean(values: Floats) -> float | None:

@@ -2,33 +2,33 @@
 
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from evalwright.report.tables import align_rows, visible
 
 
 class Tier(Struct, frozen=True, kw_only=True):
-    """One way to hold a program, and whether it is to be had here."""
+    """One way to isolate a program, and whether this machine has it."""
 
     tier: str
     available: bool
     why: str
-    """Why it is not to be had, and what would change that."""
+    """Why it is not available, and what would change that."""
     canaries: dict[str, str]
     """Each attempt to break out, and what stopped it."""
 
 
 class Key(Struct, frozen=True, kw_only=True):
-    """One variable that holds a key. Its value is nobody's business."""
+    """One variable that holds a key. Its value is never shown."""
 
     variable: str
     providers: list[str]
-    given: bool
+    is_set: bool = field(name="given")
     needed: bool
     """Whether the provider's own address asks for it."""
 
 
-class Store(Struct, frozen=True, kw_only=True):
+class StoreState(Struct, frozen=True, kw_only=True):
     """Where runs are kept."""
 
     path: str
@@ -36,7 +36,7 @@ class Store(Struct, frozen=True, kw_only=True):
     writable: bool
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class LocalPart(Struct, frozen=True, kw_only=True):
     """One thing that a model on this machine needs."""
 
     name: str
@@ -51,21 +51,21 @@ class Part(Struct, frozen=True, kw_only=True):
 
 
 class Threads(Struct, frozen=True, kw_only=True):
-    """How many a model that is loaded now would compute with, and what that depends on."""
+    """How many threads a model that is loaded now would use, and what that depends on."""
 
     now: int
     cores: float
-    """Those that this process may use."""
+    """Cores that this process may use."""
     load: float | None
     """Of the last minute; None where the system does not tell."""
     ci: str
     """The variable `CI`, as it is set."""
 
 
-class Local(Struct, frozen=True, kw_only=True):
+class LocalModels(Struct, frozen=True, kw_only=True):
     """What there is to run models with, here."""
 
-    parts: list[Part]
+    parts: list[LocalPart]
     threads: Threads
 
 
@@ -83,74 +83,60 @@ class Machine(Struct, frozen=True, kw_only=True):
     tiers: list[Tier]
     """Best first."""
     keys: list[Key]
-    store: Store
-    local: Local
+    store: StoreState
+    local: LocalModels
 
 
-def machine_lines(found: Machine) -> Iterator[str]:
-    """For people."""
+def machine_lines(machine: Machine) -> Iterator[str]:
+    """Yield the page that people read."""
     yield from align_rows(
         [
-            ("evalwright", found.evalwright),
-            ("python", f"{found.python}, {found.executable}"),
-            ("platform", f"{found.platform}, {found.cores} cores"),
-            ("kernel", found.kernel),
-            ("store", f"{found.store.path}, {_state(found.store)}"),
-            ("sandbox", _sandbox(found)),
+            ("evalwright", machine.evalwright),
+            ("python", f"{machine.python}, {machine.executable}"),
+            ("platform", f"{machine.platform}, {machine.cores} cores"),
+            ("kernel", machine.kernel),
+            ("store", f"{machine.store.path}, {_describe_store(machine.store)}"),
+            ("sandbox", _describe_sandbox(machine)),
         ]
     )
-    yield from _tiers(found)
-    yield from _local(found.local)
-    yield from _keys(found.keys)
+    for tier in machine.tiers:
+        yield visible(f"\n{tier.tier}: {'holds' if tier.available else 'not available'}")
+        if tier.why:
+            yield visible(f"  {tier.why}")
+        canaries = ((attempt, f"stopped by {how}") for attempt, how in tier.canaries.items())
+        yield from align_rows(canaries, indent="  ")
+    yield "\nlocal models"
+    yield from align_rows(_local_facts(machine.local), indent="  ")
+    yield "\nkeys"
+    width = max(len(key.variable) for key in machine.keys)
+    for key in machine.keys:
+        state = "set" if key.is_set else ("not set" if key.needed else "not set, not needed")
+        yield f"  {key.variable:<{width}}  {state:<19}  {', '.join(key.providers)}"
 
 
-def _state(store: Store) -> str:
+def _describe_store(store: StoreState) -> str:
     if not store.writable:
         return "cannot be written"
     return "there" if store.exists else "made by the first run"
 
 
-def _sandbox(found: Machine) -> str:
-    if found.tier is None:
+def _describe_sandbox(machine: Machine) -> str:
+    if machine.tier is None:
         return "none that isolates: code_exec records run only with `--unsafe-code-exec`"
-    best = found.tier == found.tiers[0].tier
-    return found.tier if best else f"{found.tier}, which is not the best there is"
+    is_best = machine.tier == machine.tiers[0].tier
+    return machine.tier if is_best else f"{machine.tier}, which is not the best there is"
 
 
-def _tiers(found: Machine) -> Iterator[str]:
-    for one in found.tiers:
-        yield visible(f"\n{one.tier}: {'holds' if one.available else 'not available'}")
-        if one.why:
-            yield visible(f"  {one.why}")
-        width = max(map(len, one.canaries), default=0)
-        for attempt, how in one.canaries.items():
-            yield visible(f"  {attempt:<{width}}  stopped by {how}")
-
-
-def _local(local: Local) -> Iterator[str]:
-    yield "\nlocal models"
-    width = max(map(len, ["threads", *(part.name for part in local.parts)]))
+def _local_facts(local: LocalModels) -> Iterator[tuple[str, str]]:
     for part in local.parts:
         size = "" if part.size is None else f", {part.size / 1e6:.0f} MB"
-        yield visible(f"  {part.name:<{width}}  {part.what}{size}")
+        yield part.name, f"{part.what}{size}"
         if part.install:
-            yield visible(f"  {'':<{width}}  {part.install}")
-    yield visible(f"  {'threads':<{width}}  {_threads(local.threads)}")
-
-
-def _threads(threads: Threads) -> str:
-    """The number, and the facts that it comes from."""
+            yield "", part.install
+    threads = local.threads
     facts = [f"{threads.cores:g} core{'s' * (threads.cores != 1)}"]
     if threads.load is not None:
         facts.append(f"a load of {threads.load:.1f} in the last minute")
     if threads.ci:
         facts.append(f"CI={threads.ci}")
-    return f"{threads.now} now: {', '.join(facts)}"
-
-
-def _keys(keys: list[Key]) -> Iterator[str]:
-    yield "\nkeys"
-    width = max(len(key.variable) for key in keys)
-    for key in keys:
-        state = "set" if key.given else ("not set" if key.needed else "not set, not needed")
-        yield f"  {key.variable:<{width}}  {state:<19}  {', '.join(key.providers)}"
+    yield "threads", f"{threads.now} now: {', '.join(facts)}"

@@ -149,7 +149,7 @@ class OutcomeReader(Struct, kw_only=True):
 
     def _add_outcome(self, task: TaskOutline, outcome: Outcome, *, calibrates: bool) -> None:
         if not (task.finalized and self.has_results):
-            self.fold.account.add_outcomes([outcome])
+            self.fold.account.add_outcome(outcome)
         elif calibrates and outcome.model in self.fold.models:
             self.fold.models[outcome.model].answers.add_outcome(
                 outcome, self.checks, has_self_reports=self.has_self_reports

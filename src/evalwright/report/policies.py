@@ -22,8 +22,7 @@ from msgspec import Struct
 from evalwright.nearest import nearest
 from evalwright.report.report import FailureRow, JudgedRow, MetricRow, PolicyRow, ReportBody
 from evalwright.report.report_tables import count_rules, policies_table
-from evalwright.report.tables import count_noun, visible
-from evalwright.report.to_markdown import table_text
+from evalwright.report.tables import count_noun, table_to_markdown, visible
 from evalwright.spec.documents.models.policy import (
     ALL_LATEST,
     PolicyDocument,
@@ -72,7 +71,7 @@ def gate_markdown(judgement: Judgement) -> str:
     verdict = "The policies hold" if judgement.holds else "The policies do not hold"
     strict = ", judged by whole intervals" if judgement.strict else ""
     title = f"# {verdict}\n\nRun `{judgement.run_id}`{strict}."
-    return f"{title}\n\n{table_text(policies_table(judgement.policies))}\n"
+    return f"{title}\n\n{table_to_markdown(policies_table(judgement.policies))}\n"
 
 
 class RunEvidence(Struct, frozen=True, kw_only=True):

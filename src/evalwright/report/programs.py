@@ -6,14 +6,14 @@ from textwrap import indent
 from msgspec import Struct
 
 from evalwright.report.report import CodeExecution
-from evalwright.report.tables import truncate, visible
+from evalwright.report.tables import NOTHING, truncate, visible
 from evalwright.types import Execution, ExecutionOutcome, Program
 
 _LONGEST_TARGET = 80
 
 
-class Judged(Struct, frozen=True, kw_only=True):
-    """What became of a program. Its first keys are those of a `code_exec` outcome's metadata."""
+class JudgedProgram(Struct, frozen=True, kw_only=True):
+    """A program's result. Its first keys are those of a `code_exec` outcome's metadata."""
 
     outcome: ExecutionOutcome
     passed: int
@@ -33,17 +33,19 @@ class Judged(Struct, frozen=True, kw_only=True):
     """The targets themselves."""
 
 
-def judged(program: Program, execution: Execution, held: CodeExecution) -> Judged:
-    """All of it on one page."""
-    return Judged(
+def describe_program(
+    program: Program, execution: Execution, sandbox: CodeExecution
+) -> JudgedProgram:
+    """Collect what became of a program, and how it was run."""
+    return JudgedProgram(
         outcome=execution.outcome,
         passed=sum(execution.targets),
         total=len(execution.targets),
         targets=list(execution.targets),
         detail=execution.detail,
-        tier=held.tier,
-        verified=held.verified,
-        packages=held.packages,
+        tier=sandbox.tier,
+        verified=sandbox.verified,
+        packages=sandbox.packages,
         output=execution.output,
         duration_s=round(execution.duration_s, 4),
         timeout_s=program.timeout_s,
@@ -51,27 +53,23 @@ def judged(program: Program, execution: Execution, held: CodeExecution) -> Judge
     )
 
 
-def program_lines(found: Judged) -> Iterator[str]:
-    """For people."""
-    yield f"{found.outcome}: {found.passed} of {found.total} targets passed"
-    if found.detail:
-        yield visible(f"  {found.detail}")
-    reached = found.outcome in {"pass", "assertion_fail"}
-    for verdict, text in zip(found.targets, found.texts, strict=True):
-        said = ("passed" if verdict else "failed") if reached else "–"
-        line = truncate(" ".join(visible(text).split()), _LONGEST_TARGET)
-        yield f"  {said:<8}{line}"
-    if found.output:
+def program_lines(program: JudgedProgram) -> Iterator[str]:
+    """Yield the page that people read."""
+    yield f"{program.outcome}: {program.passed} of {program.total} targets passed"
+    if program.detail:
+        yield visible(f"  {program.detail}")
+    for passed, text in zip(program.targets, program.texts, strict=True):
+        verdict = NOTHING
+        if program.outcome in {"pass", "assertion_fail"}:
+            verdict = "passed" if passed else "failed"
+        yield f"  {verdict:<8}{truncate(' '.join(visible(text).split()), _LONGEST_TARGET)}"
+    if program.output:
         yield "output:"
-        yield indent(visible(found.output.rstrip("\n")), "  ", lambda _: True)
-    yield f"time: {found.duration_s:.3f} s of {found.timeout_s:g} s"
-    yield f"sandbox: {_held(found)}"
-
-
-def _held(found: Judged) -> str:
-    parts = [found.tier, "verified" if found.verified else "not verified"]
-    if not CodeExecution(tier=found.tier, verified=found.verified).isolated:
-        parts.append("not isolated")
-    if found.packages:
-        parts.append(f"with {', '.join(found.packages)}")
-    return ", ".join(parts)
+        yield indent(visible(program.output.rstrip("\n")), "  ", lambda _: True)
+    yield f"time: {program.duration_s:.3f} s of {program.timeout_s:g} s"
+    sandbox = [program.tier, "verified" if program.verified else "not verified"]
+    if not CodeExecution(tier=program.tier, verified=program.verified).isolates:
+        sandbox.append("not isolated")
+    if program.packages:
+        sandbox.append(f"with {', '.join(program.packages)}")
+    yield f"sandbox: {', '.join(sandbox)}"

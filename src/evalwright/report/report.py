@@ -15,7 +15,6 @@ from evalwright.stats.calibration import Bin
 from evalwright.stats.interval import Interval
 from evalwright.types import Outcome
 
-_NOT_ISOLATING = "rlimits"
 Status = Literal["finished", "finished_with_failures", "stopped", "failed"]
 
 
@@ -251,15 +250,15 @@ class ScaledRow(Struct, frozen=True, kw_only=True):
 class CalibrationRow(Struct, frozen=True, kw_only=True):
     """Whether a model is as often right as it is sure."""
 
-    ece: float | None
+    ece: float | None = None
     ece_low: float | None = None
     ece_high: float | None = None
-    brier: float | None
+    brier: float | None = None
     brier_low: float | None = None
     brier_high: float | None = None
-    reliability: float | None
-    resolution: float | None
-    uncertainty: float | None
+    reliability: float | None = None
+    resolution: float | None = None
+    uncertainty: float | None = None
     bins: list[Bin]
     """The reliability diagram."""
     populated_bins: int
@@ -333,9 +332,9 @@ class CodeExecution(Struct, frozen=True, kw_only=True):
     """What programs could import beside the standard library."""
 
     @property
-    def isolated(self) -> bool:
+    def isolates(self) -> bool:
         """Whether a program was kept from the files, the network and the processes of the host."""
-        return self.tier != _NOT_ISOLATING
+        return self.tier != "rlimits"
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -402,23 +401,23 @@ class Report(ReportBody, frozen=True, kw_only=True):
     """Reads them from the store, when asked; `failed=True` gives the failures alone."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The object that `--json` prints."""
+        """Return the object that `--json` prints."""
         return {
             name: msgspec.to_builtins(getattr(self, name)) for name in ReportBody.__struct_fields__
         }
 
     def to_json(self) -> str:
-        """The same, as text."""
+        """Return the same as text."""
         return msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=2).decode()
 
     def to_markdown(self) -> str:
-        """Tables for an issue, a pull request or a page."""
-        from evalwright.report.to_markdown import to_markdown
+        """Return tables for an issue, a pull request or a page."""
+        from evalwright.report.report_tables import to_markdown
 
         return to_markdown(self)
 
     def samples(self, *, failed: bool | None = None) -> Iterator[Outcome]:
-        """Every outcome, by task, record, trial and model; or the failed ones, or the others."""
+        """Read the outcomes by task, record, trial and model; all, the failed or the others."""
         return self.stored(failed=failed)
 
 

@@ -1,4 +1,4 @@
-"""A report as plain tables of strings: what the terminal and markdown both show."""
+"""A report as tables of strings, which the terminal and markdown both show; and as markdown."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -7,7 +7,6 @@ from evalwright.report.calibration import calibration_tables
 from evalwright.report.judges import JudgeRow
 from evalwright.report.report import (
     AgreementRow,
-    CodeExecution,
     FailureRow,
     FlakyRow,
     LeaderboardRow,
@@ -25,6 +24,7 @@ from evalwright.report.tables import (
     count_noun,
     decimal_column,
     dollars,
+    escape_markdown,
     format_number,
     interval_column,
     join_lines,
@@ -33,6 +33,7 @@ from evalwright.report.tables import (
     numeric_column,
     shorten,
     shorten_message,
+    table_to_markdown,
     visible,
 )
 
@@ -81,23 +82,34 @@ def tables(report: Report) -> list[Table]:
     return [table for table in candidates if table.rows]
 
 
+def to_markdown(report: Report) -> str:
+    """Return title, summary, remarks and every table."""
+    summary = report.summary
+    counts = (
+        f"{summary.completed} of {summary.samples} samples completed, {summary.failed} failed, "
+        f"{summary.excluded} left out"
+    )
+    head = f"Run `{report.run_id}`, {report.status.replace('_', ' ')}: {counts}"
+    title = escape_markdown(", ".join(report.tasks))
+    parts = [f"# {title}", f"{head}. evalwright {report.version}."]
+    if notes := remarks(report):
+        parts.append("\n".join(f"- {escape_markdown(note)}" for note in notes))
+    parts.extend(map(table_to_markdown, tables(report)))
+    return "\n\n".join(parts) + "\n"
+
+
 def remarks(report: Report) -> list[str]:
     """Return what a reader must know before believing the numbers."""
     notes = [join_lines(note) for note in report.notes]
     execution = report.code_execution
     if execution and not execution.verified:
-        notes.append(
-            f"code_exec: {_describe_isolation(execution)}; "
-            "a program could have forged its own verdict"
-        )
+        how = f"programs ran in a plain child process (tier `{execution.tier}`), not isolated"
+        if execution.isolates:
+            how = (
+                f"programs were isolated (tier `{execution.tier}`), but judged in their own process"
+            )
+        notes.append(f"code_exec: {how}; a program could have forged its own verdict")
     return notes
-
-
-def _describe_isolation(execution: CodeExecution) -> str:
-    tier = execution.tier
-    if execution.isolated:
-        return f"programs were isolated (tier `{tier}`), but judged in their own process"
-    return f"programs ran in a plain child process (tier `{tier}`), not isolated"
 
 
 def _ranks_all_tasks(report: Report) -> bool:

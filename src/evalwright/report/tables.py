@@ -78,6 +78,27 @@ def numeric_column(head: str, cell: Callable[[Any], str]) -> TableColumn:
     return TableColumn(head, cell, is_numeric=True)
 
 
+def table_to_markdown(table: Table) -> str:
+    """Return a table under its title, as GitHub-flavoured markdown."""
+    lines = [f"## {escape_markdown(table.title)}", ""]
+    if table.note:
+        lines += [escape_markdown(table.note), ""]
+    rule = ("--:" if index in table.numeric else ":--" for index in range(len(table.columns)))
+    rows = [map(escape_markdown, row) for row in (table.columns, *table.rows)]
+    cells = [rows[0], rule, *rows[1:]]
+    lines += [f"| {' | '.join(row)} |" for row in cells]
+    if table.below:
+        lines += ["", "```text", *(line.replace("`", "'") for line in table.below), "```"]
+    return "\n".join(lines)
+
+
+def escape_markdown(text: str) -> str:
+    """Keep text that a model or an author wrote from becoming markup or another cell."""
+    for sign in "\\|<>*_[]`~&":
+        text = text.replace(sign, f"\\{sign}")
+    return " ".join(text.split())
+
+
 def align_rows(
     rows: Iterable[Sequence[str]], right: Container[int] = (), *, indent: str = ""
 ) -> Iterator[str]:

@@ -7,7 +7,7 @@ A score that an earlier run has paid for is not counted again: nothing was asked
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct, field
 
@@ -65,12 +65,11 @@ class Account(Struct):
         _add_all(self.answers, result.unanswered)
         _add_all(self.beside, result.others)
 
-    def add_outcomes(self, outcomes: Iterable[Outcome]) -> None:
-        """Add the same of samples that no final result covers."""
-        for outcome in outcomes:
-            unanswered, others = split_usage(outcome)
-            _add_all(self.answers, unanswered)
-            _add_all(self.beside, others)
+    def add_outcome(self, outcome: Outcome) -> None:
+        """Add the same of a sample that no final result covers."""
+        unanswered, others = split_usage(outcome)
+        _add_all(self.answers, unanswered)
+        _add_all(self.beside, others)
 
 
 def _add_all(accounts: dict[str, UsageTotal], usages: Mapping[str, Usage]) -> None:
