@@ -2,13 +2,13 @@ from typing import Any
 
 import pytest
 
-from evalwright.datasets.inline import InlineRows
+from evalwright.datasets.reading import LazyRows
 from evalwright.datasets.rows import AlignedRows, Rows
 from evalwright.errors import BadDataset
 
 
 def part(name: str, *samples: dict[str, Any]) -> Rows:
-    return Rows(InlineRows(list(samples)), name=name)
+    return Rows(LazyRows(lambda: iter(samples)), name=name)
 
 
 def both(questions: list[dict[str, Any]], answers: list[dict[str, Any]]) -> AlignedRows:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from evalwright.datasets import json_files
-from evalwright.datasets.json_files import JsonFile
+from evalwright.datasets.json_files import read_json_list
 from evalwright.errors import BadDataset
 
 
@@ -11,7 +11,7 @@ def test_a_list_of_objects_is_rows(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('[\n  {"a": 1},\n  {"b": [null]}\n]\n')
 
-    assert list(JsonFile(path).rows()) == [{"a": 1}, {"b": [None]}]
+    assert list(read_json_list(str(path))) == [{"a": 1}, {"b": [None]}]
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_anything_else_is_refused(tmp_path: Path, text: str, said: str) -> None:
     path.write_text(text)
 
     with pytest.raises(BadDataset) as caught:
-        list(JsonFile(path).rows())
+        list(read_json_list(str(path)))
 
     assert said in str(caught.value)
     assert "a.json: " in str(caught.value)
@@ -43,6 +43,6 @@ def test_a_file_that_is_too_large_to_read_whole_is_refused(
     path.write_text("[" + ",\n".join(['{"a": 1}'] * 100) + "]")
 
     with pytest.raises(BadDataset, match="more than") as caught:
-        list(JsonFile(path).rows())
+        list(read_json_list(str(path)))
 
     assert ".jsonl" in caught.value.hint

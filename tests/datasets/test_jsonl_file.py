@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from evalwright.datasets.json_files import JsonlFile
+from evalwright.datasets.json_files import read_objects
 from evalwright.errors import BadDataset
 
 
 def rows(tmp_path: Path, raw: bytes) -> list[dict[str, Any]]:
     path = tmp_path / "a.jsonl"
     path.write_bytes(raw)
-    return list(JsonlFile(path).rows())
+    return list(read_objects(str(path)))
 
 
 def test_types_are_those_of_json(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_all_bad_lines_are_counted_and_the_first_few_told(tmp_path: Path) -> Non
 def test_rows_come_out_up_to_the_first_bad_line(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"a": 0}\nx\n{"a": 1}\n')
-    found = JsonlFile(path).rows()
+    found = read_objects(str(path))
 
     assert next(found) == {"a": 0}
     with pytest.raises(BadDataset):
@@ -97,7 +97,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     path.write_bytes((b'{"a": "' + b"x" * 500 + b'"}\n') * 20_000)
     tracemalloc.start()
     try:
-        count = sum(1 for _ in JsonlFile(path).rows())
+        count = sum(1 for _ in read_objects(str(path)))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -2,7 +2,13 @@ from typing import Any
 
 import pytest
 
-from evalwright.datasets.recorded import answering, items_of, last_text, trace_of, unanswered
+from evalwright.datasets.recorded import (
+    add_empty_answer,
+    explain_unanswered,
+    items_of,
+    last_text,
+    trace_of,
+)
 from evalwright.objects import read_trace
 
 
@@ -141,7 +147,7 @@ def test_a_refusal_is_one(message: dict[str, Any]) -> None:
 def test_an_empty_answer_is_an_answer() -> None:
     items = items_of([{"role": "user", "content": "?"}, {"role": "assistant", "content": ""}])
 
-    assert not unanswered(items)
+    assert not explain_unanswered(items)
     assert last_text(items, "assistant") == ""
 
 
@@ -160,7 +166,7 @@ def test_an_empty_answer_is_an_answer() -> None:
 def test_who_speaks_last_says_whether_it_is_answered(roles: list[str], *, answered: bool) -> None:
     items = items_of([{"role": role, "content": "x"} for role in roles])
 
-    assert (not unanswered(items)) is answered
+    assert (not explain_unanswered(items)) is answered
 
 
 def test_an_answer_that_is_only_a_call_says_nothing_rather_than_what_was_said_before() -> None:
@@ -173,9 +179,9 @@ def test_an_answer_that_is_only_a_call_says_nothing_rather_than_what_was_said_be
         ]
     )
 
-    assert not unanswered(items)
-    assert last_text(answering(items), "assistant") == ""
-    assert [one["type"] for one in answering(items)][-3:] == [
+    assert not explain_unanswered(items)
+    assert last_text(add_empty_answer(items), "assistant") == ""
+    assert [one["type"] for one in add_empty_answer(items)][-3:] == [
         "message",
         "function_call",
         "function_call",

@@ -1,25 +1,17 @@
 import math
-from collections.abc import Iterator
+from itertools import repeat
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
 
 from evalwright.datasets import rows as rows_module
-from evalwright.datasets.inline import InlineRows
+from evalwright.datasets.reading import LazyRows
 from evalwright.datasets.rows import Missing, Rows
 from evalwright.errors import BadDataset
 from evalwright.rules.filters import AnyFilter
 
 FILTER: TypeAdapter[Any] = TypeAdapter(AnyFilter)
-
-
-class Table(InlineRows):
-    """Rows of which the columns are known beforehand, as those of a CSV file are."""
-
-    def __init__(self, header: tuple[str, ...], samples: list[dict[str, Any]]) -> None:
-        super().__init__(samples)
-        self.header = header
 
 
 def rows(
@@ -28,7 +20,7 @@ def rows(
     missing: Missing = "absent",
     header: tuple[str, ...] | None = None,
 ) -> Rows:
-    reader = InlineRows(list(samples)) if header is None else Table(header, list(samples))
+    reader = LazyRows(lambda: iter(samples), header=header)
     made = [FILTER.validate_python(one) for one in filters]
     return Rows(reader, name="a.csv", filters=made, missing=missing)
 
@@ -194,12 +186,9 @@ def test_columns_are_those_of_all_rows_in_the_order_of_their_coming() -> None:
 
 
 def test_the_first_rows_are_read_without_the_others() -> None:
-    class Endless(InlineRows):
-        def rows(self) -> Iterator[dict[str, Any]]:
-            while True:
-                yield {"a": 1}
+    endless = LazyRows(lambda: repeat({"a": 1}))
 
-    assert Rows(Endless([]), name="x").first_rows(2) == [{"a": 1}] * 2
+    assert Rows(endless, name="x").first_rows(2) == [{"a": 1}] * 2
 
 
 def test_the_digest_is_of_rows_filters_and_options() -> None:

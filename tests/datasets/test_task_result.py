@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from evalwright.datasets.reading import LazyRows
 from evalwright.datasets.rows import Rows
 from evalwright.datasets.source import Surroundings
-from evalwright.datasets.task_result import TaskResult, TaskResultSource
+from evalwright.datasets.task_result import COLUMNS, TaskResultSource
 from evalwright.errors import UnknownName
 
 ROW = {
@@ -28,7 +29,9 @@ def source(key: str, **more: Any) -> TaskResultSource:
 
 
 def test_the_rows_of_another_task_keep_their_ids() -> None:
-    around = Surroundings(cache_dir=Path("unused"), task_results={"first": TaskResult(stored)})
+    around = Surroundings(
+        cache_dir=Path("unused"), task_results={"first": LazyRows(stored, header=COLUMNS)}
+    )
 
     rows = source("first").rows(around)
 
@@ -37,7 +40,9 @@ def test_the_rows_of_another_task_keep_their_ids() -> None:
 
 
 def test_a_filter_reaches_the_sample_in_the_row() -> None:
-    around = Surroundings(cache_dir=Path("unused"), task_results={"first": TaskResult(stored)})
+    around = Surroundings(
+        cache_dir=Path("unused"), task_results={"first": LazyRows(stored, header=COLUMNS)}
+    )
     one = {"op": "equals", "expression": "{{ sample.sample_id }}", "value": "q2"}
     other = {"op": "exists", "expression": "{{ sample.sample.question }}"}
 
@@ -47,13 +52,17 @@ def test_a_filter_reaches_the_sample_in_the_row() -> None:
 
 
 def test_a_result_may_be_found_by_asking() -> None:
-    around = Surroundings(cache_dir=Path("unused"), task_results=lambda _: TaskResult(stored))
+    around = Surroundings(
+        cache_dir=Path("unused"), task_results=lambda _: LazyRows(stored, header=COLUMNS)
+    )
 
     assert source("anything").rows(around).check() == 2
 
 
 def test_a_key_that_no_task_has_is_an_error() -> None:
-    around = Surroundings(cache_dir=Path("unused"), task_results={"first": TaskResult(stored)})
+    around = Surroundings(
+        cache_dir=Path("unused"), task_results={"first": LazyRows(stored, header=COLUMNS)}
+    )
 
     with pytest.raises(UnknownName, match="`frist`") as caught:
         source("frist").rows(around)
@@ -64,10 +73,10 @@ def test_a_key_that_no_task_has_is_an_error() -> None:
 
 
 def test_the_digest_is_its_keepers_or_that_of_the_rows() -> None:
-    assert TaskResult(stored, digest="of the run").digest == "of the run"
-    assert TaskResult(stored).digest == TaskResult(stored).digest
-    assert TaskResult(stored).digest != TaskResult(lambda: iter([ROW])).digest
+    assert LazyRows(stored, digest="of the run").digest == "of the run"
+    assert LazyRows(stored, header=COLUMNS).digest == LazyRows(stored, header=COLUMNS).digest
+    assert LazyRows(stored, header=COLUMNS).digest != LazyRows(lambda: iter([ROW])).digest
 
 
 def test_a_result_can_be_read_without_a_document() -> None:
-    assert Rows(TaskResult(stored), name="first").check() == 2
+    assert Rows(LazyRows(stored, header=COLUMNS), name="first").check() == 2

@@ -100,7 +100,7 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said", "hint"),
     [
-        pytest.param("{", "a.jsonl:2:2: not JSON", "one row a line", id="no JSON"),
+        pytest.param("{", "a.jsonl:2:2: not JSON", "one row per line", id="no JSON"),
         pytest.param('"hi"', "a.jsonl:2: expected an object, got a text", "a row is", id="a text"),
         pytest.param(
             '{"txt": "x", "n": 1}',
@@ -233,7 +233,7 @@ def test_what_can_be_read_only_once_is_refused(tmp_path: Path) -> None:
     os.mkfifo(pipe)
 
     assert "standard input" in str(refused("-"))
-    assert "pipe: documents are read twice" in str(refused(str(pipe)))
+    assert "pipe: documents are read more than once" in str(refused(str(pipe)))
 
 
 @pytest.mark.parametrize("after", ["new\nother\n", "x" * 50, "\xe9"])

@@ -6,7 +6,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from tests.objects.conversations import conversation
 
-from evalwright.datasets.inline import InlineRows
+from evalwright.datasets.reading import LazyRows
 from evalwright.datasets.rows import Rows
 from evalwright.rules.action import ActionRule
 from evalwright.rules.filters import AnyFilter
@@ -36,7 +36,7 @@ def test_of_a_dataset_an_expression_sees_the_columns(form: str, expression: str)
     made = FILTER.validate_python({**FORMS[form], "expression": expression})
     samples = [{"category": word, "the language": word} for word in ("en", "fr")]
 
-    kept = list(Rows(InlineRows(samples), name="d", filters=[made]).rows())
+    kept = list(Rows(LazyRows(lambda: iter(samples)), name="d", filters=[made]).rows())
 
     assert kept == (samples if form == "unary" else samples[:1])
 

@@ -1,4 +1,4 @@
-"""CSV: commas, a header, and columns whose type is found out by reading all of them once.
+"""CSV: commas, a header, and columns whose types are found by reading the file once.
 
     cells of a column, empty ones aside             become
     all `true` or `false`, in any case              truth values
@@ -6,8 +6,8 @@
     anything else: `007`, `1,5`, `3 km`, `n/a`      text, as it stands
     `sample_id`, and what a caller names            text, always: they are names
 
-An empty cell is missing: the row has no such key. A column is one type or text, never both, so one
-odd cell in a million is seen before the first row comes out, and no row is read in two ways.
+An empty cell is missing: the row has no such key. A column has one type, so one odd cell in a
+million is seen before the first row comes out.
 """
 
 import csv
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from evalwright.datasets.faults import UnreadableLine, UnreadableLines, not_text, not_utf8
+from evalwright.datasets.faults import UnreadableLine, UnreadableLines, explain_bytes
 from evalwright.errors import BadDataset
 from evalwright.lines import BadLine, read_batches, show_path
 from evalwright.vocabulary import MAX_LINE_BYTES
@@ -31,7 +31,7 @@ _AT_A_TIME = 1000
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,2})?")
 _TRUTH = re.compile("true|false", re.IGNORECASE)
 _QUOTED = "a quote opens in this row and is not closed"
-_EXPLAINED = (
+_EXPLANATIONS = (
     ("unexpected end", _QUOTED),
     ("larger than field limit", _QUOTED),
     ("expected after", "text after a closing quote: a quote inside quotes is written twice"),
@@ -41,19 +41,17 @@ _EXPLAINED = (
 Convert = Callable[[str], Any]
 
 
-def _truth(cell: str) -> bool:
-    return cell.lower() == "true"
-
-
-_number: Convert = msgspec.json.Decoder().decode
-_KINDS: tuple[tuple[re.Pattern[str], Convert], ...] = ((_TRUTH, _truth), (_NUMBER, _number))
+_KINDS: tuple[tuple[re.Pattern[str], Convert], ...] = (
+    (_TRUTH, lambda cell: cell.lower() == "true"),
+    (_NUMBER, msgspec.json.Decoder().decode),
+)
 
 
 class CsvFile:
     """The rows of a `.csv` file."""
 
     def __init__(self, path: Path, texts: Iterable[str] = ()) -> None:
-        """`texts` are columns that are text whatever is in them."""
+        """Take `texts`, columns that are always text."""
         self._path = str(path)
         self._texts = {"sample_id", *texts}
 
@@ -66,23 +64,23 @@ class CsvFile:
         try:
             first = next(reader, None)
         except csv.Error as error:
-            faults.add(_explained(1, error))
+            faults.add(_explain_error(1, error))
             first = None
         if faults.count:
-            # Lines are looked at many at a time: some of these are below the header.
+            # Lines are checked many at a time: some of these are below the header.
             raise faults.error(reader.line_num + sum(1 for _ in lines))
-        return _header(show_path(self._path), first)
+        return _check_header(show_path(self._path), first)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One a record; `BadDataset`, before the first of them, if any is bad."""
-        names, typed = self.header, self._typed
+        """Yield one row per record; `BadDataset`, before the first of them, if any is bad."""
+        names, converters = self.header, self._converters
         reader = _reader(_lines(self._path, UnreadableLines(self._path)))
         next(reader)
         for cells in reader:
             if not cells:  # a blank line
                 continue
             row: dict[str, Any] = dict(zip(names, cells, strict=True))
-            for name, convert in typed:
+            for name, convert in converters:
                 if cell := row[name]:
                     row[name] = convert(cell)
             if "" in cells:
@@ -90,7 +88,7 @@ class CsvFile:
             yield row
 
     @cached_property
-    def _typed(self) -> list[tuple[str, Convert]]:
+    def _converters(self) -> list[tuple[str, Convert]]:
         """The columns that are not text, found by reading the file once."""
         columns = [_Column(name, text=name in self._texts) for name in self.header]
         faults = UnreadableLines(self._path)
@@ -131,18 +129,16 @@ def _reader(lines: Iterator[str]) -> "_csv.Reader":
 
 
 def _lines(path: str, faults: UnreadableLines) -> Iterator[str]:
-    """The lines as text, with their ends: a cell in quotes may hold some of them.
+    """Yield the lines as text, with their ends: a quoted cell may hold some of them.
 
-    What is no text is a fault, and goes on as if it were: there may be more to find.
+    What is no text is counted and yielded all the same: there may be more to find.
     """
     number = 0
     for batch in read_batches(path):
         text = b"\n".join(batch).decode(errors="replace")
         if "\ufffd" in text or BadLine in map(type, batch):
             for place, raw in enumerate(batch, start=number + 1):
-                faults.add(
-                    not_text(place, raw) if isinstance(raw, BadLine) else not_utf8(place, raw)
-                )
+                faults.add(explain_bytes(place, raw))
         number += len(batch)
         for line in text.split("\n"):
             yield line + "\n"
@@ -151,7 +147,7 @@ def _lines(path: str, faults: UnreadableLines) -> Iterator[str]:
 def _batches(
     reader: "_csv.Reader", width: int, faults: UnreadableLines
 ) -> Iterator[list[list[str]]]:
-    """The good records, many at a time; the others are faults."""
+    """Yield the good records, many at a time; the others are counted."""
     batch: list[list[str]] = []
     line = reader.line_num
     try:
@@ -167,18 +163,18 @@ def _batches(
                 yield batch
                 batch = []
     except csv.Error as error:
-        faults.add(_explained(line + 1, error))
+        faults.add(_explain_error(line + 1, error))
     yield batch
 
 
-def _explained(line: int, error: csv.Error) -> UnreadableLine:
-    said = str(error)
-    found = (detail for sign, detail in _EXPLAINED if sign in said)
-    return UnreadableLine(line, None, next(found, said))
+def _explain_error(line: int, error: csv.Error) -> UnreadableLine:
+    message = str(error)
+    details = (detail for sign, detail in _EXPLANATIONS if sign in message)
+    return UnreadableLine(line, None, next(details, message))
 
 
-def _header(path: str, cells: Sequence[str] | None) -> tuple[str, ...]:
-    """The names of the columns, of which no two are the same and none is empty."""
+def _check_header(path: str, cells: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of the columns; `BadDataset` for an empty one or two of the same."""
     if not cells:
         raise BadDataset(f"{path}:1: expected a header with the names of the columns, got nothing")
     names = [cell.strip() for cell in cells]

@@ -8,75 +8,128 @@
     sample_id        the sample's id; `ID_epoch_2` where samples were run more than once, and with
                      the log's path before it (`PATH/ID`) where a directory is read
     epoch            from 1
-    input            the text that was asked: of several messages, the last of the user's
+    input            the text of the question: of several messages, the last of the user
     target           as the log has it: a text, or a list of them
-    choices          of a question with choices; null else
-    metadata         the sample's own
-    trace            the conversation, for `pass_through_solver`; null where the sample broke, or
-                     nothing was answered
-    output           the answer's text, as Inspect's scorers saw it; where that is not what was said
-                     last, the trace has it as a last message
-    error            what broke the sample, or that there is no answer; null else
-    limit            the limit that ended it (`token`, `time` …); null where none did
-    model            what was evaluated
-    inspect_scores   what Inspect's scorers said: {"match": {"value": "C", "answer": …}}
+    choices          of a multiple-choice question; else null
+    metadata         of the sample
+    trace            the conversation, for `pass_through_solver`; null where the sample failed or
+                     has no answer
+    output           the answer's text, as Inspect's scorers saw it; if it is not the last message,
+                     the trace has it as another last message
+    error            why the sample failed or has no answer; else null
+    limit            the limit that ended it (`token`, `time` …); else null
+    model            the evaluated model
+    inspect_scores   the scores of Inspect: {"match": {"value": "C", "answer": …}}
     inspect_status   of the whole log: `success`, `error`, `cancelled`, `started`
 
-Rows come in the order of the evaluated dataset. How a log is read stands in `inspect_log`, what
-becomes of its messages in `recorded`.
+Rows come in the order of the evaluated dataset. Of a run that did not finish, the finished samples
+are read. A `.eval` log is read sample by sample; a `.json` log is read whole and may have 256 MiB.
+A log that is damaged, cut short or no log is one `BadDataset` that says where.
 """
 
+import json
 import re
+import sys
+import zlib
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from contextlib import contextmanager
+from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
+import msgspec
+from msgspec import Struct
 from pydantic import model_validator
 
 from evalwright.components import Location
 from evalwright.datasets.folder import list_files
-from evalwright.datasets.inspect_log import Logged, LogSample, open_log
-from evalwright.datasets.reading import FileRows, Reader
+from evalwright.datasets.reading import FileRows, LazyRows, Reader
 from evalwright.datasets.recorded import Item, items_of, last_text, trace_of
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset, Unreadable
 from evalwright.lines import show_path
 
+if sys.version_info >= (3, 14):
+    import zipfile
+
+    from compression.zstd import ZstdError
+else:
+    from backports.zstd import ZstdError, zipfile
+
+T = TypeVar("T")
+MOST_BYTES = 256 * 1024 * 1024
+"""Of a log in JSON, and of one sample of the other format."""
+_CONVERT = "`inspect log convert --to eval` makes a log of it that is read sample by sample"
+_CUT = "is it a log of Inspect AI, and whole? One that is still written has no end yet"
+_DAMAGED = (zipfile.BadZipFile, zlib.error, ZstdError, EOFError, NotImplementedError, RuntimeError)
+"""What a zip raises: bytes that are wrong or missing, an unknown packing, a password."""
 COLUMNS = (
     *("sample_id", "epoch", "input", "target", "choices", "metadata", "trace", "output"),
     *("error", "limit", "model", "inspect_scores", "inspect_status"),
 )
 _ENDINGS = (".eval", ".json")
 _JSON_LOG = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d.*_.+_.+\.json")
-"""As Inspect names its logs: a directory of them may hold other JSON files."""
-_ATTACHED = re.compile(r"attachment://([0-9A-Za-z]+)")
-_SCORED = ("value", "answer", "explanation", "metadata")
+"""The names of Inspect's logs: a directory may hold other JSON files."""
+_ATTACHMENT = re.compile(r"attachment://([0-9A-Za-z]+)")
+_SCORE_KEYS = ("value", "answer", "explanation", "metadata")
 
 
-class InspectRows:
-    """The rows of one log."""
-
-    header: tuple[str, ...] | None = COLUMNS
-
-    def __init__(self, path: Path, prefix: str = "") -> None:
-        self._path, self._prefix = path, prefix
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """One a sample and epoch."""
-        for logged in open_log(self._path).samples():
-            sample = logged.sample
-            id_ = f"{sample.id}_epoch_{sample.epoch}" if logged.epochs > 1 else f"{sample.id}"
-            try:
-                yield {"sample_id": self._prefix + id_, **_row(logged, self._path.name)}
-            except ValueError as error:
-                raise BadDataset(f"{show_path(self._path)}: sample {id_}: {error}") from error
+class _LogDataset(Struct, frozen=True):
+    sample_ids: list[int | str] | None = None
 
 
-class InspectFolder:
-    """The rows of every log in a directory."""
+class _LogSpec(Struct, frozen=True):
+    model: str = ""
+    dataset: _LogDataset = _LogDataset()
 
+
+class InspectHeader(Struct, frozen=True):
+    """A log without its samples."""
+
+    eval: _LogSpec
+    status: str = "started"
+    """`success`, `error`, `cancelled`; `started` where the end was never written."""
+
+
+class LogSample(Struct, frozen=True):
+    """The used fields of a sample. Their content is checked where it is read."""
+
+    id: int | str
+    epoch: int = 1
+    input: str | list[Any] = ""
+    target: Any = None
+    choices: Any = None
+    metadata: dict[str, Any] | None = None
+    messages: list[Any] | None = None
+    output: dict[str, Any] | None = None
+    scores: dict[str, Any] | None = None
+    score: dict[str, Any] | None = None
+    """In place of `scores` in old logs."""
+    error: Any = None
+    limit: Any = None
+    attachments: dict[str, str] | None = None
+    """Long texts and images, by their names in messages."""
+    model_usage: dict[str, Any] | None = None
+    uuid: str | None = None
+    started_at: str | None = None
+    total_time: float | None = None
+
+
+class _JsonLog(InspectHeader, frozen=True):
+    samples: list[LogSample] | None = None
+
+
+class LoggedSample(NamedTuple):
+    """A sample, and the log that it is part of."""
+
+    header: InspectHeader
+    epochs: int
+    """How often each sample was run, at most."""
+    sample: LogSample
+
+
+class _LogFolder:
     header: tuple[str, ...] | None = COLUMNS
 
     def __init__(self, directory: Path) -> None:
@@ -84,14 +137,12 @@ class InspectFolder:
 
     @cached_property
     def digest(self) -> str:
-        """Of the names and the contents."""
         digest = blake2b(digest_size=16)
         for name, log in self._logs.items():
             digest.update(f"{name}\0{log.digest}\n".encode(errors="replace"))
         return f"inspect_ai:{digest.hexdigest()}"
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Log by log, in the order of their paths."""
         for log in self._logs.values():
             yield from log.rows()
 
@@ -99,20 +150,32 @@ class InspectFolder:
     def _logs(self) -> dict[str, FileRows]:
         if not self._directory.is_dir():
             raise Unreadable(f"{show_path(self._directory)}: no such directory")
-        names = [one for one in list_files(self._directory) if _is_log(one)]
+        names = [name for name in list_files(self._directory) if _is_log(name)]
         if not names:
             raise BadDataset(
                 f"{show_path(self._directory)}: no log of Inspect AI in it",
                 hint="logs are `.eval` files, or `.json` files whose names begin with a time",
             )
-        return {name: rows_of(self._directory / name, f"{_stem(name)}/") for name in names}
+        return {
+            name: _open_log(self._directory / name, f"{name.rpartition('.')[0]}/") for name in names
+        }
 
 
-def rows_of(path: Path, prefix: str = "") -> FileRows:
-    """The rows of a log, whose file must not change meanwhile."""
-    return FileRows(
-        lambda: path, path.suffix.lower(), make=lambda found: InspectRows(found, prefix)
-    )
+def _open_log(path: Path, prefix: str = "") -> FileRows:
+    def make(path: Path) -> LazyRows:
+        return LazyRows(partial(_read_rows, path, prefix), header=COLUMNS)
+
+    return FileRows(lambda: path, path.suffix.lower(), make=make)
+
+
+def _read_rows(path: Path, prefix: str) -> Iterator[dict[str, Any]]:
+    for logged in read_samples(path):
+        sample = logged.sample
+        id_ = f"{sample.id}_epoch_{sample.epoch}" if logged.epochs > 1 else f"{sample.id}"
+        try:
+            yield {"sample_id": prefix + id_, **_make_row(logged, path.name)}
+        except ValueError as error:
+            raise BadDataset(f"{show_path(path)}: sample {id_}: {error}") from error
 
 
 def _is_log(name: str) -> bool:
@@ -120,34 +183,34 @@ def _is_log(name: str) -> bool:
     return file.lower().endswith(".eval") or _JSON_LOG.fullmatch(file) is not None
 
 
-def _stem(name: str) -> str:
-    return name.rpartition(".")[0]
-
-
-def _row(logged: Logged, file: str) -> dict[str, Any]:
+def _make_row(logged: LoggedSample, file: str) -> dict[str, Any]:
     sample, header = logged.sample, logged.header
-    asked = _asked(sample)
-    items = items_of(_attached(sample.messages, sample)) if sample.messages else asked
-    answer = _answer(sample)
+    question = _attach(sample.input, sample)
+    if isinstance(question, str):
+        question = [{"role": "user", "content": question}]
+    asked = items_of(question)
+    items = items_of(_attach(sample.messages, sample)) if sample.messages else asked
+    answer = _find_answer(sample)
+    answer_items = items_of([{"role": "assistant", "content": answer}])
     if not sample.messages and answer:
-        items = [*asked, *items_of([{"role": "assistant", "content": answer}])]
-    error = _error(sample)
-    if error is None and not answer and not _spoken(items):
-        limit = f", and says it ended by a limit: {ended}" if (ended := _limit(sample)) else ""
-        error = f"Inspect recorded no answer{limit}"
-    other = _is_other(answer, items, sample)
-    if other:  # scorers look at what was said last
-        items = [*items, *items_of([{"role": "assistant", "content": answer}])]
+        items = [*asked, *answer_items]
+    limit = sample.limit.get("type") if isinstance(sample.limit, dict) else sample.limit
+    error = _find_error(sample, items, answer, limit)
+    # A solver may have set another answer than the last message.
+    is_set = bool((sample.output or {}).get("choices"))
+    differs = is_set and answer != last_text(items, "assistant")
+    if differs:  # scorers read the last message
+        items = [*items, *answer_items]
     trace = trace_of(
         items,
-        output=answer if other else None,
+        output=answer if differs else None,
         trace_id=sample.uuid,
         source_type="inspect_ai",
         source_uri=file,
         model=header.eval.model or None,
         created_at=sample.started_at,
         total_time=sample.total_time,
-        total_tokens=_tokens(sample),
+        total_tokens=_count_tokens(sample),
         message_count=len(sample.messages or ()) or None,
     )
     return {
@@ -159,82 +222,72 @@ def _row(logged: Logged, file: str) -> dict[str, Any]:
         "trace": trace if error is None else None,
         "output": answer,
         "error": error,
-        "limit": _limit(sample),
+        "limit": limit,
         "model": header.eval.model,
-        "inspect_scores": _scores(sample),
+        "inspect_scores": _select_scores(sample),
         "inspect_status": header.status,
     }
 
 
-def _asked(sample: LogSample) -> list[Item]:
-    given = _attached(sample.input, sample)
-    return items_of([{"role": "user", "content": given}] if isinstance(given, str) else given)
-
-
-def _answer(sample: LogSample) -> str:
-    """The completion: a solver may have set another than what was said last."""
+def _find_answer(sample: LogSample) -> str:
     output = sample.output or {}
-    found = _attached(output.get("completion"), sample)
-    if isinstance(found, str) and found:
-        return found
+    completion = _attach(output.get("completion"), sample)
+    if isinstance(completion, str) and completion:
+        return completion
     choices = output.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         return ""
-    message = _attached(choices[0].get("message"), sample)
+    message = _attach(choices[0].get("message"), sample)
     return last_text(items_of([message]), "assistant") if isinstance(message, Mapping) else ""
 
 
-def _is_other(answer: str, items: list[Item], sample: LogSample) -> bool:
-    """Whether what was scored is not what was said last; where nothing was set, it is."""
-    return bool((sample.output or {}).get("choices")) and answer != last_text(items, "assistant")
-
-
-def _error(sample: LogSample) -> str | None:
-    if sample.error is None:
+def _find_error(sample: LogSample, items: list[Item], answer: str, limit: Any) -> str | None:
+    if sample.error is not None:
+        error = sample.error
+        message = error.get("message") if isinstance(error, Mapping) else error
+        return f"Inspect recorded an error: {message}"
+    if answer or _has_reply(items):
         return None
-    told = sample.error.get("message") if isinstance(sample.error, Mapping) else sample.error
-    return f"Inspect recorded an error: {told}"
+    ended = f", and says it ended by a limit: {limit}" if limit else ""
+    return f"Inspect recorded no answer{ended}"
 
 
-def _spoken(items: list[Item]) -> bool:
-    """Whether the evaluated model has said or called anything after what was asked last."""
-    last = max((place for place, one in enumerate(items) if one.get("role") == "user"), default=-1)
-    return any(
-        one.get("role") == "assistant" or one["type"] == "function_call"
-        for one in items[last + 1 :]
-    )
+def _has_reply(items: list[Item]) -> bool:
+    """Tell whether a message or a call of the model follows the last message of the user."""
+    for item in reversed(items):
+        if item.get("role") == "user":
+            return False
+        if item.get("role") == "assistant" or item["type"] == "function_call":
+            return True
+    return False
 
 
-def _limit(sample: LogSample) -> Any:
-    return sample.limit.get("type") if isinstance(sample.limit, dict) else sample.limit
+def _count_tokens(sample: LogSample) -> int | None:
+    usages = (sample.model_usage or {}).values()
+    counts = [usage.get("total_tokens") for usage in usages if isinstance(usage, Mapping)]
+    return sum(count for count in counts if isinstance(count, int)) if counts else None
 
 
-def _tokens(sample: LogSample) -> int | None:
-    told = (sample.model_usage or {}).values()
-    used = [one.get("total_tokens") for one in told if isinstance(one, Mapping)]
-    return sum(one for one in used if isinstance(one, int)) if used else None
-
-
-def _scores(sample: LogSample) -> dict[str, Any]:
+def _select_scores(sample: LogSample) -> dict[str, Any]:
     scores = sample.scores or ({"score": sample.score} if sample.score else {})
     return {
-        name: {key: one[key] for key in _SCORED if one.get(key) is not None}
-        for name, one in scores.items()
-        if isinstance(one, Mapping)
+        name: {key: score[key] for key in _SCORE_KEYS if score.get(key) is not None}
+        for name, score in scores.items()
+        if isinstance(score, Mapping)
     }
 
 
-def _attached(value: Any, sample: LogSample) -> Any:
-    """The same, with what was stored apart in its place."""
-    kept = sample.attachments
-    if not kept:
+def _attach(value: Any, sample: LogSample) -> Any:
+    """Return the value with the attachments that it refers to."""
+    attachments = sample.attachments
+    if not attachments:
         return value
     if isinstance(value, str):
-        return _ATTACHED.sub(lambda found: kept.get(found[1], found[0]), value)
+        return _ATTACHMENT.sub(lambda match: attachments.get(match[1], match[0]), value)
     if isinstance(value, list):
-        return [_attached(one, sample) for one in value]
+        return [_attach(item, sample) for item in value]
     if isinstance(value, dict):
-        return {key: _attached(one, sample) for key, one in value.items()}
+        return {key: _attach(item, sample) for key, item in value.items()}
     return value
 
 
@@ -248,7 +301,7 @@ class InspectAi(SourceSpec):
     """A directory with logs, and the directories in it, relative to the document."""
 
     @model_validator(mode="after")
-    def _one_place(self) -> Self:
+    def _check_paths(self) -> Self:
         if (self.file_path is None) == (self.directory_path is None):
             got = "neither" if self.file_path is None else "both"
             raise ValueError(f"expected `file_path` or `directory_path`, got {got}")
@@ -258,17 +311,137 @@ class InspectAi(SourceSpec):
         return self
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """The logs, which are looked at when the first row is asked for."""
+        """Return a reader of the logs, which are opened with the first row."""
         del surroundings
         if self.directory_path is not None:
-            return InspectFolder(self.directory_path.path)
-        return rows_of(self._path)
+            return _LogFolder(self.directory_path.path)
+        return _open_log(self._path)
 
     def label(self) -> str:
-        """Its path."""
+        """Name the path."""
         return str(self._path)
 
     @property
     def _path(self) -> Path:
-        found = self.file_path or self.directory_path
-        return found.path if found else Path()
+        location = self.file_path or self.directory_path
+        return location.path if location else Path()
+
+
+def read_samples(path: Path) -> Iterator[LoggedSample]:
+    """Yield the samples in the order of the dataset, the epochs of a sample one after another."""
+    return _read_eval(path) if path.suffix.lower() == ".eval" else _read_json(path)
+
+
+def _read_eval(path: Path) -> Iterator[LoggedSample]:
+    with _open_archive(path) as archive:
+        header = _read_header(path, archive)
+        order = _order_ids(header)
+        # A sample that was written twice is named twice, and read as it was written last.
+        names = {name: _place(name, order) for name in archive.namelist() if _is_sample(name)}
+        if not names:
+            raise _no_samples_error(path)
+        epochs = max(epoch for _, epoch, _ in names.values())
+        for name in sorted(names, key=names.__getitem__):
+            yield LoggedSample(header, epochs, _read_member(path, archive, name, LogSample))
+
+
+def _read_json(path: Path) -> Iterator[LoggedSample]:
+    """Read all samples into memory, without their events."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error
+    if len(raw) > MOST_BYTES:
+        raise BadDataset(f"{show_path(path)}: more than {MOST_BYTES >> 20} MiB", hint=_CONVERT)
+    log = _decode(raw, _JsonLog, show_path(path))
+    if not log.samples:
+        raise _no_samples_error(path)
+    order = _order_ids(log)
+    epochs = max(sample.epoch for sample in log.samples)
+    for sample in sorted(
+        log.samples, key=lambda sample: (order.get(str(sample.id), len(order)), sample.epoch)
+    ):
+        yield LoggedSample(log, epochs, sample)
+
+
+@contextmanager
+def _open_archive(path: Path) -> "Iterator[zipfile.ZipFile]":
+    try:
+        archive = zipfile.ZipFile(path)
+    except _DAMAGED as error:
+        raise BadDataset(f"{show_path(path)}: no zip: {_message(error)}", hint=_CUT) from error
+    except OSError as error:
+        raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error
+    with archive:
+        yield archive
+
+
+def _read_header(path: Path, archive: "zipfile.ZipFile") -> InspectHeader:
+    """Return the header; of a run that has not ended, what was written at its start."""
+    names = set(archive.namelist())
+    for name in ("header.json", "_journal/start.json"):
+        if name in names:
+            return _read_member(path, archive, name, InspectHeader)
+    raise BadDataset(
+        f"{show_path(path)}: a zip without `header.json`", hint="expected a log of Inspect AI"
+    )
+
+
+def _read_member(path: Path, archive: "zipfile.ZipFile", name: str, kind: type[T]) -> T:
+    where = f"{show_path(path)}: {name}"
+    if archive.getinfo(name).file_size > MOST_BYTES:
+        raise BadDataset(f"{where}: more than {MOST_BYTES >> 20} MiB")
+    try:
+        raw = archive.read(name)
+    except _DAMAGED as error:
+        raise BadDataset(f"{where}: damaged: {_message(error)}") from error
+    except OSError as error:
+        raise Unreadable(f"{where}: {error.strerror or error}") from error
+    return _decode(raw, kind, where)
+
+
+def _is_sample(name: str) -> bool:
+    return name.startswith("samples/") and name.endswith(".json")
+
+
+def _order_ids(header: InspectHeader) -> dict[str, int]:
+    ids = header.eval.dataset.sample_ids or ()
+    return {str(sample_id): place for place, sample_id in enumerate(ids)}
+
+
+def _place(name: str, order: dict[str, int]) -> tuple[int, int, str]:
+    """Return the sort key of `samples/ID_epoch_N.json`: files may be in any order."""
+    id_, _, epoch = name.removeprefix("samples/").removesuffix(".json").rpartition("_epoch_")
+    number = int(epoch) if epoch.isdecimal() else 0
+    return order.get(id_, len(order)), number, name
+
+
+def _decode(raw: bytes, kind: type[T], where: str) -> T:
+    """Decode JSON; NaN and the infinities, which Inspect writes, become null."""
+    try:
+        try:
+            return msgspec.json.decode(raw, type=kind)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError as error:
+            if "truncated" in str(error):
+                raise BadDataset(f"{where}: cut short: its JSON has no end", hint=_CUT) from error
+            plain = json.loads(raw, parse_constant=lambda _: None)
+            return msgspec.json.decode(json.dumps(plain).encode(), type=kind)
+    except (ValueError, RecursionError) as error:
+        raise BadDataset(
+            f"{where}: {_message(error)}", hint="expected a log of Inspect AI, version 2"
+        ) from error
+
+
+def _message(error: BaseException) -> str:
+    text = str(error) or type(error).__name__
+    return text[:1].lower() + text[1:]
+
+
+def _no_samples_error(path: Path) -> BadDataset:
+    return BadDataset(
+        f"{show_path(path)}: a log without samples",
+        hint="it was written with `--no-log-samples`, or nothing was done yet",
+    )

@@ -1,9 +1,7 @@
-"""JSON Lines: one object per line, its types kept.
+"""JSON Lines: one object per line. A `.json` file: one list of objects, read whole.
 
-A blank line is skipped. A line that is no object costs the whole file, but not before every other
-bad line is counted: rows come out up to the first bad line, and at the end of the file the error.
-
-A `.json` file has one list of objects. It is read whole: JSON Lines is the format of size.
+A blank line is skipped. A bad line makes the whole file bad: rows come out up to the first bad
+line, and at the end of the file one error names all of them.
 
 `to_json` makes JSON of the values of other libraries.
 """
@@ -12,7 +10,6 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, NoReturn
 from uuid import UUID
 
@@ -20,56 +17,34 @@ import msgspec
 
 from evalwright.datasets.faults import UnreadableLine, UnreadableLines, not_text, not_utf8
 from evalwright.errors import BadDataset
-from evalwright.lines import BadLine, read_batches, read_lines, show_path
+from evalwright.lines import BadLine, read_lines, read_whole, show_path
 
 MOST_BYTES = 256 * 1024 * 1024
-_HINT = "a list of objects, `[{…}, {…}]`; one object a line is a .jsonl file"
-
-
 _JSON_TYPES = (bool, int, float, str, type(None))
+_TYPE_NAMES = {
+    list: "a list",
+    dict: "an object",
+    str: "a text",
+    bool: "a truth value",
+    type(None): "null",
+}
 
 
-class JsonlFile:
-    """The rows of a `.jsonl` file."""
-
-    header: tuple[str, ...] | None = None
-    """Only the rows know which columns there are."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = str(path)
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield one row per line; `BadDataset` if there is a bad line."""
-        return read_objects(self._path)
-
-
-class JsonFile:
-    """The rows of a `.json` file."""
-
-    header: tuple[str, ...] | None = None
-    """Only the rows know which columns there are."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = str(path)
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield one row per object of the list."""
-        try:
-            yield from msgspec.json.decode(self._read(), type=list[dict[str, Any]])
-        except (ValueError, RecursionError) as error:
-            raise BadDataset(f"{show_path(self._path)}: {error}", hint=_HINT) from error
-
-    def _read(self) -> bytes:
-        lines, size = [], 0
-        for line in read_lines(self._path, limit=MOST_BYTES):
-            size += len(line) + 1
-            if isinstance(line, BadLine) or size > MOST_BYTES:
-                raise BadDataset(
-                    f"{show_path(self._path)}: more than {MOST_BYTES >> 20} MiB, or no text",
-                    hint="a large table is read line by line from a .jsonl file",
-                )
-            lines.append(line)
-        return b"\n".join(lines)
+def read_json_list(path: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of the list in a `.json` file."""
+    content = read_whole(path, limit=MOST_BYTES)
+    if isinstance(content, BadLine):
+        raise BadDataset(
+            f"{show_path(path)}: more than {MOST_BYTES >> 20} MiB, or no text",
+            hint="a large table is read line by line from a .jsonl file",
+        )
+    try:
+        yield from msgspec.json.decode(content, type=list[dict[str, Any]])
+    except (ValueError, RecursionError) as error:
+        raise BadDataset(
+            f"{show_path(path)}: {error}",
+            hint="a list of objects, `[{…}, {…}]`; one object per line is a .jsonl file",
+        ) from error
 
 
 def read_objects(
@@ -80,26 +55,25 @@ def read_objects(
 ) -> Iterator[dict[str, Any]]:
     """Yield the object of each line, up to the first bad line; at the end, raise for all of them.
 
-    `convert` may make another row of it; a line that it refuses with ValueError is bad, too.
+    `convert` may return another row; a line that it refuses with ValueError is bad, too.
     """
     decode = msgspec.json.Decoder(dict[str, Any]).decode
     faults = UnreadableLines(path)
     number = 0
-    for batch in read_batches(path):
-        for number, line in enumerate(batch, start=number + 1):  # noqa: B020 - it goes on
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            row = decode(line)
+        except (ValueError, RecursionError):  # a blank line too
+            faults.add(explain_line(number, line))
+            continue
+        if convert:
             try:
-                row = decode(line)
-            except (ValueError, RecursionError):  # a blank line too
-                faults.add(explain_line(number, line))
+                row = convert(row)
+            except ValueError as error:
+                faults.add(UnreadableLine(number, None, str(error), hint))
                 continue
-            if convert:
-                try:
-                    row = convert(row)
-                except ValueError as error:
-                    faults.add(UnreadableLine(number, None, str(error), hint))
-                    continue
-            if not faults.count:
-                yield row
+        if not faults.count:
+            yield row
     if faults.count:
         raise faults.error(number)
 
@@ -115,9 +89,10 @@ def explain_line(number: int, line: bytes) -> UnreadableLine | None:
 
 def _explain_text(number: int, text: str) -> UnreadableLine:
     try:
-        found = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        return UnreadableLine(number, error.colno, f"not JSON: {_plain(error.msg)}", _hint(text))
+        message = error.msg[:1].lower() + error.msg[1:]
+        return UnreadableLine(number, error.colno, f"not JSON: {message}", _hint(text))
     except _NotANumber as error:
         place = text.find(str(error)) + 1
         detail = f"not JSON: `{error}` is no value of JSON"
@@ -126,8 +101,8 @@ def _explain_text(number: int, text: str) -> UnreadableLine:
         return UnreadableLine(number, None, "nested too deeply")
     except ValueError:  # a number of more than 4,300 digits
         return UnreadableLine(number, None, "a number with too many digits")
-    if not isinstance(found, dict):
-        detail = f"expected an object, got {_kind(found)}"
+    if not isinstance(value, dict):
+        detail = f"expected an object, got {describe_type(value)}"
         return UnreadableLine(number, None, detail, 'a row is written {"column": value, …}')
     return UnreadableLine(number, None, "a text with half a surrogate pair, or a number too large")
 
@@ -140,22 +115,18 @@ def _refuse_constant(constant: str) -> NoReturn:
     raise _NotANumber(constant)
 
 
-def _plain(message: str) -> str:
-    return message[:1].lower() + message[1:]
-
-
 def _hint(text: str) -> str:
     start = text.lstrip()
     if start in {"[", "{"}:
-        return "one row a line; a file with one list in it is named .json"
+        return "one row per line; a file with one list in it is named .json"
     if start.startswith("{'"):
         return "JSON has double quotes"
     return ""
 
 
-def _kind(value: Any) -> str:
-    names = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
-    return names.get(type(value), "a number")
+def describe_type(value: Any) -> str:
+    """Return what a JSON value is, in words."""
+    return _TYPE_NAMES.get(type(value), "a number")
 
 
 def to_json_row(row: Any) -> dict[str, Any]:

@@ -1,15 +1,14 @@
-"""A file of rows, whichever its format, with a digest of its bytes.
+"""A file of rows of any format, with a digest of its bytes.
 
 The format is the name's: `.csv`, `.jsonl`, `.json`, `.parquet`, the first three also compressed
-(`.gz`, `.zst`). A file that changes between two readings is an error: half of a run would have been
-asked other questions than the other half.
+(`.gz`, `.zst`). A file that changes between two readings is an error: half of a run would have used
+other rows than the other half.
 """
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b, file_digest
-from os import stat_result
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR, S_ISREG
 from time import monotonic
@@ -18,11 +17,101 @@ from typing import Any, Protocol
 import msgspec
 
 from evalwright.datasets.csv_file import CsvFile
-from evalwright.datasets.json_files import JsonFile, JsonlFile
-from evalwright.datasets.parquet_file import ParquetFile
-from evalwright.errors import BadDataset, Unreadable
+from evalwright.datasets.json_files import read_json_list, read_objects, to_json_row
+from evalwright.errors import BadDataset, Unreadable, UsageError
 from evalwright.lines import show_path
 from evalwright.nearest import nearest, suggest
+
+_COMPRESSED = (".gz", ".zst")
+_LOOK_S = 0.02
+"""Seconds between two checks of a large file; a check per row would be an eighth of its cost."""
+_SMALL_BYTES = 1_000_000
+"""Up to this size, a file is checked for changes before every row."""
+_SIZE = 2
+_AT_A_TIME = 1000
+_READABLE = "a .csv, .jsonl, .json or .parquet file"
+_FOLDER_HINT = "the files of a directory are `source: {type: folder, directory_path: …}`"
+
+
+class Reader(Protocol):
+    """Anything that gives rows as often as it is asked, and a digest of them."""
+
+    @property
+    def digest(self) -> str:
+        """Changes when the rows do."""
+
+    @property
+    def header(self) -> tuple[str, ...] | None:
+        """The columns, where they are known before the rows are."""
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows in order; each call starts again."""
+
+
+class LazyRows:
+    """The rows that a function yields. Without `digest`, the rows are read once for it."""
+
+    def __init__(
+        self,
+        rows: Callable[[], Iterator[dict[str, Any]]],
+        *,
+        header: tuple[str, ...] | None = None,
+        digest: str = "",
+    ) -> None:
+        self.rows, self.header, self._digest = rows, header, digest
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes when the rows do."""
+        return self._digest or digest_of(self.rows())
+
+
+class ParquetFile:
+    """The rows of a `.parquet` file, through pyarrow: the extra `parquet`.
+
+    Nulls stay null. Dates and times become ISO 8601 texts, decimals numbers, bytes their text.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
+
+    @cached_property
+    def header(self) -> tuple[str, ...]:
+        """The columns, in their order."""
+        with self._open() as file:
+            return tuple(file.schema_arrow.names)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield one row per row of the table."""
+        number = 0
+        with self._open() as file:
+            try:
+                for batch in file.iter_batches(batch_size=_AT_A_TIME):
+                    for row in batch.to_pylist():
+                        yield to_json_row(row)
+                        number += 1
+            except (self._library.lib.ArrowException, ValueError, OSError) as error:
+                reason = " ".join(str(error).split())
+                raise BadDataset(f"{show_path(self._path)}: row {number}: {reason}") from error
+
+    def _open(self) -> Any:
+        library = self._library
+        try:
+            return library.parquet.ParquetFile(self._path)
+        except (library.lib.ArrowException, ValueError, OSError) as error:
+            reason = " ".join(str(error).split())
+            raise Unreadable(f"{show_path(self._path)}: no Parquet file: {reason}") from error
+
+    @property
+    def _library(self) -> Any:
+        try:
+            import pyarrow.parquet
+        except ImportError as error:
+            raise UsageError(
+                f"{show_path(self._path)}: Parquet needs pyarrow",
+                hint="pip install 'evalwright[parquet]'",
+            ) from error
+        return pyarrow
 
 
 class _Format(Protocol):
@@ -32,42 +121,21 @@ class _Format(Protocol):
     def rows(self) -> Iterator[dict[str, Any]]: ...
 
 
+def _read_jsonl(path: Path) -> LazyRows:
+    return LazyRows(partial(read_objects, str(path)))
+
+
 _FORMATS: dict[str, Callable[[Path], _Format]] = {
     ".csv": CsvFile,
-    ".jsonl": JsonlFile,
-    ".ndjson": JsonlFile,
-    ".json": JsonFile,
+    ".jsonl": _read_jsonl,
+    ".ndjson": _read_jsonl,
+    ".json": lambda path: LazyRows(partial(read_json_list, str(path))),
     ".parquet": ParquetFile,
 }
-_COMPRESSED = (".gz", ".zst")
-_LOOK_S = 0.02
-"""Seconds between two checks of a large file; a check per row would be an eighth of its cost."""
-_SMALL_BYTES = 1_000_000
-"""Up to this size, a file is checked for changes before every row."""
-_SIZE = 2
-_READABLE = "a .csv, .jsonl, .json or .parquet file"
-
-
-class Reader(Protocol):
-    """Anything that gives rows as often as it is asked, and can say when they are others."""
-
-    @property
-    def digest(self) -> str:
-        """Of all that decides which rows come."""
-        ...
-
-    @property
-    def header(self) -> tuple[str, ...] | None:
-        """The columns, where they are known before the rows are."""
-        ...
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """In their order, one at a time."""
-        ...
 
 
 def format_of(name: str) -> str:
-    """The ending that says how a file is read; ValueError if none does."""
+    """Return the ending that says how a file is read; ValueError if none does."""
     path = PurePosixPath(name)
     ending = path.suffix.lower()
     if ending in _COMPRESSED:
@@ -82,7 +150,7 @@ def format_of(name: str) -> str:
 
 
 def digest_of(rows: Iterable[dict[str, Any]]) -> str:
-    """Of rows that have no file: of what they hold."""
+    """Return a digest of the contents of rows."""
     digest = blake2b(digest_size=16)
     encode = msgspec.json.Encoder(order="deterministic").encode
     for row in rows:
@@ -91,7 +159,7 @@ def digest_of(rows: Iterable[dict[str, Any]]) -> str:
 
 
 class FileRows:
-    """The rows of one file. `find` says where it is, when it is needed: it may be far away."""
+    """The rows of one file. `find` returns its path when it is needed: it may be far away."""
 
     def __init__(
         self,
@@ -100,7 +168,7 @@ class FileRows:
         *,
         make: Callable[[Path], _Format] | None = None,
     ) -> None:
-        """`make` reads the file, where its ending alone does not say how."""
+        """Take `make`, which reads the file, where its ending alone does not say how."""
         self._find = find
         self._ending = ending
         self._make = make or _FORMATS[ending]
@@ -113,87 +181,77 @@ class FileRows:
     @cached_property
     def digest(self) -> str:
         """Of its bytes and of the way they are read."""
-        self._unchanged()
-        with _opened(self.path) as file:
-            found = file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
-        return f"{self._ending}:{found}"
+        self._check_unchanged()
+        try:
+            with self.path.open("rb") as file:
+                digest = file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
+        except OSError as error:
+            raise Unreadable(f"{show_path(self.path)}: {error.strerror or error}") from error
+        return f"{self._ending}:{digest}"
 
     @property
     def header(self) -> tuple[str, ...] | None:
         """The columns, where the format has a header."""
-        self._unchanged()
+        self._check_unchanged()
         return self._format.header
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One after another, with the file as it was the first time."""
-        self._unchanged()
+        """Yield the rows of the file as it was the first time."""
+        self._check_unchanged()
         try:
             seen = monotonic()
-            interval_s = _LOOK_S if self._first_seen[_SIZE] > _SMALL_BYTES else 0.0
+            interval_s = _LOOK_S if self._identity[_SIZE] > _SMALL_BYTES else 0.0
             for row in self._format.rows():
-                if (now := monotonic()) - seen > interval_s:  # before anybody is asked about it
-                    self._unchanged()
+                if (now := monotonic()) - seen > interval_s:  # before anybody uses the row
+                    self._check_unchanged()
                     seen = now
                 yield row
         except (ValueError, LookupError):  # of a table that is not the one of the first reading
-            self._unchanged()
+            self._check_unchanged()
             raise
-        self._unchanged()
+        self._check_unchanged()
 
     @cached_property
     def _format(self) -> _Format:
         return self._make(self.path)
 
     @cached_property
-    def _first_seen(self) -> tuple[int, ...]:
-        return _signs(_looked_at(self.path))
+    def _identity(self) -> tuple[int, ...]:
+        return identify_file(self.path)
 
-    def _unchanged(self) -> None:
-        before = self._first_seen
-        try:
-            same = _signs(os.stat(self.path)) == before  # noqa: PTH116 - often
-        except OSError:
-            same = False
-        if not same and _signs(_looked_at(self.path)) != before:
-            raise BadDataset(
-                f"{show_path(self.path)}: the file has changed while it was in use",
-                hint="start again: the rows are no longer those that were checked",
-            )
+    def _check_unchanged(self) -> None:
+        check_unchanged(self.path, self._identity)
 
 
-def _signs(found: stat_result) -> tuple[int, ...]:
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)  # size: `_SIZE`
-
-
-def _looked_at(path: Path) -> stat_result:
-    """Its place and age; `Unreadable` says why there is none, and what is there instead."""
+def identify_file(
+    path: str | Path, *, folder_hint: str = _FOLDER_HINT, what: str = "rows"
+) -> tuple[int, ...]:
+    """Return device, inode, size and time of a file; `Unreadable` if it is none."""
     try:
-        found = path.stat()
+        status = os.stat(path)  # noqa: PTH116 - faster, and takes any text
     except (OSError, ValueError) as error:
         missing = isinstance(error, FileNotFoundError)
-        why = "no such file" if missing else str(getattr(error, "strerror", None) or error)
-        raise Unreadable(f"{show_path(path)}: {why}", hint=_neighbour(path)) from error
-    if S_ISDIR(found.st_mode):
-        raise Unreadable(
-            f"{show_path(path)}: a directory, not a file",
-            hint="the files of a directory are `source: {type: folder, directory_path: …}`",
+        why = "no such file" if missing else str(getattr(error, "strerror", None) or error).lower()
+        raise Unreadable(f"{show_path(path)}: {why}", hint=_suggest_neighbour(path)) from error
+    if S_ISDIR(status.st_mode):
+        raise Unreadable(f"{show_path(path)}: a directory, not a file", hint=folder_hint)
+    if not S_ISREG(status.st_mode):
+        raise Unreadable(f"{show_path(path)}: {what} are read more than once: expected a file")
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)  # size: `_SIZE`
+
+
+def check_unchanged(path: str | Path, identity: tuple[int, ...]) -> None:
+    """Raise `BadDataset` if a file is not the one that had this identity."""
+    if identify_file(path) != identity:
+        raise BadDataset(
+            f"{show_path(path)}: the file has changed while it was in use",
+            hint="start again: its content is no longer what was checked",
         )
-    if not S_ISREG(found.st_mode):
-        raise Unreadable(f"{show_path(path)}: rows are read more than once: expected a file")
-    return found
 
 
-def _opened(path: Path) -> Any:
+def _suggest_neighbour(path: str | Path) -> str:
     try:
-        return path.open("rb")
-    except OSError as error:
-        raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error
-
-
-def _neighbour(path: Path) -> str:
-    """What the author may have meant, of the files in the same place."""
-    try:
-        names = sorted(one.name for one in path.parent.iterdir())
-    except OSError:
+        names = sorted(entry.name for entry in Path(path).parent.iterdir())
+    except (OSError, ValueError):
         return ""
-    return suggest(path.name, names)
+    return suggest(Path(path).name, names)

@@ -1,4 +1,4 @@
-"""`task_result`: what became of the samples of another task.
+"""`task_result`: the outcomes of another task.
 
     source:
       type: task_result
@@ -7,36 +7,14 @@
 A row has `sample`, `sample_id`, `solver_output`, `scores` and `errors`.
 """
 
-from collections.abc import Callable, Iterator
-from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
-from evalwright.datasets.reading import Reader, digest_of
+from evalwright.datasets.reading import Reader
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import UnknownName
 from evalwright.nearest import suggest
 
 COLUMNS = ("sample", "sample_id", "solver_output", "scores", "errors")
-
-
-class TaskResult:
-    """The rows of a result, from whoever keeps it; `rows` begins again with each call."""
-
-    header: tuple[str, ...] | None = COLUMNS
-    """What each of its rows has."""
-
-    def __init__(self, rows: Callable[[], Iterator[dict[str, Any]]], *, digest: str = "") -> None:
-        self._rows = rows
-        self._digest = digest
-
-    @cached_property
-    def digest(self) -> str:
-        """What its keeper says it is; else it is read once, to see."""
-        return self._digest or digest_of(self._rows())
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """One a sample of the other task."""
-        return self._rows()
 
 
 class TaskResultSource(SourceSpec):
@@ -47,7 +25,7 @@ class TaskResultSource(SourceSpec):
     """The key of its task specification."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """The result; `UnknownName` if there is none of that key."""
+        """Return the result; `UnknownName` if no task has that key."""
         results = surroundings.task_results
         if callable(results):
             return results(self.key)
@@ -60,5 +38,5 @@ class TaskResultSource(SourceSpec):
         return known[self.key]
 
     def label(self) -> str:
-        """Its key."""
+        """Name the key."""
         return f"the result of `{self.key}`"

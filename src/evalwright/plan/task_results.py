@@ -7,7 +7,8 @@ independent they would look too certain, so nothing made of them has an interval
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from evalwright.datasets.task_result import TaskResult
+from evalwright.datasets.reading import LazyRows
+from evalwright.datasets.task_result import COLUMNS
 from evalwright.errors import BadDataset
 from evalwright.nearest import suggest
 from evalwright.objects import SolverTrace
@@ -21,7 +22,7 @@ ENDED = frozenset({"finished", "finished_with_failures"})
 """Statuses of runs whose results are complete."""
 
 
-def result_of(key: str, *, store: Store, current_run: CurrentRun | None = None) -> TaskResult:
+def result_of(key: str, *, store: Store, current_run: CurrentRun | None = None) -> LazyRows:
     """The result of a task specification in the newest run that has it and has ended.
 
     With `current_run`, that is the run about to begin, which has no result yet.
@@ -43,7 +44,8 @@ def result_of(key: str, *, store: Store, current_run: CurrentRun | None = None) 
                 suffix = f"#{outcome.trial + 1}" if task.tries > 1 else ""
                 yield _result_row(outcome, f"{prefix}{outcome.sample_id}{suffix}")
 
-    return TaskResult(rows, digest=f"the result of {key}" if current_run else "")
+    digest = f"the result of {key}" if current_run else ""
+    return LazyRows(rows, header=COLUMNS, digest=digest)
 
 
 def ended_run_with(key: str, store: Store) -> Run:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from evalwright.datasets.inline import InlineRows
+from evalwright.datasets.reading import LazyRows
 from evalwright.datasets.rows import Rows
 from evalwright.datasets.synthesizers.data_sources import (
     AnyDataSource,
@@ -12,7 +12,7 @@ from evalwright.datasets.synthesizers.data_sources import (
     SourceRows,
     number_ids,
 )
-from evalwright.datasets.task_result import TaskResult
+from evalwright.datasets.task_result import COLUMNS
 from evalwright.errors import BadDataset
 
 SOURCES: TypeAdapter[Any] = TypeAdapter(AnyDataSource)
@@ -28,8 +28,8 @@ def taken(
     result: list[dict[str, Any]] | None = None,
 ) -> SourceRows:
     lookup = SourceLookup(
-        dataset=lambda key: Rows(InlineRows(datasets[key]), name=key),
-        result=lambda _: TaskResult(lambda: iter(result or ())),
+        dataset=lambda key: Rows(LazyRows(lambda: iter(datasets[key])), name=key),
+        result=lambda _: LazyRows(lambda: iter(result or ()), header=COLUMNS),
     )
     found: SourceRows = SOURCES.validate_python(fields).select_rows(lookup, count)
     return found

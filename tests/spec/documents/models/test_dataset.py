@@ -9,7 +9,8 @@ from evalwright.datasets.folder import Folder
 from evalwright.datasets.huggingface import HuggingFace
 from evalwright.datasets.inline import Inline
 from evalwright.datasets.local import Local
-from evalwright.datasets.task_result import TaskResult, TaskResultSource
+from evalwright.datasets.reading import LazyRows
+from evalwright.datasets.task_result import COLUMNS, TaskResultSource
 from evalwright.datasets.url import Url
 from evalwright.spec.documents.models.dataset import DatasetDocument, open_dataset
 
@@ -84,7 +85,7 @@ def test_filters_of_a_source_are_used(tmp_path: Path) -> None:
 
 def test_a_task_result_comes_from_whoever_keeps_it(tmp_path: Path) -> None:
     made = document(source={"type": "task_result", "key": "first"})
-    results = {"first": TaskResult(lambda: iter([{"sample_id": "x"}]))}
+    results = {"first": LazyRows(lambda: iter([{"sample_id": "x"}]), header=COLUMNS)}
 
     assert open_dataset(made, cache_dir=tmp_path, task_results=results).check() == 1
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from evalwright.datasets.parquet_file import ParquetFile
+from evalwright.datasets.reading import ParquetFile
 from evalwright.errors import BadDataset, Unreadable, UsageError
 
 

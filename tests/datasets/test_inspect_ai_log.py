@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from evalwright.datasets.inspect_log import open_log
+from evalwright.datasets.inspect_ai import read_samples
 from evalwright.errors import BadDataset, Unreadable
 
 if sys.version_info >= (3, 14):
@@ -27,7 +27,7 @@ def packed(path: Path, *, method: int = zipfile.ZIP_DEFLATED, **files: Any) -> P
 
 
 def ids(path: Path) -> list[int | str]:
-    return [logged.sample.id for logged in open_log(path).samples()]
+    return [logged.sample.id for logged in read_samples(path)]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_run_that_did_not_end_has_the_samples_that_did(tmp_path: Path) -> None
     start = {"version": 2, "eval": HEADER["eval"]}
     path = packed(tmp_path / "x.eval", _journal__start=start, samples__a_epoch_1={"id": "a"})
 
-    (logged,) = open_log(path).samples()
+    (logged,) = read_samples(path)
 
     assert logged.header.status == "started"
 
@@ -58,7 +58,7 @@ def test_a_sample_that_was_written_twice_is_read_as_it_was_last(tmp_path: Path) 
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("samples/a_epoch_1.json", '{"id": "a", "target": "new"}')
 
-    (logged,) = open_log(path).samples()
+    (logged,) = read_samples(path)
 
     assert logged.sample.target == "new"
 
@@ -67,7 +67,7 @@ def test_numbers_that_json_has_not_become_null(tmp_path: Path) -> None:
     raw = b'{"id": "a", "scores": {"match": {"value": NaN}}, "metadata": {"x": -Infinity}}'
     path = packed(tmp_path / "x.eval", header=HEADER, samples__a_epoch_1=raw)
 
-    (logged,) = open_log(path).samples()
+    (logged,) = read_samples(path)
 
     assert logged.sample.scores == {"match": {"value": None}}
     assert logged.sample.metadata == {"x": None}
@@ -83,7 +83,7 @@ def test_epochs_are_counted_and_kept_together(tmp_path: Path) -> None:
         samples__b_epoch_2={"id": "b", "epoch": 2},
     )
 
-    read = list(open_log(path).samples())
+    read = list(read_samples(path))
 
     assert [(one.sample.id, one.sample.epoch) for one in read] == [
         *(("b", 2), ("b", 10)),
