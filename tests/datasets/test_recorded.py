@@ -4,7 +4,7 @@ import pytest
 
 from evalwright.datasets.recorded import (
     add_empty_answer,
-    explain_unanswered,
+    explain_missing_answer,
     items_of,
     last_text,
     trace_of,
@@ -147,7 +147,7 @@ def test_a_refusal_is_one(message: dict[str, Any]) -> None:
 def test_an_empty_answer_is_an_answer() -> None:
     items = items_of([{"role": "user", "content": "?"}, {"role": "assistant", "content": ""}])
 
-    assert not explain_unanswered(items)
+    assert not explain_missing_answer(items)
     assert last_text(items, "assistant") == ""
 
 
@@ -166,7 +166,7 @@ def test_an_empty_answer_is_an_answer() -> None:
 def test_who_speaks_last_says_whether_it_is_answered(roles: list[str], *, answered: bool) -> None:
     items = items_of([{"role": role, "content": "x"} for role in roles])
 
-    assert (not explain_unanswered(items)) is answered
+    assert (not explain_missing_answer(items)) is answered
 
 
 def test_an_answer_that_is_only_a_call_says_nothing_rather_than_what_was_said_before() -> None:
@@ -179,7 +179,7 @@ def test_an_answer_that_is_only_a_call_says_nothing_rather_than_what_was_said_be
         ]
     )
 
-    assert not explain_unanswered(items)
+    assert not explain_missing_answer(items)
     assert last_text(add_empty_answer(items), "assistant") == ""
     assert [one["type"] for one in add_empty_answer(items)][-3:] == [
         "message",

@@ -39,7 +39,7 @@ from evalwright.datasets.reading import FileRows, LazyRows, Reader, format_of
 from evalwright.datasets.recorded import (
     Item,
     add_empty_answer,
-    explain_unanswered,
+    explain_missing_answer,
     items_of,
     last_text,
     shape_error,
@@ -89,7 +89,7 @@ def _make_row(line: Mapping[str, Any]) -> dict[str, Any]:
         error: str | None = str(why)
     else:
         items, model = [*items, *answer], answered_by or model
-        error = explain_unanswered(items) or None
+        error = explain_missing_answer(items) or None
         if not error and not answer and items[-1]["type"] == "function_call":
             error = _CUT_AT_A_CALL  # a call is an answer only as the reply of a model
     is_answered = error is None
@@ -140,7 +140,7 @@ def _find_answer(line: Mapping[str, Any], items: Sequence[Item]) -> tuple[list[I
     """Return the answer and its model; no items where it is among the messages."""
     response = line.get("response", line if "choices" in line else None)
     error = line.get("error")
-    if error and (_is_call_error(error) or (response is None and explain_unanswered(items))):
+    if error and (_is_call_error(error) or (response is None and explain_missing_answer(items))):
         raise _UnansweredError(f"the call failed: {_error_text(error)}")
     if response is None:
         return [], None

@@ -6,7 +6,7 @@
       filters:
         - { op: equals, expression: "{{ sample.language }}", value: en }
 
-How each format is read stands in its module: `csv_file`, `json_files`, `parquet_file`.
+How each format is read is in its module: `csv_file`, `json_files`, `reading` (Parquet).
 """
 
 from typing import Annotated, Literal

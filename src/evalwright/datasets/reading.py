@@ -181,7 +181,7 @@ class FileRows:
     @cached_property
     def digest(self) -> str:
         """Of its bytes and of the way they are read."""
-        self._check_unchanged()
+        self._refuse_changes()
         try:
             with self.path.open("rb") as file:
                 digest = file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
@@ -192,24 +192,24 @@ class FileRows:
     @property
     def header(self) -> tuple[str, ...] | None:
         """The columns, where the format has a header."""
-        self._check_unchanged()
+        self._refuse_changes()
         return self._format.header
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the rows of the file as it was the first time."""
-        self._check_unchanged()
+        self._refuse_changes()
         try:
             seen = monotonic()
             interval_s = _LOOK_S if self._identity[_SIZE] > _SMALL_BYTES else 0.0
             for row in self._format.rows():
                 if (now := monotonic()) - seen > interval_s:  # before anybody uses the row
-                    self._check_unchanged()
+                    self._refuse_changes()
                     seen = now
                 yield row
         except (ValueError, LookupError):  # of a table that is not the one of the first reading
-            self._check_unchanged()
+            self._refuse_changes()
             raise
-        self._check_unchanged()
+        self._refuse_changes()
 
     @cached_property
     def _format(self) -> _Format:
@@ -219,8 +219,8 @@ class FileRows:
     def _identity(self) -> tuple[int, ...]:
         return identify_file(self.path)
 
-    def _check_unchanged(self) -> None:
-        check_unchanged(self.path, self._identity)
+    def _refuse_changes(self) -> None:
+        refuse_changes(self.path, self._identity)
 
 
 def identify_file(
@@ -240,7 +240,7 @@ def identify_file(
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)  # size: `_SIZE`
 
 
-def check_unchanged(path: str | Path, identity: tuple[int, ...]) -> None:
+def refuse_changes(path: str | Path, identity: tuple[int, ...]) -> None:
     """Raise `BadDataset` if a file is not the one that had this identity."""
     if identify_file(path) != identity:
         raise BadDataset(

@@ -30,7 +30,7 @@ def items_of(messages: Iterable[Any]) -> list[Item]:
     return items
 
 
-def explain_unanswered(items: Sequence[Item]) -> str:
+def explain_missing_answer(items: Sequence[Item]) -> str:
     """Return why nothing answers the user's last message; empty where something does.
 
     The result of a tool is no answer; the call of a tool is one.

@@ -25,7 +25,7 @@ from evalwright.datasets.faults import (
     not_utf8,
 )
 from evalwright.datasets.json_files import describe_type, explain_line
-from evalwright.datasets.reading import check_unchanged, identify_file
+from evalwright.datasets.reading import identify_file, refuse_changes
 from evalwright.errors import BadDataset, EvalwrightError, Unreadable, UsageError
 from evalwright.lines import STDIN, BadLine, read_lines, read_whole, show_path
 from evalwright.nearest import nearest
@@ -123,7 +123,7 @@ class Texts:
         with_text = (document for document in self._read_all() if document.text.strip())
         yield from islice(with_text, self._count)
         for path in self.paths:
-            check_unchanged(path, self._identities[path])
+            refuse_changes(path, self._identities[path])
 
     def place(self, file: int, line: int) -> str:
         """Return `corpus.jsonl:3`, as messages and editors write it."""
@@ -132,11 +132,11 @@ class Texts:
 
     def _read_all(self) -> Iterator[Document]:
         for number, path in enumerate(self.paths):
-            check_unchanged(path, self._identities[path])
+            refuse_changes(path, self._identities[path])
             try:
                 yield from self._read(number, path)
             except EvalwrightError:  # it was good when it was checked
-                check_unchanged(path, self._identities[path])
+                refuse_changes(path, self._identities[path])
                 raise
 
     def _read(self, number: int, path: str) -> Iterator[Document]:
