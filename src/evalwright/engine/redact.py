@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
-from evalwright.engine.models.wrapper import ModelWrapper
+from evalwright.engine.models.base import ModelWrapper
 from evalwright.engine.results import (
     FinalResult,
     FlakySample,

@@ -6,7 +6,7 @@ The answer's own usage is in its trace.
 
 from collections.abc import Mapping
 
-from evalwright.engine.models.wrapper import ModelWrapper
+from evalwright.engine.models.base import ModelWrapper
 from evalwright.ports import Model
 from evalwright.types import Completion, Outcome, Request, Usage
 

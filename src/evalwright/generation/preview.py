@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from evalwright.datasets.synthesizers.synthesizer import Row, SynthesizerSpec
-from evalwright.engine.models.wrapper import ModelWrapper
+from evalwright.engine.models.base import ModelWrapper
 from evalwright.engine.redact import redact
 from evalwright.engine.usage import UsageCounter, add_usage
 from evalwright.errors import StageError, boundary

@@ -11,9 +11,9 @@ from msgspec import Struct, structs
 
 from evalwright.clients.placeholder import PlaceholderModel
 from evalwright.components import snippets_in
-from evalwright.engine.models.cap import Budget
+from evalwright.engine.models.base import Counters, ModelWrapper
+from evalwright.engine.models.budget import Budget
 from evalwright.engine.models.wrap import AdaptiveConcurrency
-from evalwright.engine.models.wrapper import Counters, ModelWrapper
 from evalwright.engine.usage import UsageCounter
 from evalwright.errors import ModelError, UsageError
 from evalwright.plan.model_names import canonical_name

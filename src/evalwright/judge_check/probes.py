@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 from jinja2 import TemplateSyntaxError
 from msgspec import structs
 
-from evalwright.engine.models.wrapper import ModelWrapper
+from evalwright.engine.models.base import ModelWrapper
 from evalwright.ports import Case, Scorer
 from evalwright.scorers.base import answer_text
 from evalwright.scorers.judging.ask import DATA_NOTE, fence_text, make_mark

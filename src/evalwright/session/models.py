@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from msgspec import Struct, structs
 
 from evalwright.clients.llama.settings import LlamaSettings
-from evalwright.engine.models.cap import Budget
+from evalwright.engine.models.base import Counters
+from evalwright.engine.models.budget import Budget
 from evalwright.engine.models.limits import Rate
 from evalwright.engine.models.prices import Prices, read_prices
 from evalwright.engine.models.retry import Backoff
@@ -17,7 +18,6 @@ from evalwright.engine.models.wrap import (
     SharedWrapping,
     apply_wrappers,
 )
-from evalwright.engine.models.wrapper import Counters
 from evalwright.errors import UsageError
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Model, Snippets

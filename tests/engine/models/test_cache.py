@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 from tests.engine.models.made import SAMPLE, Held, Says, answer, question, settle
 
+from evalwright.engine.models.base import Counters
 from evalwright.engine.models.cache import CachedModel, MemoryReplyCache
-from evalwright.engine.models.wrapper import Counters
 from evalwright.errors import ModelError
 from evalwright.types import Called, Completion, Message, MLTask, Request, ToolCall, Usage
 

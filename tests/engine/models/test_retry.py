@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.models.made import Clock, Held, Says, answer, question, refused, settle
 
+from evalwright.engine.models.base import Counters
 from evalwright.engine.models.retry import Backoff, RetryingModel
-from evalwright.engine.models.wrapper import Counters
 from evalwright.errors import ModelError
 from evalwright.types import Completion
 

@@ -8,8 +8,9 @@ import pytest
 from tests.engine.models.made import Held, Says, answer, question, refused, settle
 
 from evalwright.clients.scripted import connect
+from evalwright.engine.models.base import Counters
+from evalwright.engine.models.budget import Budget
 from evalwright.engine.models.cache import MemoryReplyCache
-from evalwright.engine.models.cap import Budget
 from evalwright.engine.models.limits import Rate
 from evalwright.engine.models.prices import Price, Prices
 from evalwright.engine.models.retry import Backoff
@@ -19,7 +20,6 @@ from evalwright.engine.models.wrap import (
     SharedWrapping,
     apply_wrappers,
 )
-from evalwright.engine.models.wrapper import Counters
 from evalwright.errors import BudgetSpent, ModelError, UsageError
 from evalwright.ports import Model
 from evalwright.secrets import Redactor

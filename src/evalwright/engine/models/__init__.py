@@ -1,13 +1,14 @@
-"""Models around a model: retry, limits, cache, cap, cost, redaction. `stack` puts them together.
+"""Models that wrap a model: retry, limits, cache, budget, cost, redaction. `wrap` stacks them.
 
-A caller sees a `Model` and nothing more. Outermost first, each only where it has something to do:
+A caller sees a `Model` and nothing more. From the inside out; a wrapper with nothing to do is left
+out:
 
-    Cached       an answer already had is not asked for again
-    Capped       stops the run when its money or its tokens are spent
-    Metered      says what an answer cost
-    Redacting    takes secrets out of answers and errors, before anything can keep them
-    Retrying     asks again where that can help, and waits outside the gate
-    Limited      so many at once
-    RateLimited  so many a minute
-    Counted      what the progress line shows
+    Counted       counts single attempts, for the progress line
+    RateLimited   sends a call at the moment it is due, with no gate left to pass
+    Limited       concurrency limit; a call that waits to be retried holds no place
+    Retrying      retries what can succeed later
+    Redacting     removes secrets, before whatever is further out stores what it sees
+    Metered       computes costs, for the budget and the cache
+    Capped        stops the run when the budget is spent; a cached answer costs nothing
+    Cached        answers equal requests from stored replies
 """

@@ -17,7 +17,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from evalwright.engine.models.wrapper import Counters, ModelWrapper
+from evalwright.engine.models.base import Counters, ModelWrapper
 from evalwright.ports import Model, ReplyCache
 from evalwright.types import Completion, Request, Usage
 

@@ -27,7 +27,7 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
-from evalwright.engine.models.wrapper import ModelWrapper
+from evalwright.engine.models.base import ModelWrapper
 from evalwright.errors import ModelError
 from evalwright.ports import Model
 from evalwright.types import Completion, Request

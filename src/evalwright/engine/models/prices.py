@@ -24,7 +24,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import structs
 
-from evalwright.engine.models.wrapper import ModelWrapper
+from evalwright.engine.models.base import ModelWrapper
 from evalwright.errors import Unreadable, UsageError
 from evalwright.ports import Model
 from evalwright.types import Completion, Request, Usage

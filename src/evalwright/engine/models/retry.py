@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import Struct, structs
 
-from evalwright.engine.models.wrapper import Counters, ModelWrapper
+from evalwright.engine.models.base import Counters, ModelWrapper
 from evalwright.errors import ModelError
 from evalwright.ports import Model
 from evalwright.types import Completion, Request

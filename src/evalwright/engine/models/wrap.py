@@ -1,25 +1,13 @@
-"""Put the wrappers around a client, in their order, and only those that have something to do.
-
-From the inside out, and why there:
-
-    Counted       sees single attempts
-    RateLimited   a call is sent the moment it is due, with no gate left to pass
-    Limited       a call that waits to be retried holds no place
-    Retrying
-    Redacting     whatever is further out may keep what it sees
-    Metered       the cap and the cache see costs
-    Capped        an answer from the cache costs nothing, so it is not capped
-    Cached
-"""
+"""Put the wrappers around a client, in the order that the package describes."""
 
 from msgspec import Struct
 
+from evalwright.engine.models.base import CountedModel, Counters
+from evalwright.engine.models.budget import Budget, CappedModel
 from evalwright.engine.models.cache import CachedModel
-from evalwright.engine.models.cap import Budget, CappedModel
 from evalwright.engine.models.limits import AdaptiveGate, Gate, LimitedModel, Rate, RateLimitedModel
 from evalwright.engine.models.prices import MeteredModel, Price, Prices
 from evalwright.engine.models.retry import Backoff, RetryingModel
-from evalwright.engine.models.wrapper import CountedModel, Counters
 from evalwright.engine.redact import RedactingModel
 from evalwright.errors import UsageError
 from evalwright.ports import Model, ReplyCache
@@ -56,10 +44,10 @@ class SharedWrapping(Struct, frozen=True, kw_only=True):
 
 
 def apply_wrappers(client: Model, settings: ModelSettings, shared: SharedWrapping) -> Model:
-    """The client, made patient, polite, thrifty and discreet, as far as that is wanted.
+    """The client with the wrappers that its settings ask for.
 
-    Raises `UsageError` for a cap on costs where the price is not known: a cap that cannot be kept
-    is worse than none.
+    Raises `UsageError` for a budget in dollars where the price is unknown: such a budget cannot be
+    enforced.
     """
     price = shared.prices.of(settings.name) if shared.prices else None
     model = _wrap_sending(client, settings, shared)

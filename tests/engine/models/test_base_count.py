@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from tests.engine.models.made import Held, Says, answer, question, refused, settle
 
-from evalwright.engine.models.wrapper import CountedModel, Counters
+from evalwright.engine.models.base import CountedModel, Counters
 from evalwright.errors import ModelError
 
 

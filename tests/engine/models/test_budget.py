@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 from tests.engine.models.made import Held, Says, answer, question, settle
 
-from evalwright.engine.models.cap import Budget, CappedModel
+from evalwright.engine.models.budget import Budget, CappedModel
 from evalwright.errors import BudgetSpent, ModelError, Stopped, boundary
 from evalwright.types import Completion, Usage
 

@@ -11,7 +11,7 @@ Does not:   know the price of a call before it was made: a run ends above its ca
 import asyncio
 import math
 
-from evalwright.engine.models.wrapper import ModelWrapper
+from evalwright.engine.models.base import ModelWrapper
 from evalwright.errors import BudgetSpent
 from evalwright.ports import Model
 from evalwright.types import Completion, Request, Usage

@@ -2,7 +2,7 @@ import asyncio
 
 from tests.engine.models.made import Says
 
-from evalwright.engine.models.wrapper import CountedModel, Counters
+from evalwright.engine.models.base import CountedModel, Counters
 
 
 def test_a_wrapper_has_the_face_of_the_model_inside() -> None:
