@@ -105,7 +105,6 @@ def test_a_secret_is_gone_however_it_was_written(
 
     assert MASK in cleaned
     assert not [name for name, spell in ENCODINGS.items() if spell(value) in cleaned]
-    assert redactor.clean_bytes(text.encode()) == cleaned.encode()
     assert redactor.clean(cleaned) == cleaned
 
 
@@ -133,7 +132,6 @@ def test_a_text_without_secrets_is_not_touched(values: list[str], text: str) -> 
     redactor = Redactor(values)
 
     assert redactor.clean(text) is text
-    assert redactor.clean_bytes(data := text.encode()) is data
 
 
 @given(values=st.lists(secrets, min_size=2, max_size=4), text=texts)
@@ -165,7 +163,7 @@ def test_short_values_are_left_alone() -> None:
 def test_a_value_that_is_no_text_is_redacted_all_the_same() -> None:
     value = b"\xff\xfe secret value".decode("utf-8", "surrogateescape")
 
-    assert Redactor([value]).clean_bytes(b"is \xff\xfe secret value.") == b"is [redacted]."
+    assert Redactor([value]).clean(f"is {value}.") == "is [redacted]."
 
 
 @pytest.mark.parametrize(

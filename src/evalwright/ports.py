@@ -236,15 +236,13 @@ class Store(Memory, Protocol):
         self,
         run_id: str,
         *,
-        failed: bool | None = None,
+        task: str | None = None,
         model: str | None = None,
+        failed: bool | None = None,
         offset: int = 0,
         limit: int | None = None,
     ) -> Iterator[Outcome]:
         """Yield outcomes in the order of `rows`: all of them, or a page."""
-
-    def of_task(self, run_id: str, task: str, model: str) -> Iterator[Outcome]:
-        """Yield the outcomes of one task and one model, by ordinal and trial."""
 
     def count(self, run_id: str) -> tuple[int, int]:
         """Return how many outcomes a run has, and how many of them failed."""

@@ -71,11 +71,8 @@ class Redactor:
                 if len(trimmed) >= SHORTEST:
                     spellings.update(_spellings(trimmed))
         longest_first = sorted(spellings, key=len, reverse=True)
-        pattern = "|".join(spellings[spelling] for spelling in longest_first)
         self._plain = tuple(longest_first)
-        self._pattern = re.compile(pattern)
-        self._plain_bytes = tuple(_encode(spelling) for spelling in longest_first)
-        self._pattern_bytes = re.compile(_encode(pattern))
+        self._pattern = re.compile("|".join(spellings[spelling] for spelling in longest_first))
 
     def __bool__(self) -> bool:
         return bool(self._plain)
@@ -86,13 +83,6 @@ class Redactor:
             if spelling in text:
                 return self._pattern.sub(MASK, text)
         return text
-
-    def clean_bytes(self, data: bytes) -> bytes:
-        """The same for encoded text. Not for formats that count their bytes: lengths change."""
-        for spelling in self._plain_bytes:
-            if spelling in data:
-                return self._pattern_bytes.sub(MASK.encode(), data)
-        return data
 
 
 def secrets_in(environment: Mapping[str, str]) -> list[str]:

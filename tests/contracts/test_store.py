@@ -235,8 +235,9 @@ def test_the_outcomes_of_one_task_and_one_model_come_in_order(store: Store) -> N
     begun(store, "a")
     store.append("a", [outcome(2), outcome(0), outcome(1, model="other"), outcome(0, task="else")])
 
-    assert list(store.of_task("a", outcome().task, outcome().model)) == [outcome(0), outcome(2)]
-    assert list(store.of_task("a", "nothing", outcome().model)) == []
+    task, model = outcome().task, outcome().model
+    assert list(store.outcomes("a", task=task, model=model)) == [outcome(0), outcome(2)]
+    assert list(store.outcomes("a", task="nothing", model=model)) == []
 
 
 def test_no_field_of_an_outcome_is_lost(store: Store) -> None:

@@ -134,7 +134,6 @@ _show_foreign_warning = warnings.showwarning
 def _show_warning(
     message: Warning | str, category: type[Warning], *place: Any, **more: Any
 ) -> None:
-    """Print our own warnings as one line; Python prints the others."""
     if category.__module__.startswith("evalwright."):
         click.echo(f"warning: {message}", err=True)
     else:

@@ -146,7 +146,7 @@ class _JudgeChecker:
 
     def _outcomes(self) -> Iterator[Outcome]:
         for model in self._models:
-            yield from self._store.of_task(self._run.id, self._judge.task, model)
+            yield from self._store.outcomes(self._run.id, task=self._judge.task, model=model)
 
     def _save(self, check: JudgeCheck) -> JudgeCheck:
         """Add the check to the run's current manifest, which may have changed meanwhile.

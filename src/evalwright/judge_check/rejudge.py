@@ -248,7 +248,7 @@ class Rejudging:
 
     def _judged_outcomes(self) -> Iterator[Outcome]:
         for model in self._traces:
-            for outcome in self._store.of_task(self._run.id, self._judge.task, model):
+            for outcome in self._store.outcomes(self._run.id, task=self._judge.task, model=model):
                 refuse_split_sample(self._judge, outcome)
                 if self._judge.scorer in outcome.scores:
                     yield outcome

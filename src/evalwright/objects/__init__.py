@@ -13,7 +13,6 @@ from .items import (
     FunctionCallOutput,
     Item,
     Message,
-    chat_items,
     items_from,
     make_message,
     text_of,
@@ -28,7 +27,7 @@ from .output import (
     readable,
     to_text,
 )
-from .record import Record, plain
+from .record import Record
 from .scores import SampleScore, SystemTaskMetricEntry, SystemTaskOutput
 from .solver_trace import (
     ModelResponse,
@@ -64,12 +63,10 @@ __all__ = [
     "TraceMetadata",
     "Turn",
     "answer_text",
-    "chat_items",
     "items_from",
     "json_text",
     "make_message",
     "output_items",
-    "plain",
     "read_trace",
     "readable",
     "text_of",

@@ -59,7 +59,6 @@ def _events_of_span(events: Iterable[Mapping[str, Any]], span_id: str) -> list[M
 
 
 def _span_id(event: Mapping[str, Any]) -> Any:
-    """The span that an event begins or ends."""
     return event.get("span_id", event.get("id"))
 
 

@@ -40,7 +40,7 @@ def result_of(key: str, *, store: Store, current_run: CurrentRun | None = None) 
             return
         for model in task.models:
             prefix = f"{model}/" if len(task.models) > 1 else ""
-            for outcome in source.of_task(run.id, key, model):
+            for outcome in source.outcomes(run.id, task=key, model=model):
                 suffix = f"#{outcome.trial + 1}" if task.tries > 1 else ""
                 yield _result_row(outcome, f"{prefix}{outcome.sample_id}{suffix}")
 

@@ -54,8 +54,6 @@ class _FileCopy(NamedTuple):
 
 
 class _Addition(Struct, frozen=True, kw_only=True):
-    """What adding one document will do."""
-
     entity: Entity
     replaced: Entity | None
     """The entity that has its key now."""

@@ -202,7 +202,6 @@ def _problem_text(problem: Issue) -> str:
 
 
 def _redact_document(entity: Entity, *, folder: str | None = None) -> dict[str, Any]:
-    """Return a document without secrets; its paths are relative to `folder`, if given."""
     data = entity.part.raw.data
     document = _redact(data if isinstance(data, dict) else {}, (), entity.kind, make_redactor())
     if folder is not None and entity.kind == "dataset":

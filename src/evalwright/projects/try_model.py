@@ -150,7 +150,6 @@ def _documents(project: Project | None, kind: EntityKind) -> dict[str, Any]:
 
 
 def _secrets(project: Project | None, environment: Mapping[str, str]) -> Iterator[Secret]:
-    """Yield the secrets of the project and of the environment."""
     yield from map(Secret, secrets_in(environment))
     for value in project.secrets.values() if project is not None else ():
         yield value if isinstance(value, Secret) else Secret(str(value))
@@ -186,7 +185,6 @@ def _parse_json(text: str) -> Any:
 def _request_steps(
     document: Any, adapters: Mapping[str, Any], request: Request
 ) -> Iterator[ModelStep]:
-    """Yield the input, and the request body if an adapter makes it."""
     config = document.config if isinstance(document, ModelDocument) else None
     with suppress(ModelError):  # the query itself raises the same error
         adapted = adapt_request(request, {})
@@ -197,7 +195,6 @@ def _request_steps(
 
 
 def _reply_steps(completion: Completion) -> Iterator[ModelStep]:
-    """Yield the response body if the client keeps it, and the output."""
     if completion.bodies is not None:
         body = _parse_json(completion.bodies[1])
         yield ModelStep(step="What came back, before process_output", value=body)
@@ -213,7 +210,6 @@ def _reply_steps(completion: Completion) -> Iterator[ModelStep]:
 
 
 def _describe_connection(document: Any) -> dict[str, Any]:
-    """Return how a model is reached, without secrets."""
     if not isinstance(document, ModelDocument):
         return {}
     config: dict[str, Any] = document.config.model_dump(mode="json", exclude_none=True)

@@ -7,7 +7,6 @@ The checks, the engine and the metrics are those of a run; only the store is in 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -44,7 +43,6 @@ from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 from evalwright.spec.documents.yaml.reader import read_document
 
 _MOST_NAMED = 12
-_OUTCOME_ORDER = attrgetter("ordinal", "trial")
 
 
 class CompilePlan(Protocol):
@@ -113,8 +111,7 @@ def try_task(
         rules = [rule.key for rule in finalization.rules] if finalization else []
         samples = [
             sample_from_outcome(outcome, rules)
-            for outcome in sorted(store.outcomes(report.run_id), key=_OUTCOME_ORDER)
-            if outcome.task == spec.key
+            for outcome in store.outcomes(report.run_id, task=spec.key)
         ]
         file = project.tasks[spec.task.key].file
         return _task_trial(session, report, progress, samples, spec, file)
@@ -169,7 +166,6 @@ def locate_task(
 
 
 def _find_use(project: Project, task: str) -> tuple[str, str] | None:
-    """Return the run file, and the key of its specification that uses a task."""
     run_file = find_run_file(project.root)
     if run_file is None:
         return None
@@ -214,7 +210,6 @@ def _dataset_setting(selection: TaskSelection) -> dict[str, str]:
 
 
 def _replace_dataset(spec: ResolvedSpec, key: str | None, project: Project) -> ResolvedSpec:
-    """Return the specification on another dataset."""
     if key is None:
         return spec
     if set(spec.dataset_keys) != {""} or spec.source != "dataset":
@@ -225,7 +220,6 @@ def _replace_dataset(spec: ResolvedSpec, key: str | None, project: Project) -> R
 
 
 def _with_sources(spec: ResolvedSpec, specs: Sequence[ResolvedSpec]) -> tuple[ResolvedSpec, ...]:
-    """Return a specification and those whose results it reads."""
     by_key = {each.key: each for each in specs}
     needed = {spec.key: spec}
     while spec.source == "task_result":
@@ -237,7 +231,6 @@ def _with_sources(spec: ResolvedSpec, specs: Sequence[ResolvedSpec]) -> tuple[Re
 
 
 def _open_earlier_runs(needed: Sequence[ResolvedSpec], project: Project) -> Store | None:
-    """Open the store of earlier runs if the samples come from one of them."""
     last = needed[-1]
     datasets = [project.datasets.get(key) for key in last.dataset_keys.values()]
     sources = [entity.document.origin.type for entity in datasets if entity and entity.document]

@@ -79,7 +79,6 @@ def export_logs(
 
 
 def _read_results(run: Run) -> list[TaskModelResult]:
-    """Return the results of a run; raise if it has none."""
     manifest = read_manifest(run)
     if not any(task.finalized for task in manifest.plan.tasks):
         raise UsageError(
@@ -103,8 +102,6 @@ def _read_results(run: Run) -> list[TaskModelResult]:
 
 
 class _LogExporter:
-    """Writes one run into a temporary folder that becomes `target`."""
-
     def __init__(self, run: Run, store: Store, target: Path, temporary: Path) -> None:
         self._run, self._store = run, store
         self._target, self._temporary = target, temporary
@@ -185,7 +182,9 @@ class _LogExporter:
         )
         path.parent.mkdir(parents=True)
         with path.open("xb", buffering=1 << 20) as file:
-            return write_log(header, self._store.of_task(run.id, result.task, result.model), file)
+            return write_log(
+                header, self._store.outcomes(run.id, task=result.task, model=result.model), file
+            )
 
 
 def _specification_to_yaml(specification: Mapping[str, Any], *, log_path: str) -> dict[str, Any]:
@@ -290,8 +289,6 @@ def write_log(header: ResultLogHeader, outcomes: Iterable[Outcome], out: BinaryI
 
 
 class _SampleCounts:
-    """What is known when all samples are written."""
-
     def __init__(self, header: ResultLogHeader) -> None:
         self.samples = self.failed = self._processed = 0
         self._header = header
@@ -354,7 +351,6 @@ def _runs(facts: TaskFacts) -> list[dict[str, Any]] | None:
 
 
 def _finished_extension(finished: FinalResult) -> dict[str, Any]:
-    """Return what the format has no place for: of the task."""
     fields: dict[str, Any] = msgspec.to_builtins(finished, str_keys=True)
     elsewhere = {"figures", "broken"} if finished.stopped else {"figures", "broken", "stopped"}
     return {name: value for name, value in fields.items() if name not in elsewhere}

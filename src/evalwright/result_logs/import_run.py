@@ -44,7 +44,6 @@ def import_logs(path: str | Path, store: str | None, *, progress: Progress, seed
 
 
 def _find_logs(path: Path) -> tuple[str, dict[str, Path]]:
-    """Return the key of the evaluation, and the logs by the names of their tasks."""
     if not path.is_dir():
         if path.suffix in _YAML_SUFFIXES:
             raise UsageError(
@@ -114,7 +113,6 @@ def _record_run(
     progress: Progress,
     seed: int,
 ) -> Report:
-    """Keep the results as a run of a plan whose tasks are all recorded."""
     names = (name for task in tasks.values() for name in task.outline.models)
     plan = Plan(
         tasks=tuple(

@@ -151,7 +151,6 @@ def _trial_to_json(outcome: Outcome, scorers: Mapping[str, ScorerFacts]) -> dict
 
 
 def _conversation_to_json(conversation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the trace, the model's raw outputs and what went over the wire."""
     apart = {"raw_outputs", _WIRE, "solver_outputs"}
     output = {
         "trace": {name: value for name, value in conversation.items() if name not in apart},
@@ -190,7 +189,6 @@ def _trial_extension(outcome: Outcome) -> TrialExtension:
 
 
 def _conversation_texts(conversation: dict[str, Any]) -> tuple[str, str]:
-    """Return the question and the answer, as a person reads them."""
     whole = {"items": [], "raw_outputs": [], **conversation}
     return input_text(whole), conversation_answer(whole)
 
@@ -271,8 +269,6 @@ def _trial_numbers(trials: list[dict[str, Any]]) -> Sequence[int]:
 
 
 class _TrialReader:
-    """One of the trials of a sample, and its path."""
-
     def __init__(self, data: Mapping[str, Any], path: str) -> None:
         self._data, self._path = data, path
         self._extension = self._read_extension()

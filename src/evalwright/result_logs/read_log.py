@@ -176,8 +176,6 @@ def read_log(path: str | Path) -> ResultLog:
 
 
 class _LogReader:
-    """One pass through the file."""
-
     def __init__(self, stream: JsonStream, path: str) -> None:
         self._stream, self._path = stream, path
         self._head: dict[str, Any] = {}
@@ -342,7 +340,6 @@ def _object_or_empty(value: Any) -> dict[str, Any]:
 
 
 def _samples(stream: JsonStream) -> Iterator[tuple[int, Any]]:
-    """Yield the samples of a log, and skip everything else."""
     for name in stream.members():
         if name != "evidence":
             stream.read_value()

@@ -140,7 +140,6 @@ def _origin_note(version: str, tasks: list[LoggedTask]) -> str:
 
 
 def _notes_in_log(log: ResultLog) -> list[str]:
-    """Return the notes of the run that the log is of."""
     written = log.execution.get("notes")
     notes = [note for note in written if isinstance(note, str)] if isinstance(written, list) else []
     more = [f"and {len(notes) - _MOST_NOTES} more notes"] if len(notes) > _MOST_NOTES else []
@@ -148,7 +147,6 @@ def _notes_in_log(log: ResultLog) -> list[str]:
 
 
 def _judge_scorers(task: LoggedTask) -> list[str]:
-    """Return the scorers that ask a model for a verdict, as far as the log says so."""
     scorers = task.log.specification.get("scorers")
     return [
         f"`{task.outline.name}/{scorer.get('key')}`"

@@ -362,7 +362,9 @@ class Session:
                     result = await finalize_task(
                         task.finalization,
                         TaskOutcomes(
-                            outcomes=partial(self.store.of_task, run_id, task.name, model),
+                            outcomes=partial(
+                                self.store.outcomes, run_id, task=task.name, model=model
+                            ),
                             write=partial(self._write, run_id),
                             complete=landed >= task.outline.jobs,
                         ),

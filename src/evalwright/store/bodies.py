@@ -97,7 +97,6 @@ def unpack(packed: bytes, kind: type[T]) -> T:
 
 
 def _native(thing: Any) -> Any:
-    """A foreign object as one that can be packed."""
     natives: tuple[type[Any], ...] = (float, int, str, list, dict)
     for native in natives:
         if isinstance(thing, native):

@@ -103,8 +103,9 @@ class MemoryStore:
         self,
         run_id: str,
         *,
-        failed: bool | None = None,
+        task: str | None = None,
         model: str | None = None,
+        failed: bool | None = None,
         offset: int = 0,
         limit: int | None = None,
     ) -> Iterator[Outcome]:
@@ -112,14 +113,11 @@ class MemoryStore:
         wanted = (
             outcome
             for outcome in self._sort_outcomes(run_id)
-            if failed in {None, outcome.failure is not None} and model in {None, outcome.model}
+            if failed in {None, outcome.failure is not None}
+            and task in {None, outcome.task}
+            and model in {None, outcome.model}
         )
         return islice(wanted, offset, None if limit is None else offset + limit)
-
-    def of_task(self, run_id: str, task: str, model: str) -> Iterator[Outcome]:
-        """The outcomes of one task and one model, by ordinal and trial."""
-        outcomes = self.outcomes(run_id, model=model)
-        return (outcome for outcome in outcomes if outcome.task == task)
 
     def count(self, run_id: str) -> tuple[int, int]:
         """How many outcomes a run has, and how many of them failed."""

@@ -233,8 +233,9 @@ class SqliteStore:
         self,
         run_id: str,
         *,
-        failed: bool | None = None,
+        task: str | None = None,
         model: str | None = None,
+        failed: bool | None = None,
         offset: int = 0,
         limit: int | None = None,
     ) -> Iterator[Outcome]:
@@ -242,16 +243,17 @@ class SqliteStore:
         wanted = ""
         if failed is not None:
             wanted = f"AND o.failure_stage IS {'NOT' if failed else ''} NULL"
-        query = _outcome_query(_run_number(self._reader, run_id), wanted, model)
-        return self._build_outcomes(read_pieces(self._reader, query, offset=offset, limit=limit))
-
-    def of_task(self, run_id: str, task: str, model: str) -> Iterator[Outcome]:
-        """The outcomes of one task and one model, by ordinal and trial."""
-        query = _outcome_query(_run_number(self._reader, run_id), "", model)
-        return self._build_outcomes(read_pieces(self._reader, query, task=encode_text(task)))
-
-    def _build_outcomes(self, pieces: Iterable[tuple[str, list[Any]]]) -> Iterator[Outcome]:
-        return (build_outcome(task, self._names, row) for task, piece in pieces for row in piece)
+        query = Query(
+            run=_run_number(self._reader, run_id),
+            columns=OUTCOME_COLUMNS,
+            task=None if task is None else encode_text(task),
+            join="CROSS JOIN bodies AS b ON b.outcome = o.number",
+            wanted=wanted + (_OF_MODEL if model is not None else ""),
+            parameters=() if model is None else (encode_text(model),),
+            piece=_BODIES_AT_ONCE,
+        )
+        pieces = read_pieces(self._reader, query, offset=offset, limit=limit)
+        return (build_outcome(name, self._names, row) for name, piece in pieces for row in piece)
 
     def count(self, run_id: str) -> tuple[int, int]:
         """How many outcomes a run has, and how many of them failed."""
@@ -327,17 +329,6 @@ def _run_number(file: sqlite3.Connection | SqliteConnection, run_id: str) -> int
 def _build_run(*row: Any) -> Run:
     fields = dict(zip(Run.__struct_fields__, row, strict=True))
     return Run(**{**fields, "manifest": unpack(fields["manifest"], dict)})
-
-
-def _outcome_query(run: int, wanted: str, model: str | None) -> Query:
-    return Query(
-        run=run,
-        columns=OUTCOME_COLUMNS,
-        join="CROSS JOIN bodies AS b ON b.outcome = o.number",
-        wanted=wanted + (_OF_MODEL if model is not None else ""),
-        parameters=() if model is None else (encode_text(model),),
-        piece=_BODIES_AT_ONCE,
-    )
 
 
 def _outcome_rows(

@@ -153,6 +153,7 @@ class Query(Struct, frozen=True, kw_only=True):
 
     run: int
     columns: str
+    task: str | bytes | None = None
     join: str = ""
     wanted: str = ""
     parameters: tuple[Any, ...] = ()
@@ -160,18 +161,13 @@ class Query(Struct, frozen=True, kw_only=True):
 
 
 def read_pieces(
-    connection: SqliteConnection,
-    query: Query,
-    *,
-    task: Any = None,
-    offset: int = 0,
-    limit: int | None = None,
+    connection: SqliteConnection, query: Query, *, offset: int = 0, limit: int | None = None
 ) -> Iterator[tuple[str, list[Any]]]:
     """Each piece with the name of its task: ordinal, trial and model first, then the columns."""
     sql = _piece_query(query)
     left = sys.maxsize if limit is None else limit
     for number, name in connection.execute(_TASKS, (query.run,)):
-        if task not in {None, name}:
+        if query.task not in {None, name}:
             continue
         which = (query.run, number, *query.parameters)
         at: tuple[int, int, str] = _START

@@ -112,7 +112,6 @@ def _end(lines: Sequence[str], fence: re.Pattern[str], deepest: int) -> tuple[in
 
 
 def _dedent(lines: Sequence[str], column: int) -> Sequence[str]:
-    """Cut the indentation that all lines share, but no more than `column` characters."""
     indents = (len(line) - len(line.lstrip()) for line in lines if line.strip())
     margin = min(column, min(indents, default=0))
     return [line[margin:] for line in lines] if margin else lines
