@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evalwright.stats.calibration import brier, brier_interval, ece, ece_interval
+from evalwright.stats.calibration import brier_interval, ece_interval, measure_calibration
 from evalwright.stats.interval import Interval
 
 Floats = NDArray[np.float64]
@@ -73,7 +73,10 @@ class Figure(NamedTuple):
     interval: Callable[..., Interval | None]
 
 
-FIGURES = (Figure("ECE", ece, ece_interval), Figure("Brier", brier, brier_interval))
+FIGURES = (
+    Figure("ECE", lambda p, y: measure_calibration(p, y).ece, ece_interval),
+    Figure("Brier", lambda p, y: measure_calibration(p, y).brier, brier_interval),
+)
 
 
 def coverage(model: Answers, figure: Figure, n: int, *, repeats: int) -> float:

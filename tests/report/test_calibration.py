@@ -18,7 +18,7 @@ from evalwright.report.calibration import (
 )
 from evalwright.report.report import CalibrationRow, Report, ScaledRow
 from evalwright.report.report_tables import tables, to_markdown
-from evalwright.stats.calibration import Bin, brier, reliability_bins
+from evalwright.stats.calibration import Bin, measure_calibration
 from evalwright.types import SELF_REPORT, Action, Failure, Outcome, Part, Score, Trace
 
 LONG = "provider/a-model-with-a-name-of-36-sign"
@@ -132,8 +132,10 @@ def test_a_temperature_is_fitted_on_one_half_and_judged_on_the_other() -> None:
     assert brought_to == pytest.approx(fitted, abs=1e-6)
     assert found.scaled.ece == pytest.approx(abs(brought_to - right), abs=1e-6)
     verdicts = [n < round(50 * right) for n in range(50)]
-    assert found.raw.brier == pytest.approx(brier([0.9] * 50, verdicts))
-    assert found.scaled.brier == pytest.approx(brier([brought_to] * 50, verdicts))
+    assert found.raw.brier == pytest.approx(measure_calibration([0.9] * 50, verdicts).brier)
+    assert found.scaled.brier == pytest.approx(
+        measure_calibration([brought_to] * 50, verdicts).brier
+    )
     assert found.brier_difference == pytest.approx(found.scaled.brier - found.raw.brier)
     assert sum(one.count for one in found.bins) == 50
     assert found.populated_bins == 1
@@ -350,7 +352,7 @@ def test_the_bar_is_the_share_that_is_right_and_the_mark_the_confidence(
 
 
 def test_bins_without_answers_have_no_line() -> None:
-    shown = list(draw_bins(reliability_bins([0.05, 0.95], [False, True])))
+    shown = list(draw_bins(measure_calibration([0.05, 0.95], [False, True]).bins))
 
     assert [line.split()[0] for line in shown] == ["confidence", "0.00-0.10", "0.90-1.00"]
 
@@ -365,7 +367,7 @@ def test_a_diagram_fits_eighty_columns(bins: int) -> None:
 
 
 def test_the_marks_of_all_lines_stand_under_one_scale() -> None:
-    head, *lines = draw_bins(reliability_bins([0.0, 0.5, 1.0], [True] * 3, bins=3))
+    head, *lines = draw_bins(measure_calibration([0.0, 0.5, 1.0], [True] * 3, bins=3).bins)
 
     assert [line.index("◆") for line in lines] == [
         head.index("0"),

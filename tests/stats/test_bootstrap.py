@@ -139,8 +139,8 @@ def test_equal_values_have_no_width_here() -> None:
 
 
 def test_past_the_pole_the_end_is_the_farthest_mean() -> None:
-    assert bootstrap._accelerated(8.0, bias=0.0, acceleration=0.16) == 1
-    assert bootstrap._accelerated(-8.0, bias=0.0, acceleration=-0.16) == 0
+    assert bootstrap._accelerate(8.0, bias=0.0, acceleration=0.16) == 1
+    assert bootstrap._accelerate(-8.0, bias=0.0, acceleration=-0.16) == 0
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,9 @@ from hypothesis import strategies as st
 from evalwright.stats.calibration import (
     Bin,
     BrierParts,
-    brier,
-    brier_decomposition,
     brier_interval,
-    calibration,
-    ece,
     ece_interval,
-    reliability_bins,
+    measure_calibration,
 )
 from evalwright.stats.interval import Interval
 from evalwright.stats.mean import mean_interval
@@ -27,6 +23,22 @@ bin_counts = st.integers(1, 40)
 # Ten answers, by hand: four at 0.25 (one right), six at 0.75 (three right).
 CONFIDENCES = [0.25] * 4 + [0.75] * 6
 CORRECT = [True, False, False, False] + [True] * 3 + [False] * 3
+
+
+def ece(confidences: Any, correct: Any, *, bins: int = 10) -> float:
+    return measure_calibration(confidences, correct, bins=bins).ece
+
+
+def brier(confidences: Any, correct: Any) -> float:
+    return measure_calibration(confidences, correct).brier
+
+
+def brier_decomposition(confidences: Any, correct: Any, *, bins: int = 10) -> BrierParts:
+    return measure_calibration(confidences, correct, bins=bins).parts
+
+
+def reliability_bins(confidences: Any, correct: Any, *, bins: int = 10) -> list[Bin]:
+    return measure_calibration(confidences, correct, bins=bins).bins
 
 
 def split(rows: list[tuple[float, bool]]) -> tuple[list[float], list[bool]]:
@@ -94,7 +106,7 @@ def test_the_bin_of_a_confidence(confidence: float, bins: int, place: int) -> No
 
 
 def test_nothing_measured_is_zero_without_a_warning() -> None:
-    figures = calibration([], [])
+    figures = measure_calibration([], [])
 
     assert ece([], []) == brier([], []) == figures.ece == figures.brier == 0.0
     assert figures.parts == BrierParts(
@@ -117,7 +129,7 @@ def test_the_parts_sum_to_the_brier_score(rows: list[tuple[float, bool]], bins: 
 def test_the_figures_agree_with_each_other(rows: list[tuple[float, bool]], bins: int) -> None:
     confidences, correct = split(rows)
 
-    figures = calibration(confidences, correct, bins=bins)
+    figures = measure_calibration(confidences, correct, bins=bins)
 
     assert figures.ece == ece(confidences, correct, bins=bins)
     assert figures.brier == brier(confidences, correct)
@@ -129,7 +141,7 @@ def test_the_figures_agree_with_each_other(rows: list[tuple[float, bool]], bins:
 
 @given(answers, bin_counts)
 def test_the_figures_stay_in_range(rows: list[tuple[float, bool]], bins: int) -> None:
-    figures = calibration(*split(rows), bins=bins)
+    figures = measure_calibration(*split(rows), bins=bins)
 
     assert 0 <= figures.ece <= 1
     assert 0 <= figures.brier <= 1
@@ -141,7 +153,7 @@ def test_the_figures_stay_in_range(rows: list[tuple[float, bool]], bins: int) ->
 def test_certainty_that_is_always_right_is_perfect(correct: list[bool]) -> None:
     confidences = [float(y) for y in correct]
 
-    figures = calibration(confidences, correct)
+    figures = measure_calibration(confidences, correct)
 
     assert figures.ece == figures.brier == 0
 

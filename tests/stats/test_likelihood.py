@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalwright.stats.likelihood import log_likelihood, shares, weighed
+from evalwright.stats.likelihood import log_likelihood, log_likelihoods, shares
 
 
 def test_the_log_likelihood_of_a_text_is_the_sum_over_its_tokens() -> None:
@@ -22,7 +22,7 @@ def test_what_is_no_probability_is_an_error(logprob: float) -> None:
 
 
 def test_each_text_is_weighed_by_its_own_tokens() -> None:
-    assert weighed(["A", "B"], [(-1.0,), (-0.5, -1.0)]) == {"A": -1.0, "B": -1.5}
+    assert log_likelihoods(["A", "B"], [(-1.0,), (-0.5, -1.0)]) == {"A": -1.0, "B": -1.5}
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_what_breaks_the_contract_is_an_error(
     given_: list[tuple[float, ...]], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        weighed(["A", "B"], given_)
+        log_likelihoods(["A", "B"], given_)
 
 
 def test_shares_are_the_softmax() -> None:

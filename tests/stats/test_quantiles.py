@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalwright.stats.quantiles import (
-    expanded,
     normal_quantile,
     ordered_quantile,
+    student_confidence,
     student_quantile,
 )
 
@@ -52,11 +52,13 @@ def test_no_degrees_of_freedom_are_refused() -> None:
 
 @given(st.floats(0.5, 0.99), st.integers(2, 10_000))
 def test_few_values_need_a_higher_confidence_than_many(confidence: float, n: int) -> None:
-    assert confidence < expanded(confidence, n + 1) <= expanded(confidence, n) < 1
+    assert (
+        confidence < student_confidence(confidence, n + 1) <= student_confidence(confidence, n) < 1
+    )
 
 
 def test_expanding_gives_the_width_of_student() -> None:
-    assert normal_quantile(expanded(0.95, 20)) == pytest.approx(2.093, abs=1e-3)
+    assert normal_quantile(student_confidence(0.95, 20)) == pytest.approx(2.093, abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from evalwright.metrics.scores import Measure, Scores
 from evalwright.ports import Snippets
 from evalwright.stats.arrays import np
 from evalwright.stats.interval import Interval
-from evalwright.stats.quantiles import expanded, ordered_quantile, tail
+from evalwright.stats.quantiles import ordered_quantile, student_confidence, tail
 
 RESAMPLES = 200
 _AT_ONCE = 20
@@ -134,7 +134,7 @@ def resampled_interval(drawn: Sequence[float], n: int) -> Interval | None:
     values = np.sort(np.asarray(drawn, dtype=np.float64))
     if values.size < RESAMPLES // 2 or values[0] == values[-1]:
         return None
-    out = tail(expanded(0.95, n))
+    out = tail(student_confidence(0.95, n))
     return Interval(ordered_quantile(values, out), ordered_quantile(values, 1 - out), "bootstrap")
 
 

@@ -45,15 +45,14 @@ from evalwright.report.tables import (
 )
 from evalwright.stats.calibration import (
     Bin,
-    brier,
+    Temperature,
+    apply_temperature,
     brier_interval,
-    calibration,
-    ece,
     ece_interval,
-    reliability_bins,
+    fit_temperature,
+    measure_calibration,
 )
 from evalwright.stats.rates import grouped_mean_interval
-from evalwright.stats.temperature import Temperature, fit_temperature, tempered
 from evalwright.types import Outcome, find_self_report
 
 FEWEST = 2
@@ -166,7 +165,7 @@ def calibration_row(
 ) -> CalibrationRow:
     """Return the figures over the answers, with a temperature where one is asked for."""
     ordered = _sort_answers(answers)
-    measured = calibration(ordered.p, ordered.right, bins=bins)
+    measured = measure_calibration(ordered.p, ordered.right, bins=bins)
     row = CalibrationRow(
         bins=measured.bins,
         populated_bins=measured.populated_bins,
@@ -196,7 +195,8 @@ def _sort_answers(answers: Answers) -> _SortedAnswers:
 
 def _figures(answers: _SortedAnswers, *, bins: int, seed: int) -> CalibrationFigures:
     p, right, groups = answers.p, answers.right, answers.groups
-    error, score = ece(p, right, bins=bins), brier(p, right)
+    measured = measure_calibration(p, right, bins=bins)
+    error, score = measured.ece, measured.brier
     of_error = ece_interval(p, right, bins=bins, groups=groups, seed=seed)
     of_score = brier_interval(p, right, groups=groups, seed=seed)
     return CalibrationFigures(
@@ -230,9 +230,10 @@ def _fit_on_half(answers: _SortedAnswers, *, bins: int, seed: int) -> ScaledRow:
 def _apply_temperature(
     temperature: Temperature, held_out: _SortedAnswers, *, fitted_on: int, bins: int, seed: int
 ) -> ScaledRow:
-    after = _SortedAnswers(tempered(held_out.p, temperature.value), held_out.right, held_out.places)
+    moved = apply_temperature(held_out.p, temperature.value)
+    after = _SortedAnswers(moved, held_out.right, held_out.places)
     raw, scaled = (_figures(half, bins=bins, seed=seed) for half in (held_out, after))
-    diagram = reliability_bins(after.p, after.right, bins=bins)
+    measured = measure_calibration(after.p, after.right, bins=bins)
     better = (after.p - after.right) ** 2 - (held_out.p - held_out.right) ** 2
     paired = grouped_mean_interval((better + 1) / 2, held_out.groups, seed=seed)
     return ScaledRow(
@@ -247,8 +248,8 @@ def _apply_temperature(
         brier_difference=scaled.brier - raw.brier,
         brier_difference_low=2 * paired.low - 1 if paired else None,
         brier_difference_high=2 * paired.high - 1 if paired else None,
-        bins=diagram,
-        populated_bins=sum(1 for cell in diagram if cell.count),
+        bins=measured.bins,
+        populated_bins=measured.populated_bins,
     )
 
 

@@ -22,7 +22,7 @@ from msgspec import structs
 
 from evalwright.ports import Case, weighs
 from evalwright.scorers.judging.verdicts import NoVerdict, final_text
-from evalwright.stats.likelihood import shares, weighed
+from evalwright.stats.likelihood import log_likelihoods, shares
 from evalwright.types import SELF_REPORT, Message, Request, Sample, Score
 
 KEY = "$confidence"
@@ -63,7 +63,7 @@ class SelfReport:
         """Ask once about one answer; raise when it cannot be asked."""
         if weighs(case.model):
             completion = await case.model.complete(_build_request(case, _IS_IT, given=_VERDICTS))
-            options = shares(weighed(_VERDICTS, completion.given))
+            options = shares(log_likelihoods(_VERDICTS, completion.given))
             return Score(values={VALUE: options["True"]}, metadata=_MARK)
         reply = (await case.model.complete(_build_request(case, _HOW_SURE))).text
         confidence = parse_confidence(reply)

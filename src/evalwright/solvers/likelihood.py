@@ -10,7 +10,7 @@ from time import perf_counter
 from msgspec import Struct
 
 from evalwright.ports import Case, Solver
-from evalwright.stats.likelihood import log_likelihood, shares, weighed
+from evalwright.stats.likelihood import log_likelihood, log_likelihoods, shares
 from evalwright.types import Request, Sample, Trace
 
 
@@ -39,7 +39,7 @@ def choose_likeliest(answers: Sequence[str], logprobs: Sequence[Sequence[float]]
 
     The confidence is the answer's share of all their likelihoods.
     """
-    options = weighed(answers, logprobs)
+    options = log_likelihoods(answers, logprobs)
     answer = max(options, key=options.__getitem__)
     tokens = len(logprobs[answers.index(answer)])
     return Likelihood(0.0 - options[answer], tokens, shares(options)[answer], answer, options)

@@ -8,7 +8,7 @@ Does not:  say more than its pairs: where both gave every sample one and the sam
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -34,6 +34,8 @@ def score_agreement(values: Sequence[Hashable]) -> float:
 
 Pairs = Mapping[tuple[Any, Any], int]
 """How often one said this and the other that."""
+_NOTHING = 1e-12
+"""What rounding leaves of 0."""
 _MOST_RESAMPLED = 32
 """Labels that both gave: with more of them, theory is as good as resampling, and far cheaper."""
 
@@ -46,7 +48,7 @@ def cohen_kappa(pairs: Pairs) -> float | None:
     Cohen (1960), Educational and Psychological Measurement 20(1), 37-46.
     """
     rows, counts = _of_labels(pairs)
-    return _defined(_cohen((counts @ rows)[None, :])) if counts.size else None
+    return _value_or_none(_cohen((counts @ rows)[None, :])) if counts.size else None
 
 
 def cohen_kappa_interval(
@@ -61,10 +63,10 @@ def cohen_kappa_interval(
     """
     rows, counts = _of_labels(pairs)
     value = cohen_kappa(pairs)
-    given = [pair for pair, n in pairs.items() if n > 0]
-    if value is None or min(len({pair[side] for pair in given}) for side in (0, 1)) == 1:
+    ours, theirs = _count_labels(pairs)
+    if value is None or min(len(ours), len(theirs)) == 1:
         return None
-    n, equal = (int(one) for one in (counts @ rows)[:2])
+    n, equal = map(int, (counts @ rows)[:2])
     if equal == n:
         return Interval(_far(pairs, wilson(n, n, confidence=confidence).low), 1.0, "bound")
     drawn = (
@@ -80,13 +82,18 @@ def cohen_kappa_interval(
 
 def _far(pairs: Pairs, equal: float) -> float:
     """Kappa if so large a share were equal, and the labels as they are."""
-    n = sum(pairs.values())
-    ours, theirs = Counter[Any](), Counter[Any]()
-    for (one, other), count in pairs.items():
-        ours[one] += count
-        theirs[other] += count
-    chance = sum(count * theirs[label] for label, count in ours.items()) / n**2
+    ours, theirs = _count_labels(pairs)
+    chance = sum(count * theirs[label] for label, count in ours.items()) / ours.total() ** 2
     return float((equal - chance) / (1 - chance))
+
+
+def _count_labels(pairs: Pairs) -> tuple[Counter[Any], Counter[Any]]:
+    ours, theirs = Counter[Any](), Counter[Any]()
+    for (our, their), count in pairs.items():
+        if count > 0:
+            ours[our] += count
+            theirs[their] += count
+    return ours, theirs
 
 
 def _asymptotic(pairs: Pairs, *, confidence: float) -> Interval | None:
@@ -97,21 +104,18 @@ def _asymptotic(pairs: Pairs, *, confidence: float) -> Interval | None:
     Fleiss, Cohen & Everitt (1969), Psychological Bulletin 72(5), 323-327.
     """
     n = sum(pairs.values())
-    ours, theirs = defaultdict[Any, float](float), defaultdict[Any, float](float)
-    for (one, other), count in pairs.items():
-        ours[one] += count / n
-        theirs[other] += count / n
-    o = sum(count for (one, other), count in pairs.items() if one == other) / n
-    e = sum(share * theirs[label] for label, share in ours.items())
+    ours, theirs = _count_labels(pairs)
+    o = sum(count for (our, their), count in pairs.items() if our == their) / n
+    e = sum(count * theirs[label] for label, count in ours.items()) / n**2
     kappa = cohen_kappa(pairs)
     if kappa is None:
         return None
     total = -((o * e - 2 * e + o) ** 2)
-    for (one, other), count in pairs.items():
-        if one == other:
-            total += count / n * ((1 - e) - (ours[one] + theirs[one]) * (1 - o)) ** 2
+    for (our, their), count in pairs.items():
+        if our == their:
+            total += count / n * ((1 - e) - (ours[our] + theirs[our]) / n * (1 - o)) ** 2
         else:
-            total += count / n * (1 - o) ** 2 * (theirs[one] + ours[other]) ** 2
+            total += count / n * (1 - o) ** 2 * ((theirs[our] + ours[their]) / n) ** 2
     half = normal_quantile(confidence) * math.sqrt(max(total, 0.0) / n) / (1 - e) ** 2
     return Interval(max(-1.0, kappa - half), min(1.0, kappa + half), "asymptotic") if half else None
 
@@ -127,7 +131,7 @@ def quadratic_kappa(one: Numbers, other: Numbers) -> float | None:
     Cohen (1968), Psychological Bulletin 70(4); Lin (1989), Biometrics 45(1), for the second form.
     """
     rows = moments(one, other)
-    return _defined(_quadratic(rows.sum(axis=0)[None, :])) if len(rows) else None
+    return _value_or_none(_quadratic(rows.sum(axis=0)[None, :])) if len(rows) else None
 
 
 def quadratic_kappa_interval(
@@ -181,17 +185,17 @@ def _of_labels(pairs: Pairs) -> tuple[Floats, Any]:
 
     A label that only one of them gave adds nothing to chance, and has no column.
     """
-    kept = {pair: n for pair, n in sorted(pairs.items(), key=str) if n > 0}
-    shared = {one for one, _ in kept} & {other for _, other in kept}
+    seen = {pair: n for pair, n in sorted(pairs.items(), key=str) if n > 0}
+    shared = {our for our, _ in seen} & {their for _, their in seen}
     place = {label: index for index, label in enumerate(sorted(shared, key=str))}
-    rows = np.zeros((len(kept), 2 + 2 * len(place)))
-    for row, (one, other) in zip(rows, kept, strict=True):
-        row[0], row[1] = 1, one == other
-        if one in place:
-            row[2 + place[one]] = 1
-        if other in place:
-            row[2 + len(place) + place[other]] = 1
-    return rows, np.array(list(kept.values()), dtype=np.int64)
+    rows = np.zeros((len(seen), 2 + 2 * len(place)))
+    for row, (our, their) in zip(rows, seen, strict=True):
+        row[0], row[1] = 1, our == their
+        if our in place:
+            row[2 + place[our]] = 1
+        if their in place:
+            row[2 + len(place) + place[their]] = 1
+    return rows, np.array(list(seen.values()), dtype=np.int64)
 
 
 def _cohen(sums: Floats) -> Floats:
@@ -208,27 +212,23 @@ def _quadratic(sums: Floats) -> Floats:
 
 def _ratio(above: Floats, below: Floats) -> Floats:
     """NaN where there is nothing to divide by, or only what rounding has left."""
-    made = np.full(below.shape, np.nan)
-    np.divide(above, below, out=made, where=np.abs(below) > 1e-12)  # noqa: PLR2004
-    return made
+    ratio = np.full(below.shape, np.nan)
+    np.divide(above, below, out=ratio, where=np.abs(below) > _NOTHING)
+    return ratio
 
 
-def _defined(values: Floats) -> float | None:
+def _value_or_none(values: Floats) -> float | None:
     return float(values[0]) if np.isfinite(values[0]) else None
 
 
 _FEWEST = 4
 """Below it the standard error of Spearman's coefficient does not exist."""
-_NOTHING = 1e-12
 
 
 def pearson(one: Numbers, other: Numbers) -> float | None:
     """Return cov(x, y) / (s_x · s_y), from -1 to 1; None where one of them does not vary."""
     rows = moments(one, other)
-    if not len(rows):
-        return None
-    value = float(_pearson(rows.sum(axis=0)[None, :])[0])
-    return None if math.isnan(value) else value
+    return _value_or_none(_pearson(rows.sum(axis=0)[None, :])) if len(rows) else None
 
 
 def pearson_interval(
@@ -276,8 +276,8 @@ def ranks(numbers: Numbers) -> Floats:
 def _pearson(sums: Floats) -> Floats:
     n, x, y, xx, yy, xy = sums.T
     variances = (xx / n - (x / n) ** 2, yy / n - (y / n) ** 2)
-    made = np.full(n.shape, np.nan)
+    values = np.full(n.shape, np.nan)
     varies = (variances[0] > _NOTHING) & (variances[1] > _NOTHING)
     root = np.sqrt(np.maximum(variances[0] * variances[1], 0))
-    np.divide(xy / n - x * y / n**2, root, out=made, where=varies)
-    return np.clip(made, -1, 1)
+    np.divide(xy / n - x * y / n**2, root, out=values, where=varies)
+    return np.clip(values, -1, 1)

@@ -3,7 +3,7 @@
 numpy takes a tenth of a second to import, and most commands only name what would compute with it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,10 @@ else:
 
     np = _Numpy()
 
-__all__ = ["Booleans", "Floats", "Generator", "Integers", "Numbers", "np", "unit_values"]
+__all__ = ["Booleans", "Floats", "Generator", "Integers", "Numbers", "chunks", "np", "unit_values"]
+
+_CHUNK = 1 << 17
+"""Numbers drawn at once: a megabyte of indices and one of values stay in the cache."""
 
 
 def unit_values(values: Numbers, name: str = "scores") -> Floats:
@@ -43,3 +46,10 @@ def unit_values(values: Numbers, name: str = "scores") -> Floats:
             f"expected a number in [0, 1], got `{array[first]}` - at `{name}[{first}]`"
         )
     return array
+
+
+def chunks(rows: int, width: int) -> Iterator[int]:
+    """Split rows of so many numbers into chunks; yield how many rows each has."""
+    step = max(1, _CHUNK // width)
+    for start in range(0, rows, step):
+        yield min(step, rows - start)

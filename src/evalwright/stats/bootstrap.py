@@ -10,20 +10,17 @@ Does not:   help when all values are equal (the interval has no width: see `boun
 import math
 from collections.abc import Iterator
 
-from evalwright.stats.arrays import Floats, Generator, Numbers, np, unit_values
+from evalwright.stats.arrays import Floats, Generator, Numbers, chunks, np, unit_values
 from evalwright.stats.interval import Interval
 from evalwright.stats.quantiles import (
+    bias_correction,
     normal_cdf,
-    normal_inverse,
     normal_quantile,
     ordered_quantile,
     tail,
 )
 
 MIN_RESAMPLES = 100
-
-_CHUNK = 1 << 17
-"""Draws held at once: one megabyte of indices and one of values stay in the cache."""
 
 _MAX_DRAWS = 100_000_000
 """Beyond this the resampled means are taken from their limit: 10,000 values, 10,000 times."""
@@ -56,7 +53,7 @@ def percentile(
 ) -> Interval:
     """Percentile interval of the mean of any values; see `bootstrap_mean_ci`."""
     out = tail(confidence)
-    mean, deviations = _centered(values)
+    mean, deviations = _center(values)
     means = _resampled_means(deviations, resamples=resamples, seed=seed)
     low, high = ordered_quantile(means, out), ordered_quantile(means, 1 - out)
     return Interval(mean + low, mean + high, "bootstrap")
@@ -75,12 +72,13 @@ def bca(values: Floats, *, confidence: float, resamples: int = 10_000, seed: int
     section 14.3, which for a mean needs no jackknife.
     """
     z = normal_quantile(confidence)
-    mean, deviations = _centered(values)
+    mean, deviations = _center(values)
     means = _resampled_means(deviations, resamples=resamples, seed=seed)
-    bias = _bias(means, tolerance=1e-9 * _standard_error(deviations))
+    error, smallest = _standard_error(deviations), 1 / (2 * means.size)
+    bias = bias_correction(means, 0.0, tolerance=1e-9 * error, least=smallest)
     acceleration = _acceleration(deviations)
     low, high = (
-        ordered_quantile(means, _accelerated(side, bias=bias, acceleration=acceleration))
+        ordered_quantile(means, _accelerate(side, bias=bias, acceleration=acceleration))
         for side in (-z, z)
     )
     return Interval(mean + low, mean + high, "bca")
@@ -99,7 +97,7 @@ def bootstrap_t(
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 12.5.
     """
     out = tail(confidence)
-    mean, deviations = _centered(values)
+    mean, deviations = _center(values)
     error = _standard_error(deviations)
     if not error:
         return Interval(mean, mean, "bootstrap-t")
@@ -109,7 +107,7 @@ def bootstrap_t(
     return Interval(low, high, "bootstrap-t")
 
 
-def _centered(values: Floats) -> tuple[float, Floats]:
+def _center(values: Floats) -> tuple[float, Floats]:
     """Return the mean, and the sorted deviations from it: order must not matter."""
     ordered = np.sort(values)
     mean = math.fsum(ordered) / ordered.size
@@ -124,23 +122,14 @@ def _resampled_means(deviations: Floats, *, resamples: int, seed: int) -> Floats
     if min(n, _COUNT_COST * distinct.size) * resamples > _MAX_DRAWS:
         means = _limit(deviations, rng.standard_normal(resamples))
     elif _COUNT_COST * distinct.size < n:
-        means = _means_by_counts(distinct, counts / n, n=n, resamples=resamples, rng=rng)
+        # How often each distinct value occurs: the same distribution, without n draws.
+        sizes = chunks(resamples, distinct.size)
+        draws = [rng.multinomial(n, counts / n, size=size) for size in sizes]
+        means = np.concatenate([drawn @ distinct / n for drawn in draws])
     else:
         means = np.concatenate([drawn.mean(axis=1) for drawn in _draws(deviations, resamples, rng)])
     means.sort()
     return means
-
-
-def _means_by_counts(
-    distinct: Floats, shares: Floats, *, n: int, resamples: int, rng: Generator
-) -> Floats:
-    """Draw how often each distinct value occurs: the same distribution, without n draws."""
-    return np.concatenate(
-        [
-            rng.multinomial(n, shares, size=rows) @ distinct / n
-            for rows in _chunks(resamples, width=distinct.size)
-        ]
-    )
 
 
 def _limit(deviations: Floats, normal: Floats) -> Floats:
@@ -169,14 +158,8 @@ def _resampled_ratios(scaled: Floats, *, resamples: int, seed: int) -> Floats:
 
 def _draws(values: Floats, resamples: int, rng: Generator) -> Iterator[Floats]:
     """Yield samples drawn with replacement, one a row, a chunk at a time."""
-    for rows in _chunks(resamples, width=values.size):
+    for rows in chunks(resamples, values.size):
         yield values.take(rng.integers(0, values.size, (rows, values.size)))
-
-
-def _chunks(rows: int, *, width: int) -> Iterator[int]:
-    step = max(1, _CHUNK // width)
-    for start in range(0, rows, step):
-        yield min(step, rows - start)
 
 
 def _generator(resamples: int, seed: int) -> Generator:
@@ -195,16 +178,7 @@ def _acceleration(deviations: Floats) -> float:
     return float(np.sum((deviations / length) ** 3)) / 6 if length else 0.0
 
 
-def _bias(means: Floats, *, tolerance: float) -> float:
-    """Return z0. Scores come in steps, so many resampled means equal the mean: they are halved."""
-    below = int(np.searchsorted(means, -tolerance))
-    up_to = int(np.searchsorted(means, tolerance, side="right"))
-    share = (below + up_to) / (2 * means.size)
-    smallest = 1 / (2 * means.size)
-    return normal_inverse(min(max(share, smallest), 1 - smallest))
-
-
-def _accelerated(z: float, *, bias: float, acceleration: float) -> float:
+def _accelerate(z: float, *, bias: float, acceleration: float) -> float:
     shifted = bias + z
     scale = 1 - acceleration * shifted
     if scale <= 0:  # past the pole: the end lies beyond every resampled mean

@@ -1,19 +1,27 @@
-"""Whether a model that is 80 % sure is right 80 % of the time.
+"""Whether a model that is 80 % sure is right 80 % of the time, and what makes it so.
 
 Bins are of equal width on [0, 1]: [0, 1/M), [1/M, 2/M), …, and the last one holds 1 too.
 Empty input gives 0.0 and empty bins, without a warning; a report shows null instead, because
 nothing was measured.
 Does not: take the bias out of ECE. It comes out too high when bins hold few answers, even for a
 model that is calibrated; the interval knows that, the figure does not.
+
+Temperature scaling is one number that makes a model as sure as it is right. The order of the
+answers stays as it was; the fit is the best one in the range, for any answers, and says so where it
+lies at an end of the range.
+Does not: move a confidence across 50 %. A model that is 60 % sure and right in 30 % of the cases is
+brought to 50 % and no further: that fit lies at the upper end.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
 from evalwright.stats.arrays import Booleans, Floats, Integers, Numbers, np, unit_values
 from evalwright.stats.interval import Interval, wilson
-from evalwright.stats.quantiles import ordered_quantile, tail
+from evalwright.stats.quantiles import normal_quantile, ordered_quantile, tail
 from evalwright.stats.rates import grouped_mean_interval
 
 Verdicts = Sequence[bool] | Numbers | Booleans
@@ -71,13 +79,13 @@ class _Groups(Struct, frozen=True):
     accuracy: Floats
 
 
-def calibration(confidences: Numbers, correct: Verdicts, *, bins: int = 10) -> Calibration:
-    """Return every calibration figure at once; each has its formula at its own function."""
-    groups = _grouped(confidences, correct, bins)
+def measure_calibration(confidences: Numbers, correct: Verdicts, *, bins: int = 10) -> Calibration:
+    """Return every calibration figure at once."""
+    groups = _group(confidences, correct, bins)
     diagram = _diagram(groups)
     return Calibration(
         ece=_ece(groups),
-        brier=_brier(groups.confidences, groups.correct),
+        brier=_brier(groups),
         parts=_parts(groups),
         bins=diagram,
         populated_bins=sum(1 for part in diagram if part.count),
@@ -85,7 +93,7 @@ def calibration(confidences: Numbers, correct: Verdicts, *, bins: int = 10) -> C
     )
 
 
-def ece(confidences: Numbers, correct: Verdicts, *, bins: int = 10) -> float:
+def _ece(groups: _Groups) -> float:
     """Return the expected calibration error.
 
         Σ over bins of  n_b/N · |accuracy_b - mean confidence_b|
@@ -94,10 +102,11 @@ def ece(confidences: Numbers, correct: Verdicts, *, bins: int = 10) -> float:
     Naeini, Cooper & Hauskrecht (2015), AAAI; Guo et al. (2017), ICML, eq. 3, whose bins are
     closed on the right: that differs for a confidence that is exactly an edge.
     """
-    return _ece(_grouped(confidences, correct, bins))
+    gaps = np.abs(groups.accuracy - groups.confidence)
+    return float(groups.counts @ gaps) / max(groups.correct.size, 1)
 
 
-def brier(confidences: Numbers, correct: Verdicts) -> float:
+def _brier(groups: _Groups) -> float:
     """Return the Brier score: 0 is best, 0.25 is what always saying 50 % gets.
 
         1/N · Σ (p - y)²
@@ -105,10 +114,11 @@ def brier(confidences: Numbers, correct: Verdicts) -> float:
     A proper score: a model gains nothing by stating a confidence that it does not hold.
     Brier (1950), Monthly Weather Review 78(1), in its one-sided form.
     """
-    return _brier(*checked(confidences, correct))
+    losses = (groups.confidences - groups.correct) ** 2
+    return float(np.mean(losses)) if losses.size else 0.0
 
 
-def brier_decomposition(confidences: Numbers, correct: Verdicts, *, bins: int = 10) -> BrierParts:
+def _parts(groups: _Groups) -> BrierParts:
     """Split the Brier score into what can be mended and what cannot.
 
         reliability  1/N Σ n_b (p_b - y_b)²        p_b mean confidence, y_b accuracy of a bin
@@ -121,17 +131,36 @@ def brier_decomposition(confidences: Numbers, correct: Verdicts, *, bins: int = 
     Murphy (1973), J. Applied Meteorology 12(4); Stephenson, Coelho & Jolliffe (2008), Weather
     and Forecasting 23(4), for the fourth.
     """
-    return _parts(_grouped(confidences, correct, bins))
+    n = max(groups.correct.size, 1)
+    accuracy = float(groups.correct.sum()) / n
+    off = groups.confidences - groups.confidence[groups.index]
+    missed = groups.correct - groups.accuracy[groups.index]
+    return BrierParts(
+        reliability=float(groups.counts @ (groups.confidence - groups.accuracy) ** 2) / n,
+        resolution=float(groups.counts @ (groups.accuracy - accuracy) ** 2) / n,
+        uncertainty=accuracy * (1 - accuracy),
+        within_bin=float(off @ off - 2 * (off @ missed)) / n,
+    )
 
 
-def reliability_bins(confidences: Numbers, correct: Verdicts, *, bins: int = 10) -> list[Bin]:
+def _diagram(groups: _Groups) -> list[Bin]:
     """Return the reliability diagram: all bins from 0 to 1, the empty ones too.
 
         confidence = mean p of the bin,  accuracy = share of right answers in it
 
     DeGroot & Fienberg (1983), The Statistician 32(1/2).
     """
-    return _diagram(_grouped(confidences, correct, bins))
+    edges = _edges(groups.counts.size)
+    return [
+        Bin(
+            low=float(edges[i]),
+            high=float(edges[i + 1]),
+            count=int(count),
+            confidence=float(groups.confidence[i]) if count else None,
+            accuracy=float(groups.accuracy[i]) if count else None,
+        )
+        for i, count in enumerate(groups.counts)
+    ]
 
 
 def brier_interval(
@@ -150,15 +179,15 @@ def brier_interval(
     Where all are right the squares hardly differ, and say nothing of the wrong answers that have
     not been met yet. `groups` says which answers belong together, such as the trials of a record.
     """
-    p, y = checked(confidences, correct)
+    p, y = check_answers(confidences, correct)
     losses = (p - y) ** 2
-    found = grouped_mean_interval(losses, groups, confidence=confidence, seed=seed)
-    if found is None or np.ptp(y):
-        return found
+    interval = grouped_mean_interval(losses, groups, confidence=confidence, seed=seed)
+    if interval is None or np.ptp(y):
+        return interval
     right = _accuracy(y, groups, confidence)
     others = 1 - right.low if y[0] else right.high
     unseen = losses + others * ((p - 1 + y) ** 2 - losses)
-    return Interval(found.low, max(found.high, float(unseen.mean())), found.method)
+    return Interval(interval.low, max(interval.high, float(unseen.mean())), interval.method)
 
 
 def ece_interval(
@@ -189,31 +218,31 @@ def ece_interval(
     Bröcker & Smith (2007), Weather and Forecasting 22(3), for chance in a calibrated bin; Andrews
     & Soares (2010), Econometrica 78(1), for telling the gaps that may be 0 from the others.
     """
-    found = _grouped(confidences, correct, bins)
-    n = found.correct.size
+    answers = _group(confidences, correct, bins)
+    n = answers.correct.size
     if not n:
         return None
-    apart = found.correct - found.confidences
-    gaps = np.bincount(found.index, weights=apart, minlength=bins).astype(np.float64)
+    apart = answers.correct - answers.confidences
+    gaps = np.bincount(answers.index, weights=apart, minlength=bins).astype(np.float64)
     sides = np.where(gaps < 0, -1.0, 1.0)
-    signed = (sides[found.index] * apart + 1) / 2
+    signed = (sides[answers.index] * apart + 1) / 2
     above = grouped_mean_interval(signed, groups, confidence=confidence, seed=seed)
-    value = _ece(found)
-    high = max(value, 2 * above.high - 1 if above else value, _overall(found, groups, confidence))
-    errors = np.sqrt(_chance(found, apart, groups))
+    value = _ece(answers)
+    high = max(value, 2 * above.high - 1 if above else value, _overall(answers, groups, confidence))
+    errors = np.sqrt(_chance(answers, apart, groups))
     chance = _added_by_chance(gaps, errors, out=tail(confidence), seed=seed) / n
     return Interval(max(0.0, value - chance), min(1.0, high), "bootstrap")
 
 
-def _overall(found: _Groups, groups: Groups | None, confidence: float) -> float:
+def _overall(answers: _Groups, groups: Groups | None, confidence: float) -> float:
     """How large the gap of all answers may be, which no ECE is below; 0 unless all are alike.
 
     Answers that are all right hardly differ, and their mean looks surer than it is.
     """
-    if np.ptp(found.correct):
+    if np.ptp(answers.correct):
         return 0.0
-    right = _accuracy(found.correct, groups, confidence)
-    sure = float(found.confidences.mean())
+    right = _accuracy(answers.correct, groups, confidence)
+    sure = float(answers.confidences.mean())
     return max(sure - right.low, right.high - sure)
 
 
@@ -223,16 +252,16 @@ def _accuracy(correct: Floats, groups: Groups | None, confidence: float) -> Inte
     return wilson(float(correct.mean()) * n, n, confidence=confidence)
 
 
-def _chance(found: _Groups, apart: Floats, groups: Groups | None) -> Floats:
+def _chance(answers: _Groups, apart: Floats, groups: Groups | None) -> Floats:
     """The variance of the summed gap of each bin; answers of a group that share one go together."""
-    bins = found.counts.size
-    p = found.confidences
-    calibrated = np.bincount(found.index, weights=p * (1 - p), minlength=bins)
+    bins = answers.counts.size
+    p = answers.confidences
+    calibrated = np.bincount(answers.index, weights=p * (1 - p), minlength=bins)
     if groups is None:
-        seen = np.bincount(found.index, weights=apart**2, minlength=bins)
+        seen = np.bincount(answers.index, weights=apart**2, minlength=bins)
     else:
         _, group = np.unique(np.asarray(groups), return_inverse=True)
-        cells, cell = np.unique(group * bins + found.index, return_inverse=True)
+        cells, cell = np.unique(group * bins + answers.index, return_inverse=True)
         sums = np.bincount(cell, weights=apart)
         seen = np.bincount(cells % bins, weights=sums**2, minlength=bins)
     chance: Floats = np.maximum(calibrated, seen)
@@ -248,7 +277,7 @@ def _added_by_chance(gaps: Floats, errors: Floats, *, out: float, seed: int) -> 
     return max(0.0, ordered_quantile(added, 1 - out))
 
 
-def checked(confidences: Numbers, correct: Verdicts) -> tuple[Floats, Floats]:
+def check_answers(confidences: Numbers, correct: Verdicts) -> tuple[Floats, Floats]:
     """Return both as arrays; refuse what is no confidence or no verdict, saying which one."""
     p = unit_values(confidences, "confidences")
     y = unit_values(np.asarray(correct, dtype=np.float64), "correct")
@@ -261,10 +290,10 @@ def checked(confidences: Numbers, correct: Verdicts) -> tuple[Floats, Floats]:
     return p, y
 
 
-def _grouped(confidences: Numbers, correct: Verdicts, bins: int) -> _Groups:
+def _group(confidences: Numbers, correct: Verdicts, bins: int) -> _Groups:
     if bins < 1:
         raise ValueError(f"expected at least 1 bin, got `{bins}`")
-    p, y = checked(confidences, correct)
+    p, y = check_answers(confidences, correct)
     # Compared with the edges themselves: int(0.29 * 100) is 28, although 0.29 opens bin 29.
     index = np.minimum(np.searchsorted(_edges(bins), p, side="right") - 1, bins - 1)
     counts = np.bincount(index, minlength=bins).astype(np.float64)
@@ -278,37 +307,147 @@ def _edges(bins: int) -> Floats:
     return np.arange(bins + 1) / bins
 
 
-def _ece(groups: _Groups) -> float:
-    gaps = np.abs(groups.accuracy - groups.confidence)
-    return float(groups.counts @ gaps) / max(groups.correct.size, 1)
+LOWEST, HIGHEST = 0.01, 100.0
+"""The range of temperatures: beyond it every answer is certain, or every answer is 50 %."""
+
+_CLIP = 1e-6
+"""A confidence of 0 or 1 has no finite logit; this far from them it has."""
+_STEPS = 100
+_NEAR = 1e-9
+"""When a fit is good enough, in terms of ln T."""
 
 
-def _brier(p: Floats, y: Floats) -> float:
-    return float(np.mean((p - y) ** 2)) if p.size else 0.0
+class Temperature(Struct, frozen=True, kw_only=True):
+    """A fitted temperature, with its interval."""
+
+    value: float
+    """Above 1: the model was too sure. Below 1: not sure enough."""
+    low: float
+    high: float
+    end: Literal["", "lowest", "highest"] = ""
+    """Which end of the range it lies at, where the answers ask for more than that."""
 
 
-def _parts(groups: _Groups) -> BrierParts:
-    n = max(groups.correct.size, 1)
-    accuracy = float(groups.correct.sum()) / n
-    off = groups.confidences - groups.confidence[groups.index]
-    missed = groups.correct - groups.accuracy[groups.index]
-    return BrierParts(
-        reliability=float(groups.counts @ (groups.confidence - groups.accuracy) ** 2) / n,
-        resolution=float(groups.counts @ (groups.accuracy - accuracy) ** 2) / n,
-        uncertainty=accuracy * (1 - accuracy),
-        within_bin=float(off @ off - 2 * (off @ missed)) / n,
+def apply_temperature(confidences: Numbers, temperature: float) -> Floats:
+    """Return the confidences at a temperature.
+
+        p' = sigmoid(logit(p) / T),  logit(p) = ln(p / (1 - p))
+
+    Above 1 it draws all of them towards 50 %, below 1 away from it. Confidences are cut to
+    [0.000001, 0.999999] first, so that a temperature can move certainty, too.
+    Guo et al. (2017), On Calibration of Modern Neural Networks, ICML, section 4.2, for one
+    probability in the place of a softmax.
+    """
+    if not temperature > 0:
+        raise ValueError(f"expected a temperature above 0, got `{temperature}`")
+    return _sigmoid(_logits(unit_values(confidences, "confidences")) / temperature)
+
+
+def fit_temperature(
+    confidences: Numbers,
+    correct: Verdicts,
+    *,
+    groups: Groups | None = None,
+    confidence: float = 0.95,
+) -> Temperature:
+    """Return the temperature at which the verdicts are most likely.
+
+        T = argmin of loss(T) over [0.01, 100],   loss(T) = -Σ (y·ln p' + (1 - y)·ln(1 - p'))
+        [low, high] = where loss(T) - loss(fitted T) is at most d·z²/2
+
+    The loss is convex in 1/T, so its slope goes through 0 once, or not in this range. One
+    parameter cannot overfit as a curve can: that is its point. `groups` says which answers
+    belong together, such as the trials of a record; d, 1 without them, is how many times more
+    the slope varies between groups than between answers that do not depend on each other.
+    Guo et al. (2017), ICML; Platt (1999), Advances in Large Margin Classifiers, whose slope 1/T
+    is and whose offset is 0 here; Good (1952), J. Royal Statistical Society B 14(1), for the
+    loss; Chandler & Bate (2007), Biometrika 94(1), for d.
+    """
+    p, y = check_answers(confidences, correct)
+    if not p.size:
+        raise ValueError("expected at least 1 answer, got none")
+    x = _logits(p)
+    if not np.any(x):  # all at 50 %, where no temperature moves them
+        return Temperature(value=1.0, low=LOWEST, high=HIGHEST)
+    # In terms of ln(1/T): the greater, the surer.
+    flat, sharp = -math.log(HIGHEST), -math.log(LOWEST)
+    best = _crossing(lambda at: float(_slopes(x, y, math.exp(at)).sum()), flat, sharp)
+    most = _loss(x, y, math.exp(best)) + _allowed_loss(x, y, math.exp(best), groups, confidence)
+
+    def beyond(at: float) -> float:
+        return _loss(x, y, math.exp(at)) - most
+
+    surest = _crossing(beyond, best, sharp)
+    least_sure = _crossing(lambda at: -beyond(at), flat, best)
+    return Temperature(
+        value=_temperature(best),
+        low=_temperature(surest),
+        high=_temperature(least_sure),
+        end="highest" if best == flat else "lowest" if best == sharp else "",
     )
 
 
-def _diagram(groups: _Groups) -> list[Bin]:
-    edges = _edges(groups.counts.size)
-    return [
-        Bin(
-            low=float(edges[i]),
-            high=float(edges[i + 1]),
-            count=int(count),
-            confidence=float(groups.confidence[i]) if count else None,
-            accuracy=float(groups.accuracy[i]) if count else None,
-        )
-        for i, count in enumerate(groups.counts)
-    ]
+def _logits(p: Floats) -> Floats:
+    clipped = np.clip(p, _CLIP, 1 - _CLIP)
+    logits: Floats = np.log(clipped) - np.log1p(-clipped)
+    return logits
+
+
+def _sigmoid(x: Floats) -> Floats:
+    half: Floats = 0.5 * (1 + np.tanh(x / 2))  # neither end overflows
+    return half
+
+
+def _loss(x: Floats, y: Floats, sharpness: float) -> float:
+    return float(np.logaddexp(0, (1 - 2 * y) * x * sharpness).sum())
+
+
+def _slopes(x: Floats, y: Floats, sharpness: float) -> Floats:
+    """Of the loss of each answer, by the sharpness."""
+    slopes: Floats = x * (_sigmoid(x * sharpness) - y)
+    return slopes
+
+
+def _allowed_loss(
+    x: Floats, y: Floats, sharpness: float, groups: Groups | None, confidence: float
+) -> float:
+    """How far above its least the loss may lie, for a temperature that is in the interval."""
+    slopes = _slopes(x, y, sharpness)
+    alone = float(slopes @ slopes)
+    more = 1.0
+    if groups is not None and alone:
+        _, index = np.unique(np.asarray(groups), return_inverse=True)
+        together = np.bincount(index, weights=slopes)
+        more = max(1.0, float(together @ together) / alone)
+    return more * normal_quantile(confidence) ** 2 / 2
+
+
+def _crossing(rising: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function that rises goes through 0; the end that is nearer, where it does not.
+
+    The Illinois rule: a straight line between the ends says where to look next, and an end that
+    stays for a second time counts half. Dowell & Jarratt (1971), BIT 11(2).
+    """
+    below, above = rising(low), rising(high)
+    if below >= 0:
+        return low
+    if above <= 0:
+        return high
+    at, side = math.inf, 0
+    for _ in range(_STEPS):
+        before, at = at, (low * above - high * below) / (above - below)
+        value = rising(at)
+        if not value or abs(at - before) < _NEAR:
+            break
+        if value < 0:
+            low, below = at, value
+            above, side = (above / 2, -1) if side < 0 else (above, -1)
+        else:
+            high, above = at, value
+            below, side = (below / 2, 1) if side > 0 else (below, 1)
+    return at
+
+
+def _temperature(sharpness: float) -> float:
+    """Of ln(1/T). Rounded, because e to the ln of an end is not quite that end."""
+    return round(math.exp(-sharpness), 12)

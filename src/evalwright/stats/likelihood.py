@@ -18,28 +18,28 @@ def log_likelihood(logprobs: Sequence[float]) -> float:
     return min(0.0, math.fsum(logprobs))
 
 
-def weighed(texts: Sequence[str], given: Sequence[Sequence[float]]) -> dict[str, float]:
+def log_likelihoods(texts: Sequence[str], logprobs: Sequence[Sequence[float]]) -> dict[str, float]:
     """The log-likelihood of each text, of the log-probabilities of its tokens."""
-    if len(given) != len(texts):
-        raise ValueError(f"expected {len(texts)} weighed answers, got {len(given)}")
-    for text, logprobs in zip(texts, given, strict=True):
-        if not logprobs:
+    if len(logprobs) != len(texts):
+        raise ValueError(f"expected {len(texts)} weighed answers, got {len(logprobs)}")
+    for text, tokens in zip(texts, logprobs, strict=True):
+        if not tokens:
             raise ValueError(f"expected log-probabilities of `{text}`, got none")
-    return dict(zip(texts, map(log_likelihood, given), strict=True))
+    return dict(zip(texts, map(log_likelihood, logprobs), strict=True))
 
 
-def shares(log_likelihoods: Mapping[str, float]) -> dict[str, float]:
+def shares(likelihoods: Mapping[str, float]) -> dict[str, float]:
     """What part of all their likelihoods is each one's: their softmax.
 
     Scaled by the largest first, so that the likelihoods of long texts do not vanish all alike.
     Where every one is impossible there are no parts, and that is an error.
     """
-    largest = max(log_likelihoods.values(), default=-math.inf)
+    largest = max(likelihoods.values(), default=-math.inf)
     if largest == -math.inf:
         raise ValueError("every answer that was weighed is impossible, so none is the likeliest")
-    scaled = {text: math.exp(one - largest) for text, one in log_likelihoods.items()}
+    scaled = {text: math.exp(value - largest) for text, value in likelihoods.items()}
     total = math.fsum(scaled.values())
-    return {text: one / total for text, one in scaled.items()}
+    return {text: value / total for text, value in scaled.items()}
 
 
 def perplexity(nll: float | Sequence[float], tokens: int | Sequence[int]) -> float:

@@ -24,7 +24,7 @@ from msgspec import Struct
 from evalwright.stats.arrays import Floats, Numbers, np, unit_values
 from evalwright.stats.bootstrap import bca, bootstrap_t
 from evalwright.stats.interval import EQUAL_WITHIN, Interval, constant_bound, wilson
-from evalwright.stats.quantiles import expanded, student_quantile
+from evalwright.stats.quantiles import student_confidence, student_quantile
 
 LARGEST = 1e150
 """Numbers up to here have squares, and sums of squares: a spread can be told."""
@@ -41,12 +41,12 @@ def plain_mean(numbers: Sequence[float]) -> float | None:
     if len(set(numbers)) == 1:
         return float(numbers[0])
     if not all(map(math.isfinite, numbers)):
-        mean = sum(one for one in numbers if math.isinf(one))
+        mean = sum(number for number in numbers if math.isinf(number))
         return None if math.isnan(mean) else mean
     try:
         return math.fsum(numbers) / len(numbers)
     except OverflowError:
-        return math.fsum(one / len(numbers) for one in numbers)
+        return math.fsum(number / len(numbers) for number in numbers)
 
 
 BCA_FROM = 20
@@ -61,7 +61,7 @@ def mean_interval(
         BCa at confidence 1 - 2Φ(-t), or bootstrap-t;  then cut to Wilson's interval of Σx of n
 
     Plain BCa covers 92.7 % for skewed scores at n = 20; asking it for Student's width
-    (`expanded`) mends that. Wilson's interval caps both, because no scores in [0, 1] vary
+    (`student_confidence`) mends that. Wilson's interval caps both, because no scores in [0, 1] vary
     more than zeros and ones of the same mean: graded scores are never less certain than
     binary ones, and the end that bootstrap-t leaves open is closed.
     DiCiccio & Efron (1996), Statistical Science 11(3); Hesterberg (2015), The American
@@ -76,21 +76,14 @@ def mean_interval(
         return wilson(total, n, confidence=confidence)
     if np.ptp(values) <= EQUAL_WITHIN:
         return constant_bound(total / n, n, confidence=confidence)
-    interval = _bootstrap(values, confidence=confidence, resamples=resamples, seed=seed)
-    envelope = wilson(min(total, n), n, confidence=confidence)
-    return _cut(interval, envelope, keep=total / n)
-
-
-def _bootstrap(values: Floats, *, confidence: float, resamples: int, seed: int) -> Interval:
-    if values.size < BCA_FROM:
-        return bootstrap_t(values, confidence=confidence, resamples=resamples, seed=seed)
-    level = expanded(confidence, values.size)
-    return bca(values, confidence=level, resamples=resamples, seed=seed)
-
-
-def _cut(interval: Interval, envelope: Interval, *, keep: float) -> Interval:
-    low = min(max(interval.low, envelope.low), keep)
-    high = max(min(interval.high, envelope.high), keep)
+    if n < BCA_FROM:
+        interval = bootstrap_t(values, confidence=confidence, resamples=resamples, seed=seed)
+    else:
+        level = student_confidence(confidence, n)
+        interval = bca(values, confidence=level, resamples=resamples, seed=seed)
+    mean, envelope = total / n, wilson(min(total, n), n, confidence=confidence)
+    low = min(max(interval.low, envelope.low), mean)
+    high = max(min(interval.high, envelope.high), mean)
     return Interval(low, high, interval.method)
 
 
@@ -154,7 +147,9 @@ def any_mean_interval(
     if n == 1 or np.ptp(values) <= EQUAL_WITHIN * scale:
         return None
     if n >= BCA_FROM:
-        return bca(values, confidence=expanded(confidence, n), resamples=resamples, seed=seed)
+        return bca(
+            values, confidence=student_confidence(confidence, n), resamples=resamples, seed=seed
+        )
     student = student_interval(values, confidence=confidence)
     if n < RESAMPLED_FROM:
         return student

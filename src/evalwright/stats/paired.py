@@ -20,7 +20,7 @@ from msgspec import Struct
 from evalwright.stats.arrays import Floats, Numbers, np, unit_values
 from evalwright.stats.bootstrap import percentile
 from evalwright.stats.interval import EQUAL_WITHIN, constant_bound
-from evalwright.stats.quantiles import expanded, student_quantile
+from evalwright.stats.quantiles import student_confidence, student_quantile
 
 _ZERO_WITHIN = 1e-12
 """An end of an interval closer to zero than this is zero: resampling adds up rounding errors."""
@@ -67,7 +67,7 @@ def paired_difference(
         low, high = bound.low, bound.high
     else:
         low, high = _ends(differences, mean, confidence, resamples=resamples, seed=seed)
-    return _judged(mean, max(low, -1.0), min(high, 1.0), n=n)
+    return _result(mean, max(low, -1.0), min(high, 1.0), n=n)
 
 
 def any_paired_difference(
@@ -88,7 +88,7 @@ def any_paired_difference(
     if np.ptp(differences) <= EQUAL_WITHIN * scale:
         return PairedDifference(mean, None, None, significant=False, n=n)
     low, high = _ends(differences, mean, confidence, resamples=resamples, seed=seed)
-    return _judged(mean, low, high, n=n)
+    return _result(mean, low, high, n=n)
 
 
 def _ends(
@@ -96,8 +96,8 @@ def _ends(
 ) -> tuple[float, float]:
     """Return the wider of the bootstrap's and Student's interval."""
     n = differences.size
-    sign, oriented = _oriented(differences)
-    level = expanded(confidence, n)
+    sign, oriented = _orient(differences)
+    level = student_confidence(confidence, n)
     interval = percentile(oriented, confidence=level, resamples=resamples, seed=seed)
     low, high = sorted((sign * interval.low, sign * interval.high))
     half = student_quantile(confidence, n - 1) * float(np.std(oriented, ddof=1)) / math.sqrt(n)
@@ -110,7 +110,7 @@ def _differences(left: Floats, right: Floats) -> Floats:
     return np.sort(left - right)
 
 
-def _oriented(ordered: Floats) -> tuple[float, Floats]:
+def _orient(ordered: Floats) -> tuple[float, Floats]:
     """Return the same values for `a - b` and `b - a`, and the sign that tells them apart."""
     mirrored = -ordered[::-1]
     unequal = np.flatnonzero(ordered != mirrored)
@@ -119,13 +119,9 @@ def _oriented(ordered: Floats) -> tuple[float, Floats]:
     return -1.0, mirrored
 
 
-def _judged(mean: float, low: float, high: float, *, n: int) -> PairedDifference:
-    low, high = _snapped(low), _snapped(high)
+def _result(mean: float, low: float, high: float, *, n: int) -> PairedDifference:
+    low, high = (0.0 if abs(end) < _ZERO_WITHIN else end for end in (low, high))
     return PairedDifference(mean, low, high, significant=low > 0 or high < 0, n=n)
-
-
-def _snapped(end: float) -> float:
-    return 0.0 if abs(end) < _ZERO_WITHIN else end
 
 
 def win_rates(scores: Mapping[str, Floats | Sequence[float | None]]) -> dict[str, float | None]:

@@ -66,7 +66,7 @@ def student_quantile(confidence: float, degrees: int) -> float:
     return t
 
 
-def expanded(confidence: float, n: int) -> float:
+def student_confidence(confidence: float, n: int) -> float:
     """Return the confidence whose normal quantile is the Student quantile of `n` values.
 
         1 - 2 Φ(-t),  t = Student's quantile with n - 1 degrees of freedom
@@ -93,3 +93,16 @@ def ordered_quantile(ordered: Floats, p: float) -> float:
     above = min(below + 1, ordered.size - 1)
     low, high = float(ordered[below]), float(ordered[above])
     return low + (high - low) * (place - below)
+
+
+def bias_correction(ordered: Floats, value: float, *, tolerance: float, least: float) -> float:
+    """Return z0 = Φ⁻¹(share of sorted values below the value, ties counted half).
+
+    Scores come in steps, so many resampled values equal the value. The share is at least `least`,
+    and at most 1 - `least`.
+    Efron (1987), JASA 82(397), 171-185.
+    """
+    below = int(ordered.searchsorted(value - tolerance))
+    up_to = int(ordered.searchsorted(value + tolerance, side="right"))
+    share = (below + up_to) / (2 * ordered.size)
+    return normal_inverse(min(max(share, least), 1 - least))

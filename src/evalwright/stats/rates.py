@@ -68,21 +68,18 @@ def rate_interval(
     half = student_quantile(confidence, n - 1) * error
     if n < RESAMPLED_FROM:
         return Interval(rate - half, rate + half, "student")
-    parts = _parts(apart / spread, rows[:, 1] / below)
+    apart, weights = apart / spread, rows[:, 1] / below
+    # All that the sums of a resample must hold to know its rate and its error.
+    parts = np.column_stack([apart, weights, apart**2, apart * weights, weights**2])
     sums = resampled_sums(parts, counts, resamples=resamples, seed=seed)
-    ratios = np.sort(_studentised(sums, n))
+    ratios = np.sort(_studentise(sums, n))
     out, far = tail(confidence), MOST_STUDENTS * half
     low = rate - min(ordered_quantile(ratios, 1 - out) * error, far)
     high = rate - max(ordered_quantile(ratios, out) * error, -far)
     return Interval(low, high, "bootstrap-t")
 
 
-def _parts(apart: Floats, sizes: Floats) -> Floats:
-    """All that the sums of a resample must hold to know its rate and its error."""
-    return np.column_stack([apart, sizes, apart**2, apart * sizes, sizes**2])
-
-
-def _studentised(sums: Floats, n: int) -> Floats:
+def _studentise(sums: Floats, n: int) -> Floats:
     """(R* - R) / se* of each resample, in units of the error."""
     apart, sizes, squares, products, square_sizes = sums.T
     moved = apart / sizes
@@ -119,7 +116,7 @@ def grouped_mean_interval(
     if sums.size == every.size <= _MOST_ALONE:
         return mean_interval(every, confidence=confidence, resamples=GROUP_RESAMPLES, seed=seed)
     mean = math.fsum(every) / every.size
-    found = sums_interval(
+    interval = sums_interval(
         np.column_stack([sums, sizes]),
         np.ones(sums.size, dtype=np.int64),
         lambda rows: rows[:, 0] / rows[:, 1],
@@ -127,10 +124,10 @@ def grouped_mean_interval(
         resamples=GROUP_RESAMPLES,
         seed=seed,
     )
-    if found is None:
+    if interval is None:
         return constant_bound(mean, sums.size, confidence=confidence)
-    low, high = max(0.0, min(found.low, mean)), min(1.0, max(found.high, mean))
-    return Interval(low, high, found.method)
+    low, high = max(0.0, min(interval.low, mean)), min(1.0, max(interval.high, mean))
+    return Interval(low, high, interval.method)
 
 
 def _by_group(values: Floats, groups: Sequence[int] | Integers | None) -> tuple[Floats, Floats]:

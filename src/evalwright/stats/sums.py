@@ -8,21 +8,20 @@ Does not:  help where every resample gives the same value: the interval is None 
 
 from collections.abc import Callable, Iterator
 
-from evalwright.stats.arrays import Floats, Generator, Integers, np
+from evalwright.stats.arrays import Floats, Generator, Integers, chunks, np
 from evalwright.stats.interval import EQUAL_WITHIN, Interval
 from evalwright.stats.quantiles import (
-    expanded,
+    bias_correction,
     normal_cdf,
-    normal_inverse,
     normal_quantile,
     ordered_quantile,
+    student_confidence,
 )
 
 Statistic = Callable[[Floats], Floats]
 """Of each row of sums its value, NaN where it is undefined."""
 
 RESAMPLES = 10_000
-_CHUNK = 1 << 17
 _MAX_COUNTS = 2_000_000
 _MAX_DRAWS = 8_000_000
 """Counts, and samples, that are drawn in all: a fifth of a second each."""
@@ -61,23 +60,17 @@ def sums_interval(
     values = np.sort(drawn[np.isfinite(drawn)])
     if 2 * values.size < drawn.size or values[-1] - values[0] <= EQUAL_WITHIN * abs(values[-1]):
         return None
-    bias = _bias(values, float(statistic((counts @ rows)[None, :])[0]))
-    z = normal_quantile(expanded(confidence, n))
+    value = float(statistic((counts @ rows)[None, :])[0])
+    bias = bias_correction(values, value, tolerance=EQUAL_WITHIN, least=_LEAST_SHARE)
+    z = normal_quantile(student_confidence(confidence, n))
     low, high = (ordered_quantile(values, normal_cdf(2 * bias + side)) for side in (-z, z))
     return Interval(low, high, "bootstrap")
 
 
-def _bias(values: Floats, value: float) -> float:
-    below = int(np.searchsorted(values, value - EQUAL_WITHIN))
-    up_to = int(np.searchsorted(values, value + EQUAL_WITHIN, side="right"))
-    share = (below + up_to) / (2 * values.size)
-    return normal_inverse(min(max(share, _LEAST_SHARE), 1 - _LEAST_SHARE))
-
-
 def distinct(rows: Floats) -> tuple[Floats, Integers]:
     """The distinct rows, and how often each occurs."""
-    found, counts = np.unique(rows, axis=0, return_counts=True)
-    return found, counts.astype(np.int64)
+    unique, counts = np.unique(rows, axis=0, return_counts=True)
+    return unique, counts.astype(np.int64)
 
 
 def resampled_sums(
@@ -85,20 +78,20 @@ def resampled_sums(
 ) -> Floats:
     """The sums of rows over samples drawn with replacement, a resample a row; at most so many."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    return np.concatenate(list(_resampled(rows, counts, resamples=resamples, rng=rng)))
+    return np.concatenate(list(_draw_sums(rows, counts, resamples=resamples, rng=rng)))
 
 
-def _resampled(
+def _draw_sums(
     rows: Floats, counts: Integers, *, resamples: int, rng: Generator
 ) -> Iterator[Floats]:
     """The same in chunks, by the cheapest road."""
     kinds, n = len(rows), int(counts.sum())
     if kinds <= _MOST_KINDS and (kinds * _COUNT_COST < n or kinds <= _COUNT_COST):
-        for size in _chunks(min(resamples, _MAX_COUNTS // kinds), kinds):
+        for size in chunks(min(resamples, _MAX_COUNTS // kinds), kinds):
             yield rng.multinomial(n, counts / n, size=size) @ rows
     elif n <= _MOST_SAMPLES:
         every = np.repeat(rows, counts, axis=0)
-        for size in _chunks(min(resamples, _MAX_DRAWS // n), n):
+        for size in chunks(min(resamples, _MAX_DRAWS // n), n):
             yield every[rng.integers(0, n, (size, n))].sum(axis=1)
     else:
         yield _limit(rows, counts, rng.standard_normal((resamples, rows.shape[1])))
@@ -114,9 +107,3 @@ def _limit(rows: Floats, counts: Integers, normal: Floats) -> Floats:
     root = vectors * np.sqrt(np.maximum(values, 0))
     sums: Floats = n * center + normal @ root.T
     return sums
-
-
-def _chunks(rows: int, width: int) -> Iterator[int]:
-    step = max(1, _CHUNK // width)
-    for start in range(0, rows, step):
-        yield min(step, rows - start)

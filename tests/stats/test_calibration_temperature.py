@@ -1,22 +1,28 @@
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalwright.stats.temperature import (
+from evalwright.stats.calibration import (
     HIGHEST,
     LOWEST,
+    apply_temperature,
     fit_temperature,
-    log_loss,
-    tempered,
 )
 
 confidences = st.floats(0.001, 0.999)
 temperatures = st.floats(LOWEST, HIGHEST)
 answers = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40)
+
+
+def log_loss(p: Any, y: Any, *, temperature: float = 1.0) -> float:
+    clipped = np.clip(p, 1e-6, 1 - 1e-6)
+    logits = np.log(clipped / (1 - clipped)) / temperature
+    return float(np.logaddexp(0, np.where(y, -logits, logits)).sum())
 
 
 def split(rows: list[tuple[float, bool]]) -> tuple[list[float], list[bool]]:
@@ -36,17 +42,17 @@ def split(rows: list[tuple[float, bool]]) -> tuple[list[float], list[bool]]:
 def test_a_confidence_at_a_temperature_by_hand(
     confidence: float, temperature: float, expected: float
 ) -> None:
-    assert tempered([confidence], temperature)[0] == pytest.approx(expected, abs=1e-12)
+    assert apply_temperature([confidence], temperature)[0] == pytest.approx(expected, abs=1e-12)
 
 
 @given(confidences)
 def test_a_temperature_of_1_leaves_alone(confidence: float) -> None:
-    assert tempered([confidence], 1)[0] == pytest.approx(confidence, abs=1e-12)
+    assert apply_temperature([confidence], 1)[0] == pytest.approx(confidence, abs=1e-12)
 
 
 @given(st.lists(st.floats(0, 1), min_size=2).map(sorted), temperatures)
 def test_the_order_stays(ordered: list[float], temperature: float) -> None:
-    after = tempered(ordered, temperature)
+    after = apply_temperature(ordered, temperature)
 
     assert all(one <= other for one, other in pairwise(after))
     assert np.all((after >= 0) & (after <= 1))
@@ -102,7 +108,7 @@ def test_a_temperature_that_was_put_in_is_found(true: float) -> None:
     rng = np.random.default_rng(1)
     p = rng.beta(5, 2, 20_000)
 
-    found = fit_temperature(p, rng.random(20_000) < tempered(p, true))
+    found = fit_temperature(p, rng.random(20_000) < apply_temperature(p, true))
 
     assert found.low < true < found.high
     assert found.value == pytest.approx(true, rel=0.1)
@@ -163,4 +169,4 @@ def test_what_cannot_be_fitted_is_refused() -> None:
     with pytest.raises(ValueError, match=r"got `1.5` - at `confidences\[0\]`"):
         fit_temperature([1.5], [True])
     with pytest.raises(ValueError, match="a temperature above 0, got `0`"):
-        tempered([0.5], 0)
+        apply_temperature([0.5], 0)
