@@ -176,7 +176,7 @@ def _read_problems(
 
 def _column_problem(spec: ResolvedSpec, unknown: UnknownColumn) -> Issue:
     """The problem at the value of the parameter, or at the template."""
-    assignment = spec.given.get(unknown.parameter)
+    assignment = spec.given_values.get(unknown.parameter)
     place, field = (
         (assignment.place, assignment.field)
         if assignment

@@ -19,17 +19,18 @@ def is_project(path: str) -> bool:
 
 def drop_duplicates(issues: Iterable[Issue]) -> list[Issue]:
     """Keep each issue once: a file that is reached in two ways has it under two fields."""
-    kept: dict[tuple[object, ...], Issue] = {}
+    unique: dict[tuple[object, ...], Issue] = {}
     for issue in issues:
-        kept.setdefault((issue.file, issue.line, issue.column, issue.rule, issue.detail), issue)
-    return list(kept.values())
+        unique.setdefault((issue.file, issue.line, issue.column, issue.rule, issue.detail), issue)
+    return list(unique.values())
 
 
 def sort_issues(issues: Iterable[Issue]) -> list[Issue]:
     """Keep each issue once, file by file, each from its top to its end."""
-    once = drop_duplicates(issues)
-    files = {name: number for number, name in enumerate(dict.fromkeys(it.file for it in once))}
-    return sorted(once, key=lambda issue: (files[issue.file], issue.line, issue.column or 0))
+    unique = drop_duplicates(issues)
+    files = list(dict.fromkeys(issue.file for issue in unique))
+    order = {file: number for number, file in enumerate(files)}
+    return sorted(unique, key=lambda issue: (order[issue.file], issue.line, issue.column or 0))
 
 
 class Checking:

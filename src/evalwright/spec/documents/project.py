@@ -110,7 +110,7 @@ class Project:
             problems += chosen.part.raw.problems
         elif not problems:
             targets = self._gathered.targets
-            problems += _find_undeclared(values, targets)
+            problems += _check_assignments(values, targets)
             tasks = [resolver.task(task, run_config) for task in targets]
             specs = [spec for spec in tasks if spec is not None]
         # In a folder, what is wrong with a document that is not used does not stop a run.
@@ -131,10 +131,9 @@ class Project:
         specs: list[ResolvedSpec | None] = []
         for evaluation in gathered.evaluations:
             specs += used.evaluation(evaluation, run_config)
-        given = {} if gathered.evaluations else gathered.config
-        tasks = gathered.main if gathered.evaluations else gathered.targets
-        alone = Resolver(self._references(), given=given, models_given=True)
-        for task in tasks:
+        config = {} if gathered.evaluations else gathered.config
+        alone = Resolver(self._references(), given=config, models_given=True)
+        for task in gathered.main if gathered.evaluations else gathered.targets:
             if task.kind == "task" and ("task", task.key) not in used.used:
                 specs.append(alone.task(task, run_config))
         return [spec for spec in specs if spec is not None and not spec.waits]
@@ -259,7 +258,7 @@ def read_config(path: str | Path, *, environment: Mapping[str, str]) -> GivenCon
     return GivenConfig(values, run_config, (*problems, *part.problems(faults)))
 
 
-def _find_undeclared(values: Mapping[str, GivenValue], tasks: Iterable[Entity]) -> list[Issue]:
+def _check_assignments(values: Mapping[str, GivenValue], tasks: Iterable[Entity]) -> list[Issue]:
     """The given values that no task has a parameter for."""
     names = ["dataset_key", *(parameter.key for task in tasks for parameter in task.parameters)]
     problems: list[Issue] = []

@@ -329,7 +329,7 @@ def _refused_value(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot
     return Fault(spot.path, rule, place[2], line=int(place[1]) if known else 0)
 
 
-def _unsupported(error: ErrorDetails, _: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
+def _unsupported_type(error: ErrorDetails, _: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
     return Fault(spot.path, "unsupported", error["msg"])
 
 
@@ -346,7 +346,7 @@ _SPECIAL: dict[str, Callable[[ErrorDetails, Mapping[str, Any], _ErrorSpot], Faul
     "string_pattern_mismatch": _wrong_pattern,
     "union_tag_invalid": _unknown_type,
     "union_tag_not_found": _missing_type,
-    "unsupported": _unsupported,
+    "unsupported": _unsupported_type,
     "broken_plugin": _broken_plugin,
     "unknown_connection": _unknown_type,
     "value_error": _refused_value,

@@ -113,16 +113,16 @@ class Generations:
         generator = self._references.entities["generator"].get(spec.dataset_generator_key)
         if generator is None:
             return None, problems
-        given = read_given_values(part, _CONFIG, spec.dataset_generator_config)
+        values = read_given_values(part, _CONFIG, spec.dataset_generator_config)
 
         def missing_at(_: str) -> tuple[Place, str]:
             path = _CONFIG if part.raw.marks.has(_CONFIG) else (_SPECIFICATION,)
             return part.place(path), part.field(path)
 
-        resolved = generator.resolve(given, missing_at=missing_at)
+        resolved = generator.resolve(values, missing_at=missing_at)
         problems += [*generator.part.raw.problems, *resolved.problems]
-        problems += self._references.check_values(resolved, given)
-        names = [str(value.value) for value in given.values()]
+        problems += self._references.check_values(resolved, values)
+        names = [str(value.value) for value in values.values()]
         problems += self.check_names(generator, resolved.document, names)
         if resolved.document is None or any(problem.level == "error" for problem in problems):
             return None, problems

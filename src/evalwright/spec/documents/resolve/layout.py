@@ -99,8 +99,8 @@ def _makes(data: dict[Any, Any], folder: str) -> bool:
     return bool(makes) or FOLDERS.get(folder) == "generator"
 
 
-def _has_rules(one: Any) -> bool:
-    return isinstance(one, dict) and bool({"rules", "policies"} & one.keys())
+def _has_rules(item: Any) -> bool:
+    return isinstance(item, dict) and bool({"rules", "policies"} & item.keys())
 
 
 class ProjectFile(NamedTuple):
@@ -127,22 +127,21 @@ def find_folder(file: Path, root: Path) -> str:
 
 def list_project_files(root: Path) -> list[ProjectFile]:
     """Every document of a project, the run file last; in an order that does not change."""
-    found = [
+    files = [
         ProjectFile(path, folder) for folder in FOLDERS for path in list_yaml_files(root / folder)
     ]
-    found += [ProjectFile(root / name, "") for name in RUN_FILES if (root / name).is_file()]
-    return found
+    return files + [ProjectFile(root / name, "") for name in RUN_FILES if (root / name).is_file()]
 
 
 def list_named_files(path: Path, root: Path) -> list[ProjectFile]:
     """Every document that a path stands for."""
-    if path.is_file() or not path.is_dir():
+    if not path.is_dir():
         return [ProjectFile(path, find_folder(path.absolute(), root.absolute()))]
     if path.absolute() != root.absolute():  # a folder of a project
         folder = find_folder(path.absolute() / "any", root.absolute())
-        return [ProjectFile(one, folder) for one in list_yaml_files(path)]
+        return [ProjectFile(file, folder) for file in list_yaml_files(path)]
     return list_project_files(root) or [
-        ProjectFile(one, "") for one in list_yaml_files(path) if one.parent == path
+        ProjectFile(file, "") for file in list_yaml_files(path) if file.parent == path
     ]
 
 
@@ -158,9 +157,12 @@ def find_project_root(path: Path) -> Path:
 
 def list_yaml_files(folder: Path) -> list[Path]:
     """The documents in a folder and in those below it, in the order of their paths."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for place, folders, files in os.walk(folder):
-        folders[:] = [one for one in folders if not one.startswith((".", "__"))]
-        names = [one for one in files if one.endswith(YAML_ENDINGS) and not one.startswith(".")]
-        found += [Path(place) / one for one in names]
-    return sorted(found)
+        folders[:] = [name for name in folders if not name.startswith((".", "__"))]
+        paths += [
+            Path(place, name)
+            for name in files
+            if name.endswith(YAML_ENDINGS) and not name.startswith(".")
+        ]
+    return sorted(paths)

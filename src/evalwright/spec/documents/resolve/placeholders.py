@@ -74,7 +74,7 @@ def substitute_values(data: Any, values: Mapping[str, Any]) -> tuple[Any, list[F
         return _CONFIG.sub(format_match, text)
 
     def replace(text: str, path: FieldPath) -> Any:
-        faults.extend(_find_malformed(text, path, values))
+        faults.extend(_warn_of_typos(text, path, values))
         name = placeholder_name(text)
         if name is None or name not in values:
             return _place_like(text, write_out(text, path))
@@ -179,7 +179,7 @@ def _undeclared_parameter(name: str, path: FieldPath, values: Mapping[str, Any])
     return Fault(path, "undeclared_parameter", f"the parameter `{name}` is not declared", hint)
 
 
-def _find_malformed(text: str, path: FieldPath, values: Mapping[str, Any]) -> Iterator[Fault]:
+def _warn_of_typos(text: str, path: FieldPath, values: Mapping[str, Any]) -> Iterator[Fault]:
     """Warn of what was probably meant to be a placeholder."""
     rest = _CONFIG.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     for match in _ALMOST.finditer(rest):

@@ -88,10 +88,10 @@ class Resolver:
         own = {parameter.key for parameter in entity.parameters}
         declared = self._list_task_parameters(entity)
         for_tasks = {name for name in self._given if name not in own and name in declared}
-        given = {name: value for name, value in self._given.items() if name not in for_tasks}
-        resolved = entity.resolve(given, lenient=self._lenient, also=declared)
+        values = {name: value for name, value in self._given.items() if name not in for_tasks}
+        resolved = entity.resolve(values, lenient=self._lenient, also=declared)
         self._report(resolved.problems)
-        self.warn_of_no_value(entity.parameters, given, entity)
+        self.warn_of_no_value(entity.parameters, values, entity)
         specs: list[ResolvedSpec] = []
         for number, data in enumerate(_name_specifications(resolved.data)):
             if not isinstance(data, dict):
@@ -107,9 +107,9 @@ class Resolver:
     def task(self, entity: Entity, run_config: RunConfig) -> ResolvedSpec | None:
         """A task by itself, as if an evaluation had nothing but it."""
         names = {"dataset_key", *(parameter.key for parameter in entity.parameters)}
-        given = {name: value for name, value in self._given.items() if name in names}
-        resolved = entity.resolve(given, lenient=self._lenient)
-        dataset_keys = self._check_task(entity, resolved, given)
+        values = {name: value for name, value in self._given.items() if name in names}
+        resolved = entity.resolve(values, lenient=self._lenient)
+        dataset_keys = self._check_task(entity, resolved, values)
         task: TaskDocument | None = resolved.document
         if task is None:
             return None
@@ -121,7 +121,7 @@ class Resolver:
             task=task,
             written=entity.part,
             values=resolved.values,
-            given=given,
+            given_values=values,
             model_key=None,
             dataset_keys=dataset_keys,
             source=sample_source(task),
@@ -164,13 +164,13 @@ class Resolver:
         entity = self._find("task", task_key, part, (*spec.path, "task_key"))
         if entity is None:
             return []
-        given = spec.values(entity)
+        values = spec.values(entity)
         for parameter in entity.parameters:
             if parameter.key in for_tasks:
-                given[parameter.key] = self._given[parameter.key]
-        resolved = entity.resolve(given, missing_at=spec.missing, lenient=self._lenient)
-        self.warn_of_no_value(resolved.parameters, given, entity, spec)
-        dataset_keys = self._check_task(entity, resolved, given)
+                values[parameter.key] = self._given[parameter.key]
+        resolved = entity.resolve(values, missing_at=spec.missing, lenient=self._lenient)
+        self.warn_of_no_value(resolved.parameters, values, entity, spec)
+        dataset_keys = self._check_task(entity, resolved, values)
         task: TaskDocument | None = resolved.document
         model_key = spec.text("model_key")
         self._check_model(spec, task, model_key)
@@ -184,7 +184,7 @@ class Resolver:
             task=task,
             written=entity.part,
             values=resolved.values,
-            given=given,
+            given_values=values,
             model_key=model_key,
             dataset_keys=dataset_keys,
             source=sample_source(task),

@@ -113,15 +113,15 @@ def check_model_and_dataset(spec: WrittenSpec, task: TaskDocument) -> Iterator[F
     for name in ("trials", "repeatability"):
         if spec.data.get(name) is not None and (why := why_not_repeatable(task)):
             yield conflict(name, why)
-    given = [name for name in ("model_key", "dataset_key") if spec.data.get(name) is not None]
+    names = [name for name in ("model_key", "dataset_key") if spec.data.get(name) is not None]
     definition = task.definition
     if not isinstance(definition, BenchmarkTask):
-        yield from (conflict(name, "is a system task") for name in given)
+        yield from (conflict(name, "is a system task") for name in names)
         return
     takes_dataset = any(parameter.key == "dataset_key" for parameter in task.config_spec)
-    if "dataset_key" in given and definition.dataset is not None and not takes_dataset:
+    if "dataset_key" in names and definition.dataset is not None and not takes_dataset:
         yield conflict("dataset_key", "names its dataset itself")
-    if task.evaluates == "dataset" and "model_key" in given:
+    if task.evaluates == "dataset" and "model_key" in names:
         detail = f"task `{task.key}` evaluates a dataset: its `model_key` is not used"
         yield Fault((*spec.path, "model_key"), "unused", detail, level="warning", at_key=True)
 
@@ -220,7 +220,7 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
     """The same as its author wrote it."""
     values: dict[str, Any]
     """The value of every parameter of the task."""
-    given: Mapping[str, GivenValue] = {}
+    given_values: Mapping[str, GivenValue] = {}
     """Those of them that are no defaults, with their places."""
     model_key: str | None
     """The model that is evaluated; None if none is named, or none is needed."""
@@ -266,8 +266,8 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
     @property
     def waits(self) -> bool:
         """Whether a parameter has no value yet, only one that stands in for it."""
-        return any(value.value is UNKNOWN for value in self.given.values()) or any(
-            parameter.needs_value and parameter.key not in self.given
+        return any(value.value is UNKNOWN for value in self.given_values.values()) or any(
+            parameter.needs_value and parameter.key not in self.given_values
             for parameter in self.task.config_spec
         )
 
