@@ -1,7 +1,7 @@
 import pytest
 from tests.report.export.made import completed, failed, judged
 
-from evalwright.report.samples import explain_outcome, sample_lines
+from evalwright.report.runs import explain_outcome, sample_lines
 from evalwright.report.tables import visible
 from evalwright.types import Outcome, Score, Trace, Usage
 

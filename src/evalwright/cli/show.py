@@ -7,8 +7,7 @@ import click
 from evalwright import api
 from evalwright.cli.options import json_option, store_option
 from evalwright.cli.output import write_json_list, write_lines, write_result
-from evalwright.report.runs import run_lines
-from evalwright.report.samples import explain_outcome, sample_lines
+from evalwright.report.runs import explain_outcome, run_lines, sample_lines
 
 
 @click.command()

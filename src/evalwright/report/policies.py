@@ -36,6 +36,7 @@ _SIGNS = {">": ">", ">=": "≥", "=": "=", "<": "<", "<=": "≤"}
 _TOLERANCE = 1e-9
 _FEW = 30
 """A number of samples below this is mentioned with a metric."""
+_ROW_FIELDS = {*JudgedRow.__struct_fields__} & {*MetricRow.__struct_fields__} - {"reason"}
 _MOST_NAMED = 8
 _MOST_SHOWN = 3
 _FEWEST_DIGITS, _MOST_DIGITS = 3, 10  # the tables of a report have three
@@ -353,22 +354,9 @@ def _join_reasons(pairs: Iterable[tuple[_RunMetric, "Verdict"]]) -> str:
 
 
 def _judged_row(metric: _RunMetric, verdict: "Verdict") -> JudgedRow:
-    row = metric.row
-    return JudgedRow(
-        run_id=metric.run.run_id,
-        task=row.task,
-        model=row.model,
-        scorer=row.scorer,
-        metric=row.metric,
-        value=row.value,
-        ci_low=row.ci_low,
-        ci_high=row.ci_high,
-        failed=row.failed,
-        meets=verdict.meets,
-        reason=verdict.reason,
-        n=row.n,
-        absent=row.absent,
-    )
+    facts = {name: getattr(metric.row, name) for name in _ROW_FIELDS}
+    run_id = metric.run.run_id
+    return JudgedRow(**facts, run_id=run_id, meets=verdict.meets, reason=verdict.reason)
 
 
 class Verdict(NamedTuple):

@@ -1,18 +1,21 @@
-"""A stored run, as `list` and `show` print it.
+"""A stored run and its outcomes, as `list` and `show` print them.
 
-The manifest is printed whole, whatever is in it: a key that is added to it is shown without a
-change here.
+The manifest is printed whole, whatever is in it. What a model or an author wrote cannot move the
+cursor, change colours or turn the direction of the text: such characters are shown by their
+escapes. JSON has them as they were.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import indent
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from evalwright.plan.outline import PlanOutline, TaskOutline
-from evalwright.report.tables import align_rows, count_noun, visible
-from evalwright.types import RunStatus
+from evalwright.report.export import OutcomeRow, outcome_row, to_json
+from evalwright.report.tables import align_rows, count_noun, dollars, visible
+from evalwright.types import SELF_REPORT, Action, Outcome, RunStatus, Score, Trace, Usage
 
 COLUMNS = ("run", "created (UTC)", "status", "tasks", "models", "done", "failed")
 NUMERIC = frozenset({5, 6})
@@ -106,13 +109,15 @@ def _describe_file(task: TaskOutline) -> str:
 
 def _describe_task(task: TaskOutline) -> str:
     """Describe a task of a project."""
-    models = ", ".join(model for model in task.models if model)
-    parts = [f"{task.name}: {count_noun(task.records, 'sample')}"]
-    parts += [f"{task.trials} trials of each"] if task.trials > 1 else []
-    parts += [f"{task.repeats} runs"] if task.repeats > 1 else []
-    parts += [f"with {models}"] if models else []
-    parts += [f"{name} = {_words(value)}" for name, value in task.values.items()]
-    return ", ".join(parts)
+    models = ", ".join(filter(None, task.models))
+    parts = [
+        f"{task.name}: {count_noun(task.records, 'sample')}",
+        f"{task.trials} trials of each" if task.trials > 1 else "",
+        f"{task.repeats} runs" if task.repeats > 1 else "",
+        f"with {models}" if models else "",
+        *(f"{name} = {_words(value)}" for name, value in task.values.items()),
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _lines(value: Any) -> Iterator[str]:
@@ -129,3 +134,98 @@ def _lines(value: Any) -> Iterator[str]:
 
 def _words(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+class ExplainedSample(OutcomeRow, frozen=True, kw_only=True):
+    """An exported row, with the reasons of its scores."""
+
+    reasons: dict[str, str]
+
+
+def explain_outcome(outcome: Outcome) -> ExplainedSample:
+    """Return what `evalwright show RUN SAMPLE --json` prints of an outcome."""
+    reasons = {name: score.reason for name, score in outcome.scores.items() if score.reason}
+    return ExplainedSample(**structs.asdict(outcome_row(outcome)), reasons=reasons)
+
+
+def sample_lines(outcome: Outcome) -> Iterator[str]:
+    """Yield a page: what was asked, what came back, how it was judged, and why."""
+    failure, trace = outcome.failure, outcome.trace
+    which = f"{outcome.sample_id}  {outcome.model}  trial {outcome.trial + 1}"
+    yield visible(f"{which}  {'failed' if failure else 'completed'}  ({outcome.task})")
+    if outcome.sample:
+        columns = (f"{name}: {_brief(value)}" for name, value in outcome.sample.items())
+        yield from _text_lines("sample", "\n".join(columns))
+    if trace:
+        yield from _text_lines("input", trace.input)
+        yield from _text_lines("output", trace.output)
+        if trace.post_processed != trace.output and not trace.conversation:
+            yield from _text_lines("post-processed", trace.post_processed)
+        elif not trace.conversation:  # the task of a document has no rule for it
+            yield "  post-processed: the same"
+    yield from _score_lines(outcome.scores)
+    for number, part in enumerate(outcome.parts):
+        yield from _text_lines(f"part {number}", _brief(part.sample))
+        yield from _score_lines(part.scores)
+        yield from _exclusion_lines(part.actions)
+    yield from _exclusion_lines(outcome.actions)
+    if failure:
+        tries = f", after {failure.attempts} attempts" if failure.attempts > 1 else ""
+        yield visible(f"  failure: {failure.stage}: {failure.type}: {failure.message}{tries}")
+        if failure.hint:
+            yield visible(f"    hint: {failure.hint}")
+    if trace:
+        yield f"  usage: {_describe_answer(trace)}"
+    for model, usage in outcome.others.items():
+        yield visible(f"  asked beside it: {model}: {_describe_usage(usage)}")
+    yield ""
+
+
+def _text_lines(name: str, text: str) -> Iterator[str]:
+    if not text:
+        yield f"  {name}: empty"
+        return
+    yield f"  {name}:"
+    yield indent(visible(text), "    ", lambda _: True)
+
+
+def _score_lines(scores: Mapping[str, Score]) -> Iterator[str]:
+    for scorer, score in scores.items():
+        reason = f"  ({score.reason})" if score.reason else ""
+        for name, value in score.values.items():
+            yield visible(f"  {scorer}.{name}: {_brief(value)}{reason}")
+        for name, fact in score.metadata.items():
+            if name != SELF_REPORT:
+                yield visible(f"    {name}: {_format_fact(fact)}")
+
+
+def _exclusion_lines(actions: Iterable[Action]) -> Iterator[str]:
+    for action in actions:
+        yield visible(f"  excluded from metrics by rule `{action.rule_key}`")
+
+
+def _format_fact(fact: Any) -> Any:
+    """Write numbers by names as `A 0.91, B 0.09`."""
+    if isinstance(fact, dict) and fact and all(isinstance(part, float) for part in fact.values()):
+        return ", ".join(f"{name} {_brief(number)}" for name, number in fact.items())
+    return fact
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:.4g}" if isinstance(value, float) else to_json(value).decode()
+
+
+def _describe_usage(usage: Usage) -> str:
+    cost = "cost unknown" if usage.cost is None else dollars(usage.cost)
+    return f"{usage.prompt_tokens} + {usage.completion_tokens} tokens, {cost}"
+
+
+def _describe_answer(trace: Trace) -> str:
+    parts = [_describe_usage(trace.usage), f"{trace.latency_s:.3f} s"]
+    if trace.finish != "stop":
+        parts.append(f"finish: {trace.finish}")
+    if trace.confidence is not None:
+        parts.append(f"confidence {trace.confidence:.2f}")
+    return ", ".join(parts)
