@@ -12,11 +12,13 @@ import os
 import shutil
 import signal
 import sys
+import time
 from contextlib import suppress
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
 _ERRORS_ONLY = 1
+_LONGEST_LOG_S, _SHORTEST_LOG_S = 5.0, 0.05
 
 
 def main() -> None:
@@ -25,7 +27,8 @@ def main() -> None:
     settings = json.loads(sys.stdin.buffer.readline())
     try:
         server = serve(settings)
-    except RuntimeError:  # llama.cpp has said why
+    except RuntimeError:
+        _wait_for_log()
         os._exit(1)
     _end_with_parent(None)  # from here on the end of stdin says so, and the folder can be removed
     sys.stdout.write("ready\n")
@@ -56,6 +59,14 @@ def serve(settings: dict[str, Any]) -> Any:
     params.no_extra_bufts = True
     params.fit_params = False  # what was asked for is what runs
     return xllamacpp.Server(params)
+
+
+def _wait_for_log() -> None:
+    """Wait until the reason is in the log: a thread of llama.cpp writes it."""
+    deadline = time.monotonic() + _LONGEST_LOG_S
+    while not os.fstat(sys.stderr.fileno()).st_size and time.monotonic() < deadline:
+        time.sleep(_SHORTEST_LOG_S)
+    time.sleep(_SHORTEST_LOG_S)
 
 
 def _end_with_parent(sign: signal.Signals | None) -> None:
