@@ -67,13 +67,10 @@ class Comparison(NamedTuple):
 
 
 class _MatchCounts(Struct):
-    """Counts of what could not be compared, and what was seen on the way."""
+    """What could not be compared, and what was seen on the way."""
 
-    no_verdict: int = 0
-    no_answer: int = 0
-    unlabelled: int = 0
-    other_trials: int = 0
-    """Verdicts on trials that no label covers."""
+    omitted: Counter[str] = field(default_factory=Counter)
+    """What was not compared, by the name of its field in `Agreement`."""
     matched_keys: set[AnswerKey] = field(default_factory=set)
     labelled_samples: set[str] = field(default_factory=set)
     """Ids of samples of the run that have any label."""
@@ -108,13 +105,10 @@ def compare_with_labels(
         agreement,
         elsewhere=labels.elsewhere,
         other_models=other_models,
-        other_trials=counts.other_trials,
         unmatched_trials=len(of_known_samples) - other_models,
-        no_verdict=counts.no_verdict,
-        no_answer=counts.no_answer,
-        unlabelled=counts.unlabelled,
         unmatched=len(unmatched) - len(of_known_samples),
         blank=labels.blank,
+        **counts.omitted,
     )
 
 
@@ -141,16 +135,14 @@ def _match_pairs(
         label = labels.by_answer.get(key) if key else None
         if key is None or label is None:
             if score is not None:
-                counts.other_trials += key is None
-                counts.unlabelled += key is not None
+                counts.omitted["other_trials" if key is None else "unlabelled"] += 1
             continue
         counts.matched_keys.add(key)
         if score is not None:
             yield outcome.sample_id, comparison.read_label(label), comparison.read_score(score)
-        elif outcome.failure is not None and outcome.failure.stage == "solver":
-            counts.no_answer += 1
         else:
-            counts.no_verdict += 1
+            has_answer = outcome.failure is None or outcome.failure.stage != "solver"
+            counts.omitted["no_verdict" if has_answer else "no_answer"] += 1
 
 
 def _no_match_error(judge: Judge, labels: HumanLabels, counts: _MatchCounts) -> BadDataset:

@@ -15,6 +15,7 @@ replies.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -265,11 +266,6 @@ class Rejudging:
         connection = connect(self._model_name, snippets)
         self._refuse_another_judge(connection.client)
         self.redactor = make_redactor([*self._project.secrets, *connection.secrets])
-
-        def count_verdicts(outcomes: Sequence[Outcome]) -> None:
-            for outcome in outcomes:
-                self._count_verdicts(outcome, result)
-
         with ExitStack() as closing:
             shared = share_limits(self._options, closing, redactor=self.redactor, command="check")
             stand_ins: dict[str, Model] = {name: StoredModel("") for name in self._traces}
@@ -289,7 +285,7 @@ class Rejudging:
             drive_jobs(
                 self._build_jobs(places),
                 resources,
-                count_verdicts,
+                partial(self._count_verdicts, result),
                 workers=min(self._options.concurrency or _MAX_CONCURRENCY, total),
                 stop=stop,
                 progress=self._progress,
@@ -338,26 +334,28 @@ class Rejudging:
                 trial=outcome.trial,
             )
 
-    def _count_verdicts(self, outcome: Outcome, result: RejudgeResult) -> None:
-        result.usage = sum(outcome.others.values(), result.usage)
-        before = self._first_verdicts.pop(outcome.ordinal)
-        scores = outcome.scores
-        for tally in result.probes:
-            if tally.probe not in self._scorers:
-                continue
-            score = scores.get(tally.probe)
-            if score is None:
-                tally.add_failure(self._explain_failure(outcome, [tally.probe]))
-            elif NOT_APPLICABLE in score.metadata:
-                tally.add_not_applicable(str(score.metadata[NOT_APPLICABLE]))
-            else:
-                after = read_verdict(self._judge, score)
-                tally.add((outcome.ordinal, outcome.sample_id), before, after)
-        if result.repeats is not None:
-            names = self._repeat_names
-            verdicts = [read_verdict(self._judge, scores[name]) for name in names if name in scores]
-            missing = [name for name in names if name not in scores]
-            result.repeats.add([before, *verdicts], self._explain_failure(outcome, missing))
+    def _count_verdicts(self, result: RejudgeResult, outcomes: Sequence[Outcome]) -> None:
+        for outcome in outcomes:
+            result.usage = sum(outcome.others.values(), result.usage)
+            before = self._first_verdicts.pop(outcome.ordinal)
+            verdicts = {
+                name: read_verdict(self._judge, score)
+                for name, score in outcome.scores.items()
+                if NOT_APPLICABLE not in score.metadata
+            }
+            for tally in result.probes:
+                score = outcome.scores.get(tally.probe)
+                if tally.probe in verdicts:
+                    sample = (outcome.ordinal, outcome.sample_id)
+                    tally.add(sample, before, verdicts[tally.probe])
+                elif score is not None:
+                    tally.add_not_applicable(str(score.metadata[NOT_APPLICABLE]))
+                elif tally.probe in self._scorers:
+                    tally.add_failure(self._explain_failure(outcome, [tally.probe]))
+            if result.repeats is not None:
+                repeats = [verdicts[name] for name in self._repeat_names if name in verdicts]
+                missing = [name for name in self._repeat_names if name not in verdicts]
+                result.repeats.add([before, *repeats], self._explain_failure(outcome, missing))
 
     def _explain_failure(self, outcome: Outcome, names: Sequence[str]) -> str:
         """Say why a scorer gave no verdict; an outcome keeps only its first failure."""

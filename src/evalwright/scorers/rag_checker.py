@@ -17,29 +17,25 @@ Claims and verdicts are kept, so that other scores of the same answers cost noth
 
 from collections.abc import Mapping
 from functools import cached_property
-from json import dumps
+from json import dumps, loads
+from math import isnan
 from typing import Annotated, Any, Literal
 
 from msgspec import structs
 from pydantic import Field, model_validator
 
 from evalwright.components import FOR_KEYS, ColumnName, ModelKey
-from evalwright.objects import ChatCompletion
+from evalwright.objects import ChatCompletion, SolverTrace
 from evalwright.ports import Case
-from evalwright.scorers.base import ScorerSpec
+from evalwright.scorers.base import ScorerSpec, short
 from evalwright.scorers.rag import formulas
 from evalwright.scorers.rag.evidence import (
-    DEFAULT_TARGET,
     EvidenceNeeds,
     RagEvidence,
     Side,
     explain_score,
     parse_claims,
     parse_labels,
-    read_chunks,
-    read_completion,
-    read_list_column,
-    read_text_column,
 )
 from evalwright.scorers.rag.formulas import NEEDS, SCORES, Check, ScoreName
 from evalwright.scorers.rag.judge import RagJudge, RagMaterial
@@ -47,6 +43,8 @@ from evalwright.types import Sample, Score
 
 Mode = Literal["all_claims", "required_only", "required_and_optional"]
 
+DEFAULT_TARGET = "target"
+"""The target's column where none is named, if the sample has it."""
 REQUIRED = "required_"
 """How the names of scores begin that are of required claims alone."""
 _OF_TARGET: frozenset[Check] = frozenset({"in_target", "in_response", "target_in_chunks"})
@@ -162,7 +160,7 @@ class RagChecker(ScorerSpec):
     async def score(self, case: Case) -> Score:
         """Ask the judge for what the scores need; raise if the sample lacks something."""
         needs = self._evidence_needs
-        completion, row = read_completion(case), case.sample.data
+        completion, row = _read_completion(case), case.sample.data
         columns = self._read_claim_columns(row, needs)
         material = self._read_material(completion, row, needs, columns)
         judge = RagJudge(case, self.judge_model_key, material)
@@ -207,10 +205,10 @@ class RagChecker(ScorerSpec):
         values: dict[str, Any] = {}
         for side in needs.sides:
             if column := self._column(side, "claims"):
-                claims = parse_claims(read_list_column(row, column), f"column `{column}`")
+                claims = parse_claims(_read_list_column(row, column), f"column `{column}`")
                 values[f"{side}_claims"] = claims
                 if needs.labels and (column := self._column(side, "labels")):
-                    labels = read_list_column(row, column)
+                    labels = _read_list_column(row, column)
                     where = f"column `{column}`"
                     values[f"{side}_labels"] = parse_labels(labels, len(claims), where)
         return values
@@ -227,13 +225,13 @@ class RagChecker(ScorerSpec):
         labels = needs.labels and any(f"{side}_labels" not in columns for side in needs.sides)
         query = ""
         if extracts or labels:
-            query = read_text_column(row, self.query_column, may_be_empty=not labels)
+            query = _read_text_column(row, self.query_column, may_be_empty=not labels)
         needs_target = "target" in extracts or "in_target" in needs.checks
         return RagMaterial(
             query=query,
             target=self._read_target(row) if needs_target else "",
             response=str(completion),
-            chunks=self._read_chunks(completion),
+            chunks=self._find_chunks(completion),
             extraction_instructions=self.claim_extraction_instructions,
             labeling_instructions=self.claim_labeling_instructions,
         )
@@ -242,11 +240,11 @@ class RagChecker(ScorerSpec):
         """Return the target's text, or its claims, one per line."""
         column = self.target_column or DEFAULT_TARGET
         if self.target_column or column in row:
-            text = read_text_column(row, column, may_be_empty=self.target_column is None)
+            text = _read_text_column(row, column, may_be_empty=self.target_column is None)
             if text:
                 return text
         if column := self.target_claims_column or "":
-            claims = parse_claims(read_list_column(row, column), f"column `{column}`")
+            claims = parse_claims(_read_list_column(row, column), f"column `{column}`")
             if claims:
                 return "\n".join(map(str, claims))
         raise ValueError(
@@ -254,11 +252,11 @@ class RagChecker(ScorerSpec):
             f"in `target_claims_column`; {self._name_scores(_OF_TARGET)} one"
         )
 
-    def _read_chunks(self, completion: ChatCompletion) -> list[str]:
+    def _find_chunks(self, completion: ChatCompletion) -> list[str]:
         """Return the retrieved texts; none if no score needs them."""
         if not self._evidence_needs.checks & _IN_CHUNKS:
             return []
-        chunks = read_chunks(completion)
+        chunks = _read_chunks(completion)
         if chunks is None:
             raise ValueError(
                 "the output of the model has no `references`, the texts that were retrieved: its "
@@ -272,3 +270,79 @@ class RagChecker(ScorerSpec):
         names = [name for name in self.scores if NEEDS[name] & checks]
         listed = ", ".join(f"`{name}`" for name in names)
         return f"{listed} need{'s'[: len(names) == 1]}"
+
+
+def _read_list_column(row: Mapping[str, Any], column: str) -> Any:
+    """Return the value of a column; a text is parsed as JSON, as in a CSV file."""
+    value = _read_cell(row, column)
+    if value is None:
+        raise ValueError(f"{_explain_missing(row, column)}; a list of none is `[]`")
+    if not isinstance(value, str):
+        return value
+    try:
+        return loads(value)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"column `{column}` must hold JSON, got {short(value)}: {error}") from None
+
+
+def _read_text_column(row: Mapping[str, Any], column: str, *, may_be_empty: bool = False) -> str:
+    """Return the text of a column; ValueError if it is no text, or empty but needed."""
+    value = _read_cell(row, column)
+    if isinstance(value, int | float):
+        return str(value)
+    if value is None:
+        if may_be_empty:
+            return ""
+        raise ValueError(_explain_missing(row, column))
+    if not isinstance(value, str):
+        raise ValueError(  # noqa: TRY004 - what a row holds is a value
+            f"column `{column}` of the sample must be a text, got {short(value)}"
+        )
+    return value
+
+
+def _read_completion(case: Case) -> ChatCompletion:
+    """Return the model's chat completion; ValueError if its output is something else."""
+    if case.answer is None:
+        raise ValueError("`rag_checker` needs the answer of a model, and the task has no solver")
+    output = SolverTrace.from_json(case.answer.conversation).output
+    if isinstance(output, ChatCompletion) and output.get("choices"):
+        return output
+    raise ValueError(
+        f"`rag_checker` needs a chat completion, the output of the model is {short(output)}"
+    )
+
+
+def _read_chunks(completion: ChatCompletion) -> list[str] | None:
+    """Return the retrieved texts of the first choice; None if it has no `references`."""
+    choices: list[dict[str, Any]] = completion["choices"]
+    references = dict.get(choices[0], "references")
+    if references is None:
+        return None
+    if not isinstance(references, list):
+        raise ValueError(  # noqa: TRY004 - what a model gave is a value
+            f"`references` must be a list, the model returned {short(references)}"
+        )
+    chunks: list[Any] = [
+        item.get("content") if isinstance(item, dict) else item for item in references
+    ]
+    for number, chunk in enumerate(chunks, start=1):
+        if not isinstance(chunk, str):
+            raise ValueError(  # noqa: TRY004 - the same
+                f'reference {number} must be `{{"content": "…"}}`, the model returned '
+                f"{short(references[number - 1])}"
+            )
+    return chunks
+
+
+def _read_cell(row: Mapping[str, Any], column: str) -> Any:
+    """Return the value of a column; None if it is empty, as a missing value of a CSV file is."""
+    value = row.get(column)
+    if isinstance(value, str) and not value.strip():
+        return None
+    return None if isinstance(value, float) and isnan(value) else value
+
+
+def _explain_missing(row: Mapping[str, Any], column: str) -> str:
+    columns = ", ".join(f"`{name}`" for name in sorted(map(str, row))) or "none"
+    return f"column `{column}` is empty or missing in this sample, whose columns are {columns}"

@@ -12,13 +12,13 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from evalwright.scorers.judging.markup import (
+from evalwright.scorers.judging.verdicts import (
+    VerdictReader,
     parse_named_line,
     remove_direction_marks,
     strip_all,
     strip_quotes,
 )
-from evalwright.scorers.judging.verdicts import VerdictReader
 
 MOST_CHARACTERS = 200
 MOST_WORDS = 8

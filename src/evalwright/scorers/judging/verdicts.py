@@ -1,7 +1,8 @@
 """Read the verdict of a judge's reply: tolerant of form, never guessed from prose.
 
 A reply has a verdict if one of these is a label, or a number on the scale, once quotes, markdown,
-brackets and final punctuation are removed:
+brackets and final punctuation are removed (a label may have marks of its own, as `C#` and `(A)` do,
+so they are removed step by step):
 
     correct                          the whole reply
     {"prediction": "correct", …}     a known key of a JSON object, in a fence or in text
@@ -22,16 +23,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from evalwright.scorers.judging.markup import (
-    has_words,
-    parse_named_line,
-    remove_direction_marks,
-    remove_end_tokens,
-    remove_fences,
-    strip_all,
-    strip_levels,
-)
-
 Value = TypeVar("Value")
 
 _MOST_CHARACTERS = 200_000
@@ -41,6 +32,23 @@ _END_OF_THINKING = re.compile(r"\n\s*</think>|</think>\s*\n")
 _OBJECT_START = re.compile(r'\{(?=\s*["}])')
 _PLACEHOLDER = "{}"
 _DECODER = json.JSONDecoder()
+_DIRECTION_MARKS = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_FENCE_LINE = re.compile(r"^[ \t]*(?:```|~~~)[\w+-]*[ \t]*$", re.MULTILINE)
+_END_TOKENS = re.compile(r"(?:\s*(?:<\|[\w ]{1,30}\|>|</?s>|<eos>|<end_of_turn>|<pad>))+\s*$")
+_LONGEST_END = 200
+_MOST_LEVELS = 10
+_LINE_MARKS = re.compile(r"\s*(?:(?:#{1,6}|[>*•])\s+|(?:[-–+]|\d{1,3}[.)])\s+(?=\D))*")
+"""Of a heading, a quotation or a list item. `- 4` may be a negative number, `1. 4` two numbers."""
+_NAMED = re.compile(
+    r"[\s*_`]*(?:verdict|score|label|answer|rating)[\s*_`]*[:\uff1a](?P<value>.*\w.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_EMPHASIS = "*_`"
+_FINAL_PUNCTUATION = ".!。！۔"  # noqa: RUF001 - the Chinese mark
+_QUOTES = {
+    pair[0]: pair[1] for pair in ('""', "''", "“”", "\u2018\u2019", "„“", "«»", "「」", "『』")
+}
+_BRACKETS = {"[": "]", "(": ")", "【": "】", "\uff08": "\uff09"}
 
 
 class NoVerdict(ValueError):
@@ -283,3 +291,76 @@ def _may_quote(objects: list[str], lines: list[str], shown: Sequence[str]) -> bo
 
 def _spell(value: Any) -> str:
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+def remove_direction_marks(text: str) -> str:
+    """Remove characters that nobody sees; joiners are part of a word and stay."""
+    return _DIRECTION_MARKS.sub("", text)
+
+
+def remove_fences(text: str) -> str:
+    """Remove the lines that open and close a code block."""
+    return _FENCE_LINE.sub("", text)
+
+
+def remove_end_tokens(text: str) -> str:
+    """Remove a model's end-of-turn tokens, which some servers pass on."""
+    tail = text[-_LONGEST_END:]
+    return text[: len(text) - len(tail)] + _END_TOKENS.sub("", tail)
+
+
+def parse_named_line(line: str) -> str | None:
+    """Return X of a line `Verdict: X`, `Score: X`, `Label: X`, `Answer: X` or `Rating: X`."""
+    match = _NAMED.fullmatch(_remove_line_marks(line))
+    return None if match is None else match["value"].strip()
+
+
+def strip_levels(text: str) -> list[str]:
+    """Return the text, then the text with ever less around it."""
+    levels = [text]
+    stripped = _strip_marks(_remove_line_marks(text))
+    if stripped and stripped != text:
+        levels.append(stripped)
+    for _ in range(_MOST_LEVELS):
+        stripped = _strip_marks(_remove_pair(levels[-1], _QUOTES | _BRACKETS))
+        if not stripped or stripped == levels[-1]:
+            break
+        levels.append(stripped)
+    return levels
+
+
+def strip_all(text: str) -> str:
+    """Return the text with nothing around it."""
+    return strip_levels(text)[-1]
+
+
+def strip_quotes(text: str) -> str:
+    """Remove quotes, emphasis and final punctuation, but no brackets."""
+    stripped = _strip_marks(text)
+    while stripped and (inner := _strip_marks(_remove_pair(stripped, _QUOTES))) != stripped:
+        stripped = inner
+    return stripped or text
+
+
+def has_words(text: str) -> bool:
+    """Tell whether there is a letter or a digit, in other lines than those of a fence."""
+    return any(map(str.isalnum, remove_fences(text)))
+
+
+def _strip_marks(text: str) -> str:
+    around = f"{_EMPHASIS} \t\r\n"
+    return text.strip(around).rstrip(_FINAL_PUNCTUATION).strip(around)
+
+
+def _remove_pair(text: str, pairs: dict[str, str]) -> str:
+    """Remove a pair around the whole text: of `[[A]]` the outer one, of `(A) or (B)` none."""
+    opening, inner, closing = text[:1], text[1:-1], text[-1:]
+    if len(text) < len("()") or pairs.get(opening) != closing:
+        return text
+    if opening == closing:
+        return text if opening in inner else inner
+    return text if inner.find(closing) < inner.find(opening) else inner
+
+
+def _remove_line_marks(text: str) -> str:
+    return _LINE_MARKS.sub("", text, count=1)

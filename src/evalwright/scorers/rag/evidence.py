@@ -9,23 +9,17 @@ Evidence is stored in the metadata of a score, so that other scores of the same 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from json import loads
-from math import isnan
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from evalwright.objects import ChatCompletion, SolverTrace
-from evalwright.ports import Case
 from evalwright.scorers.base import short
 from evalwright.scorers.rag.formulas import Check, Checks
 
 Label = Literal["REQUIRED", "OPTIONAL"]
 LABELS: tuple[Label, ...] = ("REQUIRED", "OPTIONAL")
 PARTS = ("subject", "predicate", "object")
-DEFAULT_TARGET = "target"
-"""The target's column where none is named, if the sample has it."""
 Entailment = Literal["entailed", "neutral", "contradicted"]
 Side = Literal["target", "response"]
 SIDES: tuple[Side, ...] = ("target", "response")
@@ -194,82 +188,6 @@ def parse_labels(value: Any, count: int, where: str) -> tuple[Label, ...]:
             expected = _quote(LABELS, " or ")
             raise ValueError(f"label {number} of {where} must be {expected}, got {short(item)}")
     return labels
-
-
-def read_list_column(row: Mapping[str, Any], column: str) -> Any:
-    """Return the value of a column; a text is parsed as JSON, as in a CSV file."""
-    value = _read_cell(row, column)
-    if value is None:
-        raise ValueError(f"{_explain_missing(row, column)}; a list of none is `[]`")
-    if not isinstance(value, str):
-        return value
-    try:
-        return loads(value)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"column `{column}` must hold JSON, got {short(value)}: {error}") from None
-
-
-def read_text_column(row: Mapping[str, Any], column: str, *, may_be_empty: bool = False) -> str:
-    """Return the text of a column; ValueError if it is no text, or empty but needed."""
-    value = _read_cell(row, column)
-    if isinstance(value, int | float):
-        return str(value)
-    if value is None:
-        if may_be_empty:
-            return ""
-        raise ValueError(_explain_missing(row, column))
-    if not isinstance(value, str):
-        raise ValueError(  # noqa: TRY004 - what a row holds is a value
-            f"column `{column}` of the sample must be a text, got {short(value)}"
-        )
-    return value
-
-
-def read_completion(case: Case) -> ChatCompletion:
-    """Return the model's chat completion; ValueError if its output is something else."""
-    if case.answer is None:
-        raise ValueError("`rag_checker` needs the answer of a model, and the task has no solver")
-    output = SolverTrace.from_json(case.answer.conversation).output
-    if isinstance(output, ChatCompletion) and output.get("choices"):
-        return output
-    raise ValueError(
-        f"`rag_checker` needs a chat completion, the output of the model is {short(output)}"
-    )
-
-
-def read_chunks(completion: ChatCompletion) -> list[str] | None:
-    """Return the retrieved texts of the first choice; None if it has no `references`."""
-    choices: list[dict[str, Any]] = completion["choices"]
-    references = dict.get(choices[0], "references")
-    if references is None:
-        return None
-    if not isinstance(references, list):
-        raise ValueError(  # noqa: TRY004 - what a model gave is a value
-            f"`references` must be a list, the model returned {short(references)}"
-        )
-    chunks: list[Any] = [
-        item.get("content") if isinstance(item, dict) else item for item in references
-    ]
-    for number, chunk in enumerate(chunks, start=1):
-        if not isinstance(chunk, str):
-            raise ValueError(  # noqa: TRY004 - the same
-                f'reference {number} must be `{{"content": "…"}}`, the model returned '
-                f"{short(references[number - 1])}"
-            )
-    return chunks
-
-
-def _read_cell(row: Mapping[str, Any], column: str) -> Any:
-    """Return the value of a column; None if it is empty, as a missing value of a CSV file is."""
-    value = row.get(column)
-    if isinstance(value, str) and not value.strip():
-        return None
-    return None if isinstance(value, float) and isnan(value) else value
-
-
-def _explain_missing(row: Mapping[str, Any], column: str) -> str:
-    columns = _quote(sorted(map(str, row))) or "none"
-    return f"column `{column}` is empty or missing in this sample, whose columns are {columns}"
 
 
 def _parse_claim(value: Any, where: str) -> Claim:
