@@ -1,18 +1,15 @@
 """Judge a sample again with something changed that should not matter.
 
-    swap    the parts of the author's prompt that carry values change places, each with its label
-            and so do the labels of a structured reply: finds a judge that prefers the first or the
-            last thing
-    pad     sentences that say nothing new follow the answer: finds a judge that likes length
+    swap    the parts of the prompt that carry values change places, each with its label, and so do
+            the labels of a structured reply: finds a judge that prefers the first or the last
+    pad     sentences that say nothing new follow the answer: finds a judge that prefers length
     fence   the answer stands between unguessable marks, with a sentence that it is data: finds a
-            judge that the answer talked into its verdict
+            judge that follows instructions in the answer
     again   nothing is changed: measures how far a judge agrees with itself
 
-The scorer and its prompts stay the author's in every run; only a probe asks in another way. Where a
-change would change nothing that the judge sees, the probe does not apply, and nothing is asked.
-
-To swap, a part of a prompt is a value with what names it: a label before it, a heading above it,
-the tag or the fence around it.
+Where a change would not change what the judge sees, the probe does not apply, and nothing is asked.
+A part of a prompt is a value with what names it: a label before it, a heading above it, the tag or
+the fence around it.
 
     Question: {{ q }}          <answer>              ## Reference
                                {{ a }}
@@ -20,9 +17,7 @@ the tag or the fence around it.
 
 Holds:      a value never stands under the label of another. Where it is not plain what belongs to a
             value, nothing is moved, and `NotApplicable` says what was in the way.
-Does not:   know which verdict is right. A flip may also be the judge's own noise: `again` measures
-            that. Nor understand words: a text between two parts that is no label could be about
-            either.
+Does not:   know which verdict is right. A flip may also be noise, which `again` measures.
 """
 
 import re

@@ -4,12 +4,9 @@
     labels          another label
     scores          more than a tenth of the range away
 
-The project is read as the run's command read it; the judge must be that of the run, to the last
-letter of its prompt. The model is asked through the engine, so limits, retries, cache and cost cap
-apply. A verdict that is missing the second time is counted apart: it is no flip.
-
-Only counts are kept: an interrupted check costs its calls again, unless `--cache` has kept the
-replies.
+The project is read as the run's command read it, and the judge must be the same. The model is asked
+through the engine, so limits, retries, cache and cost cap apply. A verdict that is missing the
+second time is no flip. Only counts are kept: an interrupted check repeats its calls.
 """
 
 from collections import Counter

@@ -8,8 +8,7 @@ It is sacrebleu's sentence BLEU with 13a tokens, exponential smoothing and the e
 (signature `nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp`), divided by 100. The same text scores 1,
 also the empty one; a value without a single word of the ground truth scores 0.
 
-Does not:   split languages without spaces into words: there a sentence is one token. Nor is a mean
-            of sentence scores the BLEU of a corpus.
+A language without spaces is not split into words. A mean of sentence scores is no corpus BLEU.
 """
 
 from functools import cache

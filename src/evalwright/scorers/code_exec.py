@@ -11,13 +11,12 @@
           - "add(2, 3) == 5"
           - "add({{ sample.a }}, {{ sample.b }}) == {{ sample.sum }}"
 
-A target is an expression that must be true, or statements that must not raise. The answer runs
-first; each target then sees the names that it defines. An answer that is no Python, raises, or
-takes too long passes no target: that is a score of 0. A target that is no Python is a fault of the
-task: its sample fails, and is no 0.
+A target is an expression that must be true, or statements that must not raise; it sees the names
+that the answer defines. An answer that is not Python, raises or takes too long scores 0. A target
+that is not Python is a fault of the task: the sample fails.
 
-This scorer is evalwright's own, and the same as `category: code_exec` of a record: same sandbox,
-same score, same metadata. `evalwright doctor` says how programs are isolated on this machine.
+This scorer is evalwright's own, and scores as `category: code_exec` of a record does. `evalwright
+doctor` says how programs are isolated on this machine.
 """
 
 import ast

@@ -6,13 +6,10 @@
         mode: in_order
 
 The list has names, or objects `{"name": …, "arguments": {…}}` whose arguments must be equal as JSON
-values are: `1` is `1.0`, but `true` is not `1`, and the order of keys does not count. Each call
-that was made answers for one entry at most; entries with arguments choose first. Calls before the
-first user message do not count.
-
-`in_order` also wants the list, as it stands, to be found in the calls in its order, with others
-between them or not. Then, and only then, `all_required_calls_made` is true; the counts are the same
-in both modes.
+values: `1` is `1.0`, `true` is not `1`, the order of keys does not count. A call meets one entry at
+most; entries with arguments choose first. Calls before the first user message do not count. With
+`in_order`, `all_required_calls_made` is only true if the calls were made in the order of the list,
+with or without others between them; the counts are the same in both modes.
 """
 
 from collections.abc import Sequence

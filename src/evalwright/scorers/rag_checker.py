@@ -7,12 +7,11 @@
         target_column: answer
         scores_to_compute: [faithfulness, hallucination]
 
-The judge takes target and response apart into claims, and checks the claims against each other's
-text and against every chunk that the model returned as `references`. Scores are shares of claims
-or of chunks, by the formulas of `rag.formulas`; one that is not defined is null, which a mean
-leaves out and counts. Only what the wanted scores need is asked.
-
-Claims and verdicts are kept, so that other scores of the same answers cost nothing.
+The judge splits target and response into claims, and checks the claims against each other's text
+and against every chunk that the model returned as `references`. Scores are shares of claims or of
+chunks, by the formulas of `rag.formulas`; one that is not defined is null, which a mean leaves out
+and counts. The judge is asked only what the scores need. Claims and verdicts are kept, so other
+scores of the same answers cost nothing.
 """
 
 from collections.abc import Mapping

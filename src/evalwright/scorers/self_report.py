@@ -1,19 +1,16 @@
 """`self_report`: ask the evaluated model how sure it is of its answer (`--confidence self`).
 
-The question, the answer as it came, and whether that is right: P(True) of Kadavath et al. (2022),
-arXiv 2207.05221. A model that weighs given answers weighs `True` against `False`, and the
-confidence is the share of `True`. Any other is asked for a probability in percent. A reply without
-one number from 0 to 100 gives no confidence: the value is None, never a 0 and never a guess.
+P(True) of Kadavath et al. (2022), arXiv 2207.05221. A model that weighs given answers weighs `True`
+against `False`, and the confidence is the share of `True`. Any other is asked for a probability in
+percent. A reply without one number from 0 to 100 gives no confidence: the value is None.
 
     85      85 %      **85**      85/100      I would say 85 percent.      one number
     80 to 90      150      0.85      high                                  none
 
 `0.85` may be a share or less than one percent, so it is none.
 
-The score says nothing about right or wrong. What was asked for an answer holds for that answer,
-whatever becomes of its targets, its metric or its post-process rule.
-
-Does not:   see the targets, or what post-processing made of the answer.
+Does not:   see the targets, or what post-processing made of the answer. So a change of targets,
+            metric or post-process rule does not change it.
 """
 
 import re

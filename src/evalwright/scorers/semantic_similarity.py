@@ -6,10 +6,9 @@
         model_key: local/wordllama
 
 One request embeds both texts; the score is the cosine of their vectors. This scorer is evalwright's
-own. `local/wordllama` embeds on this machine, without a key; any other model that embeds may be
-named. What a figure means depends on the model: with most of them, texts that have nothing to do
-with each other score well above 0, so compare figures of one model only. An empty text has no
-direction: its sample fails, and is no 0.
+own. `local/wordllama` embeds on this machine, without a key; any other embedding model will do.
+Compare scores of the same model only: with most models, unrelated texts score well above 0. An
+empty text has no direction: the sample fails.
 """
 
 from collections.abc import Sequence

@@ -10,11 +10,10 @@ predicts `A`, but ` A` predicts a space and `The answer is A` predicts `T`. So t
 for the letter alone. An empty answer predicts the empty string.
 
 `completion_validity`, in the metadata, does not move the score. It is
-    valid      when the predicted choice is a label: one of the choices where each of them is one
-               character long, else one of the first capital letters, one a choice; or when it is
-               the ground truth
-    invalid    when it is any other character
-    unknown    when there is nothing to tell by: an empty answer, or no choices
+    valid      if the predicted choice is the ground truth or a label: one of the choices if each is
+               one character long, else one of the first capital letters, one per choice
+    invalid    if it is any other character
+    unknown    if the answer is empty, or there are no choices
 
 With `--mcq loglikelihood` the model weighs these labels in place of writing an answer; the metadata
 then has the probability of each, as `options`.

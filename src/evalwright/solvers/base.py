@@ -9,9 +9,8 @@
           def postprocess(sample, solver_output):
               return [(sample, solver_output)]
 
-Each pair that it returns is scored by itself, with the new sample. No pair: nothing is scored. It
-runs after the solver, and the solver's own trace is what is stored: to change the function costs
-no call of the model.
+Each pair that it returns is scored by itself, with the new sample. What is stored is the solver's
+own trace, so a change of the function costs no model call.
 """
 
 import json

@@ -11,8 +11,8 @@
       template: |
         {"messages": [{"role": "user", "content": {{ sample.question | tojson }}}], "seed": 0}
 
-A generic template must render to JSON. An object with `messages` is a chat, and its other keys go
-along; any other JSON is the input of a custom task, or for a task of embeddings what is embedded.
+A generic template must render to JSON. An object with `messages` is a chat, and its other keys are
+sent too; any other JSON is the input of a custom task, or the text of an embeddings task.
 """
 
 import json

@@ -8,10 +8,9 @@
           {"short": {"messages": [{"role": "user", "content": {{ sample.q | tojson }}}]},
            "long": {"messages": [{"role": "user", "content": {{ sample.q_long | tojson }}}]}}
 
-The template renders to a list or an object of inputs, each what a `single_turn_solver` would be
-given. They are asked in turn, and know nothing of each other. `solver_output.solver_outputs` is a
-list, or an object with the same keys, of single outputs, each with its own `output` and `messages`.
-The group itself has all items and raw outputs, in the order of the template.
+The template renders to a list or an object of inputs, each as for a `single_turn_solver`. They are
+asked in turn, each by itself. `solver_output.solver_outputs` is a list, or an object with the same
+keys, of outputs, each with its `output` and `messages`. The group has all items and raw outputs.
 """
 
 from collections.abc import Callable

@@ -5,9 +5,8 @@
       trace_column: conversation
 
 No model is asked. The column holds a trace: an object with `items`, a list of items or of chat
-messages, or any of these as JSON text, as a CSV file has it. The last assistant message is what
-scorers without a `value` judge. A row whose trace is null fails, with what stands in its column
-`error`: sources of recorded traces write there why there is none.
+messages, or any of these as JSON text. Scorers without a `value` judge the last assistant message.
+A row whose trace is null fails with the text of its column `error`.
 """
 
 from typing import Any, Literal

@@ -9,11 +9,10 @@
             return trace
 
 `model.predict` takes the items of a trace, a list of messages, a text, or for a task other than
-chat any JSON. More keyword arguments go along as keys of the request (`temperature=0`); `sample=`
-replaces the sample that a custom inference is shown. Each call goes through the retries, limits,
-cache and accounts of the engine, and counts towards the sample, whether its answer is kept in the
-trace or not. A call that fails is an exception there; where nobody catches it, it is the failure
-of the sample.
+chat any JSON. More keyword arguments become keys of the request (`temperature=0`); `sample=`
+replaces the sample that a custom inference is shown. Retries, limits, cache and cost apply to each
+call, whether its answer is kept in the trace or not. A call that fails raises an exception in the
+snippet; if nothing catches it, the sample fails.
 """
 
 from typing import Any, Literal

@@ -1,13 +1,10 @@
 """`record`: ask a model what a record of contract A asks.
 
-Renders the few-shot examples and the prompt, generates once, post-processes. The text goes out as
-one user message and nothing is added to it, whatever the model.
+Renders the few-shot examples and the prompt as one user message, generates once, post-processes.
 
 A solver that `weighs` generates nothing for a record of category `mcq`: the model says how likely
 it finds each letter that the prompt offers, and the likeliest is the answer. Where fewer than two
-letters are found in the prompt, all that a target may be are weighed.
-
-Does not:   weigh the text of an option, or anything else than its letter, in upper case.
+letters are found in the prompt, all that a target may be are weighed. The text of an option is not.
 """
 
 from time import perf_counter

@@ -1,12 +1,5 @@
 """What the three judge scorers share: the model, the prompts, and what is stored of a verdict.
 
-    scorers:
-      - type: model_as_a_judge_classifier
-        model_key: openai/gpt-4.1-mini
-        user_prompt: |
-          Ground truth: {{ sample.answer }}
-          Answer: <answer>{{ solver_output.output }}</answer>
-
 The author's prompts are sent as rendered; nothing is added to them. A reply without a verdict is a
 failure of the sample that quotes it, never a score.
 """

@@ -3,17 +3,14 @@
     claims of the target, claims of the response     together, unless a column brings them
     labels, and each side's claims against one text  together, when the claims are there
 
-One call checks all claims of a side against one text: the target, the response, or one chunk. A
-chunk that came twice is asked about once. Whatever a model, a dataset or a retriever has written
-stands between marks that it cannot know. A change of any words of a prompt changes what is found:
-the `version` of `rag_checker` grows with it.
+One call checks all claims of a side against one text: the target, the response, or one distinct
+chunk. All material is fenced. Every change of a prompt increases the `version` of `rag_checker`.
 
     {"verdicts": [{"claim": 1, "verdict": "entailed"}, {"claim": 2, "verdict": "neutral"}]}
 
 Fences, thinking and prose around the JSON are ignored. A list without its object is accepted, and
 so are words without numbers if there are as many as claims. Two lists that differ, a missing entry,
-a number twice, an unknown word, or a list in prose that stands word for word in what the judge was
-shown is a `NoVerdict` that quotes the judge, never a guess.
+a number twice, an unknown word or a quoted list is a `NoVerdict` that quotes the judge.
 """
 
 import asyncio
