@@ -326,7 +326,8 @@ def _refused_value(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot
         return Fault(spot.path, "bad_value", words)
     # Both count as the author's file does, where it is known which one that is.
     known = isinstance(spot.value, Authored) and spot.value.line
-    return Fault(spot.path, rule, place[2], line=int(place[1]) if known else 0)
+    line = int(place[1]) if known else 0
+    return Fault(spot.path, rule, place[2], at_key=bool(line), line=line)
 
 
 def _unsupported_type(error: ErrorDetails, _: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
