@@ -36,7 +36,7 @@ def test_the_rows_of_another_task_keep_their_ids() -> None:
     rows = source("first").rows(around)
 
     assert [name for name, _ in rows.identify()] == ["q1", "q2"]
-    assert rows.columns() == ("sample", "sample_id", "solver_output", "scores", "errors")
+    assert rows.columns == ("sample", "sample_id", "solver_output", "scores", "errors")
 
 
 def test_a_filter_reaches_the_sample_in_the_row() -> None:

@@ -10,8 +10,8 @@
     content      its text, after the front matter
     …            the keys of its YAML front matter, but for these three
 
-Sorted by path. PDFs are skipped, and so is what has a dot before its name (`.git`, `.DS_Store`).
-Links are followed; a directory that holds itself is entered once.
+Sorted by path. PDFs and hidden files (`.git`, `.DS_Store`) are skipped. Links are followed; a
+directory that contains itself is entered once.
 """
 
 import re
@@ -39,29 +39,24 @@ _FRONT_MATTER = re.compile(
 _MOST_MATTER = 64 * 1024
 
 
-class FolderRows:
-    """One row per file."""
-
+class _FolderRows:
     header: tuple[str, ...] | None = None
     """Any file may add a column."""
 
     def __init__(self, directory: Path, extension: str | None) -> None:
-        self._directory = directory
-        self._extension = extension
+        self._directory, self._extension = directory, extension
 
     @cached_property
     def digest(self) -> str:
-        """Of the paths and the contents."""
         digest = blake2b(digest_size=16)
         for name in self._names():
-            content = self._bytes(name)
+            content = self._read(name)
             digest.update(f"{name}\0{sha256(content).hexdigest()}\n".encode(errors="replace"))
         return f"folder:{digest.hexdigest()}"
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """In the order of their paths."""
         for name in self._names():
-            content = self._bytes(name)
+            content = self._read(name)
             where = show_path(self._directory / name)
             try:
                 text = content.removeprefix(b"\xef\xbb\xbf").decode()
@@ -82,7 +77,7 @@ class FolderRows:
             raise Unreadable(f"{show_path(self._directory)}: no such directory")
         return list_files(self._directory, self._extension)
 
-    def _bytes(self, name: str) -> bytes:
+    def _read(self, name: str) -> bytes:
         path = self._directory / name
         try:
             with path.open("rb") as file:
@@ -95,7 +90,7 @@ class FolderRows:
 
 
 def list_files(directory: Path, extension: str | None = None) -> list[str]:
-    """The paths of its files, from there and with `/`, sorted: but for PDFs and hidden ones."""
+    """Return the paths of its files, relative and sorted, without PDFs and hidden ones."""
     return sorted(_walk_files(directory, "", frozenset(), extension))
 
 
@@ -111,18 +106,13 @@ def _walk_files(
     if mark in above:
         return
     for name in entries:
-        path = directory / name
+        path, lower = directory / name, name.lower()
         if name.startswith("."):
             continue
         if path.is_dir():
             yield from _walk_files(path, f"{prefix}{name}/", above | {mark}, extension)
-        elif _wanted(name, extension):
+        elif not lower.endswith(".pdf") and lower.endswith(extension or ""):
             yield prefix + name
-
-
-def _wanted(name: str, extension: str | None) -> bool:
-    lower = name.lower()
-    return not lower.endswith(".pdf") and (extension is None or lower.endswith(extension))
 
 
 class Folder(SourceSpec):
@@ -132,11 +122,11 @@ class Folder(SourceSpec):
     directory_path: Location
     """Relative to the document."""
     extension: str | None = None
-    """Only files whose names end so; `.md` and `md` are the same, and so is `.MD`."""
+    """Only files with this ending; `.md`, `md` and `.MD` are the same."""
 
     @field_validator("extension")
     @classmethod
-    def _dotted(cls, value: str | None) -> str | None:
+    def _normalize_extension(cls, value: str | None) -> str | None:
         if value is None:
             return None
         plain = value.strip().lower().removeprefix("*")
@@ -147,12 +137,12 @@ class Folder(SourceSpec):
         return plain if plain.startswith(".") else f".{plain}"
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """The directory, which is looked at when the first row is asked for."""
+        """Return a reader of the directory, which is read with the first row."""
         del surroundings
-        return FolderRows(self.directory_path.path, self.extension)
+        return _FolderRows(self.directory_path.path, self.extension)
 
     def label(self) -> str:
-        """Its path."""
+        """Name the path."""
         return str(self.directory_path.path)
 
 
@@ -161,16 +151,16 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
 
     It is read as YAML 1.2: `yes` and `2024-01-01` are texts. What is no mapping is no front matter.
     """
-    found = _FRONT_MATTER.match(text) if text.startswith("---") else None
-    if found is None:
+    match = _FRONT_MATTER.match(text) if text.startswith("---") else None
+    if match is None:
         return {}, text
-    matter = found["matter"]
+    matter = match["matter"]
     if len(matter) > _MOST_MATTER:
         raise ValueError(f"longer than {_MOST_MATTER >> 10} KiB")
     loaded = _load_yaml(matter)
     if loaded is not None and not isinstance(loaded, dict):
         return {}, text
-    return loaded or {}, text[found.end() :]
+    return loaded or {}, text[match.end() :]
 
 
 def _load_yaml(matter: str) -> Any:

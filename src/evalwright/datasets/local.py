@@ -18,12 +18,12 @@ from evalwright.datasets.reading import FileRows, Reader, format_of
 from evalwright.datasets.source import SourceSpec, Surroundings
 
 
-def _readable(location: Location) -> Location:
+def _check_ending(location: Location) -> Location:
     format_of(location.written)
     return location
 
 
-TableFile = Annotated[Location, AfterValidator(_readable)]
+TableFile = Annotated[Location, AfterValidator(_check_ending)]
 """The path of a file of rows, of a format that can be read."""
 
 
@@ -35,11 +35,11 @@ class Local(SourceSpec):
     """Relative to the document. Its ending says how it is read."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """The file, which is looked at when the first row is asked for."""
+        """Return a reader of the file, which is opened with the first row."""
         del surroundings
         path = self.file_path.path
         return FileRows(lambda: path, format_of(self.file_path.written))
 
     def label(self) -> str:
-        """Its path."""
+        """Name the path."""
         return str(self.file_path.path)

@@ -1,10 +1,10 @@
-"""The rows of a dataset: filtered, identified, and never none.
+"""The rows of a dataset: filtered, with ids, and never none.
 
     rows = Rows(reader, name="qa.csv", filters=(…,))
-    rows.check()          # reads all of it once: bad lines, ids given twice, nothing left
+    rows.check()          # reads all rows once: bad lines, duplicate ids, nothing left
     for sample_id, row in rows.identify(): ...
 
-Nothing is kept but, where rows have a `sample_id`, a number for each of them.
+Nothing is kept in memory but one number per row that has a `sample_id`.
 """
 
 import math
@@ -24,26 +24,24 @@ from evalwright.errors import BadDataset, StageError, boundary
 Row = dict[str, Any]
 Missing = Literal["absent", "nan"]
 _VERSION = 1
-"""Grows when the same bytes become other rows: it is part of every digest."""
-_ASKS_WHETHER = ("exists", "not_exists")
+"""Increases when the same bytes become other rows: part of every digest."""
+_EXISTENCE = ("exists", "not_exists")
 
 
 class Filter(Protocol):
-    """What a row must satisfy; `rules.filters` has them."""
+    """A condition on rows; the filters are in `rules.filters`."""
 
     op: Any
 
     def matches(self, variables: Any) -> bool:
-        """Whether these variables satisfy it."""
-        ...
+        """Tell whether the variables satisfy it."""
 
     def model_dump(self, *, mode: str) -> dict[str, Any]:
-        """As it was written."""
-        ...
+        """Return it as JSON."""
 
 
 class CheckedRows:
-    """What all datasets can be asked; `rows` and `identify` are a subclass's own."""
+    """A dataset that can be checked; `rows` and `identify` are a subclass's own."""
 
     @abstractmethod
     def rows(self) -> Iterator[Row]:
@@ -61,13 +59,9 @@ class CheckedRows:
     def _count(self) -> int:
         return sum(1 for _ in self.identify())
 
-    def first_rows(self, count: int) -> list[Row]:
-        """Return the first few rows."""
-        return list(islice(self.rows(), count))
-
 
 class Rows(CheckedRows):
-    """A dataset, ready to be read. Each `rows()` begins again."""
+    """A dataset, ready to be read. Each `rows()` starts again."""
 
     def __init__(
         self,
@@ -78,7 +72,7 @@ class Rows(CheckedRows):
         missing: Missing = "absent",
     ) -> None:
         self.name = name
-        """What messages call it."""
+        """Its name in messages."""
         self._reader = reader
         self._filters = tuple(filters)
         self._missing = missing
@@ -86,15 +80,15 @@ class Rows(CheckedRows):
     @cached_property
     def digest(self) -> str:
         """Of the content, the filters and the options: the same digest, the same rows."""
-        filters = [one.model_dump(mode="json") for one in self._filters]
+        filters = [condition.model_dump(mode="json") for condition in self._filters]
         parts = [_VERSION, self._reader.digest, filters, self._missing]
         return blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
 
     def rows(self) -> Iterator[Row]:
-        """Those that pass all filters; `BadDataset` at the end if there was none."""
-        rows: Iterable[Row] = self._filtered() if self._filters else self._reader.rows()
+        """Yield the rows that pass all filters; `BadDataset` at the end if there was none."""
+        rows: Iterable[Row] = self._filter() if self._filters else self._reader.rows()
         if self._missing == "nan":
-            rows = self._filled(rows)
+            rows = self._fill(rows)
         empty = True
         for row in rows:
             empty = False
@@ -103,56 +97,52 @@ class Rows(CheckedRows):
             raise BadDataset(f"{self.name}: no rows")
 
     def identify(self) -> Iterator[tuple[str, Row]]:
-        """Each row with its id: its `sample_id`, or its place among the rows, from 0."""
+        """Yield each row with its id: its `sample_id`, or its place among the rows, from 0."""
         return identify_rows(self.rows, name=self.name)
 
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Every column that some row has, in the order of their first rows."""
-        return self._columns
-
-    @cached_property
-    def _columns(self) -> tuple[str, ...]:
         if (header := self._reader.header) is not None:
             return header
-        found: dict[str, None] = {}
-        known = found.keys()
+        columns: dict[str, None] = {}
         for row in self._reader.rows():
-            if row.keys() != known:
-                found.update(dict.fromkeys(row))
-        return tuple(found)
+            if row.keys() != columns.keys():
+                columns.update(dict.fromkeys(row))
+        return tuple(columns)
 
-    def _filled(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """What a row has not is NaN, as where tables are data frames."""
-        blank = dict.fromkeys(self.columns(), math.nan)
+    def _fill(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Set missing values to NaN, as data frames do."""
+        blank = dict.fromkeys(self.columns, math.nan)
         width = len(blank)
         for row in rows:
             yield row if len(row) == width else {**blank, **row}
 
-    def _filtered(self) -> Iterator[Row]:
+    def _filter(self) -> Iterator[Row]:
         header = self._reader.header
         dropped = [0] * len(self._filters)
-        kept = 0
+        is_empty = True
         for number, row in enumerate(self._reader.rows()):
             if (place := self._failed_filter(number, row, header)) is None:
-                kept += 1
+                is_empty = False
                 yield row
             else:
                 dropped[place] += 1
-        if not kept:
+        if is_empty:
             raise BadDataset(f"{self.name}: {_explain_empty(dropped)}", hint="loosen a filter")
 
     def _failed_filter(self, number: int, row: Row, header: tuple[str, ...] | None) -> int | None:
-        """The place of the first filter that the row does not pass."""
+        """Return the place of the first filter that the row does not pass."""
         bare = row
         if header and len(row) < len(header):
-            # To a comparison an empty cell is an empty text, not a column that is not there.
+            # To a comparison an empty cell is an empty text, not a missing column.
             row = {**dict.fromkeys(header, ""), **row}
         place = 0
         try:
             with boundary("dataset"):
-                for place, one in enumerate(self._filters):
-                    seen = bare if one.op in _ASKS_WHETHER else row
-                    if not one.matches({**seen, "sample": seen}):
+                for place, condition in enumerate(self._filters):
+                    seen = bare if condition.op in _EXISTENCE else row
+                    if not condition.matches({**seen, "sample": seen}):
                         return place
         except StageError as error:
             where = f"{self.name}: row {number}: filters[{place}]"
@@ -161,13 +151,10 @@ class Rows(CheckedRows):
 
 
 class AlignedRows(CheckedRows):
-    """One row of each dataset, under the name of the parameter that named it.
+    """Datasets joined by the places of their rows, under the names of their parameters.
 
-        dataset: {keys: ["<< config.questions >>", "<< config.answers >>"]}
-        sample = {"questions": {…}, "answers": {…}}
-
-    Rows are joined by their places. The names are those of the parameters, so a task reads the same
-    whichever datasets it is given.
+    dataset: {keys: ["<< config.questions >>", "<< config.answers >>"]}
+    sample = {"questions": {…}, "answers": {…}}
     """
 
     def __init__(self, parts: Mapping[str, Rows]) -> None:
@@ -194,19 +181,15 @@ class AlignedRows(CheckedRows):
                 )
             yield dict(zip(names, rows, strict=True))
 
-    def together(
-        self, places: Sequence[int] | None = None, numbers: Sequence[int] | None = None
-    ) -> dict[str, list[Row]]:
-        """Rows of each, apart: what a scorer of all samples is given.
+    def together(self, places: Sequence[int], numbers: Sequence[int]) -> dict[str, list[Row]]:
+        """Return the rows of each dataset, for a scorer of all samples.
 
-        Of the rows at `places`, those with these `numbers` among them. Where
-        these are all rows of the first dataset, the others are whole, however many rows they have;
-        else each has the rows of the same places, as far as it has any there.
+        Of the rows at `places`, those with these `numbers` are used. If these are all rows of the
+        first dataset, the others are whole, however many rows they have; else each has the rows of
+        the same places, as far as it has any there.
         """
         whole = {name: list(part.rows()) for name, part in self.parts.items()}
-        if places is None:
-            return whole
-        wanted = list(places) if numbers is None else [places[number] for number in numbers]
+        wanted = [places[number] for number in numbers]
         first = next(iter(whole.values()))
         if wanted == list(range(len(first))):
             return whole
@@ -219,10 +202,6 @@ class AlignedRows(CheckedRows):
         """Yield each joined row with the id that its row of the first dataset has."""
         return identify_rows(self.rows, name=self.name, of=itemgetter(next(iter(self.parts))))
 
-    def columns(self) -> tuple[str, ...]:
-        """Return the names of the datasets; `parts` knows what is in them."""
-        return tuple(self.parts)
-
     def _lengths(self) -> str:
         return ", ".join(f"`{name}` has {part.check()}" for name, part in self.parts.items())
 
@@ -230,55 +209,53 @@ class AlignedRows(CheckedRows):
 def identify_rows(
     rows: Callable[[], Iterable[Row]], *, name: str, of: Callable[[Row], Row] | None = None
 ) -> Iterator[tuple[str, Row]]:
-    """Each row with its id; `BadDataset` if two have the same, or only some have one.
+    """Yield each row with its id; `BadDataset` if two have the same, or only some have one.
 
-    Of the ids only hashes are kept. Where two are equal, the rows are read again to see whether
-    the ids are: `rows` begins again each time it is called. `of` says where in a row its id is,
-    where that is not the row itself.
+    Only hashes of the ids are kept. If two are equal, the rows are read again to compare the ids:
+    `rows` starts again each time it is called. `of` returns the part of a row that has the id.
     """
     seen: set[int] = set()
     named = None
     for number, row in enumerate(rows()):
         bearer = of(row) if of else row
-        given = _parse_id(bearer, name, number)
+        sample_id = _parse_id(bearer, name, number)
         if named is None:
-            named = given is not None
-        elif named is (given is None):
+            named = sample_id is not None
+        elif named is (sample_id is None):
             has, have = ("no", "one") if named else ("a", "none")
             raise BadDataset(
                 f"{name}: row {number} has {has} `sample_id`, the rows before it have {have}",
                 hint="give one to every row or to none",
             )
-        if given is None:
+        if sample_id is None:
             yield str(number), row
             continue
-        mark = hash(given)
+        mark = hash(sample_id)
         if mark in seen:
             before = islice(rows(), number)
-            _refuse_duplicate_id(map(of, before) if of else before, bearer, given, name)
+            _refuse_duplicate_id(map(of, before) if of else before, bearer, sample_id, name)
         seen.add(mark)
-        yield given, row
+        yield sample_id, row
 
 
 def _parse_id(row: Row, name: str, number: int) -> str | None:
-    """The id that a row brings, as text."""
-    found = row.get("sample_id")
-    if type(found) is str and found:
-        return found
-    if found is None or (type(found) is float and math.isnan(found)):
+    value = row.get("sample_id")
+    if type(value) is str and value:
+        return value
+    if value is None or (type(value) is float and math.isnan(value)):
         return None
-    if isinstance(found, int | float) and not isinstance(found, bool):
-        return str(found)
-    got = "an empty text" if found == "" else f"a `{type(found).__name__}`"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    got = "an empty text" if value == "" else f"a `{type(value).__name__}`"
     raise BadDataset(f"{name}: row {number}: `sample_id` must be a text or a number, got {got}")
 
 
-def _refuse_duplicate_id(before: Iterable[Row], row: Row, given: str, name: str) -> None:
+def _refuse_duplicate_id(before: Iterable[Row], row: Row, sample_id: str, name: str) -> None:
     for other in before:
-        if str(other.get("sample_id")) == given:
-            files = [str(one["file_name"]) for one in (other, row) if "file_name" in one]
+        if str(other.get("sample_id")) == sample_id:
+            files = [str(each["file_name"]) for each in (other, row) if "file_name" in each]
             where = f" ({' and '.join(files)})" if files else ""
-            raise BadDataset(f"{name}: two rows have the `sample_id` `{given}`{where}")
+            raise BadDataset(f"{name}: two rows have the `sample_id` `{sample_id}`{where}")
 
 
 def _explain_empty(dropped: Sequence[int]) -> str:

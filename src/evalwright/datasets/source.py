@@ -1,4 +1,4 @@
-"""What every source of rows has in common."""
+"""The base class of the sources of rows."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,14 +13,14 @@ from evalwright.rules.filters import AnyFilter
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What a source may use of the project that it stands in."""
+    """What a source may use of its project."""
 
     cache_dir: Path
-    """Where what came from elsewhere is kept: `.evalwright` of the project."""
+    """The folder for downloads: `.evalwright` of the project."""
     task_results: Mapping[str, Reader] | Callable[[str], Reader] | None = None
     """The results of other tasks, by the keys of their specifications."""
     generated: Mapping[str, Path] = {}
-    """The files of rows that generators have made, by the keys of their datasets."""
+    """The files of generated rows, by the keys of their datasets."""
 
 
 class SourceSpec(Component):
@@ -35,7 +35,7 @@ class SourceSpec(Component):
     (`nan`) as where rows pass through data frames."""
 
     def rows(self, surroundings: Surroundings) -> Rows:
-        """The rows, ready to be read; what is wrong with them is raised when they are."""
+        """Return the rows, ready to be read; reading them raises what is wrong with them."""
         return Rows(
             self.reader(surroundings),
             name=self.label(),
@@ -44,11 +44,11 @@ class SourceSpec(Component):
         )
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """The rows as they lie there."""
+        """Return a reader of all rows."""
         raise NotImplementedError
 
     def label(self) -> str:
-        """What messages call it."""
+        """Return its name in messages."""
         raise NotImplementedError
 
 

@@ -1,11 +1,11 @@
-"""`url`: a file behind an address, fetched once.
+"""`url`: a file at an address, fetched once.
 
     source:
       type: url
       url: https://example.org/questions.jsonl.gz
 
-It is kept under `.evalwright/downloads/`, by the hash of its address, and never asked for again:
-delete it there to fetch it anew. Only `http` and `https`, also after a redirect.
+It is stored under `.evalwright/downloads/`, by the hash of its address, and not fetched again:
+delete it there to do so. Only `http` and `https`, also after a redirect.
 """
 
 import os
@@ -28,11 +28,10 @@ from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import Unreadable
 
 MOST_BYTES = 8 * 1024**3
-"""What nobody means to fetch by a line in a document."""
 SILENCE_S = 30.0
-"""How long a server may say nothing."""
+"""How long a server may send nothing."""
 LONGEST_S = 3600.0
-"""How long all of it may take."""
+"""How long a download may take."""
 _CHUNK = 1 << 18
 _IN_ADDRESSES = "%/:=&?~#+!$,;'@()*[]"
 _PAGE = (b"<!doctype html", b"<html")
@@ -47,31 +46,31 @@ class Url(SourceSpec):
 
     @field_validator("url")
     @classmethod
-    def _fetchable(cls, value: str) -> str:
+    def _check_address(cls, value: str) -> str:
         address = str(value).strip()
         parts = urlsplit(address)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ValueError(
-                f"expected an address with http:// or https://, got `{shown(address)}`"
-            )
+            got = show_address(address)
+            raise ValueError(f"expected an address with http:// or https://, got `{got}`")
         if parts.username is not None or parts.password is not None:
             raise ValueError("expected an address without a user and a password in it")
         format_of(_file_name(address))
         return address
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """The file, which is fetched when the first row is asked for."""
+        """Return a reader of the file, which is fetched with the first row."""
         name = _file_name(self.url)
-        kept = surroundings.cache_dir / "downloads" / _kept_name(self.url, name)
-        return FileRows(lambda: fetch_file(self.url, kept), format_of(name))
+        stored = f"{sha256(self.url.encode()).hexdigest()[:32]}-{name[-80:]}"
+        path = surroundings.cache_dir / "downloads" / stored
+        return FileRows(lambda: fetch_file(self.url, path), format_of(name))
 
     def label(self) -> str:
-        """The address, without what may be a key."""
-        return shown(self.url)
+        """Name the address, without what may be a key."""
+        return show_address(self.url)
 
 
-def shown(address: str) -> str:
-    """An address as a message shows it: a query may hold a key, and so may a user."""
+def show_address(address: str) -> str:
+    """Return an address for a message, without its user and query: they may hold a key."""
     parts = urlsplit(address)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "…" if parts.query else "", ""))
@@ -81,28 +80,24 @@ def _file_name(address: str) -> str:
     return PurePosixPath(unquote(urlsplit(address).path)).name
 
 
-def _kept_name(address: str, name: str) -> str:
-    """By its whole address, query included; the name stays readable for who looks there."""
-    return f"{sha256(address.encode()).hexdigest()[:32]}-{name[-80:]}"
-
-
-def fetch_file(address: str, kept: Path, *, most_bytes: int = MOST_BYTES) -> Path:
-    """Return the path of the file, fetched whole unless it is there already."""
-    if kept.is_file():
-        return kept
+def fetch_file(address: str, path: Path, *, most_bytes: int = MOST_BYTES) -> Path:
+    """Return the path, with the whole file fetched unless it is there already."""
+    if path.is_file():
+        return path
+    name = show_address(address)
     try:
-        with _open_address(address) as response, _write_whole(kept) as file:
-            _copy(response, file, most_bytes, shown(address))
+        with _open_address(address) as response, _write_whole(path) as file:
+            _copy(response, file, most_bytes, name)
     except HTTPError as error:
         error.close()
-        raise Unreadable(f"{shown(address)}: the server answered {error.code}") from error
+        raise Unreadable(f"{name}: the server answered {error.code}") from error
     except (URLError, HTTPException, TimeoutError, OSError) as error:
         why = getattr(error, "reason", None) or error
         raise Unreadable(
-            f"{shown(address)}: could not be fetched: {why}",
+            f"{name}: could not be fetched: {why}",
             hint="a file that is here already needs no network: `source: {type: local, …}`",
         ) from error
-    return kept
+    return path
 
 
 @contextmanager
@@ -143,7 +138,7 @@ def _write_whole(path: Path) -> Iterator[IO[bytes]]:
 def _copy(response: HTTPResponse, file: IO[bytes], most_bytes: int, name: str) -> None:
     promised = response.headers.get("Content-Length")
     began, size = monotonic(), 0
-    while chunk := response.read1(_CHUNK):  # what there is: a drip is no silence
+    while chunk := response.read1(_CHUNK):  # what has arrived: slow is not silent
         if not size and chunk.lstrip()[:20].lower().startswith(_PAGE):
             raise Unreadable(f"{name}: expected a file of rows, got a web page")
         size += len(chunk)

@@ -61,7 +61,7 @@ def unknown_in(spec: ResolvedSpec, rows: OpenedRows) -> Iterator[UnknownColumn]:
     definition, column_values = spec.task.definition, _column_values(spec)
     if not column_values and not any(True for _ in unknown_columns(definition, (), dataset=key)):
         return  # no column is named, so the rows need not be read
-    columns = rows.columns()
+    columns = rows.columns
     wrong = list(unknown_values(column_values, columns, dataset=key))
     yield from wrong
     reported = {problem.column for problem in wrong}

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from evalwright.datasets.url import shown as show_url
+from evalwright.datasets.url import show_address
 from evalwright.errors import UsageError
 from evalwright.plan.row_checks import LogCheck, row_problems
 from evalwright.projects.kinds import EntityKind
@@ -185,7 +185,7 @@ def _model_address(document: Any) -> str | None:
     config = getattr(document, "config", None)
     url = getattr(config, "url", None)
     if isinstance(url, str):
-        return show_url(url)
+        return show_address(url)
     return getattr(config, "model", None) or getattr(config, "connection_type", None)
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from evalwright.clients.adapters import adapt_request
 from evalwright.components import snippets_in
-from evalwright.datasets.url import shown as show_url
+from evalwright.datasets.url import show_address
 from evalwright.engine.redact import redact
 from evalwright.errors import ModelError, StageError, Stopped, UsageError, boundary
 from evalwright.ports import Model
@@ -214,7 +214,7 @@ def _describe_connection(document: Any) -> dict[str, Any]:
         return {}
     config: dict[str, Any] = document.config.model_dump(mode="json", exclude_none=True)
     if "url" in config:
-        config["url"] = show_url(config["url"])
+        config["url"] = show_address(config["url"])
     for snippet in snippets_in(document):
         config["run_inference_snippet"] = f"{snippet.path}:{snippet.line}"
     return {"task": document.task, **{name: value for name, value in config.items() if value != {}}}

@@ -154,7 +154,7 @@ class DatasetSamples(DataSource):
         return SourceRows(
             total=total if count is None else count,
             rows=lambda: _draw_rows(rows.rows, total, count, self.random_seed),
-            columns=frozenset(rows.columns()),
+            columns=frozenset(rows.columns),
             digest=rows.digest,
         )
 
