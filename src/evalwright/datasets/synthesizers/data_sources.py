@@ -35,10 +35,9 @@ ID_COLUMN = "sample_id"
 
 
 def _refuse_duplicates(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Columns are named by their datasets, so each dataset may be given once."""
-    duplicate = next((key for number, key in enumerate(keys) if key in keys[:number]), None)
-    if duplicate is not None:
-        raise ValueError(f"`{duplicate}` stands twice: a column is called by its dataset")
+    for number, key in enumerate(keys):
+        if key in keys[:number]:
+            raise ValueError(f"`{key}` stands twice: a column is called by its dataset")
     return keys
 
 
@@ -119,16 +118,12 @@ class InlineSamples(DataSource):
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
         """Select from the first row on."""
         del lookup
-
-        def rows() -> Iterator[Row]:
-            return map(dict, self.samples)
-
         total = len(self.samples)
         return SourceRows(
             total=total if count is None else count,
-            rows=lambda: _draw_rows(rows, total, count, None),
-            columns=frozenset(name for row in rows() for name in row),
-            digest=digest_of(rows()),
+            rows=lambda: _draw_rows(lambda: map(dict, self.samples), total, count, None),
+            columns=frozenset(name for row in self.samples for name in row),
+            digest=digest_of(self.samples),
         )
 
 
@@ -201,11 +196,12 @@ class DatasetSampleCombinations(DataSource):
                     )
                 }
 
+        digests = [dataset.digest for dataset in datasets]
         return SourceRows(
             total=len(combinations),
             rows=rows,
             columns=frozenset(self.keys),
-            digest=_join_digests(dataset.digest for dataset in datasets),
+            digest=blake2b(msgspec.json.encode(digests), digest_size=16).hexdigest(),
         )
 
 
@@ -271,7 +267,3 @@ def number_ids(rows: list[Row]) -> list[Row]:
 
 def _set_id(row: Row, sample_id: str) -> Row:
     return {**row, ID_COLUMN: sample_id} if row.get(ID_COLUMN) is not None else row
-
-
-def _join_digests(digests: Iterator[str]) -> str:
-    return blake2b(msgspec.json.encode(list(digests)), digest_size=16).hexdigest()

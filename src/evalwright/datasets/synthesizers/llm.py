@@ -46,6 +46,13 @@ _JSON_TYPES: Mapping[ColumnType, dict[str, Any]] = {
     "boolean": {"type": "boolean"},
     "list": {"type": "array", "items": {"type": "string"}},
 }
+_PYTHON_TYPES: Mapping[ColumnType, Any] = {
+    "string": str,
+    "integer": int,
+    "float": int | float,
+    "boolean": bool,
+    "list": list,
+}
 _MAX_QUOTED = 200
 _MAX_OBJECT_STARTS = 1000
 """Braces that are tried as the start of an object."""
@@ -160,17 +167,8 @@ def _refuse_constant(constant: str) -> Any:
 def _has_type(value: Any, kind: ColumnType) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
-    match kind:
-        case "string":
-            return isinstance(value, str) and bool(value.strip())
-        case "integer":
-            return isinstance(value, int)
-        case "float":
-            return isinstance(value, int | float)
-        case "list":
-            return isinstance(value, list)
-        case _:
-            return False
+    is_blank = isinstance(value, str) and not value.strip()
+    return isinstance(value, _PYTHON_TYPES[kind]) and not is_blank
 
 
 def _quote(reply: str) -> str:
