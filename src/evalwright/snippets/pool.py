@@ -331,7 +331,7 @@ class _SnippetWorker:
         line, good = encode_calls(group, self._numbers[group.key], calls)
         if good:
             self.owed.update({call.number: call for call in good})
-            self._process.link.send(line)
+            self._process.send(line)
             self._look_soon()
 
     def forget(self, call: SnippetCall) -> None:
@@ -355,7 +355,7 @@ class _SnippetWorker:
 
     def _drop(self, call: SnippetCall) -> None:
         del self.owed[call.number]
-        self._process.link.send(b'{"cancelled":[%d]}\n' % call.number)
+        self._process.send(b'{"cancelled":[%d]}\n' % call.number)
         if not self.owed:
             self._state.update(self)
 
@@ -374,7 +374,7 @@ class _SnippetWorker:
                 self._ask(call, ask, question)
         self.worn = self.worn or message.worn
         if (message.done or message.worn) and not self.owed and not self.dead:
-            self._process.link.read_output()
+            self._process.read_output()
             self._state.update(self)
 
     def _settle(self, call: SnippetCall, result: _CallResult) -> None:
@@ -413,7 +413,7 @@ class _SnippetWorker:
     def _send_answers(self) -> None:
         answers, self._answers = self._answers, []
         if not self.dead:
-            self._process.link.send(encode_answers(answers))
+            self._process.send(encode_answers(answers))
 
     def _look_soon(self) -> None:
         if self._timer is None:
@@ -427,7 +427,7 @@ class _SnippetWorker:
             return
         now = time.monotonic()
         if self._process.is_dead():
-            self._process.link.drain()
+            self._process.drain()
             self._handle_loss()
             return
         if not self.ready and now > self._process.started_at + START_S:

@@ -74,31 +74,32 @@ class SnippetProcess:
         on_line: Callable[[bytearray], None],
         on_loss: Callable[[], None],
     ) -> None:
-        self.printed = PrintedLines(log)
+        self._on_line, self._on_loss = on_line, on_loss
+        self._max_bytes = settings.max_result_bytes + _SLACK_BYTES
+        self._unsent, self._unread = bytearray(), bytearray()
+        self._closed = False
+        self._loop = asyncio.get_running_loop()
+        self.printed = _PrintedLines(log)
         self.started_at = time.monotonic()
-        ours, theirs = socket.socketpair()
-        reader, writer = os.pipe()
+        self._channel, theirs = socket.socketpair()
+        self._output, writer = os.pipe()
         with tempfile.TemporaryFile() as memory:
             memory.truncate(SIZE)
             try:
                 self._process = _start(settings, theirs.fileno(), memory.fileno(), writer)
             except OSError as error:
-                ours.close()
-                os.close(reader)
+                self._channel.close()
+                os.close(self._output)
                 text = f"{error.filename or settings.python}: {error.strerror}"
                 raise ChildProcessError(f"no process for snippets: {text}") from error
             finally:
                 theirs.close()
                 os.close(writer)
             self.marks = Activity(memory.fileno())
-        self.link = ChildLink(
-            ours,
-            reader,
-            self.printed,
-            on_line=on_line,
-            on_loss=on_loss,
-            max_bytes=settings.max_result_bytes + _SLACK_BYTES,
-        )
+        self._channel.settimeout(0)
+        os.set_blocking(self._output, False)
+        self._loop.add_reader(self._channel, self._read_channel)
+        self._loop.add_reader(self._output, self.read_output)
 
     @property
     def pid(self) -> int:
@@ -120,7 +121,36 @@ class SnippetProcess:
                 "RLIMIT_CORE": 0,
             },
         }
-        self.link.send(msgspec.json.encode(orders) + b"\n")
+        self.send(msgspec.json.encode(orders) + b"\n")
+
+    def send(self, data: bytes) -> None:
+        """Send all of it, without waiting."""
+        if self._closed:
+            return
+        waiting = bool(self._unsent)
+        self._unsent += data
+        if not waiting:
+            self._write()
+            if self._unsent:
+                self._loop.add_writer(self._channel, self._write_channel)
+
+    def drain(self) -> None:
+        """Read what was sent and printed until now."""
+        while not self._closed and self._receive() == "more":
+            pass
+        self.read_output()
+
+    def read_output(self) -> None:
+        """Read what was printed until now."""
+        while True:
+            try:
+                chunk = os.read(self._output, _CHUNK_BYTES)
+            except BlockingIOError:
+                return
+            if not chunk:  # it has closed its streams
+                self._loop.remove_reader(self._output)
+                return
+            self.printed.take(chunk)
 
     def is_dead(self) -> bool:
         """Whether it has ended, even if a copy of it holds its socket."""
@@ -134,20 +164,64 @@ class SnippetProcess:
         until = time.monotonic() + _DYING_S
         while not is_dead(self._process) and time.monotonic() < until:
             time.sleep(0.002)
-        by_itself = is_dead(self._process)
-        busy = [number for _, number, _ in self.marks.read()] if by_itself else []
+        if not is_dead(self._process):
+            self.kill()
+            return "it closed its connection", []
+        busy = [number for _, number, _ in self.marks.read()]
         self.kill()
-        if not by_itself:
-            return "it closed its connection", busy
         return f"the process {_describe_exit(self._process.returncode)}", busy
 
     def kill(self) -> None:
         """End it and its group now. A second time does nothing."""
-        if self._process.returncode is None:
-            kill_group(self._process)
-            self.link.drain()
-            self.link.close()
-            self.marks.close()
+        if self._process.returncode is not None:
+            return
+        kill_group(self._process)
+        self.drain()
+        self._loop.remove_reader(self._channel)
+        self._loop.remove_writer(self._channel)
+        self._loop.remove_reader(self._output)
+        self._closed = True
+        self.printed.end()
+        self._channel.close()
+        os.close(self._output)
+        self.marks.close()
+
+    def _write_channel(self) -> None:
+        self._write()
+        if not self._unsent:
+            self._loop.remove_writer(self._channel)
+
+    def _write(self) -> None:
+        try:
+            sent = self._channel.send(self._unsent)
+        except BlockingIOError:
+            return
+        except OSError:  # it died before it had read all; the reader notices
+            sent = len(self._unsent)
+        del self._unsent[:sent]
+
+    def _read_channel(self) -> None:
+        if self._receive() == "end" and not self._closed:
+            self._loop.remove_reader(self._channel)
+            self._on_loss()
+
+    def _receive(self) -> Literal["more", "none", "end"]:
+        """Whether something came, and whether more can come."""
+        try:
+            chunk = self._channel.recv(_CHUNK_BYTES)
+        except BlockingIOError:
+            return "none"
+        except OSError:
+            chunk = b""
+        if not chunk:
+            return "end"
+        self._unread += chunk
+        if b"\n" in chunk:
+            *lines, self._unread = self._unread.split(b"\n")
+            for line in lines:
+                self._on_line(line)
+        # Only something other than our script sends more than a result.
+        return "more" if len(self._unread) <= self._max_bytes else "end"
 
 
 def _start(
@@ -176,109 +250,7 @@ def _describe_exit(status: int) -> str:
         return f"was killed by signal {-status}"
 
 
-class ChildLink:
-    """A socket to a child, and the pipe that it prints to; `SnippetProcess` explains the rest."""
-
-    def __init__(
-        self,
-        channel: socket.socket,
-        output: int,
-        printed: "PrintedLines",
-        *,
-        on_line: Callable[[bytearray], None],
-        on_loss: Callable[[], None],
-        max_bytes: int,
-    ) -> None:
-        self._channel, self._output, self._printed = channel, output, printed
-        self._on_line, self._on_loss = on_line, on_loss
-        self._max_bytes = max_bytes
-        self._unsent = bytearray()
-        self._unread = bytearray()
-        self._over = False
-        self._loop = asyncio.get_running_loop()
-        channel.settimeout(0)
-        os.set_blocking(output, False)
-        self._loop.add_reader(channel, self._readable)
-        self._loop.add_reader(output, self.read_output)
-
-    def send(self, data: bytes) -> None:
-        """Send all of it, without waiting."""
-        if self._over:
-            return
-        waiting = bool(self._unsent)
-        self._unsent += data
-        if not waiting:
-            self._write()
-            if self._unsent:
-                self._loop.add_writer(self._channel, self._writable)
-
-    def drain(self) -> None:
-        """Read what was sent and printed until now."""
-        while not self._over and self._receive() == "more":
-            pass
-        self.read_output()
-
-    def read_output(self) -> None:
-        """Read what was printed until now."""
-        while True:
-            try:
-                chunk = os.read(self._output, _CHUNK_BYTES)
-            except BlockingIOError:
-                return
-            if not chunk:  # it has closed its streams
-                self._loop.remove_reader(self._output)
-                return
-            self._printed.take(chunk)
-
-    def close(self) -> None:
-        """Stop reading."""
-        self._loop.remove_reader(self._channel)
-        self._loop.remove_writer(self._channel)
-        self._loop.remove_reader(self._output)
-        self._over = True
-        self._printed.end()
-        self._channel.close()
-        os.close(self._output)
-
-    def _writable(self) -> None:
-        self._write()
-        if not self._unsent:
-            self._loop.remove_writer(self._channel)
-
-    def _write(self) -> None:
-        try:
-            sent = self._channel.send(self._unsent)
-        except BlockingIOError:
-            return
-        except OSError:  # it died before it had read all; the reader notices
-            sent = len(self._unsent)
-        del self._unsent[:sent]
-
-    def _readable(self) -> None:
-        if self._receive() == "end" and not self._over:
-            self._loop.remove_reader(self._channel)
-            self._on_loss()
-
-    def _receive(self) -> Literal["more", "none", "end"]:
-        """Whether something came, and whether more can come."""
-        try:
-            chunk = self._channel.recv(_CHUNK_BYTES)
-        except BlockingIOError:
-            return "none"
-        except OSError:
-            chunk = b""
-        if not chunk:
-            return "end"
-        self._unread += chunk
-        if b"\n" in chunk:
-            *lines, self._unread = self._unread.split(b"\n")
-            for line in lines:
-                self._on_line(line)
-        # Only something other than our script sends more than a result.
-        return "more" if len(self._unread) <= self._max_bytes else "end"
-
-
-class PrintedLines:
+class _PrintedLines:
     """Logs whole lines, up to a size."""
 
     def __init__(self, log: Log) -> None:
