@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 MAX_DETAIL = 300
 _AT_ONCE = frozenset({"ready", "died", "done"})
 _ESCAPES = {number: f"\\u{number:04x}" for number in (*range(32), ord('"'), ord("\\"))}
-# For the day when a candidate has eaten all memory, and its verdict must still be said. Memory that
-# is never touched costs nothing.
+# Released when a candidate has used up all memory, so that its verdict can still be reported.
+# Memory that is never touched costs nothing.
 _RESERVE = [bytes(8 * 1024**2)]
 _PLAIN = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, type(None))
 
 
 def speaker(report: int) -> Say:
-    """Say records, each a JSON object on a line of its own.
+    """A function that reports records, each a JSON object on its own line.
 
-    What is said comes out when the clock must start and when there is no more to say: a report
-    without its end is not believed, so nobody waits for the middle.
+    Records are written when the clock must start and at the end: a report without its end is not
+    believed, so nobody waits for the middle.
     """
     myself = getpid()
     held: list[str] = []
@@ -41,7 +41,7 @@ def speaker(report: int) -> Say:
         line = ", ".join(f'"{key}": "{text.translate(_ESCAPES)}"' for key, text in pairs.items())
         held.append(f"{{{line}}}\n")
         if kind not in _AT_ONCE or getpid() != myself:
-            return  # a copy that the candidate forked has no say
+            return  # a copy that the candidate forked reports nothing
         unsent = memoryview("".join(held).encode())
         held.clear()
         while unsent:
@@ -85,17 +85,15 @@ class Target:
 
 
 def compile_targets(targets: list[str]) -> list[Target]:
-    """Before the candidate runs: one that ate all memory must not make a target look broken."""
-    # What the compiler thinks of a target's style is nobody's output.
+    """Compile before the candidate runs: without memory every target would look broken."""
     warnings.simplefilter("ignore", SyntaxWarning)
     return [Target(text, f"<target {number}>") for number, text in enumerate(targets, start=1)]
 
 
 def new_module() -> ModuleType:
-    """The module that a candidate is.
+    """The candidate's module, in `sys.modules`, where dataclasses, pickle and typing look.
 
-    Its `__name__` is `candidate`: what stands under `if __name__ == "__main__"` is its author's
-    demonstration and is not run. It is in `sys.modules`, where dataclasses, pickle and typing look.
+    Its `__name__` is `candidate`: what stands under `if __name__ == "__main__"` is not run.
     """
     sys.argv = ["candidate"]
     module = type(sys)("candidate")
@@ -118,7 +116,7 @@ def run(source: str, namespace: dict[str, object]) -> tuple[str, str]:
 
 
 def rehearse() -> None:
-    """Do once, before there are forks, what would else be done for the first time in each."""
+    """Run everything once before the first fork, so that caches are warm in every fork."""
     (target,) = compile_targets(["1 + 1"])
     target.judge({})
     run("def f(x: int) -> int:\n    return x\n", {})
@@ -126,13 +124,13 @@ def rehearse() -> None:
 
 
 def release_reserve(error: BaseException) -> None:
-    """Let go of the reserve, if memory is what is missing."""
+    """Release the reserve if memory ran out."""
     if isinstance(error, MemoryError):
         _RESERVE.clear()
 
 
 def describe(error: BaseException) -> str:
-    """Its name and message on one line; of one that cannot be printed, the name."""
+    """Name and message on one line; only the name if the message cannot be printed."""
     release_reserve(error)
     text = "an exception without a name"
     try:
@@ -145,7 +143,7 @@ def describe(error: BaseException) -> str:
 
 
 def shorten(text: str) -> str:
-    """Short, and fit to be sent."""
+    """Cut to what can be sent."""
     return text[:MAX_DETAIL].encode("utf-8", "replace").decode()
 
 
@@ -169,7 +167,7 @@ def describe_exit(code: int) -> str:
 
 
 def flush(stream: TextIO) -> None:
-    """Let go of what is held back."""
+    """Flush a stream, whatever the candidate has done to it."""
     try:
         stream.flush()
     except BaseException as closed:  # noqa: BLE001 - the candidate may have closed or changed it

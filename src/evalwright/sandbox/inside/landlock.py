@@ -1,15 +1,16 @@
 """The tier `landlock+seccomp`: no namespace, no path that can be written, few that can be read.
 
-For systems that forbid user namespaces: Landlock needs none, and no rights. What differs from the
-other tier: `stat` and `readlink` still tell which files the host has; there is no `/tmp`; processes
-are told apart by seccomp (a signal goes to oneself or nowhere) and not by a pid namespace. What no
-right of Landlock covers (`chmod`, `utime` and the like) the seccomp filter refuses.
+For systems that forbid user namespaces. Differences from the other tier: `stat` and `readlink` tell
+which files the host has; there is no `/tmp`; processes are separated by seccomp (a signal goes to
+oneself or nowhere) and not by a pid namespace. What no right of Landlock covers (`chmod`, `utime`)
+the seccomp filter refuses.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+from stat import S_ISDIR
 from struct import pack
 
 from . import libc, walls
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .layout import JailLayout
 
 _OTHERS_READ = 0o5
-# Where systems have no users: far above those of people, services and containers.
+# Far above the users of people, services and containers.
 _FIRST_USER = 3_000_000_000
 _EXECUTE_TO_MAKE_SYM = (1 << 13) - 1
 _WRITE_FILE = 1 << 1
@@ -39,12 +40,9 @@ _VERSION = 1  # flag of landlock_create_ruleset: say the ABI, make nothing
 _PATH_BENEATH = 1  # kind of rule
 _LOG_SAME_EXEC_OFF = 1  # flag of landlock_restrict_self
 
-_FILE_TYPE = 0o170000
-_DIRECTORY = 0o040000
-
 
 def enter(layout: JailLayout) -> LandlockCell:
-    """Become nobody, if we are root, and the one to whom orphans fall."""
+    """Become nobody, if we are root, and the reaper of orphans."""
     keep = None
     if walls.is_root():
         private = not all(_reachable(path) for path in layout.open_directories)
@@ -62,7 +60,7 @@ def enter(layout: JailLayout) -> LandlockCell:
 
 
 def _become_nobody() -> None:
-    """A nobody of its own: threads are counted by user, and no worker's are another's."""
+    """Take a user of its own: threads are counted by user."""
     user = _FIRST_USER + os.getpid()
     try:
         os.setresuid(user, user, user)
@@ -92,17 +90,15 @@ class LandlockCell:
         self._parent = os.getpid()
 
     def after_fork(self, *, cpu_s: int) -> None:
-        """In its child: end with the zygote, and see no file but the interpreter's.
-
-        Before the next fork: a signal at the death of the parent crosses no border of Landlock's.
-        """
+        """In its child: end with the zygote, and see no file but the interpreter's."""
+        # Before Landlock: the signal at the parent's death does not cross its border.
         self._end_with(self._parent)
         self._parent = os.getpid()
         enforce(self._ruleset)
         walls.limit_cpu(cpu_s)
 
     def seal(self, *kept: int) -> None:
-        """In every process of the candidate, at last. It has no descriptors but `kept`."""
+        """In every process of the candidate, last: close all descriptors but `kept`, and filter."""
         if os.getpid() != self._parent:
             self._end_with(self._parent)
         walls.seal(kept=kept, threads=self._threads, own_files=False)
@@ -113,7 +109,7 @@ class LandlockCell:
             os._exit(1)
 
     def reap(self, first: int) -> int:
-        """In the zygote: wait until nothing is left. The status, as a shell counts."""
+        """In the zygote: wait until nothing is left; return the status as a shell does."""
         status = os.waitpid(first, 0)[1]
         try:
             while True:
@@ -123,7 +119,7 @@ class LandlockCell:
 
 
 def _threads_of_this_user() -> int:
-    """How many run already: outside a user namespace the kernel counts all of a user's."""
+    """How many run already: without a user namespace the kernel counts them all."""
     me, total = os.getuid(), 0
     try:
         processes = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
@@ -139,7 +135,7 @@ def _threads_of_this_user() -> int:
 
 
 def abi() -> int:
-    """The version of Landlock that the kernel speaks, 0 when it speaks none."""
+    """The kernel's version of Landlock; 0 for none."""
     try:
         return libc.syscall("landlock_create_ruleset", None, 0, _VERSION)
     except OSError:
@@ -149,12 +145,11 @@ def abi() -> int:
 def make_ruleset(
     readable: Sequence[str], devices: Sequence[str] = (), listable: Sequence[str] = ()
 ) -> int:
-    """Write rules down: a descriptor that `enforce` takes, often if need be.
+    """Make rules: a descriptor that `enforce` takes, any number of times.
 
-    What is beneath a directory of `readable` can be listed and read, a file there can be read;
-    a file of `devices` can be read and written; directories of `listable`, and those beneath them,
-    show their names. Everything else is refused, and so are TCP (ABI 4) and signals and abstract
-    sockets across the border (ABI 6).
+    Files of `readable` and all beneath its directories can be read, `devices` read and written;
+    directories of `listable` and those beneath them can be listed. Everything else is refused, and
+    so are TCP (ABI 4) and signals and abstract sockets across the border (ABI 6).
     """
     version = abi()
     if not version:
@@ -180,13 +175,13 @@ def make_ruleset(
 def enforce(ruleset: int) -> None:
     """Confine this process, which must have one thread, and its children to a ruleset."""
     libc.forbid_new_privileges()
-    # A candidate could fill the log of the host with refusals.
+    # Else a candidate could fill the host's log with refusals.
     flags = _LOG_SAME_EXEC_OFF if abi() >= _ABI_QUIET else 0
     libc.syscall("landlock_restrict_self", ruleset, flags)
 
 
 def _attributes(version: int) -> bytes:
-    """Everything that this version can refuse. What is not named would stay allowed."""
+    """Everything that this version can refuse. What is left out would stay allowed."""
     handled = _EXECUTE_TO_MAKE_SYM
     for since, right in _LATER.items():
         if version >= since:
@@ -202,7 +197,7 @@ def _attributes(version: int) -> bytes:
 def _allow(ruleset: int, path: str, rights: int, of_directories: int = 0) -> None:
     fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        if os.fstat(fd).st_mode & _FILE_TYPE == _DIRECTORY:
+        if S_ISDIR(os.fstat(fd).st_mode):
             rights |= of_directories
         libc.syscall("landlock_add_rule", ruleset, _PATH_BENEATH, pack("=Qi", rights, fd), 0)
     finally:

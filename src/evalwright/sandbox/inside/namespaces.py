@@ -1,16 +1,16 @@
-"""The tier `namespaces+seccomp`: a root of its own, with nothing in it but Python.
+"""The tier `namespaces+seccomp`: its own root, with nothing in it but Python.
 
-A worker once, before its first candidate (`enter`):
+Once per worker, before its first candidate (`enter`):
 
     user namespace      where this process may do the rest, whoever started it
-    root                a small tmpfs; in it, read-only, what `layout` says Python needs; the old
-                        root is let go of: no `/proc`, `/sys`, `/etc`, home
+    root                a small tmpfs with what `layout` says Python needs, read-only; no `/proc`,
+                        `/sys`, `/etc`, home
     identity            uid and gid of nobody inside; outside the user's own, or nobody's for root
     network             a namespace with nothing in it
     pid namespace       the zygote is its first process: when it ends, the kernel ends the rest
 
-Every candidate (`NamespaceCell`): a pid namespace, whose first process is the evaluator, and user,
-mount, ipc and uts namespaces with an empty `/tmp`.
+Once per candidate (`NamespaceCell`): a pid namespace, whose first process is the evaluator, and
+user, mount, ipc and uts namespaces with an empty `/tmp`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .layout import JailLayout
 
 TIER = "namespaces+seccomp"
 
-# With that of pids. No network among them: the worker's own is as empty as another, nothing
-# can be put into it (seccomp refuses sockets), and another costs a tenth of a candidate's time.
+# And pids. No network: the worker's own stays empty (seccomp refuses sockets), and another would
+# cost a tenth of a candidate's time.
 _OF_A_CANDIDATE = libc.CLONE_NEWUSER | libc.CLONE_NEWNS | libc.CLONE_NEWIPC | libc.CLONE_NEWUTS
 _OF_A_WORKER = _OF_A_CANDIDATE | libc.CLONE_NEWNET | libc.CLONE_NEWPID
-# What a remount inside a user namespace must keep, if the host has set it.
+# Flags that a remount inside a user namespace must keep.
 _KEPT = {
     os.ST_NOEXEC: libc.MS_NOEXEC,
     os.ST_NOATIME: libc.MS_NOATIME,
@@ -37,17 +37,16 @@ _KEPT = {
 }
 
 _HOST_NAME = b"sandbox"
-# Any directory will do: it is hidden in this namespace only, and its content is reached by
-# descriptors that were opened before.
+# Any directory will do: it is hidden in this namespace only, and its content was opened before.
 _MOUNT_POINT = "/tmp"  # noqa: S108 - nothing is written to the host's
 # A candidate's own; where `tempfile` looks, in its order.
 _SCRATCH = ("/tmp", "/var/tmp", "/usr/tmp")  # noqa: S108 - none of them is the host's
 
 
 def enter(layout: JailLayout) -> NamespaceCell:
-    """Move this process behind its walls. It returns in the zygote, a child of the caller.
+    """Jail this process. Returns in the zygote, a child of the caller.
 
-    The caller itself stays, to be waited for: it ends when the zygote does, with its status.
+    The caller waits for the zygote, and ends with its status.
     """
     proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     outside = (os.getuid(), os.getgid())
@@ -55,8 +54,8 @@ def enter(layout: JailLayout) -> NamespaceCell:
         outside = (walls.NOBODY, walls.NOBODY)
         os.setgroups([])
     _unshare_with_maps(proc, outside)
-    # Root may walk through private folders to them, and nobody may not: opened now, mounted later.
-    # Not before: a mount is taken from one's own namespace only.
+    # Opened now, mounted later: nobody may not walk through private folders. Not earlier: a mount
+    # comes from one's own namespace only.
     sources = {
         path: os.open(path, os.O_PATH | os.O_CLOEXEC)
         for path in (*layout.directories, *layout.files, *walls.devices())
@@ -81,7 +80,7 @@ def enter(layout: JailLayout) -> NamespaceCell:
 def _unshare_with_maps(proc: int, outside: tuple[int, int]) -> None:
     """New namespaces, in which nobody is `outside`.
 
-    Only a process that has stayed outside may map an id that is not its own; so a child does it.
+    A child writes the maps: only a process outside may map an id that is not its own.
     """
     me = os.getpid()
     wait, go = os.pipe()
@@ -122,20 +121,17 @@ def _write_maps(proc: int, process: str, outside: tuple[int, int]) -> None:
 
 
 def _find_scratch(sources: dict[str, int]) -> str:
-    """Where a candidate may write: a folder that hides nothing of what is shown."""
+    """The folder that a candidate may write to. It hides nothing that is shown."""
     for folder in _SCRATCH:
         if not any(path.startswith(f"{folder}/") for path in sources):
             return folder
-    raise OSError(
-        f"the interpreter lies in all of {', '.join(_SCRATCH)}: there is no room to write"
-    )
+    raise OSError(f"the interpreter lies in all of {', '.join(_SCRATCH)}: no room to write")
 
 
 def _change_root(layout: JailLayout, sources: dict[str, int], scratch: str) -> None:
     libc.mount(None, "/", None, libc.MS_REC | libc.MS_PRIVATE)
     _cover(_MOUNT_POINT, "size=1m,mode=755")
-    # In the order of their paths: what is shown may lie in a folder that is hidden, and it in one
-    # that is shown.
+    # In the order of their paths: something shown may lie in a hidden folder, and that in a shown.
     for path in sorted((*sources, *layout.hidden)):
         if path in layout.hidden:
             _cover(_MOUNT_POINT + path, "size=64k,mode=755")
@@ -149,7 +145,7 @@ def _change_root(layout: JailLayout, sources: dict[str, int], scratch: str) -> N
     for path in ("", *layout.hidden):
         _make_read_only(_MOUNT_POINT + path)
     os.chdir(_MOUNT_POINT)
-    # The new root on top of the old one at the same place, then the old one away.
+    # Put the new root on top of the old one, then detach the old one.
     libc.syscall("pivot_root", ".", ".")
     libc.call("umount2", ".", libc.MNT_DETACH)
     os.chdir("/")
@@ -175,8 +171,8 @@ def _make_read_only(target: str, *, devices: bool = False) -> None:
     flags = libc.MS_REMOUNT | libc.MS_BIND | libc.MS_RDONLY | libc.MS_NOSUID
     flags |= 0 if devices else libc.MS_NODEV
     now = os.statvfs(target).f_flag
-    for known, mount in _KEPT.items():
-        flags |= mount if now & known else 0
+    for present, flag in _KEPT.items():
+        flags |= flag if now & present else 0
     libc.mount(None, target, None, flags)
 
 
@@ -193,12 +189,12 @@ class NamespaceCell:
 
     def before_fork(self) -> None:
         """In the zygote: the next child is the first process of a new pid namespace."""
-        # The kernel makes no second one before the zygote has gone back to its own.
+        # The kernel makes no second one until the zygote is back in its own.
         libc.call("setns", self._own, libc.CLONE_NEWPID)
         libc.call("unshare", libc.CLONE_NEWPID)
 
     def after_fork(self, *, cpu_s: int) -> None:
-        """In that child: everything else that is its own, and an empty folder to work in."""
+        """In that child: the other namespaces, and an empty folder to work in."""
         libc.call("unshare", _OF_A_CANDIDATE)
         _write_maps(self._proc, "self", (walls.NOBODY, walls.NOBODY))
         libc.mount(
@@ -214,11 +210,11 @@ class NamespaceCell:
         libc.prctl(libc.PR_SET_DUMPABLE, 0)
 
     def seal(self, *kept: int) -> None:
-        """In every process of the candidate, at last. It has no descriptors but `kept`."""
+        """In every process of the candidate, last: close all descriptors but `kept`, and filter."""
         walls.seal(kept=kept, threads=walls.THREADS, own_files=True)
 
     def reap(self, first: int) -> int:
-        """In the zygote: wait until nothing is left. The status, as a shell counts."""
+        """In the zygote: wait until nothing is left; return the status as a shell does."""
         return walls.exit_status(os.waitpid(first, 0)[1])
 
 

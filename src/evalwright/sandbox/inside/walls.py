@@ -1,11 +1,11 @@
-"""What every process that runs a stranger's code loses, in either tier, before it runs any.
+"""What every process loses, in either tier, before it runs untrusted code.
 
     limits          memory, CPU time, files, descriptors, threads; no core dumps
-    descriptors     all but the three standard ones and those it is given by name
+    descriptors     all but the three standard ones and those that are named
     system calls    all but the allow-list of `syscalls`, and no_new_privs with it
 
-A limit is inherited: the zygote sets it on itself, once. Capabilities and files are the tier's
-affair. Seccomp comes last, because what comes before needs calls that it refuses.
+Limits are inherited: the zygote sets them on itself, once. Each tier drops capabilities and files.
+Seccomp comes last, because it refuses calls that the rest needs.
 """
 
 from __future__ import annotations
@@ -40,10 +40,7 @@ _LIMITS = {
 
 
 def is_root() -> bool:
-    """Whether we are root, and could be nobody instead.
-
-    Root of a container without other users is a user of the host like any other, and stays it.
-    """
+    """Whether we are root and could be nobody: a container may have no other user."""
     return os.getuid() == 0 and all(map(_has_nobody, ("uid_map", "gid_map")))
 
 
@@ -54,12 +51,12 @@ def _has_nobody(name: str) -> bool:
 
 
 def devices() -> list[str]:
-    """Those that a candidate may use."""
+    """The devices that a candidate may use."""
     return [path for path in _DEVICES if os.path.exists(path)]  # noqa: PTH110 - no pathlib here
 
 
 def exit_status(wait: int) -> int:
-    """How a process ended: its exit status, or 128 and the signal that killed it."""
+    """The exit status of a process, or 128 plus the signal that killed it."""
     code = os.waitstatus_to_exitcode(wait)
     return code if code >= 0 else 128 - code
 
@@ -70,31 +67,28 @@ def close_all_but(kept: tuple[int, ...]) -> None:
     for number in sorted(kept):
         os.closerange(low, number)
         low = number + 1
-    # Descriptors above this one: none of ours, and none is inherited over `exec`.
+    # None of ours is above this, and none is inherited over `exec`.
     os.closerange(low, 4096)
 
 
 def prepare(*, own_files: bool) -> None:
-    """In the zygote: limits that its children inherit, and what need not be made for each of them.
-
-    `own_files`: there is a place to write to.
-    """
+    """In the zygote: set limits that its children inherit, and build the filter once."""
     for kind, value in _LIMITS.items():
         _set_limit(kind, value, value)
     seccomp.build_filter(libc.MACHINE, pid=1, own_files=own_files)
 
 
 def limit_cpu(cpu_s: int) -> None:
-    """In the first process of a candidate, for all of them: seconds of CPU time, for each."""
+    """In the first process of a candidate: limit the CPU time of each of its processes."""
     # A second between the warning and the kill.
     _set_limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
 
 
 def seal(*, kept: tuple[int, ...], threads: int, own_files: bool) -> None:
-    """At last, in each: no descriptors but `kept`, and no system calls but those on the list.
+    """In each process, last: keep no descriptors but `kept`, and no calls but those on the list.
 
-    `threads` counts what the user already runs where the kernel counts so. It holds for threads
-    that are yet to come, and not before: the zygote must be able to fork whatever they do.
+    `threads` includes what the user already runs where the kernel counts that. It is set here and
+    not earlier, because the zygote must always be able to fork.
     """
     close_all_but(kept)
     _set_limit(resource.RLIMIT_NPROC, threads, threads)

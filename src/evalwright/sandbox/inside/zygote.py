@@ -1,4 +1,4 @@
-"""One worker: a small interpreter behind walls that forks for every candidate.
+"""One worker: a small jailed interpreter that forks for every candidate.
 
 The engine holds the other end of `control`, a socket that keeps packets apart:
 
@@ -9,8 +9,8 @@ The engine holds the other end of `control`, a socket that keeps packets apart:
     zygote   {"ended": status}                               nothing of it is left
              or {"broken": why}                              it was not begun
 
-What the candidate is, and what it is asked, never passes through here: the evaluator reads it from
-`job` after the candidate's process was forked off. When the engine's end closes, all of it ends.
+Source and targets never pass through here: the evaluator reads them from `job` after it has forked
+the candidate's process. When the engine's end closes, everything ends.
 """
 
 from __future__ import annotations
@@ -20,21 +20,17 @@ import gc
 import json
 import os
 import select
-import sys
+from struct import calcsize, pack, unpack
+from typing import NoReturn
 
 from . import candidate, evaluator, judging, landlock, layout, libc, namespaces, packages, wire
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
-
-    Cell = namespaces.NamespaceCell | landlock.LandlockCell
+Cell = namespaces.NamespaceCell | landlock.LandlockCell
 
 PACKET_BYTES = 1 << 16
 _WALLED = b"."
-_INT_BYTES = 4
-# What candidates import most. Every one of them makes each fork a little dearer, so those that are
-# large, or seldom asked for, or run something at every fork (`random`), are left to who needs them.
+# What candidates import most. Each makes every fork a little slower, so none is large or rare, or
+# runs something at every fork (`random` does).
 _WARM = (
     "bisect", "collections", "functools", "heapq", "itertools", "math", "operator", "re", "string",
     "typing",
@@ -43,26 +39,22 @@ _WARM = (
 
 def main(control_fd: int) -> NoReturn:
     """Serve until the engine goes away."""
-    # Of `_socket`: what `socket` adds to it is not worth its size here.
+    # `socket` would add size, and nothing that is needed here.
     control = _socket.socket(fileno=control_fd)
     os.set_inheritable(control_fd, False)  # noqa: FBT003 - it has no name
     cell = _enter(control)
     judging.rehearse()
-    # What is here by now stays: the collector of a child need not look at it, nor copy its pages.
+    # All this stays: the collector of a child need not look at it, nor copy its pages.
     gc.collect()
     gc.freeze()
     _send(control, {"ready": True})
     while True:
-        packet, beside, _, _ = control.recvmsg(PACKET_BYTES, _socket.CMSG_LEN(2 * _INT_BYTES))
+        packet, beside, _, _ = control.recvmsg(PACKET_BYTES, _socket.CMSG_LEN(calcsize("=2i")))
         if not packet:
             os._exit(0)
-        ((_, _, data),) = beside
-        job, output = (_to_int(data[at : at + _INT_BYTES]) for at in (0, _INT_BYTES))
+        ((_, _, descriptors),) = beside
+        job, output = unpack("=2i", descriptors)
         _run_candidate(cell, control, json.loads(packet), job, output)
-
-
-def _to_int(data: bytes) -> int:
-    return int.from_bytes(data, sys.byteorder)
 
 
 def _enter(control: _socket.socket) -> Cell:
@@ -101,8 +93,7 @@ def _run_candidate(
     os.close(job)
     os.close(output)
     pidfd = os.pidfd_open(first)
-    passed = pidfd.to_bytes(_INT_BYTES, sys.byteorder)
-    control.sendmsg([b"{}"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
+    control.sendmsg([b"{}"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, pack("=i", pidfd))])
     poll = select.poll()
     poll.register(control, 0)  # its end is reported all the same
     poll.register(pidfd, select.POLLIN)
@@ -115,7 +106,7 @@ def _run_candidate(
 def _run_first_process(cell: Cell, order: dict[str, int], job: int, output: int) -> NoReturn:
     """The evaluator; its child is the candidate."""
     try:
-        # Anew: who changes how it is open changes it for all who share it.
+        # Opened anew: its flags are shared by all who share the descriptor.
         os.dup2(os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC), 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
@@ -128,20 +119,16 @@ def _run_first_process(cell: Cell, order: dict[str, int], job: int, output: int)
         if not child:
             _run_second_process(cell, candidates)
         os.close(candidates)
-        _await_walls(channel)
+        if os.read(channel, 1) != _WALLED:
+            _report_broken(job, OSError("the candidate's process could not be confined"))
         cell.seal(job, channel)
     except BaseException as error:  # noqa: BLE001 - the zygote's loop must not go on in here
         _report_broken(job, error)
     evaluator.main(job, channel, child)
 
 
-def _await_walls(channel: int) -> None:
-    if os.read(channel, 1) != _WALLED:
-        raise OSError("the candidate's process could not be confined")
-
-
 def _run_in_one_process(cell: Cell, job: int) -> NoReturn:
-    """A child is candidate and evaluator. The first process would not feel signals of its own."""
+    """A child is candidate and evaluator: the first process would ignore its own signals."""
     child = os.fork()
     if child:
         os.close(job)
@@ -162,7 +149,7 @@ def _run_second_process(cell: Cell, channel: int) -> NoReturn:
 
 
 def _report_broken(job: int, error: BaseException) -> NoReturn:
-    """Say why no candidate was run: this is nobody's wrong answer."""
+    """Report why no candidate was run: this is no wrong answer."""
     detail = libc.describe_error(error) if isinstance(error, OSError) else judging.describe(error)
     os.write(job, json.dumps({"type": "broken", "detail": detail}).encode() + b"\n")
     os._exit(1)
@@ -172,4 +159,4 @@ def _send(control: _socket.socket, packet: dict[str, object]) -> None:
     try:
         control.send(json.dumps(packet).encode())
     except OSError:
-        os._exit(1)  # nobody is there to hear it
+        os._exit(1)  # the engine has gone
