@@ -22,8 +22,8 @@ another process, unless they have asked the model: no question is paid for twice
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -73,17 +73,14 @@ class SnippetPool:
         settings: SnippetSettings | None = None,
         processes: int = 2,
     ) -> None:
-        settings = settings or SnippetSettings()
-        self._state = _PoolState(
-            sources=resolve_folders(sources, settings.directory),
-            settings=settings,
-            log=log,
-            update=self._update,
-            take_back=self._take_back,
-        )
+        self.settings = settings or SnippetSettings()
+        self.sources = resolve_folders(sources, self.settings.directory)
+        self.log = log
+        self.broken: dict[str, tuple[str, str]] = {}
+        """Sources whose top level ends a process, kind and message: they are not tried again."""
         self._processes = processes
         self._numbers = count(1)
-        self._queues: dict[Group, deque[SnippetCall]] = {}
+        self._queues: defaultdict[Group, deque[SnippetCall]] = defaultdict(deque)
         self._batch_workers: list[_SnippetWorker] = []
         self._concurrent_workers: list[_SnippetWorker] = []
         self._pace: dict[Group, float] = {}
@@ -105,17 +102,17 @@ class SnippetPool:
         waits: bool = False,
     ) -> Any:
         """Return the JSON value of `source:function`; raise `SnippetFailed` if it has none."""
-        key, name = split_name(function, self._state.sources, objects)
+        key, name = split_name(function, self.sources, objects)
         if self._closed:
             raise RuntimeError("the snippets are closed")
-        if broken := self._state.broken.get(key):
+        if broken := self.broken.get(key):
             raise SnippetFailed(*broken)
         group = Group(
             key,
             name,
             tuple(objects),
-            self._state.settings.timeout_s if timeout_s is None else timeout_s,
-            waits or "Model" in objects or find_definition(self._state.sources[key], name)[1],
+            self.settings.timeout_s if timeout_s is None else timeout_s,
+            waits or "Model" in objects or find_definition(self.sources[key], name)[1],
         )
         questions = Questions(predict) if predict else None
         call = SnippetCall(next(self._numbers), group, arguments, questions)
@@ -142,10 +139,7 @@ class SnippetPool:
             call.fail(SnippetFailed("stopped", "the calls of snippets were stopped"))
 
     def _enqueue(self, call: SnippetCall) -> None:
-        queue = self._queues.get(call.group)
-        if queue is None:
-            queue = self._queues[call.group] = deque()
-        queue.append(call)
+        self._queues[call.group].append(call)
         if self._wake is None:
             loop = asyncio.get_running_loop()
             busy = self._waiting_for > 1 and not call.group.concurrent
@@ -183,7 +177,7 @@ class SnippetPool:
         size = self._batch_size(group, len(queue))
         while queue and len(calls) < size and not (calls and queue[0].alone):
             call = queue.popleft()
-            if broken := self._state.broken.get(group.key):
+            if broken := self.broken.get(group.key):
                 call.fail(SnippetFailed(*broken))
             elif not call.future.done():
                 calls.append(call)
@@ -229,7 +223,7 @@ class SnippetPool:
 
     def _start(self, workers: "list[_SnippetWorker]", group: Group) -> "_SnippetWorker | None":
         try:
-            worker = _SnippetWorker(self._state, concurrent=group.concurrent)
+            worker = _SnippetWorker(self, concurrent=group.concurrent)
         except ChildProcessError as error:
             for call in self._queues.pop(group):
                 call.fail(SnippetFailed("crashed", str(error)))
@@ -237,8 +231,8 @@ class SnippetPool:
         workers.append(worker)
         return worker
 
-    def _update(self, worker: "_SnippetWorker") -> None:
-        """A process has answered all, or is dead."""
+    def update(self, worker: "_SnippetWorker") -> None:
+        """Go on after a process has answered all, or is dead."""
         sent = self._sent.pop(worker, None)
         if worker.worn and not worker.owed and not worker.dead:
             worker.end()
@@ -253,9 +247,10 @@ class SnippetPool:
         if self._queues and self._wake is None:
             self._wake = asyncio.get_running_loop().call_soon(self._dispatch)
 
-    def _take_back(self, calls: list[SnippetCall]) -> None:
+    def take_back(self, calls: list[SnippetCall]) -> None:
+        """Have calls made by another process."""
         for call in reversed(calls):
-            self._queues.setdefault(call.group, deque()).appendleft(call)
+            self._queues[call.group].appendleft(call)
 
 
 class _Failure(Struct, frozen=True):
@@ -281,49 +276,31 @@ class _Message(Struct, frozen=True):
 _MESSAGE = msgspec.json.Decoder(_Message)
 
 
-class _PoolState(Struct, frozen=True, kw_only=True):
-    """What all the processes of a pool share."""
-
-    sources: dict[str, Source]
-    settings: SnippetSettings
-    log: Log
-    broken: dict[str, tuple[str, str]] = {}
-    """Sources whose top level ends a process, kind and message: they are not tried again."""
-    update: "Callable[[_SnippetWorker], None]"
-    """Called when a process has answered all, or is dead."""
-    take_back: Callable[[list[SnippetCall]], None]
-    """Gets the calls that another process is to make."""
-
-
 class _SnippetWorker:
     """One process and the calls that it owes."""
 
-    def __init__(self, state: _PoolState, *, concurrent: bool) -> None:
+    def __init__(self, pool: SnippetPool, *, concurrent: bool) -> None:
         self.owed: dict[int, SnippetCall] = {}
         self.worn = False
         """Whether it should get no more calls."""
         self.dead = False
         self.ready = False
         """Whether it has begun to serve."""
-        self._state, self._concurrent = state, concurrent
-        self._numbers = {key: number for number, key in enumerate(state.sources)}
+        self._pool, self._concurrent = pool, concurrent
+        self._numbers = {key: number for number, key in enumerate(pool.sources)}
         self._answers: list[Answer] = []
         self._suspect: tuple[int, int, float] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._process = SnippetProcess(
-            state.settings, state.log, on_line=self._read_message, on_loss=self._handle_loss
+            pool.settings, pool.log, on_line=self._read_message, on_loss=self._handle_loss
         )
-        self._process.send_orders(state.settings, state.sources, concurrent=concurrent)
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+        self._process.send_orders(pool.settings, pool.sources, concurrent=concurrent)
 
     def send(self, calls: Sequence[SnippetCall]) -> None:
         """Request calls of one group."""
         group = calls[0].group
-        path = self._state.sources[group.key].path
+        path = self._pool.sources[group.key].path
         if not self.owed:
             self._process.printed.begin(path)
         elif self._process.printed.name != path:
@@ -342,7 +319,7 @@ class _SnippetWorker:
             self._drop(call)
         elif all(each.future.done() for each in self.owed.values()):
             self.end()
-            self._state.update(self)
+            self._pool.update(self)
 
     def end(self) -> list[SnippetCall]:
         """End the process; return the calls that it still owes."""
@@ -357,7 +334,7 @@ class _SnippetWorker:
         del self.owed[call.number]
         self._process.send(b'{"cancelled":[%d]}\n' % call.number)
         if not self.owed:
-            self._state.update(self)
+            self._pool.update(self)
 
     def _read_message(self, line: bytearray) -> None:
         try:
@@ -375,7 +352,7 @@ class _SnippetWorker:
         self.worn = self.worn or message.worn
         if (message.done or message.worn) and not self.owed and not self.dead:
             self._process.read_output()
-            self._state.update(self)
+            self._pool.update(self)
 
     def _settle(self, call: SnippetCall, result: _CallResult) -> None:
         if failure := result.failure:
@@ -418,7 +395,7 @@ class _SnippetWorker:
     def _look_soon(self) -> None:
         if self._timer is None:
             shortest = min(call.group.timeout_s for call in self.owed.values())
-            delay = max(_AGAIN_S, min(_LOOK_S, shortest / 4, self._state.settings.load_s / 4))
+            delay = max(_AGAIN_S, min(_LOOK_S, shortest / 4, self._pool.settings.load_s / 4))
             self._timer = self._loop.call_later(_AGAIN_S if self._suspect else delay, self._look)
 
     def _look(self) -> None:
@@ -459,7 +436,7 @@ class _SnippetWorker:
         return None
 
     def _allowed_s(self, number: int) -> float:
-        settings = self._state.settings
+        settings = self._pool.settings
         if number < 0:
             return settings.load_s
         call = self.owed.get(number)
@@ -483,7 +460,7 @@ class _SnippetWorker:
             guilty = self._fail_all(owed, "crashed", f"the process did not start: {words}")
         elif loading:
             guilty = self._fail_source(
-                list(self._state.sources)[-1 - loading[0]], owed, kind, reason
+                list(self._pool.sources)[-1 - loading[0]], owed, kind, reason
             )
         else:
             if not numbers and len(owed) == 1:
@@ -493,14 +470,14 @@ class _SnippetWorker:
                 self._fail(call, kind, several + reason)
         rest = [call for call in owed if call not in guilty]
         self._give_back(rest, reason, known=bool(guilty or numbers))
-        self._state.update(self)
+        self._pool.update(self)
 
     def _fail_source(
         self, key: str, owed: list[SnippetCall], kind: str, reason: str
     ) -> list[SnippetCall]:
-        source = self._state.sources[key]
+        source = self._pool.sources[key]
         text = f"{source.path}:{source.line}: {reason}, while its top level ran"
-        self._state.broken[key] = kind, text
+        self._pool.broken[key] = kind, text
         return self._fail_all([call for call in owed if call.group.key == key], kind, text)
 
     def _fail_all(self, calls: list[SnippetCall], kind: str, text: str) -> list[SnippetCall]:
@@ -518,7 +495,7 @@ class _SnippetWorker:
             else:
                 call.returned, call.alone = True, call.alone or not known
                 again.append(call)
-        self._state.take_back(again)
+        self._pool.take_back(again)
 
     def _fail(self, call: SnippetCall, kind: str, reason: str) -> None:
         hint = ""
@@ -527,6 +504,6 @@ class _SnippetWorker:
             hint = f"a call may run {allowed}; the time that a model takes does not count"
         elif reason.endswith("SIGKILL"):
             hint = "there may not be enough memory"
-        source, name = self._state.sources[call.group.key], call.group.name
+        source, name = self._pool.sources[call.group.key], call.group.name
         line, _ = find_definition(source, name)
         call.fail(SnippetFailed(kind, f"{source.path}:{line} in {name}: {reason}", hint=hint))

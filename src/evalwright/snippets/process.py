@@ -273,7 +273,7 @@ class _PrintedLines:
         """Log the whole lines of it."""
         if time.monotonic() - self._since > 1:
             self._left, self._since = MAX_LOG_BYTES, time.monotonic()
-        if not chunk or self._left < 0:
+        if self._left < 0:
             return
         most = self._left // _LINE_BYTES + 1
         *lines, self._line = (self._line + chunk[: self._left]).split(b"\n")

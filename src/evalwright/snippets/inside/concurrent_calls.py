@@ -35,14 +35,14 @@ class ConcurrentServer:
     def __init__(self, channel: Channel, marks: Activity, sources: Sources, max_bytes: int) -> None:
         self.marks, self.max_bytes = marks, max_bytes
         self.loop = asyncio.new_event_loop()
-        self.loop.set_task_factory(make_task_factory(marks))
+        self.loop.set_task_factory(self._make_task)
         slots = count(1)
         self.threads = ThreadPoolExecutor(
             SLOTS - 1, initializer=lambda: setattr(_thread, "slot", next(slots))
         )
         self._channel, self._sources = channel, sources
         self.streams = Streams()
-        self._calls: dict[int, ConcurrentCall] = {}
+        self._calls: dict[int, _ConcurrentCall] = {}
         self._unloaded: list[dict[str, Any]] = []
         self._flushing = False
         self._heart: asyncio.TimerHandle | None = None
@@ -64,7 +64,7 @@ class ConcurrentServer:
         self._channel.add_question(number, ask, question)
         self._flush_soon()
 
-    def finish(self, call: "ConcurrentCall", value: Any) -> None:
+    def finish(self, call: "_ConcurrentCall", value: Any) -> None:
         """End a call with its value or `CallFailed`. What it does later is ignored."""
         if self._calls.pop(call.number, None):
             self._send_result(call.number, value, call.function.place)
@@ -73,6 +73,14 @@ class ConcurrentServer:
     def report_worn(self) -> None:
         """Tell the engine that a thread is lost: the process gets no more calls."""
         self._channel.send_state(worn=True)
+
+    def _make_task(
+        self, loop: asyncio.AbstractEventLoop, inner: Any, **more: Any
+    ) -> "asyncio.Task[Any]":
+        """A task whose steps are marked with the call that they are for."""
+        number = _current_call.get(0)
+        coroutine = _MarkedCoroutine(inner, number, self.marks) if number else inner
+        return asyncio.Task(coroutine, loop=loop, **more)
 
     def _read(self) -> None:
         for message in self._channel.read_available():
@@ -114,7 +122,7 @@ class ConcurrentServer:
             if isinstance(function, CallFailed):
                 self._send_result(number, function)
                 continue
-            call = self._calls[number] = ConcurrentCall(self, number, function, order["timeout_s"])
+            call = self._calls[number] = _ConcurrentCall(self, number, function, order["timeout_s"])
             model = SnippetModel(call.ask, self._sources.objects)
             for place, kind in enumerate(objects):
                 if kind == "Model" and place < len(arguments):
@@ -155,14 +163,14 @@ class ConcurrentServer:
         self._channel.flush()
 
 
-class ConcurrentCall:
+class _ConcurrentCall:
     """One call, in the loop or in a thread."""
 
     def __init__(
         self, server: ConcurrentServer, number: int, function: Function, timeout_s: float
     ) -> None:
         self.number, self.function = number, function
-        self.clock = CallClock(server.loop, timeout_s, self._expire)
+        self.clock = _CallClock(server.loop, timeout_s, self._expire)
         self._server = server
         self._timeout_s = timeout_s
         self._numbers = count(1)
@@ -171,7 +179,6 @@ class ConcurrentCall:
         self._over = False
 
     def begin(self, arguments: list[Any], *, in_thread: bool) -> None:
-        """Run it in the loop, or in a thread."""
         if in_thread:
             self._server.threads.submit(copy_context().run, self._run_in_thread, arguments)
         else:
@@ -190,7 +197,6 @@ class ConcurrentCall:
         return answer
 
     def settle(self, number: int, output: Any, failure: tuple[str, str] | None) -> None:
-        """Pass on the answer to a question, or why there is none."""
         answer = self._answers.pop(number, None)
         if answer is None:
             return
@@ -208,7 +214,6 @@ class ConcurrentCall:
             answer.set_exception(NoAnswer(*failure, number))
 
     def cancel(self) -> None:
-        """End it, as far as possible."""
         self._over = True
         self.clock.stop()
         if self._task is not None:
@@ -289,7 +294,7 @@ def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
         return False
 
 
-class CallClock:
+class _CallClock:
     """The time of a call, which stops while it waits for the model; calls `expire` at its end."""
 
     def __init__(
@@ -340,14 +345,3 @@ class _MarkedCoroutine(Coroutine[Any, Any, Any]):
 
     def __await__(self) -> Generator[Any, Any, Any]:
         return (yield from self._inner.__await__())
-
-
-def make_task_factory(marks: Activity) -> Callable[..., "asyncio.Task[Any]"]:
-    """A task factory for a loop whose steps are marked."""
-
-    def make(loop: asyncio.AbstractEventLoop, inner: Any, **more: Any) -> "asyncio.Task[Any]":
-        number = _current_call.get(0)
-        coroutine = _MarkedCoroutine(inner, number, marks) if number else inner
-        return asyncio.Task(coroutine, loop=loop, **more)
-
-    return make

@@ -43,11 +43,8 @@ Code in the loop that answers gets a future of that loop; other code one for any
 
 _MAX_QUESTION_BYTES = 1024**3
 _PACKAGES = {
-    "latticeflow",
-    "latticeflow.assessment",
-    "latticeflow.core",
-    "latticeflow.core.experimental",
-}
+    "latticeflow", "latticeflow.assessment", "latticeflow.core", "latticeflow.core.experimental",
+}  # fmt: skip
 _DTYPES = {"latticeflow.assessment.dtypes", "latticeflow.core.dtypes"}
 _SCORERS = "latticeflow.core.experimental.scorers"
 

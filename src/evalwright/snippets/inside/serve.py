@@ -1,6 +1,6 @@
 """Serve calls: set limits and import aliases, then serve either batches or concurrent calls.
 
-`BatchServer` calls plain functions one after the other:
+`_BatchServer` calls plain functions one after the other:
 
     engine   {"key": "…", "name": "compute_scores", "objects": [""], "numbers": [7], "calls": [[…]]}
     child    {"done": [[7, value]], "asks": []}         or [7, null, {"kind", "message", …}]
@@ -42,7 +42,7 @@ def serve(channel: int, marks: int, objects: str) -> NoReturn:
     sources = Sources(orders["sources"], import_objects)
     activity = Activity(marks)
     os.close(marks)
-    kind = ConcurrentServer if orders["concurrent"] else BatchServer
+    kind = ConcurrentServer if orders["concurrent"] else _BatchServer
     server = kind(engine, activity, sources, orders["max_bytes"])
     engine.send_state(ready=True)
     server.serve()
@@ -58,9 +58,7 @@ def _set_limit(kind: int, value: int) -> None:
         del refused
 
 
-class BatchServer:
-    """Serves plain functions."""
-
+class _BatchServer:
     def __init__(self, channel: Channel, marks: Activity, sources: Sources, max_bytes: int) -> None:
         self._channel, self._marks, self._sources = channel, marks, sources
         self._max_bytes = max_bytes
@@ -68,7 +66,6 @@ class BatchServer:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def serve(self) -> NoReturn:
-        """Answer until the engine goes away."""
         while True:
             order = self._channel.read()
             self._streams.restore()
