@@ -24,15 +24,16 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, TypeVar
 
 from msgspec import Struct
 
+T = TypeVar("T")
 Why = Literal["exited", "timeout", "output", "report", "stopped"]
 
 START_S = 30.0
@@ -128,14 +129,21 @@ class Ended(Struct, frozen=True, kw_only=True):
 async def run(launch: Launch, executor: Executor) -> Ended:
     """Run a child in a thread of `executor`. When cancelled, first see that it has ended."""
     child = Child(launch)
-    thread = executor.submit(child.run)
-    ended = asyncio.wrap_future(thread)
+    return await run_in_thread(executor, child.run, child.stop)
+
+
+async def run_in_thread(
+    executor: Executor, function: Callable[[], T], stop: Callable[[], None]
+) -> T:
+    """Run a blocking function in a thread. When cancelled, call `stop` and wait for its end."""
+    thread = executor.submit(function)
+    result = asyncio.wrap_future(thread)
     try:
-        return await asyncio.shield(ended)
+        return await asyncio.shield(result)
     except asyncio.CancelledError:
-        child.stop()
+        stop()
         if not thread.cancel():  # its turn had come
-            await asyncio.wait([ended])
+            await asyncio.wait([result])
         raise
 
 

@@ -53,7 +53,10 @@ class Made:
     @property
     def pids(self) -> list[int]:
         """The processes that live."""
-        return [worker._process.pid for worker in self.pool._batch_workers + self.pool._concurrent_workers]
+        return [
+            worker._process.pid
+            for worker in self.pool._batch_workers + self.pool._concurrent_workers
+        ]
 
 
 def call(text: str, *batch: Sequence[Any], timeout_s: float = TIMEOUT_S) -> list[Any]:

@@ -4,7 +4,6 @@ Holds and does not hold: `docs/concepts/sandbox.md`. Extra packages are named as
 shown one by one: what a package imports itself must be named too. None is imported to find it.
 """
 
-import asyncio
 import os
 import queue
 import re
@@ -14,12 +13,14 @@ import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from importlib import metadata
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 
 from evalwright.errors import UsageError
+from evalwright.processes import run_in_thread
 from evalwright.sandbox import selftest
 from evalwright.sandbox.worker import NoWorker, SandboxSettings, SandboxWorker, Tier, WorkerDied
 from evalwright.types import Execution, Program
@@ -61,21 +62,15 @@ class Jailed:
         if not program.targets:
             raise ValueError("a program without targets cannot be judged")
         stop = threading.Event()
-        thread = self._threads.submit(self._pool.judge, program, stop)
-        judged = asyncio.wrap_future(thread)
+        judge = partial(self._pool.judge, program, stop)
         try:
-            return await asyncio.shield(judged)
+            return await run_in_thread(self._threads, judge, stop.set)
         except WorkerDied as error:
             return Execution(
                 outcome="error",
                 targets=(False,) * len(program.targets),
                 detail=f"its worker died twice: {error}",
             )
-        except asyncio.CancelledError:
-            stop.set()
-            if not thread.cancel():  # its turn had come
-                await asyncio.wait([judged])
-            raise
 
     async def close(self) -> None:
         """End the workers."""
@@ -85,7 +80,7 @@ class Jailed:
     @property
     def processes(self) -> list[int]:
         """The process of each worker; candidates descend from it."""
-        return self._pool.processes
+        return [worker.process.pid for worker in self._pool.workers]
 
 
 class _Pool:
@@ -94,15 +89,11 @@ class _Pool:
     def __init__(self, settings: SandboxSettings, first: SandboxWorker, count: int) -> None:
         self._settings = settings
         self._lock = threading.Lock()
-        self._all = {first}
+        self.workers = {first}
         # The last one returned is the next one taken: its memory is warm.
         self._idle: queue.LifoQueue[SandboxWorker | None] = queue.LifoQueue()
         for worker in (*[None] * (count - 1), first):
             self._idle.put(worker)
-
-    @property
-    def processes(self) -> list[int]:
-        return [worker.pid for worker in self._all]
 
     def judge(self, program: Program, stop: threading.Event) -> Execution:
         worker = self._idle.get()
@@ -126,17 +117,17 @@ class _Pool:
         except NoWorker as error:
             raise ChildProcessError(f"no worker could be started: {error}") from None
         with self._lock:
-            self._all.add(worker)
+            self.workers.add(worker)
         return worker
 
     def _remove(self, worker: SandboxWorker) -> None:
         with self._lock:
-            self._all.discard(worker)
+            self.workers.discard(worker)
         worker.close()
 
     def close(self) -> None:
         with self._lock:
-            workers, self._all = self._all, set()
+            workers, self.workers = self.workers, set()
         for worker in workers:
             with suppress(OSError):
                 worker.close()

@@ -43,6 +43,8 @@ zygote.main(control)
 """
 # -S: the standard library only. -s -P: nothing from home or the directory.
 _ARGUMENTS = ("-s", "-S", "-P", "-c", _BOOTSTRAP, str(_INSIDE))
+# A library that starts threads at import would start them in every candidate.
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _PACKET_BYTES = 1 << 16
 # How long the kernel may take to remove what was killed.
 _END_S = 10.0
@@ -80,13 +82,13 @@ class SandboxWorker:
         # A file without a name: nobody has to empty it.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `close`
         try:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 [settings.python, *_ARGUMENTS, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._log,
                 cwd="/",
-                env=_environment(settings.packages),
+                env={**ENVIRONMENT, **(_ONE_THREAD if settings.packages else {})},
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )
@@ -100,11 +102,6 @@ class SandboxWorker:
             undo.callback(self.close)
             self._greet()
             undo.pop_all()
-
-    @property
-    def pid(self) -> int:
-        """The started process; candidates descend from it."""
-        return self._process.pid
 
     def _greet(self) -> None:
         self.control.settimeout(START_S)
@@ -140,8 +137,8 @@ class SandboxWorker:
         self.control.close()
         # Behind the first process stands a namespace, or a signal at its death: both end the rest.
         with suppress(ProcessLookupError):
-            self._process.kill()
-        self._process.wait()
+            self.process.kill()
+        self.process.wait()
         self._log.close()
 
     def _send(self, packet: Mapping[str, Any], descriptors: tuple[int, ...]) -> None:
@@ -275,9 +272,3 @@ class _CandidateWatch:
         self._why, self._ended_at, self._deadline = due, now, now + _END_S
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._first, signal.SIGKILL)
-
-
-def _environment(packages: Mapping[str, str]) -> dict[str, str]:
-    # One thread: a library that starts more at import would start them in every candidate.
-    quiet = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"} if packages else {}
-    return {**ENVIRONMENT, **quiet}

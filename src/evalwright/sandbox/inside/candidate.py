@@ -68,11 +68,13 @@ class _CandidateProcess:
         self._streams = (sys.stdout, sys.stderr)
         self._turn = RLock()
         self._captured: list[Any] = []
-        self._module = judging.new_module()
-        self._handles = _Handles(self.call_back, self._module.__dict__)
+        self.names = judging.new_module().__dict__
+        self.objects: list[Any] = []
+        """What the evaluator knows by number."""
+        self._numbers: dict[int, int] = {}
         self._actions: dict[str, Callable[..., Any]] = {
             **_ACTIONS,
-            "get": self._module.__dict__.__getitem__,
+            "get": self.names.__getitem__,
             "put": self._change_global,
             "capture": self._begin_capture,
             "captured": self._end_capture,
@@ -84,8 +86,8 @@ class _CandidateProcess:
         own = ModuleType("builtins")
         own.__dict__.update(builtins.__dict__)
         sys.modules["builtins"] = own
-        self._module.__dict__["__builtins__"] = own.__dict__
-        outcome, detail = judging.run(source, self._module.__dict__)
+        self.names["__builtins__"] = own.__dict__
+        outcome, detail = judging.run(source, self.names)
         del source
         self._send([outcome, detail, self._list_names()])
         while True:
@@ -112,11 +114,11 @@ class _CandidateProcess:
         error: BaseException | None = None
         value = None
         try:
-            decoder = _HandleDecoder(known, self._handles)
+            decoder = _HandleDecoder(known, self)
             arguments = [decoder.decode(form) for form in forms]
             passed = list(known)
             if passed:
-                before = values.take_snapshot(passed, _HandleEncoder(known, self._handles))
+                before = values.take_snapshot(passed, _HandleEncoder(known, self))
             value = self._actions[verb](*arguments)
         except StopIteration as end:
             if verb == "next":
@@ -126,21 +128,22 @@ class _CandidateProcess:
             judging.release_reserve(raised)
             error = raised
         try:
-            encoder = _HandleEncoder(known, self._handles)
+            encoder = _HandleEncoder(known, self)
             form = ["ok", encoder.encode(value)]
             if error is not None:
-                form = ["raise", self._handles.encode_exception(error, encoder)]
+                form = ["raise", encoder.encode_exception(error)]
             return [*form, encoder.encode_changes(passed, before)]
         except values.Unsendable as unsendable:
             return ["unsendable", str(unsendable)]
         except BaseException as raised:  # noqa: BLE001 - what is asked of its objects is its code
-            return ["raise", self._handles.encode_exception(raised, None), []]
+            encoder = _HandleEncoder([], self)
+            return ["raise", encoder.encode_exception(raised, with_arguments=False), []]
 
     def call_back(self, number: int, args: Any, kwargs: Any) -> Any:
         """Ask the evaluator to call what it has handed over."""
         with self._turn:
             known: list[Any] = []
-            encoder = _HandleEncoder(known, self._handles)
+            encoder = _HandleEncoder(known, self)
             forms = [encoder.encode(args), encoder.encode(kwargs)]
             passed = list(known)
             self._send(["back", number, *forms])
@@ -148,7 +151,7 @@ class _CandidateProcess:
             if kind == "stop":
                 raise StopIteration
             form, changes = rest
-            decoder = _HandleDecoder(known, self._handles)
+            decoder = _HandleDecoder(known, self)
             result = decoder.decode(form)
             decoder.apply_changes(passed, changes)
             if kind == "ok":
@@ -166,14 +169,14 @@ class _CandidateProcess:
     def _list_names(self) -> list[list[Any]]:
         """What the candidate has defined, and what kind of thing it is."""
         names = []
-        for name, value in list(self._module.__dict__.items()):
+        for name, value in list(self.names.items()):
             if type(name) is not str or (name[:2] == "__" and name[-2:] == "__"):
                 continue
             kind = type(value)
             form = None
             try:
                 if kind is FunctionType or isinstance(value, type) or callable(value):
-                    form = _HandleEncoder([], self._handles).encode(value)
+                    form = _HandleEncoder([], self).encode(value)
                 elif kind is ModuleType:
                     form = ["m", str(value.__name__)]
             except BaseException as odd:  # noqa: BLE001 - a class of its own can raise at anything
@@ -181,11 +184,19 @@ class _CandidateProcess:
             names.append([name, form])
         return names
 
+    def number_of(self, value: Any) -> int:
+        """The number of an object, which is kept from now on."""
+        number = self._numbers.get(id(value))
+        if number is None:
+            number = self._numbers[id(value)] = len(self.objects)
+            self.objects.append(value)
+        return number
+
     def _change_global(self, name: str, value: Any) -> None:
         """Take over what a target has done to a global list, dict or set."""
-        mine: Any = self._module.__dict__.get(name)
+        mine: Any = self.names.get(name)
         if type(mine) is not type(value):
-            self._module.__dict__[name] = value
+            self.names[name] = value
         elif type(mine) is list:
             mine[:] = value
         else:
@@ -257,51 +268,6 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-class _Handles:
-    """The numbers by which the evaluator knows objects of ours."""
-
-    def __init__(self, call_back: CallBack, names: dict[str, Any]) -> None:
-        self.call_back, self.names = call_back, names
-        self.objects: list[Any] = []
-        self._numbers: dict[int, int] = {}
-
-    def number_of(self, value: Any) -> int:
-        """The number of an object, which is kept from now on."""
-        number = self._numbers.get(id(value))
-        if number is None:
-            number = self._numbers[id(value)] = len(self.objects)
-            self.objects.append(value)
-        return number
-
-    def encode_exception(self, error: BaseException, encoder: values.Encoder | None) -> list[Any]:
-        """The form of an exception, whatever it is like."""
-        arguments = None
-        try:
-            arguments = encoder.encode_all(error.args) if encoder else None
-        except BaseException as unsendable:  # noqa: BLE001 - it is described by its text then
-            del unsendable
-        return [
-            "x",
-            self.number_of(error),
-            self.encode_exception_class(type(error)),
-            arguments,
-            _exception_text(error),
-        ]
-
-    def encode_exception_class(self, kind: type) -> list[Any]:
-        name, base = _class_name(kind), _builtin_base(kind)
-        if getattr(builtins, name, None) is kind:
-            return ["e", None, name, name, [], ""]
-        bases = [
-            self.encode_exception_class(parent)
-            for parent in kind.__bases__
-            if issubclass(parent, BaseException)
-            and getattr(builtins, _class_name(parent), 0) is not parent
-        ]
-        module = kind.__module__ if type(kind.__module__) is str else ""
-        return ["e", self.number_of(kind), name, base, bases, module]
-
-
 def _class_name(kind: type) -> str:
     """Past whatever its metaclass makes of it."""
     name: str = type.__dict__["__name__"].__get__(kind)
@@ -323,16 +289,16 @@ def _builtin_base(kind: type) -> str:
 
 
 class _HandleEncoder(values.Encoder):
-    _side: _Handles
+    _side: _CandidateProcess
 
     def _encode_other(self, value: Any) -> Any:
         kind = type(value)
         if kind is _RemoteFunction or kind is _RemoteIterator:
             return ["f", value.number]
         if isinstance(value, BaseException):
-            return self._side.encode_exception(value, self)
+            return self.encode_exception(value)
         if isinstance(value, type) and issubclass(value, BaseException):
-            return self._side.encode_exception_class(value)
+            return self._encode_exception_class(value)
         number = self._side.number_of(value)
         name = _class_name(value if isinstance(value, type) else kind)
         if issubclass(kind, _BASES):
@@ -342,9 +308,32 @@ class _HandleEncoder(values.Encoder):
         alike = isinstance(value, type) or getattr(kind, "__eq__", None) is object.__eq__
         return ["h", number, name, alike]
 
+    def encode_exception(self, error: BaseException, *, with_arguments: bool = True) -> list[Any]:
+        """The form of an exception, whatever it is like."""
+        arguments = None
+        try:
+            arguments = self.encode_all(error.args) if with_arguments else None
+        except BaseException as unsendable:  # noqa: BLE001 - it is described by its text then
+            del unsendable
+        number, kind = self._side.number_of(error), self._encode_exception_class(type(error))
+        return ["x", number, kind, arguments, _exception_text(error)]
+
+    def _encode_exception_class(self, kind: type) -> list[Any]:
+        name, base = _class_name(kind), _builtin_base(kind)
+        if getattr(builtins, name, None) is kind:
+            return ["e", None, name, name, [], ""]
+        bases = [
+            self._encode_exception_class(parent)
+            for parent in kind.__bases__
+            if issubclass(parent, BaseException)
+            and getattr(builtins, _class_name(parent), 0) is not parent
+        ]
+        module = kind.__module__ if type(kind.__module__) is str else ""
+        return ["e", self._side.number_of(kind), name, base, bases, module]
+
 
 class _HandleDecoder(values.Decoder):
-    _side: _Handles
+    _side: _CandidateProcess
     decoders: ClassVar[values.Decoders] = {
         **values.Decoder.decoders,
         "h": lambda self, form: self._side.objects[form[0]],

@@ -110,10 +110,10 @@ class Encoder:
         """The forms of several values."""
         values: list[Any] = list(some)
         kinds = set(map(type, values))
-        if kinds <= _SCALARS and (
-            int not in kinds or (max(_ints(values)) < _LARGE and min(_ints(values)) > -_LARGE)
-        ):
-            return values
+        if kinds <= _SCALARS:
+            ints = [value for value in values if type(value) is int] if int in kinds else [0]
+            if max(ints) < _LARGE and min(ints) > -_LARGE:
+                return values
         return [self.encode(value) for value in values]
 
     def encode_contents(self, container: Any) -> Any:
@@ -158,10 +158,6 @@ class Encoder:
 
     def _encode_other(self, value: Any) -> Any:
         raise Unsendable(f"a `{type(value).__name__}`")
-
-
-def _ints(values: list[Any]) -> list[int]:
-    return [value for value in values if type(value) is int]
 
 
 def _encode_standard_contents(encoder: Encoder, value: Any) -> Any:

@@ -17,7 +17,7 @@ import threading
 import time
 from typing import IO, Any, NoReturn
 
-from .results import CallFailed
+from .results import CallFailed, encode_result
 
 SLOTS = 65
 """One for the main thread, and one for each thread that an author's function runs in."""
@@ -40,6 +40,8 @@ class Channel:
         self._asks: list[bytes] = []
         self._size = 0
         self.is_copy = False
+        self.max_bytes = 0
+        """Of one value."""
         os.register_at_fork(after_in_child=self._mark_as_copy)
 
     def read(self) -> Any:
@@ -60,13 +62,17 @@ class Channel:
         """For a selector."""
         return self._socket.fileno()
 
-    def add_value(self, number: int, value: bytes) -> None:
-        """Queue the value of a call."""
-        self._queue(self._done, b"[%d,%b]" % (number, value))
-
-    def add_failure(self, number: int, failed: CallFailed) -> None:
-        """Queue the failure of a call."""
-        self._queue(self._done, b"[%d,null,%b]" % (number, _encode(failed.to_json())))
+    def add_result(self, number: int, value: Any, place: str = "") -> None:
+        """Queue the value of a call, or `CallFailed`."""
+        if not isinstance(value, CallFailed):
+            try:
+                result = encode_result(value, place, self.max_bytes)
+            except CallFailed as failed:
+                value = failed
+            else:
+                self._queue(self._done, b"[%d,%b]" % (number, result))
+                return
+        self._queue(self._done, b"[%d,null,%b]" % (number, _encode(value.to_json())))
 
     def add_question(self, number: int, ask: int, question: bytes) -> None:
         """Queue a question of a call to the model."""

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from .channel import SLOTS, Activity, Channel, Streams
 from .functions import Function, SnippetModel, Sources
-from .results import CallFailed, NoAnswer, encode_result
+from .results import CallFailed, NoAnswer
 
 _BEAT_S = 0.5
 
@@ -32,8 +32,8 @@ _thread = threading.local()
 class ConcurrentServer:
     """Serves concurrent calls."""
 
-    def __init__(self, channel: Channel, marks: Activity, sources: Sources, max_bytes: int) -> None:
-        self.marks, self.max_bytes = marks, max_bytes
+    def __init__(self, channel: Channel, marks: Activity, sources: Sources) -> None:
+        self.marks = marks
         self.loop = asyncio.new_event_loop()
         self.loop.set_task_factory(self._make_task)
         slots = count(1)
@@ -141,13 +141,7 @@ class ConcurrentServer:
 
     def _send_result(self, number: int, value: Any, place: str = "") -> None:
         self.marks.begin(number)  # the author's code may say how its objects become JSON
-        try:
-            if isinstance(value, CallFailed):
-                self._channel.add_failure(number, value)
-            else:
-                self._channel.add_value(number, encode_result(value, place, self.max_bytes))
-        except CallFailed as failed:
-            self._channel.add_failure(number, failed)
+        self._channel.add_result(number, value, place)
         self.marks.end()
         self._flush_soon()
 

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 from .channel import Activity, Channel, Streams, watch_engine
 from .concurrent_calls import ConcurrentServer
 from .functions import Function, ImportAliases, Sources
-from .results import CallFailed, encode_result
+from .results import CallFailed
 
 FLUSH_S = 0.05
 
@@ -43,7 +43,8 @@ def serve(channel: int, marks: int, objects: str) -> NoReturn:
     activity = Activity(marks)
     os.close(marks)
     kind = ConcurrentServer if orders["concurrent"] else _BatchServer
-    server = kind(engine, activity, sources, orders["max_bytes"])
+    engine.max_bytes = orders["max_bytes"]
+    server = kind(engine, activity, sources)
     engine.send_state(ready=True)
     server.serve()
 
@@ -59,9 +60,8 @@ def _set_limit(kind: int, value: int) -> None:
 
 
 class _BatchServer:
-    def __init__(self, channel: Channel, marks: Activity, sources: Sources, max_bytes: int) -> None:
+    def __init__(self, channel: Channel, marks: Activity, sources: Sources) -> None:
         self._channel, self._marks, self._sources = channel, marks, sources
-        self._max_bytes = max_bytes
         self._streams = Streams()
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -76,7 +76,7 @@ class _BatchServer:
                 )
             except CallFailed as failed:
                 for number in order["numbers"]:
-                    self._channel.add_failure(number, failed)
+                    self._channel.add_result(number, failed)
             else:
                 self._call_all(function, order)
             self._marks.end()
@@ -93,9 +93,9 @@ class _BatchServer:
                 value = function.call(arguments)
                 if type(value) is not dict and isinstance(value, Awaitable):
                     value = self._wait(function, value)
-                channel.add_value(number, encode_result(value, function.place, self._max_bytes))
             except CallFailed as failed:
-                channel.add_failure(number, failed)
+                value = failed
+            channel.add_result(number, value, function.place)
             if channel.is_copy:
                 os._exit(0)
             if time.monotonic() >= flush_at:
