@@ -32,7 +32,7 @@ def test_what_is_not_there_is_a_dash() -> None:
 
 def test_numbers_have_as_many_decimals_as_asked_for() -> None:
     assert (format_number(0.5), format_number(0.5, 1)) == ("0.500", "0.5")
-    assert format_interval(-0.25, 0.5, 2, signed=True) == "[-0.25, +0.50]"
+    assert format_interval(-0.25, 0.5, 2, flag="+") == "[-0.25, +0.50]"
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,8 @@ def _model_lines(report: PerplexityReport) -> Iterator[str]:
         for name in _METRICS:
             metric: Figure = getattr(model, name)
             digits = 2 if name == "perplexity" else 4
-            cells += [_number(metric.value, digits), _interval(metric, digits)]
+            cells.append(format_number(metric.value, digits, flag=","))
+            cells.append(format_interval(metric.ci_low, metric.ci_high, digits, flag=","))
         done = f"{model.documents:,}/{report.summary.documents:,}"
         rows.append((*cells, f"{model.tokens:,}", done))
     yield from align_rows(rows, right=range(1, len(rows[0])))
@@ -190,8 +191,8 @@ def _reason_lines(model: ModelPerplexity) -> Iterator[str]:
 def _pair_lines(pairs: Iterable[PairwiseRow]) -> Iterator[str]:
     rows = [("bits per byte", "difference", "95 % interval", "documents", "verdict")]
     for pair in pairs:
-        difference = format_number(pair.difference, 4, signed=True)
-        interval = format_interval(pair.ci_low, pair.ci_high, 4, signed=True)
+        difference = format_number(pair.difference, 4, flag="+")
+        interval = format_interval(pair.ci_low, pair.ci_high, 4, flag="+")
         verdict = NOTHING if pair.ci_low is None else "tied"
         verdict = "significant" if pair.significant else verdict
         rows.append((f"{pair.a} − {pair.b}", difference, interval, f"{pair.n:,}", verdict))
@@ -201,8 +202,9 @@ def _pair_lines(pairs: Iterable[PairwiseRow]) -> Iterator[str]:
 def _worst_lines(model: ModelPerplexity) -> Iterator[str]:
     rows = [(f"most surprising to {model.model}", "perplexity", "bits per byte", "tokens")]
     for row in model.worst:
-        numbers = (_number(row.perplexity, 2), _number(row.bits_per_byte, 4))
-        rows.append((row.document, *numbers, f"{row.tokens:,}"))
+        perplexity = format_number(row.perplexity, 2, flag=",")
+        bits = format_number(row.bits_per_byte, 4, flag=",")
+        rows.append((row.document, perplexity, bits, f"{row.tokens:,}"))
     yield from align_rows(rows, right=(1, 2, 3))
 
 
@@ -229,13 +231,3 @@ def _summary_line(report: PerplexityReport) -> str:
         parts.append(f"{summary.left_out:,} without text left out")
     parts.append(f"{summary.wall_seconds:.1f} s")
     return ", ".join(parts)
-
-
-def _number(value: float | None, digits: int) -> str:
-    return NOTHING if value is None else f"{value:,.{digits}f}"
-
-
-def _interval(metric: Figure, digits: int) -> str:
-    if metric.ci_low is None:
-        return NOTHING
-    return f"[{_number(metric.ci_low, digits)}, {_number(metric.ci_high, digits)}]"

@@ -45,7 +45,6 @@ from evalwright.report.tables import (
 )
 from evalwright.stats.calibration import (
     Bin,
-    Temperature,
     apply_temperature,
     brier_interval,
     ece_interval,
@@ -55,7 +54,7 @@ from evalwright.stats.calibration import (
 from evalwright.stats.rates import grouped_mean_interval
 from evalwright.types import Outcome, find_self_report
 
-FEWEST = 2
+_FEWEST = 2
 """Answers in each half, below which no temperature is fitted."""
 
 _WIDTH = 40
@@ -214,9 +213,9 @@ def _fit_on_half(answers: _SortedAnswers, *, bins: int, seed: int) -> ScaledRow:
     fitted, held_out = answers.where(first), answers.where(~first)
     sizes = fitted.p.size, held_out.p.size
     reason = ""
-    if min(sizes) < FEWEST:
+    if min(sizes) < _FEWEST:
         reason = (
-            f"a temperature needs {FEWEST} answers with a confidence in each half, "
+            f"a temperature needs {_FEWEST} answers with a confidence in each half, "
             f"of different records; here are {sizes[0]} and {sizes[1]}"
         )
     elif np.allclose(fitted.p, _EVEN, rtol=0, atol=_NEARLY):
@@ -224,12 +223,6 @@ def _fit_on_half(answers: _SortedAnswers, *, bins: int, seed: int) -> ScaledRow:
     if reason:
         return ScaledRow(reason=reason, fitted_on=sizes[0], n=sizes[1])
     temperature = fit_temperature(fitted.p, fitted.right, groups=fitted.groups)
-    return _apply_temperature(temperature, held_out, fitted_on=sizes[0], bins=bins, seed=seed)
-
-
-def _apply_temperature(
-    temperature: Temperature, held_out: _SortedAnswers, *, fitted_on: int, bins: int, seed: int
-) -> ScaledRow:
     moved = apply_temperature(held_out.p, temperature.value)
     after = _SortedAnswers(moved, held_out.right, held_out.places)
     raw, scaled = (_figures(half, bins=bins, seed=seed) for half in (held_out, after))
@@ -238,8 +231,8 @@ def _apply_temperature(
     paired = grouped_mean_interval((better + 1) / 2, held_out.groups, seed=seed)
     return ScaledRow(
         reason=_ENDS.get(temperature.end, ""),
-        fitted_on=fitted_on,
-        n=held_out.p.size,
+        fitted_on=sizes[0],
+        n=sizes[1],
         temperature=temperature.value,
         temperature_low=temperature.low,
         temperature_high=temperature.high,

@@ -335,7 +335,6 @@ def write_parquet(read: Read, out: BinaryIO) -> int:
 
 
 def _row_groups(layout: TableLayout, read: Read) -> Iterator[tuple[list[Cells], int]]:
-    """Yield rows, and of how many outcomes."""
     group: list[Cells] = []
     size = outcomes = 0
     for outcome in read():

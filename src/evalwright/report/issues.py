@@ -57,7 +57,6 @@ def _one_line(text: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """Return how many terminal columns a text takes."""
     if text.isascii():
         return len(text)
     return sum(

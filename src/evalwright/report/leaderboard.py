@@ -151,7 +151,6 @@ def compare_pairs(
 
 
 def _shared(scores: Mapping[str, Floats]) -> Members:
-    """Return which samples all models completed."""
     rows = np.vstack(list(scores.values()))
     return np.asarray(~np.isnan(rows).any(axis=0))
 

@@ -294,7 +294,6 @@ def _covers(rule: PolicyRule, run: RunEvidence, failure: FailureRow) -> bool:
 
 
 def _suggest(key: str, names: Sequence[str]) -> str:
-    """Name the nearest that there is, or all of them."""
     if close := nearest(key, names):
         return f"; did you mean `{close}`?"
     known = sorted(filter(None, names))

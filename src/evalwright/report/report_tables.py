@@ -196,9 +196,9 @@ def _differences(rows: Sequence[TaskPairwiseRow], ranked_by: str, head: str) -> 
         [
             TableColumn(f"{head}s", lambda row: f"{shorten(row.a)} − {shorten(row.b)}"),
             numeric_column(
-                "difference", lambda row: format_number(row.difference, digits, signed=True)
+                "difference", lambda row: format_number(row.difference, digits, flag="+")
             ),
-            interval_column(digits, signed=True),
+            interval_column(digits, flag="+"),
             TableColumn("verdict", _verdict),
         ],
         f"paired by {'sample' if ranked_by else 'task'}; an interval that includes zero is a tie",
@@ -214,7 +214,6 @@ def _verdict(row: TaskPairwiseRow) -> str:
 
 
 def _means_by_file(report: Report, rows: Sequence[MetricRow]) -> Table:
-    """Show each of several files alone."""
     shown = [row for row in rows if row.metric == "mean" and len(report.tasks) > 1]
     return make_table(
         "Mean by file",
@@ -395,7 +394,6 @@ def usage_tables(report: Report) -> Iterator[Table]:
 
 
 def _total_cost(report: Report) -> str:
-    """Say what the answers and the rest cost."""
     costs = [row.cost for row in (*report.usage.values(), *report.asked_beside.values())]
     if None in costs:
         return "what the run cost is not known"
@@ -418,7 +416,6 @@ def _failures(report: Report) -> Table:
 
 
 def _describe_failure(row: FailureRow, run_id: str) -> str:
-    """Write the first message, how many others there are, and the hint."""
     is_typed = f"{row.type}: " in row.message  # a message of a snippet names the type itself
     text = shorten_message(row.message if is_typed else f"{row.type}: {row.message}")
     if row.messages >= _SEVERAL:

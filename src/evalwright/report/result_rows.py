@@ -1,7 +1,7 @@
 """Rows of a report: metrics, failures by kind, and how far several runs of a task agree."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from msgspec import Struct, field
@@ -32,22 +32,20 @@ FailureKinds = dict[tuple[str, str, str], "FailureKind"]
 """By model, stage and type."""
 
 
-def metric_names(values: Sequence[MetricValue]) -> list[str]:
-    """Return what a report calls each: the metric's name, with its key where two have one name."""
-    names = Counter((value.scorer, value.measure.name) for value in values)
-    return [
-        value.measure.name
-        if names[value.scorer, value.measure.name] == 1
-        else f"{value.metric}_{value.measure.name}"
-        for value in values
-    ]
-
-
 def metric_rows(result: TaskModelResult) -> Iterator[MetricRow]:
     """Yield a row per metric."""
-    values, excluded = result.finished.figures, result.finished.left_out
-    for name, value in zip(metric_names(values), values, strict=True):
+    excluded = result.finished.left_out
+    for name, value in _name_metrics(result):
         yield metric_row(result.task, result.model, value, metric=name, excluded=excluded)
+
+
+def _name_metrics(result: TaskModelResult) -> Iterator[tuple[str, MetricValue]]:
+    """Yield each metric under its name, with its key where two of a scorer have one name."""
+    values = result.finished.figures
+    names = Counter((value.scorer, value.measure.name) for value in values)
+    for value in values:
+        name = value.measure.name
+        yield name if names[value.scorer, name] == 1 else f"{value.metric}_{name}", value
 
 
 def metric_row(
@@ -123,18 +121,18 @@ def task_failure_rows(results: Iterable[TaskModelResult]) -> list[FailureRow]:
     return [
         FailureRow(
             model=result.model,
-            stage=broken.stage,
-            type=broken.failure.type,
-            message=f"{result.task}: {broken.failure.message}",
-            hint=broken.failure.hint,
+            stage=failed.stage,
+            type=failed.failure.type,
+            message=f"{result.task}: {failed.failure.message}",
+            hint=failed.failure.hint,
             count=1,
             sample_ids=[],
             task=result.task,
-            scorer=broken.scorer,
-            metric=broken.metric,
+            scorer=failed.scorer,
+            metric=failed.metric,
         )
         for result in results
-        for broken in result.finished.broken
+        for failed in result.finished.broken
     ]
 
 
@@ -149,8 +147,7 @@ def rule_rows(results: Iterable[TaskModelResult]) -> list[RuleRow]:
 
 def repeat_rows(result: TaskModelResult) -> Iterator[RepeatRow]:
     """Yield a row per metric that was measured in every run."""
-    values = result.finished.figures
-    for name, value in zip(metric_names(values), values, strict=True):
+    for name, value in _name_metrics(result):
         if value.runs:
             yield _repeat_row(result, name, value)
 

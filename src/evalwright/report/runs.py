@@ -108,7 +108,6 @@ def _describe_file(task: TaskOutline) -> str:
 
 
 def _describe_task(task: TaskOutline) -> str:
-    """Describe a task of a project."""
     models = ", ".join(filter(None, task.models))
     parts = [
         f"{task.name}: {count_noun(task.records, 'sample')}",
@@ -121,7 +120,6 @@ def _describe_task(task: TaskOutline) -> str:
 
 
 def _lines(value: Any) -> Iterator[str]:
-    """Yield one line per item of a value."""
     if not value and (value is None or isinstance(value, Mapping | Sequence)):
         yield _NONE
     elif isinstance(value, Mapping):

@@ -65,11 +65,10 @@ def count_column(attribute: str, head: str = "") -> TableColumn:
     return numeric_column(head or attribute, lambda row: str(getattr(row, attribute)))
 
 
-def interval_column(digits: int = 3, *, signed: bool = False) -> TableColumn:
+def interval_column(digits: int = 3, *, flag: str = "") -> TableColumn:
     """Return the column of the interval of a row."""
     return numeric_column(
-        "95 % interval",
-        lambda row: format_interval(row.ci_low, row.ci_high, digits, signed=signed),
+        "95 % interval", lambda row: format_interval(row.ci_low, row.ci_high, digits, flag=flag)
     )
 
 
@@ -147,18 +146,21 @@ def count_noun(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
-def format_number(value: float | None, digits: int = 3, *, signed: bool = False) -> str:
-    """Write a number with as many decimals; a dash where there is none."""
-    return NOTHING if value is None else f"{value:{'+' if signed else ''}.{digits}f}"
+def format_number(value: float | None, digits: int = 3, *, flag: str = "") -> str:
+    """Write a number with as many decimals; a dash where there is none.
+
+    The flag is one of format specifications: `+` for a sign, `,` for groups of thousands.
+    """
+    return NOTHING if value is None else f"{value:{flag}.{digits}f}"
 
 
 def format_interval(
-    low: float | None, high: float | None, digits: int = 3, *, signed: bool = False
+    low: float | None, high: float | None, digits: int = 3, *, flag: str = ""
 ) -> str:
     """Write an interval; a dash where there is none."""
     if low is None or high is None:
         return NOTHING
-    ends = (format_number(end, digits, signed=signed) for end in (low, high))
+    ends = (format_number(end, digits, flag=flag) for end in (low, high))
     return f"[{', '.join(ends)}]"
 
 
