@@ -64,11 +64,10 @@ def components(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_checked", set())
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [(kind, name) for kind, known in registry.BUILT_IN.items() for name in known]
-)
-def test_every_name_names_something_that_can_be_called(kind: str, name: str) -> None:
-    assert callable(registry.load(kind, name))
+def test_every_name_names_something_that_can_be_called() -> None:
+    names = [(kind, name) for kind, known in registry.BUILT_IN.items() for name in known]
+
+    assert [each for each in names if not callable(registry.load(*each))] == []
 
 
 def test_names_are_listed_in_order() -> None:

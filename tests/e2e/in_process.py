@@ -23,13 +23,17 @@ def evalwright(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     stdin: str | bytes = b"",
+    merged: bool = False,
 ) -> CompletedProcess[str]:
-    """Run the command in that folder and environment, from its start to its end."""
+    """Run the command in that folder and environment, from its start to its end.
+
+    `merged`: stderr goes to stdout, as by `2>&1`.
+    """
     data = stdin.encode() if isinstance(stdin, str) else stdin
     with ExitStack() as stack:
         out, err = (stack.enter_context(TemporaryFile()) for _ in range(2))
         stack.enter_context(_surroundings(cwd or Path.cwd(), os.environ if env is None else env))
-        stack.enter_context(_streams(data, out, err))
+        stack.enter_context(_streams(data, out, out if merged else err))
         exit_code = _exit_code(arguments)
         return CompletedProcess(arguments, exit_code, _read_text(out), _read_text(err))
 

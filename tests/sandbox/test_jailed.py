@@ -265,17 +265,28 @@ def test_no_package_is_shown_otherwise(jailed: Jailed) -> None:
     assert execution.detail == "ModuleNotFoundError: No module named 'numpy'"
 
 
-@pytest.mark.parametrize(
-    "module",
-    sorted(set(sys.stdlib_module_names) - {"antigravity", "this", "idlelib", "turtledemo"}),
-)
-def test_the_standard_library_is_there(jailed: Jailed, module: str) -> None:
-    here = subprocess.run(
-        [sys.executable, "-c", f"import {module}"], capture_output=True, check=False
-    )
-    if here.returncode:
-        pytest.skip("not here either")
-    assert judge(jailed, f"import {module}", "1").outcome == "pass"
+IMPORTS = """\
+import importlib, sys, warnings
+warnings.simplefilter("ignore")
+for name in sys.argv[1:]:
+    try: importlib.import_module(name)
+    except ImportError: continue
+    print(name)
+"""
+
+
+def test_the_standard_library_is_there(jailed: Jailed) -> None:
+    names = sorted(sys.stdlib_module_names - {"antigravity", "this", "idlelib", "turtledemo"})
+    command = [sys.executable, "-c", IMPORTS, *names]
+    here = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    groups = [here[start : start + 25] for start in range(0, len(here), 25)]
+
+    executions = [
+        judge(jailed, "".join(f"import {name}\n" for name in group), "1") for group in groups
+    ]
+
+    assert len(here) > 200
+    assert [each.detail for each in executions if each.outcome != "pass"] == []
 
 
 @pytest.fixture

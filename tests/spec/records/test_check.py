@@ -132,12 +132,17 @@ FILLERS = [
         pytest.param(r'"\u0074\u0061\u0073\u006B\u005F\u0069\u0064":', id="nothing but escapes"),
     ],
 )
-@pytest.mark.parametrize("value", ['"a"', '"b:c"', "null", r'"\u003a"'])
-def test_a_key_given_twice_at_top_level_is_found(key: str, value: str, filler: str) -> None:
-    last = f"{json.dumps(GOOD)[:-1]}{filler}, {key} {value}}}".encode()
-    first = f"{{{key} {value}, {json.dumps(GOOD)[1:-1]}{filler}}}".encode()
+def test_a_key_given_twice_at_top_level_is_found(key: str, filler: str) -> None:
+    lines = [
+        line.encode()
+        for value in ('"a"', '"b:c"', "null", r'"\u003a"')
+        for line in (
+            f"{json.dumps(GOOD)[:-1]}{filler}, {key} {value}}}",
+            f"{{{key} {value}, {json.dumps(GOOD)[1:-1]}{filler}}}",
+        )
+    ]
 
-    for line in (first, last):
+    for line in lines:
         assert agree([line]) == [("bad_json", None)]
         (issue,) = check([line])
         assert isinstance(issue, Issue)

@@ -100,12 +100,10 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize(("category", "metric", "step"), STEPS)
 @pytest.mark.parametrize("target", ["ok", "Not Ok", "two\nlines", " padded ", "B\nb", "x y z w v"])
-def test_the_rule_agrees_with_the_metric(
-    category: str, metric: str, step: str, target: str
-) -> None:
+def test_the_rule_agrees_with_the_metric(target: str) -> None:
     outputs = [target, target.strip(), " ".join(target.split())]
-    best = max(TEXT_METRICS[metric](post_process(output, step), [target]) for output in outputs)
+    for category, metric, step in STEPS:
+        best = max(TEXT_METRICS[metric](post_process(output, step), [target]) for output in outputs)
 
-    assert bool(details(category, metric, step, target)) == (best < 1)
+        assert bool(details(category, metric, step, target)) == (best < 1), (category, metric, step)
