@@ -13,9 +13,14 @@ import pytest
 from tests.living import ends, is_running
 
 from evalwright import processes
-from evalwright.processes import Child, Ended, Launch, Limits
+from evalwright.processes import Child, Ended, Launch
 
-LIMITS = Limits(cpu_s=20, address_space_bytes=1024**3, file_bytes=1024**2, open_files=32)
+LIMITS = {
+    "RLIMIT_CPU": 20,
+    "RLIMIT_AS": 1024**3,
+    "RLIMIT_FSIZE": 1024**2,
+    "RLIMIT_NOFILE": 32,
+}
 
 
 def launch(

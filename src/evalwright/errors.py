@@ -93,10 +93,7 @@ class ModelError(EvalwrightError):
 
 
 class SnippetFailed(EvalwrightError):
-    """An author's function that gave no usable value.
-
-    The message begins with the place in the author's file, where there is one.
-    """
+    """An author's function that gave no usable value; the message begins with its place."""
 
     def __init__(self, kind: str, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -143,10 +140,7 @@ class StageError(EvalwrightError):
 
 
 def _text(message: str) -> str:
-    """One line, and nothing that a terminal obeys.
-
-    Half a surrogate pair, from a file name or a server, would break every report it is in.
-    """
+    """One line, without control characters and lone surrogates, which would break reports."""
     whole = message.encode("utf-8", "replace").decode()
     if whole.isprintable():
         return whole

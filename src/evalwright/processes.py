@@ -89,22 +89,14 @@ script["main"](report, arguments)
 """
 
 
-class Limits(Struct, frozen=True, kw_only=True):
-    """What one process may use. Core dumps are never written."""
-
-    cpu_s: int
-    address_space_bytes: int
-    file_bytes: int
-    open_files: int
-
-
 class Launch(Struct, frozen=True, kw_only=True):
     """What to run, and how long and how much of it to bear."""
 
     script: Path
     arguments: tuple[bytes, ...] = ()
     """For `main`. They go over stdin: no command line shows them, and no file that has a name."""
-    limits: Limits
+    limits: dict[str, int]
+    """By the names of the `resource` module, such as `RLIMIT_CPU`. Core dumps are never written."""
     timeout_s: float
     max_output_bytes: int
     """Of stdout and stderr together; one more ends the child."""
@@ -187,12 +179,9 @@ class Child:
             )
 
     def _start(self, directory: str, *, report: "Pipe", output: "Pipe") -> subprocess.Popen[bytes]:
-        launch, limits = self._launch, self._launch.limits
-        head = (
-            f"{report.writer} RLIMIT_CPU={limits.cpu_s} RLIMIT_FSIZE={limits.file_bytes}"
-            f" RLIMIT_NOFILE={limits.open_files} RLIMIT_CORE=0"
-            f" RLIMIT_AS={limits.address_space_bytes}\n"
-        )
+        launch = self._launch
+        limits = {**launch.limits, "RLIMIT_CORE": 0}
+        head = " ".join([str(report.writer), *(f"{name}={n}" for name, n in limits.items())]) + "\n"
         sizes = " ".join(str(len(argument)) for argument in launch.arguments) + "\n"
         # A file, not a pipe: nobody has to feed a child that does not read.
         with tempfile.TemporaryFile() as stdin:
@@ -284,10 +273,7 @@ class Pipe:
 
 
 def is_dead(process: subprocess.Popen[bytes]) -> bool:
-    """Whether a child has ended.
-
-    It is not reaped: until then its number, which is its group's, cannot become another's.
-    """
+    """Whether a child has ended. It is not reaped: its number cannot become another's."""
     if hasattr(os, "waitid"):
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     return process.poll() is not None
@@ -312,10 +298,9 @@ def _working_directory() -> Iterator[str]:
 
 
 def _remove(tree: str) -> None:
-    """Delete a directory that somebody hostile has filled.
+    """Delete a directory that somebody hostile has filled. Links are never followed.
 
-    Every directory is made ours and moved beside the top before it is entered: no depth exhausts
-    the stack or the length of a path. Links are unlinked, never followed.
+    A directory is moved beside the top before it is entered: no depth exhausts stack or path.
     """
     numbers = count()
     pending = [tree]

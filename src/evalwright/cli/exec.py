@@ -33,28 +33,17 @@ from evalwright.vocabulary import LEGAL, MAX_TIMEOUT_S
 )
 @sandbox_options
 @json_option
-def command(
-    path: str,
-    *,
-    as_json: bool,
-    in_process_targets: bool,
-    sandbox_packages: tuple[str, ...],
-    unsafe_code_exec: bool,
-    **program: Any,
-) -> None:
+def command(path: str, *, as_json: bool, **options: Any) -> None:
     """Judge one program as `run` would.
 
     FILE.py is the program; `-` is standard input. A target is Python: an expression that must be
     true, or statements that must not raise. Exit 0 if the program passes, 1 if it does not, 2 if a
     target does not compile, 4 if there is no sandbox.
     """
+    fields = {name: options.pop(name) for name in api.Given._fields if name in options}
     execution = api.execute(
-        api.Given(path=path, **program),
-        api.RunOptions(
-            in_process_targets=in_process_targets,
-            sandbox_packages=sandbox_packages,
-            unsafe_code_exec=unsafe_code_exec,
-        ),
+        api.Given(path=path, **fields),
+        api.RunOptions(**options),
         tell=lambda text: click.echo(text, err=True),
     )
     write_result(execution, program_lines(execution), as_json=as_json)

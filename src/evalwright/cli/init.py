@@ -25,17 +25,11 @@ def command(directory: str, *, as_json: bool) -> None:
         return
     folder = Path(directory)
     tasks = sum(path.parent == folder / "tasks" and path.suffix == ".yaml" for path in written)
-    click.echo(f"wrote {folder / 'run.yaml'} and {tasks} tasks, each of another kind", err=True)
+    click.echo(f"wrote {folder / 'run.yaml'} and {tasks} example tasks", err=True)
     click.echo(f"wrote {folder / 'tasks.jsonl'}", err=True)
     click.echo("next:", err=True)
     if folder != Path():
         click.echo(f"  cd {quote(directory)}", err=True)
-    for line in _NEXT:
+    models = "-m scripted/oracle -m scripted/noisy"
+    for line in ("run run.yaml", "task test capitals", f"run tasks.jsonl {models}"):
         click.echo(f"  evalwright {line}", err=True)
-
-
-_NEXT = (
-    "run run.yaml",
-    "task test capitals",
-    "run tasks.jsonl -m scripted/oracle -m scripted/noisy",
-)

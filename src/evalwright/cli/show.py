@@ -1,6 +1,7 @@
 """`evalwright show`."""
 
 from itertools import chain
+from typing import Any
 
 import click
 
@@ -19,16 +20,8 @@ from evalwright.report.runs import explain_outcome, run_lines, sample_lines
 @click.option("--wrong", is_flag=True, help="Only outcomes with a score that says they are wrong.")
 @store_option
 @json_option
-def command(  # noqa: PLR0913 - one option each
-    run: str,
-    sample_id: str | None,
-    *,
-    model: str | None,
-    task: str | None,
-    failed: bool,
-    wrong: bool,
-    store: str | None,
-    as_json: bool,
+def command(
+    run: str, sample_id: str | None, *, failed: bool, store: str | None, as_json: bool, **more: Any
 ) -> None:
     """Show what a run was, or what became of its samples.
 
@@ -37,13 +30,11 @@ def command(  # noqa: PLR0913 - one option each
     --task, --failed or --wrong it shows outcomes: input, output, post-processed output, scores and
     their reasons.
     """
-    if {sample_id, model, task} == {None} and not failed and not wrong:
+    if not (sample_id or failed or any(more.values())):
         listed = api.show_run(run, store)
         write_result(listed, run_lines(listed), as_json=as_json)
         return
-    samples = api.show_samples(
-        run, sample_id, store, task=task, model=model, failed=failed or None, wrong=wrong
-    )
+    samples = api.show_samples(run, sample_id, store, failed=failed or None, **more)
     if as_json:
         write_json_list(map(explain_outcome, samples))
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .record import Keyed, plain
+from .record import Keyed
 
 
 class SampleScore(Keyed):
@@ -55,10 +55,6 @@ class SystemTaskOutput(Keyed):
             name: entry if isinstance(entry, SystemTaskMetricEntry) else _entry(name, entry)
             for name, entry in metrics.items()
         }
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"metrics": {name: {"value", "reason"}}}`."""
-        return {"metrics": plain(self.metrics)}
 
 
 def _entry(name: str, entry: Any) -> SystemTaskMetricEntry:

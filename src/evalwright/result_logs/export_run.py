@@ -188,10 +188,7 @@ class _LogExporter:
 
 
 def _specification_to_yaml(specification: Mapping[str, Any], *, log_path: str) -> dict[str, Any]:
-    """Return what a task specification of an evaluation may say, without empty fields.
-
-    One that names its log has no trials of its own: the log has them.
-    """
+    """A specification that names its log has no trials of its own: the log has them."""
     names = ["key", "task_key", "display_name", "model_key", "task_config", "num_samples"]
     fields = {name: specification.get(name) for name in (*names, *_TRIAL_FIELDS)}
     if specification.get("subsampling") == "random":

@@ -1,7 +1,5 @@
 """Import results from other tools: a result log, or a folder of them, becomes a run.
 
-    evalwright import results/                 # what `evalwright export --format logs` wrote
-
 The run has the outcomes and metrics of the logs; `show`, `report`, `list`, `export` and `gate`
 treat it like any other. Nothing is asked, scored or measured again. A damaged log is refused, and
 nothing of it is kept. The same logs, imported again, are the same run.

@@ -1,18 +1,11 @@
 """Read a result log: check it to its end first, then read its outcomes.
 
-    log = read_log("task_result_log.json")       checks every sample, keeps none
-    log.samples, log.trials                      how many
-    for outcome in log.outcomes("task", "model")
-
 A log of any size takes the memory of its largest sample, and a few bytes per sample and score where
 intervals must be computed. `BadLog` has file, line and path of the first few errors.
 
-How a task ended is told by three fields:
-
-    {"status": "success" | "failure", "errors": […], "execution": {"execution_status": "finished"}}
-
-The metrics of a stopped task are of the samples that it finished. They are shown, and a run that
-reads the log counts as stopped as well: no gate passes by them.
+How a task ended is told by `status`, `errors` and `execution.execution_status`. The metrics of a
+stopped task are of the samples that it finished. They are shown, and a run that reads the log
+counts as stopped as well: no gate passes by them.
 """
 
 import hashlib

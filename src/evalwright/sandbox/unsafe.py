@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from evalwright import processes
-from evalwright.processes import Launch, Limits
+from evalwright.processes import Launch
 from evalwright.sandbox import verdict
 from evalwright.types import Execution, Program
 from evalwright.vocabulary import MAX_OUTPUT_BYTES
@@ -52,12 +52,12 @@ class Unsafe:
             Launch(
                 script=_CHILD,
                 arguments=tuple(text.encode("utf-8", "surrogatepass") for text in texts),
-                limits=Limits(
-                    cpu_s=math.ceil(program.timeout_s) + 1,
-                    address_space_bytes=ADDRESS_SPACE_BYTES,
-                    file_bytes=FILE_BYTES,
-                    open_files=OPEN_FILES,
-                ),
+                limits={
+                    "RLIMIT_CPU": math.ceil(program.timeout_s) + 1,
+                    "RLIMIT_AS": ADDRESS_SPACE_BYTES,
+                    "RLIMIT_FSIZE": FILE_BYTES,
+                    "RLIMIT_NOFILE": OPEN_FILES,
+                },
                 timeout_s=program.timeout_s,
                 max_output_bytes=MAX_OUTPUT_BYTES,
                 max_report_bytes=verdict.max_report_bytes(program),

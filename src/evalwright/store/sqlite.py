@@ -262,11 +262,7 @@ class SqliteStore:
         return every, failed
 
     def delete(self, run_id: str) -> int:
-        """Forget a run; returns how many outcomes went with it.
-
-        The run goes first, and what is left of it after an interruption `gc` sweeps up: half a
-        run must never look like a whole one.
-        """
+        """Forget a run, and then its outcomes: half a run must never look like a whole one."""
         with self._writer.transaction() as file:
             run = _run_number(file, run_id)
             file.execute("DELETE FROM runs WHERE number = ?", (run,))

@@ -1,11 +1,5 @@
 """Prompts of records: few-shot examples rendered, and the options that a prompt offers.
 
-    Question: 2 + 2
-    Answer: 4
-
-    Question: 17 + 24
-    Answer:
-
 An example is its prompt, one space, its completion. Parts are joined by one blank line, and
 nothing else is added: the same text goes to every model.
 
