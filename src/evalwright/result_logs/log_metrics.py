@@ -95,15 +95,9 @@ def _extension_to_json(metric: MetricValue) -> Any:
 class LoggedMetric(Struct, frozen=True, kw_only=True):
     """One value of a metric, as a log has it."""
 
-    scorer: str
-    metric: str
-    type: str
-    purpose: str
-    name: str
-    value: float | None
-    reason: str
-    extension: MetricExtension | None
-    """None in logs of other tools."""
+    value: MetricValue
+    is_ours: bool
+    """Whether we wrote the log: then it has the interval."""
 
 
 def metrics_from_json(metrics: Any) -> list[LoggedMetric]:
@@ -126,19 +120,26 @@ def _read_metric(metric: Any, path: str) -> Iterator[LoggedMetric]:
     kind = str(metric.get("metric_type") or "")
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float | None):
-            raise MalformedLog(
-                f"{path}.values.{name}", f"expected a number, got {type(value).__name__}"
-            )
-        yield LoggedMetric(
-            scorer=str(metric.get("scorer_key") or metric.get("scorer_name") or ""),
-            metric=str(metric.get("metric_key") or kind or name),
-            type=kind,
-            purpose="qa" if metric.get("scorer_purpose") == "qa" else "score",
-            name=name,
-            value=_to_float(value),
-            reason=str(metric.get("reason") or ""),
-            extension=_read_extension(extensions[name], path) if name in extensions else None,
+            what = f"expected a number, got {type(value).__name__}"
+            raise MalformedLog(f"{path}.values.{name}", what)
+        key = str(metric.get("metric_key") or kind or name)
+        more = MetricExtension(
+            own_key=key not in {kind, name}, reason=str(metric.get("reason") or "")
         )
+        if name in extensions:
+            more = _read_extension(extensions[name], path)
+        logged = MetricValue(
+            scorer=str(metric.get("scorer_key") or metric.get("scorer_name") or ""),
+            metric=key,
+            measure=Measure(name, _to_float(value), more.interval, more.n, more.reason),
+            purpose="qa" if metric.get("scorer_purpose") == "qa" else "score",
+            type=kind,
+            failed=more.failed,
+            absent=more.absent,
+            own_key=more.own_key,
+            runs=more.runs,
+        )
+        yield LoggedMetric(value=logged, is_ours=name in extensions)
 
 
 def _read_extension(extension: Any, path: str) -> MetricExtension:
@@ -169,18 +170,17 @@ class ScoreColumns:
             if number is not None and math.isfinite(number):
                 column.append(number)
 
-    def columns_for(self, metric: LoggedMetric) -> Iterator[tuple[str, "array[float]"]]:
-        """Yield the score that a metric is named after, or else the scorer's only score."""
+    def column_for(self, metric: MetricValue) -> tuple[str, "array[float]"] | None:
+        """Return the score that a metric is named after, or else the scorer's only score."""
         columns = {
             field: numbers
             for (scorer, field), numbers in self._columns.items()
             if scorer == metric.scorer
         }
-        field = metric.name.removesuffix(f"_{metric.type}")
+        field = metric.measure.name.removesuffix(f"_{metric.type}")
         if field in columns:
-            yield field, columns[field]
-        elif len(columns) == 1:
-            yield from columns.items()
+            return field, columns[field]
+        return next(iter(columns.items())) if len(columns) == 1 else None
 
 
 def _to_float(value: Any) -> float | None:
@@ -198,50 +198,33 @@ async def add_intervals(
     """Return the metrics of a log with the intervals that can be had; `total` counts samples."""
     values = []
     for metric in metrics:
-        if extension := metric.extension:
-            more = (extension.interval, extension.n, extension.reason)
-            measure = Measure(metric.name, metric.value, *more)
-        else:
-            measure = await _recompute(metric, columns, seed=seed)
-            extension = MetricExtension(
-                failed=max(0, total - columns.samples.get(metric.scorer, 0)),
-                own_key=metric.metric not in {metric.type, metric.name},
-            )
-        values.append(
-            MetricValue(
-                scorer=metric.scorer,
-                metric=metric.metric,
-                measure=measure,
-                purpose=metric.purpose,
-                type=metric.type,
-                failed=extension.failed,
-                absent=extension.absent,
-                own_key=extension.own_key,
-                runs=extension.runs,
-            )
-        )
+        value = metric.value
+        if not metric.is_ours:
+            measure = await _recompute(value, columns, seed=seed)
+            failed = max(0, total - columns.samples.get(value.scorer, 0))
+            value = msgspec.structs.replace(value, measure=measure, failed=failed)
+        values.append(value)
     return values
 
 
-async def _recompute(metric: LoggedMetric, columns: ScoreColumns, *, seed: int) -> Measure:
+async def _recompute(metric: MetricValue, columns: ScoreColumns, *, seed: int) -> Measure:
     """Return the value of the log, with an interval if the samples give the same value."""
+    name, value, reason = metric.measure.name, metric.measure.value, metric.measure.reason
     n = columns.samples.get(metric.scorer, 0)
-    if metric.value is None:
-        return Measure(metric.name, None, None, n, metric.reason or "undefined in the log")
-    if not math.isfinite(metric.value):
-        return Measure(metric.name, None, None, n, f"{metric.value} in the log")
+    if value is None:
+        return Measure(name, None, None, n, reason or "undefined in the log")
+    if not math.isfinite(value):
+        return Measure(name, None, None, n, f"{value} in the log")
+    why = f"{_NO_INTERVAL}, and `{metric.type or metric.metric}` is not measured again"
     if metric.type in _RECOMPUTED:
-        for field, numbers in columns.columns_for(metric):
-            again = await _measure(metric.type, field, numbers, seed=seed)
-            if again.value is not None and math.isclose(
-                again.value, metric.value, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
-            ):
-                return Measure(metric.name, metric.value, again.interval, again.n, again.reason)
         why = f"{_NO_INTERVAL}, and {_DIFFERENT}"
-    else:
-        why = f"{_NO_INTERVAL}, and `{metric.type or metric.metric}` is not measured again"
-    reason = "; ".join(filter(None, (metric.reason, why)))
-    return Measure(metric.name, metric.value, None, n, reason)
+        if column := columns.column_for(metric):
+            again = await _measure(metric.type, *column, seed=seed)
+            if again.value is not None and math.isclose(
+                again.value, value, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
+            ):
+                return Measure(name, value, again.interval, again.n, again.reason)
+    return Measure(name, value, None, n, "; ".join(filter(None, (reason, why))))
 
 
 def describe_contradictions(
@@ -249,15 +232,15 @@ def describe_contradictions(
 ) -> Iterator[str]:
     """Yield a note for each metric that the samples of its log contradict."""
     for metric, value in zip(metrics, values, strict=True):
-        is_recomputed = metric.extension is None and metric.type in _UNAMBIGUOUS
-        if is_recomputed and _DIFFERENT in value.measure.reason:
-            for _, numbers in columns.columns_for(metric):
-                if numbers:
-                    recomputed = round(_UNAMBIGUOUS[metric.type](numbers), 6)
-                    yield (
-                        f"`{metric.name}` of `{metric.scorer}` is {metric.value:.6g} in the log, "
-                        f"and {recomputed:.6g} by the scores of its samples"
-                    )
+        if metric.is_ours or value.type not in _UNAMBIGUOUS:
+            continue
+        column = columns.column_for(value)
+        if column and column[1] and _DIFFERENT in value.measure.reason:
+            recomputed = round(_UNAMBIGUOUS[value.type](column[1]), 6)
+            yield (
+                f"`{value.measure.name}` of `{value.scorer}` is {value.measure.value:.6g} in the "
+                f"log, and {recomputed:.6g} by the scores of its samples"
+            )
 
 
 async def _measure(kind: str, field: str, numbers: "array[float]", *, seed: int) -> Measure:
