@@ -363,7 +363,7 @@ class Run(Struct, frozen=True, kw_only=True):
     """What the report must say and the outcomes do not."""
 
 
-class Row(Struct, frozen=True, kw_only=True, gc=False):
+class Row(Struct, frozen=True, gc=False):
     """The scalars of one outcome, for reports and lists: no body is decoded to read them."""
 
     task: str

@@ -18,7 +18,7 @@ _SHOWN = 5
 
 def row_of(outcome: Outcome) -> Row:
     """The scalars of an outcome."""
-    return Row(**dict(zip(Row.__struct_fields__, scalars_of(outcome), strict=True)))
+    return Row(*scalars_of(outcome))
 
 
 def scalars_of(outcome: Outcome) -> tuple[Any, ...]:

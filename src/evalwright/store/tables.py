@@ -232,27 +232,10 @@ class Names(dict[int, str]):
 
 def build_row(task: str, names: Names, row: Sequence[Any]) -> Row:
     """A `Row` of what `ROW_COLUMNS` brought."""
-    return Row(
-        task=task,
-        ordinal=row[0],
-        trial=row[1],
-        model=decode_text(row[2]),
-        sample_id=decode_text(row[3]),
-        group=names[row[4]],
-        failure_stage=row[5],
-        failure_type=row[6],
-        score=row[7],
-        correct=None if row[8] is None else row[8] == 1,
-        confidence=row[9],
-        nll=row[10],
-        nll_tokens=row[11],
-        finish=row[12],
-        requests=row[13],
-        prompt_tokens=row[14],
-        completion_tokens=row[15],
-        cost=row[16],
-        latency_s=row[17],
-    )
+    ordinal, trial, model, sample_id, group, stage, kind, score, correct, *rest = row
+    names_of_row = (task, decode_text(model), decode_text(sample_id))
+    is_correct = None if correct is None else correct == 1
+    return Row(*names_of_row, ordinal, trial, names[group], stage, kind, score, is_correct, *rest)
 
 
 def build_outcome(task: str, names: Names, row: Sequence[Any]) -> Outcome:
