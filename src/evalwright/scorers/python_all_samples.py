@@ -51,16 +51,11 @@ class PythonAllSamples(ScorerSpec):
         function = snippet.function("compute_scores")
         returned = await snippets.call(function, arguments, objects=objects)
         with snippet.locate_errors("compute_scores"):
-            return _scores(returned, expected=_length(samples))
+            rows = [*samples.values(), ()][0] if isinstance(samples, Mapping) else samples
+            return _parse_scores(returned, expected=len(rows))
 
 
-def _length(samples: Rows | Mapping[str, Rows]) -> int:
-    if isinstance(samples, Mapping):
-        return len(next(iter(samples.values()), ()))
-    return len(samples)
-
-
-def _scores(returned: Any, *, expected: int) -> list[Score]:
+def _parse_scores(returned: Any, *, expected: int) -> list[Score]:
     if not isinstance(returned, list):
         raise ValueError(  # noqa: TRY004 - what an author's function gave is a value
             "compute_scores must return a list with one entry per sample, "

@@ -82,7 +82,7 @@ class StringEqualsMcqa(ScorerSpec):
         return current
 
     def offered_labels(self, sample: Sample) -> tuple[str, ...]:
-        """The labels that a model can choose from; ValueError where no choice could be right."""
+        """Return the labels to choose from; ValueError where no choice could be right."""
         expected, choices = self._read(sample)
         labels = tuple(dict.fromkeys(choice_labels(choices)))
         if expected not in labels:
@@ -94,7 +94,6 @@ class StringEqualsMcqa(ScorerSpec):
         return labels
 
     def _read(self, sample: Sample) -> tuple[str, list[Any]]:
-        """The right choice, and all of them."""
         expected = self.ground_truth_choice.render(sample=sample.data)
         return expected, read_list(self.choices.render(sample=sample.data), field="choices")
 
@@ -105,10 +104,15 @@ class StringEqualsMcqa(ScorerSpec):
         weighed = case.trace.options
         predicted = answer[:1]
         equal = predicted == expected
+        reason = ""
+        if len(expected) > 1:
+            reason = f"{short(expected)} is longer than the one character that is compared"
+        elif not equal:
+            reason = f"{short(answer)} does not begin with {short(expected)}"
         return Score(
             values={"is_correct": equal},
             correct=equal,
-            reason="" if equal else _reason(answer, expected),
+            reason=reason,
             metadata={
                 "ground_truth_choices": choices,
                 "ground_truth_correct_choice": expected,
@@ -120,19 +124,13 @@ class StringEqualsMcqa(ScorerSpec):
 
 
 def validity(predicted: str, expected: str, choices: list[Any]) -> Validity:
-    """Whether the predicted choice is one that could be chosen."""
+    """Tell whether the predicted choice is one that could be chosen."""
     if not predicted or not choices:
         return "unknown"
     return "valid" if predicted in {expected, *choice_labels(choices)} else "invalid"
 
 
 def choice_labels(choices: list[Any]) -> Sequence[str]:
-    """The choices where each is one character long, else one capital letter per choice."""
+    """Return the choices if each is one character long, else one capital letter per choice."""
     texts = [str(choice) for choice in choices]
     return texts if all(len(text) == 1 for text in texts) else ascii_uppercase[: len(texts)]
-
-
-def _reason(answer: str, expected: str) -> str:
-    if len(expected) > 1:
-        return f"{short(expected)} is longer than the one character that is compared"
-    return f"{short(answer)} does not begin with {short(expected)}"

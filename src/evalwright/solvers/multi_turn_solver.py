@@ -144,14 +144,6 @@ class LoopBuilder(Component):
     """What happens when nothing ended the loop, if one of its own builders has a `terminate_if`.
     Without any, to reach the maximum is the normal end."""
 
-    @property
-    def can_end(self) -> bool:
-        """Whether a builder of this loop, and not of one inside it, may end it."""
-        return any(
-            not isinstance(builder, LoopBuilder) and builder.terminate_if
-            for builder in self.message_builders
-        )
-
 
 InLoop = Annotated[
     ChatMessageBuilder | GenerateBuilder | GenerateMessageBuilder | LoopBuilder,
@@ -229,7 +221,9 @@ async def _run_loop(loop: LoopBuilder, talk: Conversation, variables: dict[str, 
         indexed = {**variables, "loop_index": index}
         if await _run_builders(loop.message_builders, talk, indexed, in_loop=True):
             return
-    if loop.can_end and loop.max_iterations and loop.on_max_iterations == "error":
+    own = [item for item in loop.message_builders if not isinstance(item, LoopBuilder)]
+    can_end = any(builder.terminate_if for builder in own)
+    if can_end and loop.max_iterations and loop.on_max_iterations == "error":
         raise ValueError(
             f"the loop came to its {loop.max_iterations} iterations and nothing ended it"
         )

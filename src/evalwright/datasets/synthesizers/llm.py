@@ -19,6 +19,7 @@ objects that both have them, a missing column and a value of another type are er
 """
 
 import json
+import re
 from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated, Any, Literal, Self
@@ -54,6 +55,7 @@ _PYTHON_TYPES: Mapping[ColumnType, Any] = {
     "list": list,
 }
 _MAX_QUOTED = 200
+_OBJECT = re.compile("{")
 _MAX_OBJECT_STARTS = 1000
 """Braces that are tried as the start of an object."""
 
@@ -141,7 +143,7 @@ def parse_columns(reply: str, columns: Mapping[str, ColumnType]) -> dict[str, An
     """Return the values of the columns; ValueError if the reply does not clearly give them."""
     candidates: list[dict[str, Any]] = []
     decoder = json.JSONDecoder(parse_constant=_refuse_constant)
-    for json_object, _, _ in islice(find_json(reply, "{", decoder), _MAX_OBJECT_STARTS):
+    for json_object, _, _ in islice(find_json(reply, _OBJECT, decoder), _MAX_OBJECT_STARTS):
         if json_object is not None and columns.keys() <= json_object.keys():
             values = {name: json_object[name] for name in columns}
             if values not in candidates:

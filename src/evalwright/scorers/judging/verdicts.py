@@ -31,6 +31,7 @@ _THINKING = re.compile(r"\s*<(think|thinking|thought|reasoning)>")
 _END_OF_THINKING = re.compile(r"\n\s*</think>|</think>\s*\n")
 _OBJECT_START = re.compile(r'\{(?=\s*["}])')
 _PLACEHOLDER = "{}"
+_OPENING = re.compile(r"[{\[]")
 _DECODER = json.JSONDecoder()
 _DIRECTION_MARKS = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _FENCE_LINE = re.compile(r"^[ \t]*(?:```|~~~)[\w+-]*[ \t]*$", re.MULTILINE)
@@ -49,6 +50,16 @@ _QUOTES = {
     pair[0]: pair[1] for pair in ('""', "''", "“”", "\u2018\u2019", "„“", "«»", "「」", "『』")
 }
 _BRACKETS = {"[": "]", "(": ")", "【": "】", "\uff08": "\uff09"}
+
+
+def _make_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs) and any(fields[name] != value for name, value in pairs):
+        raise ValueError("a key stands twice, with different values")
+    return fields
+
+
+_STRICT_KEYS = json.JSONDecoder(object_pairs_hook=_make_dict, strict=False)
 
 
 class NoVerdict(ValueError):
@@ -193,37 +204,26 @@ def _find_objects(text: str) -> tuple[list[_JsonObject], bool]:
 
     What follows the start of a broken object may be inside it.
     """
-    decoder = json.JSONDecoder(object_pairs_hook=_make_dict, strict=False)
     objects: list[_JsonObject] = []
-    end = 0
-    while match := _OBJECT_START.search(text, end):
-        try:
-            fields, end = decoder.raw_decode(text, match.start())
-        except (ValueError, RecursionError):
+    for fields, start, end in find_json(text, _OBJECT_START, _STRICT_KEYS):
+        if fields is None:
             return objects, True
-        objects.append(_JsonObject(match.start(), end, fields))
+        objects.append(_JsonObject(start, end, fields))
     return objects, False
 
 
 def find_json(
-    text: str, openings: str, decoder: json.JSONDecoder = _DECODER
+    text: str, opening: re.Pattern[str] = _OPENING, decoder: json.JSONDecoder = _DECODER
 ) -> Iterator[tuple[Any, int, int]]:
     """Yield each outermost JSON object or list, with its start and end; None for a broken one."""
     end = 0
-    while starts := [at for opening in openings if (at := text.find(opening, end)) >= 0]:
-        start = min(starts)
+    while match := opening.search(text, end):
+        start = match.start()
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             value, end = None, start + 1
         yield value, start, end
-
-
-def _make_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs) and any(fields[name] != value for name, value in pairs):
-        raise ValueError("a key stands twice, with different values")
-    return fields
 
 
 def _read_fields(fields: dict[str, Any], reader: VerdictReader[Value]) -> list[Value]:

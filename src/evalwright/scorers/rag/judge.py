@@ -251,7 +251,7 @@ def _parse_entry(entry: Any, place: int, key: str) -> tuple[int, Any]:
 def _find_list(reply: str, name: str, shown: str) -> list[Any]:
     """Return the one list of that name; a list that stands alone needs no name."""
     text = final_text(reply)
-    parts = islice(find_json(text, "{["), _MOST_VALUES + 1)
+    parts = islice(find_json(text), _MOST_VALUES + 1)
     values = [(value, text[start:end]) for value, start, end in parts]
     if len(values) > _MOST_VALUES:
         raise NoVerdict(f"its reply has more than {_MOST_VALUES:,} brackets and braces", reply)
