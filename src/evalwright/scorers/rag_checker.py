@@ -46,6 +46,11 @@ DEFAULT_TARGET = "target"
 """The target's column where none is named, if the sample has it."""
 REQUIRED = "required_"
 """How the names of scores begin that are of required claims alone."""
+_PREFIXES: Mapping[Mode, tuple[str, ...]] = {
+    "all_claims": ("",),
+    "required_only": (REQUIRED,),
+    "required_and_optional": ("", REQUIRED),
+}
 _OF_TARGET: frozenset[Check] = frozenset({"in_target", "in_response", "target_in_chunks"})
 _IN_CHUNKS: frozenset[Check] = frozenset({"target_in_chunks", "response_in_chunks"})
 _NOT_ASKED = {"key", "purpose", "display_name", "metrics", "scores_to_compute", "mode"}
@@ -101,9 +106,7 @@ class RagChecker(ScorerSpec):
     @property
     def score_names(self) -> tuple[str, ...]:  # type: ignore[override] # its fields decide
         """The names of the values, by the mode."""
-        plain = self.scores if self.mode != "required_only" else ()
-        required = self.scores if self.mode != "all_claims" else ()
-        return (*plain, *(f"{REQUIRED}{name}" for name in required))
+        return tuple(f"{prefix}{name}" for prefix in _PREFIXES[self.mode] for name in self.scores)
 
     @property
     def default_metrics(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override] # the same
@@ -185,14 +188,10 @@ class RagChecker(ScorerSpec):
 
     def _compute_values(self, evidence: RagEvidence) -> dict[str, float | None]:
         values: dict[str, float | None] = {}
-        if self.mode != "required_only":
-            checks = evidence.checks()
-            values |= {name: formulas.compute_score(name, checks) for name in self.scores}
-        if self.mode != "all_claims":
-            checks = evidence.required_checks()
-            values |= {
-                f"{REQUIRED}{name}": formulas.compute_score(name, checks) for name in self.scores
-            }
+        for prefix in _PREFIXES[self.mode]:
+            checks = evidence.checks(required_only=prefix == REQUIRED)
+            for name in self.scores:
+                values[f"{prefix}{name}"] = formulas.compute_score(name, checks)
         return values
 
     def _column(self, side: Side, kind: str) -> str | None:

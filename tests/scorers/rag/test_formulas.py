@@ -120,18 +120,6 @@ def test_where_nothing_was_found_nothing_could_have_been_used() -> None:
     assert compute_score("context_utilization", checks) is None
 
 
-def test_marked_claims_are_a_case_of_their_own() -> None:
-    only = BY_HAND.select([T, F, T], [F, T, T, F, F])
-
-    assert only == Checks(
-        in_target=[F, F],
-        in_response=[T, T],
-        target_in_chunks=[[T, F, F], [F, F, F]],
-        response_in_chunks=[[T, F, F], [F, F, T]],
-    )
-    assert BY_HAND.select(None, None) == BY_HAND
-
-
 class Size(NamedTuple):
     target: int
     response: int
@@ -232,12 +220,3 @@ def test_the_order_of_claims_and_chunks_does_not_count(checks: Checks) -> None:
 
 def turn(matrix: Sequence[Sequence[bool]]) -> list[list[bool]]:
     return [list(row)[::-1] for row in matrix][::-1]
-
-
-@given(ANY)
-def test_to_mark_all_claims_is_to_mark_none(checks: Checks) -> None:
-    target = [True] * len(checks.in_response)
-    response = [True] * len(checks.in_target)
-
-    for name in SCORES:
-        assert compute_score(name, checks.select(target, response)) == compute_score(name, checks)

@@ -8,7 +8,7 @@ order. Everything is read before the judge is asked, so that an incomplete sampl
 Evidence is stored in the metadata of a score, so that other scores of the same answer need no call.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -123,18 +123,26 @@ class RagEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
             not needs.labels or all(self.labels(side) is not None for side in needs.sides)
         )
 
-    def checks(self) -> Checks:
-        """Return true where a claim is entailed; neutral and contradicted are both false."""
-        return Checks(
-            in_target=_flags(self.in_target or ()),
-            in_response=_flags(self.in_response or ()),
-            target_in_chunks=[_flags(row) for row in self.target_in_chunks or ()],
-            response_in_chunks=[_flags(row) for row in self.response_in_chunks or ()],
-        )
+    def checks(self, *, required_only: bool = False) -> Checks:
+        """Return true where a claim is entailed; neutral and contradicted are both false.
 
-    def required_checks(self) -> Checks:
-        """Return the same for required claims alone."""
-        return self.checks().select(*(_required_flags(self.labels(side)) for side in SIDES))
+        With `required_only`, claims that are labelled optional are left out.
+        """
+        flags: dict[str, list[Any]] = {}
+        for check, side in CHECKED_SIDE.items():
+            verdicts = self.verdicts(check) or ()
+            labels = self.labels(side) if required_only else None
+            if labels is not None and verdicts:
+                pairs = zip(verdicts, labels, strict=True)
+                verdicts = [verdict for verdict, label in pairs if label == "REQUIRED"]
+            flags[check] = [_to_flags(verdict) for verdict in verdicts]
+        return Checks(**flags)
+
+
+def _to_flags(verdict: Any) -> bool | list[bool]:
+    if isinstance(verdict, str):
+        return verdict == "entailed"
+    return [entailment == "entailed" for entailment in verdict]
 
 
 def explain_score(evidence: RagEvidence, needs: EvidenceNeeds) -> str:
@@ -155,14 +163,6 @@ def _list_claims(what: str, claims: list[str]) -> str:
         return ""
     more = f" and {len(claims) - _MOST_LISTED} more" if len(claims) > _MOST_LISTED else ""
     return f"{what}: {', '.join(map(short, claims[:_MOST_LISTED]))}{more}"
-
-
-def _flags(verdicts: Iterable[Entailment]) -> list[bool]:
-    return [entailment == "entailed" for entailment in verdicts]
-
-
-def _required_flags(labels: Sequence[Label] | None) -> list[bool] | None:
-    return None if labels is None else [label == "REQUIRED" for label in labels]
 
 
 def parse_claims(value: Any, where: str) -> tuple[Claim, ...]:

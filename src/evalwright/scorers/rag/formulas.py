@@ -27,11 +27,9 @@ Generation, NeurIPS Datasets and Benchmarks, section 3.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, TypeVar, get_args
+from typing import Literal, get_args
 
 from msgspec import Struct
-
-Item = TypeVar("Item")
 
 Check = Literal["in_target", "in_response", "target_in_chunks", "response_in_chunks"]
 """c, u, A and B."""
@@ -67,25 +65,10 @@ class Checks(Struct, frozen=True, kw_only=True):
     response_in_chunks: Sequence[Row] = ()
     """B: the same for claims of the response."""
 
-    def select(self, target: Row | None, response: Row | None) -> "Checks":
-        """Return the checks of the marked claims; None marks them all."""
-        return Checks(
-            in_target=_select(self.in_target, response),
-            in_response=_select(self.in_response, target),
-            target_in_chunks=_select(self.target_in_chunks, target),
-            response_in_chunks=_select(self.response_in_chunks, response),
-        )
-
 
 def compute_score(score: ScoreName, checks: Checks) -> float | None:
     """Return a score from 0 to 1; None where it is not defined."""
     return _FORMULAS[score][1](checks)
-
-
-def _select(row: Sequence[Item], marks: Row | None) -> Sequence[Item]:
-    if marks is None or not row:
-        return row
-    return [item for item, marked in zip(row, marks, strict=True) if marked]
 
 
 def _share(row: Iterable[bool]) -> float | None:
