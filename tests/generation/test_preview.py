@@ -10,11 +10,11 @@ from evalwright import api
 from evalwright.errors import BadDataset
 from evalwright.generation.preview import (
     GenerationPreview,
-    PreviewError,
     PreviewRow,
     PreviewStep,
 )
 from evalwright.projects.try_dataset import DatasetTrial
+from evalwright.report.export import FailureSummary
 
 GENERATOR = """
 key: quiz
@@ -133,7 +133,7 @@ def test_what_it_is_made_of_must_be_made(server: ModelServer) -> None:
 
 
 def test_a_trial_shows_each_step_and_nothing_that_a_terminal_obeys() -> None:
-    error = PreviewError(stage="dataset", type="ValueError", message="\x1b[31mno", hint="mend it")
+    error = FailureSummary(stage="dataset", type="ValueError", message="\x1b[31mno", hint="mend it")
     steps = [PreviewStep(synthesizer="python", rows=[{"a": "\x1b[2J"}, {"a": "مرحبا"}])]
     preview = GenerationPreview(
         key="quiz",

@@ -23,6 +23,7 @@ from evalwright.generation.resources import GeneratorRuntime
 from evalwright.generation.synthesis import apply_synthesizer, clean_rows
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Case, Model
+from evalwright.report.export import FailureSummary
 from evalwright.report.tables import visible
 from evalwright.report.yaml_text import to_yaml
 from evalwright.session.event_loop import run_async
@@ -30,15 +31,6 @@ from evalwright.session.progress import SilentProgress
 from evalwright.spec.documents.project import Project
 from evalwright.spec.documents.resolve.entities import Entity
 from evalwright.types import Completion, Request, Usage
-
-
-class PreviewError(Struct, frozen=True, kw_only=True):
-    """Why a row could not be made."""
-
-    stage: str
-    type: str
-    message: str
-    hint: str
 
 
 class PreviewStep(Struct, frozen=True, kw_only=True):
@@ -56,7 +48,7 @@ class PreviewRow(Struct, frozen=True, kw_only=True):
     index: int
     source: dict[str, Any]
     steps: list[PreviewStep]
-    error: PreviewError | None = None
+    error: FailureSummary | None = None
 
 
 class GenerationPreview(Struct, frozen=True, kw_only=True):
@@ -160,7 +152,7 @@ async def _preview_rows(
 
 async def _preview_steps(
     row: Row, synthesizers: Sequence[SynthesizerSpec], case: Case, runtime: GeneratorRuntime
-) -> tuple[list[PreviewStep], PreviewError | None]:
+) -> tuple[list[PreviewStep], FailureSummary | None]:
     calls: list[dict[str, Any]] = []
     models = {name: _RecordingModel(model, name, calls) for name, model in case.models.items()}
     case = msgspec.structs.replace(case, models=models)
@@ -175,7 +167,7 @@ async def _preview_steps(
         except StageError as error:
             if calls:
                 steps.append(PreviewStep(synthesizer=synthesizer.type, rows=[], said=[*calls]))
-            return steps, PreviewError(
+            return steps, FailureSummary(
                 stage="dataset", type=error.type, message=clean(str(error)), hint=clean(error.hint)
             )
         steps.append(PreviewStep(synthesizer=synthesizer.type, rows=shown, said=[*calls]))

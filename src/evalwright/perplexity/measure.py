@@ -41,7 +41,7 @@ from evalwright.plan.model_names import canonical_names, check_names
 from evalwright.plan.options import RunOptions
 from evalwright.plan.plan import Job, TaskRuntime
 from evalwright.ports import weighs
-from evalwright.report.export import failure_cells
+from evalwright.report.export import summarize_failure
 from evalwright.report.judges import Figure
 from evalwright.report.report import FailureRow, PairwiseRow, Status
 from evalwright.report.usage import UsageTotal
@@ -222,7 +222,7 @@ class TextCorpus:
             bytes=size,
             perplexity=None if failure else _exp(nll / tokens),
             bits_per_byte=None if failure else _finite(nll / size / math.log(2)),
-            failure=failure_cells(failure),
+            failure=summarize_failure(failure),
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from evalwright.report.export import FailureCells, to_json
+from evalwright.report.export import FailureSummary, to_json
 from evalwright.report.judges import Figure
 from evalwright.report.report import FailureRow, PairwiseRow, Status, UsageRow, struct_schema
 from evalwright.report.tables import (
@@ -37,7 +37,7 @@ class DocumentRow(Struct, frozen=True, kw_only=True, gc=False):
     bytes: int
     perplexity: float | None
     bits_per_byte: float | None
-    failure: FailureCells | None = None
+    failure: FailureSummary | None = None
 
 
 class ModelPerplexity(Struct, frozen=True, kw_only=True):

@@ -1,14 +1,15 @@
 """The result of trying a task: each sample from its row to its scores, then the metrics."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct, convert, to_builtins
 
 from evalwright.objects import text_of
+from evalwright.report.export import FailureSummary, summarize_failure
 from evalwright.report.report import MetricRow
 from evalwright.report.tables import count_noun, visible
-from evalwright.report.trial import TrialError, indent_yaml, printed_lines
+from evalwright.report.yaml_text import indent_yaml
 from evalwright.types import Outcome, Score, Trace
 
 _NONE = "none"
@@ -60,7 +61,7 @@ class TrialSample(Struct, frozen=True, kw_only=True):
     scores: dict[str, TrialScore]
     parts: list[TrialPart]
     rules: list[TrialRule]
-    error: TrialError | None
+    error: FailureSummary | None
     trial: int = 0
     """Which trial of the sample it is, from 0, as in an export."""
 
@@ -78,7 +79,7 @@ class TaskTrial(Struct, frozen=True, kw_only=True):
     """The values of the task's parameters."""
     samples: list[TrialSample]
     metrics: list[MetricRow]
-    errors: list[TrialError]
+    errors: list[FailureSummary]
     """Errors that belong to no single sample."""
     printed: list[str]
     ok: bool
@@ -128,7 +129,7 @@ def sample_from_outcome(outcome: Outcome, rules: Iterable[str]) -> TrialSample:
         scores=_scores(outcome.scores),
         parts=parts,
         rules=[TrialRule(rule=key, action=action_of.get(key)) for key in rules],
-        error=convert(failure, TrialError | None, from_attributes=True),
+        error=summarize_failure(failure),
         trial=outcome.trial,
     )
 
@@ -190,3 +191,16 @@ def _message(item: dict[str, Any]) -> dict[str, Any]:
     if item.get("type", "message") != "message":
         return item
     return {"role": item.get("role"), "content": text_of(item.get("content"))}
+
+
+def stopped_error(reason: str, hint: str) -> FailureSummary:
+    """Return the error of a trial that ended for a reason that would end a run."""
+    return FailureSummary("solver", "Stopped", reason, hint)
+
+
+def printed_lines(heading: str, printed: Sequence[str]) -> Iterator[str]:
+    """Yield what snippets printed, below a heading; nothing if they printed nothing."""
+    if printed:
+        yield ""
+        yield heading
+        yield from (visible(f"  {line}") for line in printed)

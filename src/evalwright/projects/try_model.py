@@ -21,9 +21,10 @@ from evalwright.projects.lookup import (
     load_valid_environment,
     open_project,
 )
-from evalwright.projects.task_trial import nonempty_fields
+from evalwright.projects.task_trial import nonempty_fields, printed_lines, stopped_error
+from evalwright.report.export import FailureSummary
 from evalwright.report.tables import visible
-from evalwright.report.trial import TrialError, indent_yaml, printed_lines, stopped_error
+from evalwright.report.yaml_text import indent_yaml
 from evalwright.secrets import Secret, secrets_in
 from evalwright.session.event_loop import run_async
 from evalwright.session.project_models import adapter_of, connect_model, info_of
@@ -54,7 +55,7 @@ class ModelTrial(Struct, frozen=True, kw_only=True):
     key: str
     connection: dict[str, Any]
     steps: list[ModelStep]
-    error: TrialError | None
+    error: FailureSummary | None
     printed: list[str]
     ok: bool
 
@@ -94,13 +95,15 @@ def try_model(
     )
     request = _make_request(plan.task or "chat_completion", given)
     steps = list(_request_steps(document, adapters, request))
-    error: TrialError | None = None
+    error: FailureSummary | None = None
     try:
         with boundary("solver"):
             steps += _reply_steps(run_async(_query(plan.client, request, snippets)))
     except StageError as failure:
         message = str(failure)
-        error = TrialError(stage="solver", type=failure.type, message=message, hint=failure.hint)
+        error = FailureSummary(
+            stage="solver", type=failure.type, message=message, hint=failure.hint
+        )
     except Stopped as reason:  # it would end a run; a trial shows it like any other error
         error = stopped_error(str(reason), reason.hint)
     trial = ModelTrial(

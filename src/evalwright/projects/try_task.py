@@ -30,9 +30,14 @@ from evalwright.projects.lookup import (
     open_project,
     require_own_file,
 )
-from evalwright.projects.task_trial import TaskTrial, TrialSample, sample_from_outcome
+from evalwright.projects.task_trial import (
+    TaskTrial,
+    TrialSample,
+    sample_from_outcome,
+    stopped_error,
+)
+from evalwright.report.export import FailureSummary
 from evalwright.report.report import Report
-from evalwright.report.trial import TrialError, stopped_error
 from evalwright.session.progress import SilentProgress
 from evalwright.session.project_models import project_connector
 from evalwright.session.session import Session
@@ -325,7 +330,9 @@ def _task_trial(
     if progress.interrupted and not is_complete:
         raise KeyboardInterrupt
     errors = [
-        TrialError(stage=row.stage, type=row.type, message=clean(row.message), hint=clean(row.hint))
+        FailureSummary(
+            stage=row.stage, type=row.type, message=clean(row.message), hint=clean(row.hint)
+        )
         for row in report.failures
         if not row.sample_ids
     ]

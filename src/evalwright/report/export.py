@@ -30,7 +30,7 @@ CHARACTERS_PER_GROUP = 4 << 20
 _TO_QUOTE = re.compile('[",\r\n]').search
 
 
-class FailureCells(Struct, frozen=True, gc=False):
+class FailureSummary(Struct, frozen=True, gc=False):
     """What broke, and where."""
 
     stage: str
@@ -74,7 +74,7 @@ class OutcomeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The values of each scorer."""
     metadata: dict[str, dict[str, Any]]
     """What a scorer has to say beside its values."""
-    failure: FailureCells | None
+    failure: FailureSummary | None
     usage: UsageCells | None
     latency_s: float | None
     sample: dict[str, Any] = {}
@@ -100,7 +100,7 @@ def outcome_row(outcome: Outcome) -> OutcomeRow:
         post_processed=trace.post_processed if trace else None,
         scores=_score_values(scores),
         metadata={scorer: score.metadata for scorer, score in scores.items() if score.metadata},
-        failure=failure_cells(failure),
+        failure=summarize_failure(failure),
         usage=UsageCells(
             usage.requests,
             usage.prompt_tokens,
@@ -124,11 +124,11 @@ def outcome_row(outcome: Outcome) -> OutcomeRow:
     )
 
 
-def failure_cells(failure: Failure | None) -> FailureCells | None:
-    """Return what is exported of a failure, if there is one."""
+def summarize_failure(failure: Failure | None) -> FailureSummary | None:
+    """Return what people and exports are shown of a failure, if there is one."""
     if failure is None:
         return None
-    return FailureCells(failure.stage, failure.type, failure.message, failure.hint)
+    return FailureSummary(failure.stage, failure.type, failure.message, failure.hint)
 
 
 def _score_values(scores: dict[str, Score]) -> dict[str, dict[str, Any]]:
@@ -153,7 +153,7 @@ _OUTCOME_COLUMNS = (*_columns(str, "task", "model", "sample_id"), *_columns(int,
 _ANSWER_COLUMNS = _columns(str, "status", "input", "output", "post_processed")
 _USAGE_COUNTS = ("requests", "prompt_tokens", "completion_tokens", "total_tokens")
 _OTHER_COLUMNS = (
-    *_columns(str, "metadata", *(f"failure.{name}" for name in FailureCells.__struct_fields__)),
+    *_columns(str, "metadata", *(f"failure.{name}" for name in FailureSummary.__struct_fields__)),
     *_columns(int, *(f"usage.{name}" for name in _USAGE_COUNTS)),
     *_columns(float, "usage.cost", "latency_s"),
 )

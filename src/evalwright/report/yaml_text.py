@@ -5,9 +5,13 @@ text that either would take for a number, a date or a truth value is put in quot
 """
 
 import re
+from collections.abc import Iterator
+from textwrap import indent
 from typing import Any
 
 import yaml
+
+from evalwright.report.tables import visible
 
 _NUMBER_OF_CORE = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+")
 _OTHER_ENDS = re.compile("[\r\x85\u2028\u2029\ufeff]")
@@ -42,6 +46,11 @@ _Dumper.add_representer(str, _text)
 
 
 def to_yaml(value: Any) -> str:
-    """YAML, with a newline at its end."""
+    """Return YAML, with a newline at its end."""
     text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDEST)
     return text.removesuffix("...\n")
+
+
+def indent_yaml(value: Any) -> Iterator[str]:
+    """Yield a value as YAML, indented below a heading."""
+    yield indent(visible(to_yaml(value)).rstrip("\n"), "  ")
