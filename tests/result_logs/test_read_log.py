@@ -145,7 +145,9 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
         pytest.param(foreign_log(metrics=[{}]), "at `$.evidence.metrics[0].values`", id="metrics"),
         pytest.param(foreign_log(errors=[1]), "at `$.evidence.errors[0]`", id="errors"),
         pytest.param(
-            foreign_log(evalwright={"left_out": "x"}), "at `$.evidence.evalwright`", id="ours"
+            foreign_log(evalwright={"left_out": "x"}),
+            "at `$.evidence.evalwright.left_out`",
+            id="ours",
         ),
     ],
 )

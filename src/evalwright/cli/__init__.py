@@ -40,14 +40,8 @@ COMMANDS = {
     "schema": "Print the JSON Schema of a document.",
     "doctor": "Say what this machine can do.",
 }
-SHORTHANDS = {
-    "tasks": "task",
-    "datasets": "dataset",
-    "generators": "generator",
-    "models": "model",
-    "adapters": "adapter",
-    "evals": "eval",
-}
+_ENTITIES = ("task", "dataset", "generator", "model", "adapter", "eval")
+SHORTHANDS = {f"{name}s": name for name in _ENTITIES}
 """`evalwright tasks` is `evalwright task list`."""
 MODULES = {"import": "import_"}
 """Commands whose module cannot have their name."""

@@ -251,9 +251,8 @@ def _parse_json(text: str) -> Any:
 def variables(sample: Any, conversation: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """`sample`, and with a conversation all that a solver leaves behind.
 
-    `input_prompt` is the text of the last output of the model, whatever its name suggests: that is
-    how it is documented and used. It is there for chats alone, so that another task's template
-    that asks for it fails instead of printing `None`.
+    `input_prompt` is the text of the last output of the model, as documented; only chats have it,
+    so that the template of another task fails instead of printing `None`.
     """
     if conversation is None:
         return {"sample": sample}

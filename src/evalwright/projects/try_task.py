@@ -6,9 +6,9 @@
 The checks, the engine and the metrics are those of a run; only the store is in memory.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct, structs
 
@@ -47,6 +47,8 @@ from evalwright.spec.documents.project import Project
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 from evalwright.spec.documents.yaml.reader import read_document
 
+ExpandIds = Callable[[Sequence[str]], list[str]]
+"""Returns the ids that later tasks give to samples of the first, in the order of their results."""
 _MOST_NAMED = 12
 
 
@@ -245,19 +247,6 @@ def _open_earlier_runs(needed: Sequence[ResolvedSpec], project: Project) -> Stor
     return open_store(store_name(), create=False) if reads_earlier else None
 
 
-class _IdForms(NamedTuple):
-    """What later tasks put before and after the id of a sample of the first task."""
-
-    prefixes: Sequence[str]
-    suffixes: Sequence[str]
-
-    def expand(self, ids: Iterable[str]) -> Iterator[str]:
-        """Yield the ids that later tasks give to these samples, in the order of their results."""
-        first_ids = list(ids)
-        for prefix in self.prefixes:
-            yield from (f"{prefix}{id_}{suffix}" for id_ in first_ids for suffix in self.suffixes)
-
-
 def _keep_samples(plan: Plan, name: str, ids: Sequence[str]) -> Plan:
     """Keep only these samples of a task, and of its source tasks those that they are made from."""
     planned = {task.name: task.outline for task in plan.tasks}
@@ -265,13 +254,13 @@ def _keep_samples(plan: Plan, name: str, ids: Sequence[str]) -> Plan:
     chain = [name]
     while (source := planned[chain[0]].after) in planned:
         chain.insert(0, source)
-    forms = _id_forms([planned[task] for task in chain[:-1]])
-    first = _find_samples(samples[chain[0]], name, ids, forms)
+    expand = _id_expander([planned[task] for task in chain[:-1]])
+    first = _find_samples(samples[chain[0]], name, ids, expand)
     remaining = 0
     for task in chain:
         places: Sequence[int] = range(remaining) if remaining else list(first)
         if remaining and task == name:
-            expanded = forms.expand(first.values())
+            expanded = expand([*first.values()])
             places = [place for place, id_ in enumerate(expanded) if id_ in ids]
         samples[task] = structs.replace(samples[task], places=places)
         remaining = len(places) * len(planned[task].models) * planned[task].tries
@@ -283,7 +272,7 @@ def _keep_samples(plan: Plan, name: str, ids: Sequence[str]) -> Plan:
     return structs.replace(plan, tasks=tuple(tasks))
 
 
-def _id_forms(sources: Sequence[TaskOutline]) -> _IdForms:
+def _id_expander(sources: Sequence[TaskOutline]) -> ExpandIds:
     """A result's id has its model if there are several, and the number of its trial likewise."""
     prefixes, suffixes = [""], [""]
     for task in sources:
@@ -292,18 +281,22 @@ def _id_forms(sources: Sequence[TaskOutline]) -> _IdForms:
         if task.tries > 1:
             trials = range(task.tries)
             suffixes = [f"{suffix}#{trial + 1}" for suffix in suffixes for trial in trials]
-    return _IdForms(prefixes, suffixes)
+
+    def expand(ids: Sequence[str]) -> list[str]:
+        return [f"{prefix}{id_}{end}" for prefix in prefixes for id_ in ids for end in suffixes]
+
+    return expand
 
 
 def _find_samples(
-    source: RowSamples, name: str, ids: Sequence[str], forms: _IdForms
+    source: RowSamples, name: str, ids: Sequence[str], expand: ExpandIds
 ) -> Mapping[int, str]:
     """Return the place and id of each sample of `source` that these ids of `name` come from."""
     first_ids: list[str] = []
     places: dict[int, str] = {}
     missing = dict.fromkeys(ids)
     for place, (id_, _) in enumerate(source.rows.identify()):
-        for expanded in forms.expand([id_]):
+        for expanded in expand([id_]):
             if expanded in ids:
                 missing.pop(expanded, None)
                 places[place] = id_

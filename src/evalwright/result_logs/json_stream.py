@@ -109,10 +109,14 @@ class JsonStream:
         return BadLog(f"{self._locate(self._at if at is None else at)}: {what}")
 
     def _locate(self, at: int) -> str:
+        line, column = self._position(at)
+        return f"{self._name}:{line}:{column}"
+
+    def _position(self, at: int) -> tuple[int, int]:
         before = self._text[:at]
         newlines = before.count("\n")
         column = at - before.rfind("\n") if newlines else self._column + at
-        return f"{self._name}:{self._line + newlines}:{column}"
+        return self._line + newlines, column
 
     def _expect(self, character: str, called: str) -> None:
         actual = self.peek()
@@ -142,13 +146,6 @@ class JsonStream:
             raise self.error("not UTF-8", at=len(self._text)) from error
         self._is_exhausted = not more
         if more:  # at the end, positions in the buffer stay what they are
-            self._drop_read_text()
-            self._text += more
+            self._line, self._column = self._position(self._at)
+            self._text, self._at = self._text[self._at :] + more, 0
         return bool(more)
-
-    def _drop_read_text(self) -> None:
-        done = self._text[: self._at]
-        newlines = done.count("\n")
-        self._line += newlines
-        self._column = len(done) - done.rfind("\n") if newlines else self._column + len(done)
-        self._text, self._at = self._text[self._at :], 0

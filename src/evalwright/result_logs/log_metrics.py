@@ -29,7 +29,12 @@ from evalwright.metrics.min import Min
 from evalwright.metrics.scores import Measure, Scores
 from evalwright.metrics.std_dev import StdDev
 from evalwright.plan.specifications import LOG_EXTENSION
-from evalwright.result_logs.log_outcomes import MalformedLog, TaskFacts, require_list
+from evalwright.result_logs.log_outcomes import (
+    MalformedLog,
+    TaskFacts,
+    read_extension,
+    require_list,
+)
 from evalwright.stats.interval import Interval
 
 _RECOMPUTED: Mapping[str, Any] = {"mean": Mean, "std_dev": StdDev, "min": Min, "max": Max}
@@ -127,7 +132,7 @@ def _read_metric(metric: Any, path: str) -> Iterator[LoggedMetric]:
             own_key=key not in {kind, name}, reason=str(metric.get("reason") or "")
         )
         if name in extensions:
-            more = _read_extension(extensions[name], path)
+            more = read_extension(extensions[name], MetricExtension, path)
         logged = MetricValue(
             scorer=str(metric.get("scorer_key") or metric.get("scorer_name") or ""),
             metric=key,
@@ -140,13 +145,6 @@ def _read_metric(metric: Any, path: str) -> Iterator[LoggedMetric]:
             runs=more.runs,
         )
         yield LoggedMetric(value=logged, is_ours=name in extensions)
-
-
-def _read_extension(extension: Any, path: str) -> MetricExtension:
-    try:
-        return msgspec.convert(extension, MetricExtension)
-    except msgspec.ValidationError as error:
-        raise MalformedLog(f"{path}.{LOG_EXTENSION}", str(error)) from error
 
 
 class ScoreColumns:

@@ -11,7 +11,7 @@ A sample that does not have this shape raises `MalformedLog`, with the path with
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import msgspec
 from msgspec import Struct
@@ -34,6 +34,7 @@ from evalwright.types import (
     without_self_report,
 )
 
+T = TypeVar("T")
 _WIRE = "direct_ios"
 _STAGES: tuple[str, ...] = get_args(Stage)
 _MOST_TRIALS = 1_000_000
@@ -271,7 +272,7 @@ def _trial_numbers(trials: list[dict[str, Any]]) -> Sequence[int]:
 class _TrialReader:
     def __init__(self, data: Mapping[str, Any], path: str) -> None:
         self._data, self._path = data, path
-        self._extension = self._read_extension()
+        self._extension = read_extension(data.get(LOG_EXTENSION) or {}, TrialExtension, path)
 
     def outcome(
         self, task: str, model: str, ordinal: int, trial: int, actions: tuple[Action, ...]
@@ -293,14 +294,6 @@ class _TrialReader:
             parts=extension.parts,
             actions=actions,
         )
-
-    def _read_extension(self) -> TrialExtension:
-        try:
-            return msgspec.convert(self._data.get(LOG_EXTENSION) or {}, TrialExtension)
-        except msgspec.ValidationError as error:
-            what, _, where = str(error).partition(" - at ")
-            path = f"{self._path}.{LOG_EXTENSION}{where.strip('`$')}"
-            raise MalformedLog(path, what) from error
 
     def _sample(self) -> dict[str, Any]:
         sample = _require_object(self._data.get("sample") or {}, f"{self._path}.sample")
@@ -442,6 +435,15 @@ def usage_from_json(counts: Mapping[str, Any]) -> Usage:
 def _count(usage: Mapping[str, Any], name: str) -> int:
     value = usage.get(name)
     return value if isinstance(value, int) and value > 0 else 0
+
+
+def read_extension(extension: Any, kind: type[T], path: str) -> T:
+    """Read what stands under the key `evalwright` of the object at a path."""
+    try:
+        return msgspec.convert(extension, kind)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at ")
+        raise MalformedLog(f"{path}.{LOG_EXTENSION}{where.strip('`$')}", what) from error
 
 
 def _require_object(value: Any, path: str) -> Mapping[str, Any]:

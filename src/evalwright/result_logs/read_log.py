@@ -33,6 +33,7 @@ from evalwright.result_logs.log_outcomes import (
     MalformedLog,
     failures_from_json,
     outcomes_from_json,
+    read_extension,
     require_list,
     usage_from_json,
 )
@@ -314,10 +315,7 @@ class _LogReader:
         finished, ours = self._finished, self._evidence.get(LOG_EXTENSION)
         if isinstance(ours, dict):
             fields = {**msgspec.to_builtins(finished), **ours}
-            try:
-                finished = msgspec.convert(fields, FinalResult)
-            except msgspec.ValidationError as error:
-                raise BadLog(f"{self._path}: {error} - at `$.evidence.{LOG_EXTENSION}`") from error
+            finished = self._convert("$", lambda: read_extension(fields, FinalResult, ".evidence"))
         stopped = finished.stopped or stop_reason(self._head)
         return msgspec.structs.replace(finished, stopped=stopped)
 
