@@ -18,6 +18,9 @@ _BYTES = 16
 
 def key_of(*parts: str) -> str:
     """One key for a list of parts."""
-    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
-    framed = b"".join([b"%d:%b" % (len(data), data) for data in encoded])
-    return blake2b(framed, digest_size=_BYTES).hexdigest()
+    digest = blake2b(digest_size=_BYTES)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    return digest.hexdigest()
