@@ -64,7 +64,7 @@ class FilterUnary(_Filter):
             return self._is_there(variables) is (self.op == "exists")
         value = self.expression.evaluate(**variables)
         if not isinstance(value, bool):
-            raise TypeError(f"`{self.op}` expected true or false, got {_shown(value)}")
+            raise TypeError(f"`{self.op}` expected true or false, got {_show(value)}")
         return value is (self.op == "is_true")
 
     def _is_there(self, variables: Mapping[str, Any]) -> bool:
@@ -89,8 +89,8 @@ class FilterComparison(_Filter):
         """The same, and an order of what has none."""
         if self.op not in _ORDERS or not isinstance(self.value, str):
             return super().warnings()
-        told = f"`{self.op}` compares numbers, the value is a text: it fails for every sample"
-        return [*super().warnings(), f"{told}; write `{self.value}` without quotes"]
+        detail = f"`{self.op}` compares numbers, the value is a text: it fails for every sample"
+        return [*super().warnings(), f"{detail}; write `{self.value}` without quotes"]
 
     def matches(self, variables: Mapping[str, Any]) -> bool:
         """Whether it holds; ValueError or TypeError where that cannot be said."""
@@ -99,9 +99,9 @@ class FilterComparison(_Filter):
         if self.op in {"equals", "not_equals"}:
             same = value == self.value or self.value in _texts(raw)
             return same is (self.op == "equals")
-        for side, one in (("the value", self.value), ("the expression", value)):
-            if not isinstance(one, int | float):
-                raise TypeError(f"`{self.op}` compares numbers: {side} is {_shown(one)}")
+        for side, number in (("the value", self.value), ("the expression", value)):
+            if not isinstance(number, int | float):
+                raise TypeError(f"`{self.op}` compares numbers: {side} is {_show(number)}")
         return _ORDERS[self.op](value, self.value)
 
 
@@ -116,8 +116,8 @@ class FilterMembership(_Filter):
     def matches(self, variables: Mapping[str, Any]) -> bool:
         """Whether it holds; ValueError where that cannot be said."""
         raw = self.expression.raw(**variables)
-        found = read_literal(raw) in self.values or any(text in self.values for text in _texts(raw))
-        return found is (self.op == "in")
+        is_in = any(value in self.values for value in (read_literal(raw), *_texts(raw)))
+        return is_in is (self.op == "in")
 
 
 def _texts(raw: Any) -> tuple[str, ...]:
@@ -129,13 +129,13 @@ def _texts(raw: Any) -> tuple[str, ...]:
     return (str(raw),) if isinstance(raw, str | int | float) else ()
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return f"`{value!r}`"[:80]
 
 
-def _form(given: Any) -> str:
+def _form(value: Any) -> str:
     """Which of the three forms is meant: by `op`, else by `value` or `values`."""
-    known = given if isinstance(given, dict) else vars(given) if hasattr(given, "op") else {}
+    known = value if isinstance(value, dict) else vars(value) if hasattr(value, "op") else {}
     op = str(known.get("op"))
     if op in _UNARY:
         return "unary"

@@ -16,31 +16,32 @@ CAPITALS = {
 def run_inference(body: str, environment: dict[str, str]) -> str:
     """Answer a chat request, JSON in and JSON out."""
     messages = json.loads(body)["messages"]
-    text = reply([str(message["content"]) for message in messages])
+    texts = [str(message["content"]) for message in messages]
+    answer = reply(texts)
     return json.dumps(
         {
-            "choices": [{"message": {"role": "assistant", "content": text}}],
+            "choices": [{"message": {"role": "assistant", "content": answer}}],
             "usage": {
-                "num_prompt_tokens": sum(len(str(one["content"]).split()) for one in messages),
-                "num_completion_tokens": len(text.split()),
+                "num_prompt_tokens": sum(len(text.split()) for text in texts),
+                "num_completion_tokens": len(answer.split()),
             },
         }
     )
 
 
-def reply(said: list[str]) -> str:
-    """What to say next."""
-    asked = said[-1]
+def reply(texts: list[str]) -> str:
+    """Answer the last message."""
+    question = texts[-1]
     for country, city in CAPITALS.items():
-        if country in asked:
+        if country in question:
             return city
-    if found := re.search(r"(-?\d+) \+ (-?\d+)", asked):
-        return str(int(found[1]) + int(found[2]))
-    if "next" in asked.lower() and (found := re.search(r"\d+", said[-2])):
-        number = int(found[0]) + 1
+    if match := re.search(r"(-?\d+) \+ (-?\d+)", question):
+        return str(int(match[1]) + int(match[2]))
+    if "next" in question.lower() and (match := re.search(r"\d+", texts[-2])):
+        number = int(match[0]) + 1
         return f"{number} done" if number % 5 == 0 else str(number)
-    if found := re.search(r"count from (\d+)", asked):
-        return found[1]
-    if "sure" in asked.lower():
-        return "Canberra" if said[-2] == "Sydney" else said[-2]
+    if match := re.search(r"count from (\d+)", question):
+        return match[1]
+    if "sure" in question.lower():
+        return "Canberra" if texts[-2] == "Sydney" else texts[-2]
     return "I do not know"

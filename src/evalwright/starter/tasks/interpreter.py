@@ -6,7 +6,7 @@ from typing import Any
 
 def compute_evidence() -> dict[str, Any]:
     """One metric, with the reason for its value."""
-    found = ".".join(map(str, sys.version_info[:2]))
+    version = ".".join(map(str, sys.version_info[:2]))
     recent = sys.version_info >= (3, 11)
-    reason = f"snippets run in Python {found}; 3.11 is the oldest that is supported"
+    reason = f"snippets run in Python {version}; 3.11 is the oldest that is supported"
     return {"metrics": {"recent enough": {"value": int(recent), "reason": reason}}}
