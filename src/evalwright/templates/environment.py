@@ -223,7 +223,7 @@ class Text(ImmutableSandboxedEnvironment):
 
     def concat(self, values: Iterable[str]) -> str:
         """The pieces of an output as one text."""
-        return join_bounded(values)
+        return join_pieces(values)
 
     def _generate(self, source: nodes.Template, *arguments: Any, **named: Any) -> str:
         for alone in source.find_all(_ALONE):
@@ -255,7 +255,7 @@ class NativeValues(Text):
         return read_literal(native(values))
 
 
-def join_bounded(values: Iterable[str]) -> str:
+def join_pieces(values: Iterable[str]) -> str:
     """The pieces of an output as one text; TooExpensive as soon as it is too long."""
     pieces = []
     size = 0
@@ -275,7 +275,7 @@ def native(values: Iterable[Any]) -> Any:
         return None
     if len(head) == 1:
         return head[0]
-    return join_bounded(str(value) for value in chain(head, rest))
+    return join_pieces(str(value) for value in chain(head, rest))
 
 
 TEXT = Text()

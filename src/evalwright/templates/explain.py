@@ -147,7 +147,7 @@ def _explain_character(match: re.Match[str]) -> str:
     return f"unexpected `{character}`" + (f"; write {instead}" if instead else "")
 
 
-def _explain_unexpected(match: re.Match[str]) -> str:
+def _explain_odd_token(match: re.Match[str]) -> str:
     got, expected = match[1], match[2]
     if expected:
         return f"expected `{expected}`, got `{got}`"
@@ -177,7 +177,7 @@ _MESSAGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = 
         lambda match: f"expected {_show_token(match[1])}, the template ends",
     ),
     (re.compile(r"unexpected char (?:'|\")(.)(?:'|\") at \d+"), _explain_character),
-    (re.compile(r"unexpected '(.*?)'(?:, expected '(.*)')?"), _explain_unexpected),
+    (re.compile(r"unexpected '(.*?)'(?:, expected '(.*)')?"), _explain_odd_token),
     (
         re.compile(r"Expected an expression, got '(.*)'"),
         lambda match: f"expected a value, got {_show_token(match[1])}",

@@ -123,7 +123,7 @@ def _before_replace(budget: WorkBudget, value: Any, old: Any, new: Any, *_: Any)
     budget.spend(cost_of_replacing(str(value), str(old), str(new)))
 
 
-def _before_limited(most: int, what: str) -> Callable[..., None]:
+def _before_number(most: int, what: str) -> Callable[..., None]:
     def before(_: WorkBudget, __: Any, number: Any = 0, *___: Any, **____: Any) -> None:
         _check(number, most, what)
 
@@ -154,9 +154,9 @@ OWN: dict[str, Callable[..., Any]] = {
 _BEFORE: dict[str, Callable[..., None]] = {
     "indent": _before_indent,
     "replace": _before_replace,
-    "batch": _before_limited(MAX_RANGE, "a number of parts"),
-    "slice": _before_limited(MAX_RANGE, "a number of parts"),
-    "round": _before_limited(_MOST_DIGITS, "a precision"),
+    "batch": _before_number(MAX_RANGE, "a number of parts"),
+    "slice": _before_number(MAX_RANGE, "a number of parts"),
+    "round": _before_number(_MOST_DIGITS, "a precision"),
     "join": _before_join,
     "sum": _before_sum,
 }

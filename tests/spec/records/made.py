@@ -1,9 +1,12 @@
 """A good record, and the ways to write it down, for every test of contract A."""
 
 import json
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any
 
+from evalwright.spec.records.check import check_batches
+from evalwright.spec.records.lint.linter import Linter
 from evalwright.types import Issue, TaskSpec
 
 FIELDS = (
@@ -82,3 +85,16 @@ def changed(random: Random) -> dict[str, Any]:
     if random.random() < 0.3:
         random.shuffle(items)
     return dict(items)
+
+
+def check(lines: Iterable[bytes]) -> Iterator[TaskSpec | Issue]:
+    """The record or issue of each line, taken one at a time; blank lines give neither."""
+    return (item for _, item in check_batches([line] for line in lines))
+
+
+def lint_tasks(records: Iterable[tuple[int, TaskSpec]]) -> Iterator[Issue]:
+    """What is suspicious in records, each given with its line."""
+    linter = Linter()
+    for line, task in records:
+        linter.look(line, task)
+    return linter.end()

@@ -13,14 +13,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.spec.records.made import EXAMPLE, GOOD, changed, record, verdict, with_text, written
+from tests.spec.records.made import (
+    EXAMPLE,
+    GOOD,
+    changed,
+    check,
+    record,
+    verdict,
+    with_text,
+    written,
+)
 
 from evalwright.errors import InvalidTask, Unreadable
 from evalwright.lines import BadLine, read_lines
 from evalwright.spec.records import check as under_test
 from evalwright.spec.records.check import (
     Validated,
-    check,
     check_batches,
     check_file,
     validate_file,

@@ -3,10 +3,10 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from tests.spec.records.made import FIELDS
+from tests.spec.records.made import FIELDS, check
 
 from evalwright.lines import read_lines
-from evalwright.spec.records.check import check, validate_file
+from evalwright.spec.records.check import validate_file
 from evalwright.spec.records.fixtures import TASKS, TASKS_BAD, load_fixtures
 from evalwright.types import Issue
 

@@ -107,11 +107,6 @@ def read_valid(path: str, *, bad: Container[int]) -> Iterator[TaskSpec]:
             raise Unreadable(f"{path}:{number}: has changed since it was checked") from error
 
 
-def check(lines: Iterable[bytes]) -> Iterator[TaskSpec | Issue]:
-    """The same for lines from anywhere, taken one at a time."""
-    return map(_item, check_batches([line] for line in lines))
-
-
 def check_batches(
     batches: Iterable[list[bytes]], *, file: str = ""
 ) -> Iterator[tuple[int, TaskSpec | Issue]]:

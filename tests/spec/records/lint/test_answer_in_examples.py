@@ -1,6 +1,6 @@
 import pytest
+from tests.spec.records.made import lint_tasks
 
-from evalwright.spec.records.lint.linter import lint_tasks
 from evalwright.types import Example, TaskSpec
 
 STORY = (

@@ -1,7 +1,7 @@
 import pytest
+from tests.spec.records.made import lint_tasks
 
 from evalwright.scorers.record import TEXT_METRICS
-from evalwright.spec.records.lint.linter import lint_tasks
 from evalwright.types import TaskSpec
 
 

@@ -8,11 +8,12 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.spec.records.made import lint_tasks
 
 from evalwright.report.issues import RENDERERS
 from evalwright.spec.records.fixtures import TASKS, TASKS_BAD, load_fixtures
 from evalwright.spec.records.lint import linter
-from evalwright.spec.records.lint.linter import RULES, Linting, lint_tasks
+from evalwright.spec.records.lint.linter import RULES, Linting
 from evalwright.types import Example, Issue, TaskSpec
 from evalwright.vocabulary import CATEGORIES
 

@@ -2,8 +2,8 @@ import random
 from collections.abc import Iterable
 
 import pytest
+from tests.spec.records.made import lint_tasks
 
-from evalwright.spec.records.lint.linter import lint_tasks
 from evalwright.types import Issue, TaskSpec
 
 

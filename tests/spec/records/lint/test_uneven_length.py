@@ -1,8 +1,8 @@
 from collections.abc import Sequence
 
 import pytest
+from tests.spec.records.made import lint_tasks
 
-from evalwright.spec.records.lint.linter import lint_tasks
 from evalwright.types import Issue, TaskSpec
 
 USUAL = (90, 95, 100, 104, 108, 110, 112, 115, 120, 130)

@@ -38,37 +38,26 @@ class TaskSpecification(Component):
 
     type: Literal["standard"] = "standard"
     """The kind of specification."""
-
     key: UserKey | None = None
     """The name of its results. Without it: the task's key, with a number where it repeats."""
-
     task_key: UserKey
     """The task."""
-
     display_name: str | None = None
     """The name that is shown; without it, the task's."""
-
     task_config: dict[str, Any] = Field(default_factory=dict)
     """The values of the task's parameters, by their keys."""
-
     model_key: Title | None = None
     """The model that is evaluated: a key of the project, or `provider/model`."""
-
     dataset_key: Title | None = None
     """The dataset that is evaluated, by a task that does not name one itself."""
-
     num_samples: SampleCount | None = None
     """How many samples to take; without it, as many as the evaluation or the run says, or all."""
-
     subsampling: Subsampling | None = None
     """Which ones: the first, or some drawn with a fixed seed."""
-
     trials: TrialsNumber | None = None
     """How often each sample is tried, in the place of what the task or the run says."""
-
     repeatability: RepeatabilityConfig | None = None
     """Run the specification several times, and see how far the runs agree."""
-
     task_result_log_path: Title | None = None
     """A result log, relative to this document. Nothing is run then: the result is taken from it,
     all of it, and neither the task nor a model need be in the project."""
@@ -79,7 +68,6 @@ class RepeatedInput(Component):
 
     evaluation_key: UserKey
     """An evaluation of the project; it may be the one that this stands in."""
-
     task_specification_key: UserKey | None = None
     """One task specification of it; without it, all."""
 
@@ -89,25 +77,18 @@ class RepeatabilitySpecification(Component):
 
     type: Literal["repeatability"]
     """The kind of specification."""
-
     key: UserKey
     """The name of its results; of several inputs, what the name of each begins with."""
-
     display_name: str | None = None
     """The name that is shown; without it, the task's."""
-
     repeatability_config: RepeatabilityConfig | None = None
     """How many runs."""
-
     config: RepeatabilityConfig | None = None
     """The same, as evaluations of a run write it."""
-
     num_samples: SampleCount | None = None
     """How many samples to take; without it, as many as the specification that is run."""
-
     subsampling: Subsampling | None = None
     """Which ones: the first, or some drawn with a fixed seed."""
-
     inputs: list[RepeatedInput] = Field(min_length=1)
     """What is run."""
 
@@ -128,43 +109,30 @@ class EvaluationDocument(Component):
 
     key: UserKey
     """The name of the evaluation."""
-
     display_name: Title
     """The name that is shown."""
-
     description: str = ""
     """What it is for, in a sentence."""
-
     long_description: str | None = None
     """The same at length, in Markdown."""
-
     config_spec: list[AnyParameter] = Field(default_factory=list)
     """Its parameters; `<< config.NAME >>` in a specification stands for the value of one."""
-
     task_specifications: list[AnySpecification]
     """What is run."""
-
     num_samples: SampleCount | None = None
     """How many samples of each task to take, where its specification does not say."""
-
     subsampling: Subsampling | None = None
     """Which ones, where the specification does not say."""
-
     cache_policy: CachePolicy | None = None
     """`reuse` what the store has (so it is without this), `update` it, or use `no-cache`."""
-
     mode: Literal["debug", "full"] | None = None
     """Deprecated: `debug` takes 10 samples."""
-
     tags: list[str] = Field(default_factory=list)
     """Words to find it by."""
-
     use_cases: AnyOrNames | None = None
     """For whom it is meant; not used here."""
-
     domains: AnyOrNames | None = None
     """Which field it is about; not used here."""
-
     providers: AnyOrNames | None = None
     """Whose models it is meant for; not used here."""
 
@@ -174,13 +142,10 @@ class RunConfig(Component):
 
     num_samples: SampleCount | None = None
     """How many samples of each task to take, where its specification does not say."""
-
     subsampling: Subsampling | None = None
     """Which ones, where the specification does not say."""
-
     cache_policy: CachePolicy | None = None
     """`reuse` what the store has (so it is without this), `update` it, or use `no-cache`."""
-
     trials_config: TrialsNumber | None = None
     """How often each sample is tried, where its specification does not say: of every task that
     asks a model."""

@@ -40,10 +40,8 @@ class GeneratorDefinition(Component):
 
     data_source: AnyDataSource | None = None
     """The rows that are begun with."""
-
     dataset: AnyDataSource | None = None
     """The same by its other name."""
-
     synthesizers: Annotated[list[AnySynthesizer], Field(min_length=1)]
     """What is done to each row, one after another."""
 
@@ -76,25 +74,18 @@ class GeneratorDocument(Component):
 
     key: UserKey
     """What datasets call it."""
-
     display_name: Title
     """What people call it."""
-
     description: str | None = None
     """What it makes, in a line."""
-
     long_description: str | None = None
     """The same at length, in Markdown."""
-
     tags: tuple[str, ...] = ()
     """Words to find it by."""
-
     config_spec: list[AnyParameter] = Field(default_factory=list)
     """Its parameters; `<< config.NAME >>` in the definition stands for the value of one."""
-
     definition: GeneratorDefinition
     """How rows are made."""
-
     secrets: dict[str, Hidden] = Field(default_factory=dict)
     """What `<< secrets.NAME >>` stands for, in the models of the project."""
 
@@ -104,9 +95,7 @@ class GeneratorSpecification(Component):
 
     dataset_generator_key: UserKey
     """The generator."""
-
     num_samples: Count | None = None
     """How many rows of its data source are used. Without it, each once."""
-
     dataset_generator_config: dict[str, Any] = Field(default_factory=dict)
     """The values of the generator's parameters, by their keys."""

@@ -102,19 +102,14 @@ class Parameter(Component):
 
     takes: ClassVar[str] = "value"
     """What a value is, in the words of the messages."""
-
     key: Title
     """The name after `config.` in `<< config.NAME >>`."""
-
     display_name: Title
     """The name that is shown."""
-
     description: str | None = None
     """What the parameter does."""
-
     default_value: Any = None
     """The value where none is given. Without it the value is required, unless `nullable`."""
-
     nullable: Flag = False
     """Whether `null` is a value too."""
 
@@ -165,7 +160,6 @@ class Parameter(Component):
 class _NumberParameter(Parameter):
     min: float | None = None
     """The smallest value."""
-
     max: float | None = None
     """The largest value."""
 
@@ -193,7 +187,6 @@ class FloatParameter(_NumberParameter):
     """A number."""
 
     takes: ClassVar[str] = "number"
-
     type: Literal["float"]
 
     def _check(self, value: Any) -> float:
@@ -210,12 +203,9 @@ class IntParameter(_NumberParameter):
     """A whole number."""
 
     takes: ClassVar[str] = "whole number"
-
     type: Literal["int"]
-
     min: int | None = None
     """The smallest value."""
-
     max: int | None = None
     """The largest value."""
 
@@ -230,7 +220,6 @@ class BooleanParameter(Parameter):
     """True or false."""
 
     takes: ClassVar[str] = "bool"
-
     type: Literal["boolean"]
 
     def _check(self, value: Any) -> Any:
@@ -248,7 +237,6 @@ class StringExample(Component):
 
     value: str
     """The text."""
-
     display_name: Title
     """The name that is shown."""
 
@@ -257,15 +245,11 @@ class StringParameter(Parameter):
     """A text."""
 
     takes: ClassVar[str] = "text"
-
     type: Literal["string"]
-
     string_kind: Literal["freeform", "python", "jinja"] = "freeform"
     """What the text is: for editors, it does not change how it is used."""
-
     default_file_content: str | None = None
     """What a new file for this text starts with. It is no default: no task is run with it."""
-
     examples: list[StringExample] = Field(default_factory=list)
     """Values to choose from. Others are legal too."""
 
@@ -292,9 +276,7 @@ class ModelParameter(_NameParameter):
     """A model, by its key."""
 
     takes: ClassVar[str] = "key of a model"
-
     type: Literal["model"]
-
     usage: (
         Literal["model_under_test", "judge_model", "synthesizer_model", "productivity_assistant"]
         | None
@@ -306,7 +288,6 @@ class DatasetParameter(_NameParameter):
     """A dataset, by its key."""
 
     takes: ClassVar[str] = "key of a dataset"
-
     type: Literal["dataset"]
 
 
@@ -314,7 +295,6 @@ class DatasetColumnParameter(_NameParameter):
     """A column of the task's dataset, by its name."""
 
     takes: ClassVar[str] = "name of a column"
-
     type: Literal["dataset_column"]
 
 
@@ -322,7 +302,6 @@ class TaskResultParameter(_NameParameter):
     """The results of another task specification, by its key."""
 
     takes: ClassVar[str] = "key of a task specification"
-
     type: Literal["task_result"]
 
 
@@ -330,9 +309,7 @@ class ListParameter(Parameter):
     """A list of texts, numbers or bools."""
 
     takes: ClassVar[str] = "list"
-
     type: Literal["list"]
-
     dtype: Scalar
     """What the list holds."""
 
@@ -351,9 +328,7 @@ class DictParameter(Parameter):
     """A mapping from names to texts, numbers or bools."""
 
     takes: ClassVar[str] = "mapping"
-
     type: Literal["dict"]
-
     value_dtype: Scalar
     """What stands behind the names."""
 
@@ -372,15 +347,11 @@ class CategoricalParameter(Parameter):
     """One of a few texts, or several of them."""
 
     takes: ClassVar[str] = "value that is allowed"
-
     type: Literal["categorical"]
-
     allowed_values: list[str] = Field(min_length=1)
     """The texts to choose from."""
-
     multiple: Flag = False
     """Whether the value is a list of them."""
-
     values_mapping: dict[str, bool | int | float | str] | None = None
     """What is used instead of the chosen text. A text that is not in it is used as it is."""
 

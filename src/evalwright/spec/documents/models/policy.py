@@ -67,7 +67,6 @@ class ExistsDefinition(Component):
 
     type: Literal["exists"]
     """The kind of rule."""
-
     metric: Title
     """The name of a figure, as reports show it or as its metric calls it. Where no figure has the
     name: the key that the author of the task has given a metric."""
@@ -78,14 +77,11 @@ class ThresholdDefinition(Component):
 
     type: Literal["threshold"]
     """The kind of rule."""
-
     metric: Title
     """The name of a figure, as reports show it or as its metric calls it. Where no figure has the
     name: the key that the author of the task has given a metric."""
-
     operator: Operator
     """What a figure must be to the threshold. In quotes: a bare `>` begins a text in YAML."""
-
     threshold: Threshold
     """The number. Figures that are nearer to it than 1e-9 are equal to it."""
 
@@ -101,13 +97,10 @@ class Scope(Component):
 
     evaluation_keys: Keys | None = None
     """Evaluations: of each, its newest finished run. Without it: the run that is judged."""
-
     task_specification_keys: Keys | None = None
     """Task specifications; of task records, the names of the files without their endings."""
-
     scorer_keys: Keys | None = None
     """Scorers."""
-
     metric_keys: Keys | None = None
     """Metrics, by their keys."""
 
@@ -127,19 +120,14 @@ class PolicyRule(Component):
 
     key: UserKey
     """The name of the rule, one of its kind in the policy."""
-
     display_name: str | None = None
     """The name that is shown; without it, the key."""
-
     description: str | None = None
     """What it is for, in a sentence."""
-
     methodology: str | None = None
     """How the threshold was found; not used here."""
-
     definition: RuleDefinition
     """What must hold."""
-
     scope: AnyScope | None = None
     """Which figures it is about: `all_latest`, or keys. Without it, all of the run."""
 
@@ -149,12 +137,9 @@ class PolicyDocument(Component):
 
     key: UserKey
     """The name of the policy."""
-
     display_name: str | None = None
     """The name that is shown; without it, the key."""
-
     description: str | None = None
     """What it is for, in a sentence."""
-
     rules: Annotated[list[PolicyRule], Field(min_length=1)]
     """What must hold."""

@@ -30,31 +30,22 @@ class RunFile(Component):
 
     secrets: dict[str, Hidden] = Field(default_factory=dict)
     """What `<< secrets.NAME >>` stands for, in the models of the project."""
-
     model_adapters: list[dict[str, Any]] = Field(default_factory=list)
     """Adapters of models."""
-
     models: list[dict[str, Any]] = Field(default_factory=list)
     """Models: documents, or `$provider: provider/model`."""
-
     dataset_generators: list[dict[str, Any]] = Field(default_factory=list)
     """How rows of datasets are made."""
-
     datasets: list[dict[str, Any]] = Field(default_factory=list)
     """Datasets."""
-
     tasks: list[dict[str, Any]] = Field(default_factory=list)
     """Tasks."""
-
     evaluation: dict[str, Any] | None = None
     """The evaluation to run. Without one, every task is run."""
-
     config: dict[str, Any] = Field(default_factory=dict)
     """The values of the evaluation's parameters, by their keys."""
-
     run_config: RunConfig = RunConfig()
     """How many samples, and what is taken from the store."""
-
     policies: Any = None
     """What the figures of the run must be: policies, or `$ref` to files of them. They decide
     whether `evalwright run` ends with 1, and are what `evalwright gate` judges by."""
@@ -65,6 +56,5 @@ class ConfigFile(Component):
 
     config: dict[str, Any] = Field(default_factory=dict)
     """The values of the evaluation's parameters, by their keys."""
-
     run_config: RunConfig = RunConfig()
     """How many samples, and what is taken from the store."""

@@ -84,7 +84,7 @@ def json_schema(kind: SchemaKind) -> dict[str, Any]:
     if kind == "run":
         _fill_lists(definitions[RunFile.__name__], refs)
     for name, definition in definitions.items():
-        _allow_replaced(definition, configured=name not in _NOT_CONFIGURED)
+        _allow_placeholders(definition, configured=name not in _NOT_CONFIGURED)
     definitions.update(_REPLACED)
     schema = definitions.pop(top.__name__)
     if kind == "policy":
@@ -121,7 +121,7 @@ def _allow_old_names(definitions: dict[str, Any]) -> None:
 
 def _policy_file(policy: dict[str, Any]) -> dict[str, Any]:
     """A file holds one policy, or several."""
-    several = _with_replaced({"type": "array", "items": policy}, configured=False)
+    several = _add_placeholders({"type": "array", "items": policy}, configured=False)
     whole = {"type": "object", "properties": {"policies": several}, "required": ["policies"]}
     return {"anyOf": [policy, several, {**whole, "additionalProperties": False}]}
 
@@ -144,14 +144,14 @@ def _fill_lists(schema: dict[str, Any], refs: dict[type[BaseModel], dict[str, An
         properties[name] = {**property_schema, "description": description}
 
 
-def _allow_replaced(schema: dict[str, Any], *, configured: bool) -> None:
+def _allow_placeholders(schema: dict[str, Any], *, configured: bool) -> None:
     """Allow what is replaced on reading beside the type of every field of an object."""
     for name, field in schema.get("properties", {}).items():
         if name not in _FIXED:
-            schema["properties"][name] = _with_replaced(field, configured=configured)
+            schema["properties"][name] = _add_placeholders(field, configured=configured)
 
 
-def _with_replaced(schema: dict[str, Any], *, configured: bool) -> dict[str, Any]:
+def _add_placeholders(schema: dict[str, Any], *, configured: bool) -> dict[str, Any]:
     outside: dict[str, Any] = {
         key: schema[key] for key in ("description", "default") if key in schema
     }
@@ -159,7 +159,7 @@ def _with_replaced(schema: dict[str, Any], *, configured: bool) -> dict[str, Any
     if not rest or _allows_any_text(rest):
         return schema
     choices = rest["anyOf"] if list(rest) == ["anyOf"] else [rest]
-    choices = [_with_replaced_inside(choice, configured=configured) for choice in choices]
+    choices = [_add_placeholders_inside(choice, configured=configured) for choice in choices]
     names = [*([_PLACEHOLDER] if configured else []), "EnvironmentVariable"]
     if _may_be_mapping(rest):
         names.append("FileReference")
@@ -168,10 +168,10 @@ def _with_replaced(schema: dict[str, Any], *, configured: bool) -> dict[str, Any
     return {**outside, "anyOf": [*choices, *({"$ref": f"#/$defs/{name}"} for name in names)]}
 
 
-def _with_replaced_inside(schema: dict[str, Any], *, configured: bool) -> dict[str, Any]:
+def _add_placeholders_inside(schema: dict[str, Any], *, configured: bool) -> dict[str, Any]:
     """The same for the items of a list and the values of a mapping."""
     inside = {
-        key: _with_replaced(schema[key], configured=configured)
+        key: _add_placeholders(schema[key], configured=configured)
         for key in ("items", "additionalProperties")
         if isinstance(schema.get(key), dict)
     }

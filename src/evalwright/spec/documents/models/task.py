@@ -40,14 +40,11 @@ class DatasetTemplate(Component):
 
     key: Title | None = None
     """The dataset, by its key; with `source: task_result`, the task specification."""
-
     keys: list[Title] | None = Field(default=None, min_length=1)
     """Several datasets, side by side: row by row, a sample is a mapping from the name of the
     parameter to that dataset's row."""
-
     source: Literal["dataset", "task_result"] = "dataset"
     """`task_result`: the rows are what another task specification produced."""
-
     fast_subset_size: int | str | None = None
     """Deprecated, and without effect."""
 
@@ -57,23 +54,17 @@ class BenchmarkTask(Component):
 
     type: Literal["benchmark_task"] = "benchmark_task"
     """The kind of task. `declarative_task` is its old name."""
-
     evaluated_entity_type: Literal["model", "dataset"] = "model"
     """What is evaluated. Without it: a model if there is a solver, else a dataset."""
-
     dataset: DatasetTemplate | None = None
     """Where the samples come from. A task that evaluates a dataset may leave it open: then the
     task specification names the dataset, as `dataset_key`."""
-
     solver: AnySolver | None = None
     """What answers a sample. Needed to evaluate a model; a dataset has none."""
-
     scorers: list[AnyScorer] = Field(default_factory=list)
     """What judges the answers, or the rows."""
-
     trials: TrialsDefinition | None = None
     """How often each sample is tried, and how its trials become one score. Without it, once."""
-
     actions: list[ActionRule] | None = None
     """Which samples are left out of the metrics."""
 
@@ -83,7 +74,6 @@ class SystemTask(Component):
 
     type: Literal["system_task"]
     """The kind of task."""
-
     compute_evidence_snippet: Snippet
     """Python that defines `compute_evidence()`, which returns
     `{"metrics": {name: {"value": number, "reason": text}}}`."""
@@ -97,28 +87,20 @@ class TaskDocument(Component):
 
     key: UserKey
     """The name that evaluations use."""
-
     display_name: Title
     """The name that is shown."""
-
     description: str
     """What the task is for, in a sentence."""
-
     long_description: str | None = None
     """The same at length, in Markdown; mostly `!include README.md`."""
-
     tasks: list[MLTask] = Field(default_factory=list)
     """What a model must be able to do for it. Empty: anything."""
-
     evaluated_entity_type: Literal["model", "dataset"] | None = None
     """Deprecated: it belongs into the definition."""
-
     config_spec: list[AnyParameter] = Field(default_factory=list)
     """The parameters; `<< config.NAME >>` anywhere below stands for the value of one."""
-
     definition: TaskDefinition
     """How the task runs."""
-
     tags: list[str] = Field(default_factory=list)
     """Words to find it by."""
 

@@ -32,10 +32,8 @@ class Aggregator(Component):
     """`mean`, `min`, `max`; `pass@k`: the chance that one of k trials passes, 1 - (1 - p)^k;
     `pass^k`: that all do, p^k. p is the share of trials that pass: the score must be true or false,
     or 1 or 0."""
-
     k: int | None = Field(default=None, ge=1, strict=True)
     """Of `pass@k` and `pass^k`, which need it; no other function has it."""
-
     score_name: Title | None = None
     """What the result is called. Without it: the score and the function, `is_correct.min`; with k,
     `is_correct.pass@3`, and `pass@3` where no other score has that."""
@@ -51,7 +49,6 @@ class ScoreAggregator(Component):
 
     score_name: Title
     """The score, by the name that a scorer gives it; of every scorer that has such a one."""
-
     aggregator: Aggregator
     """How its trials become one."""
 
@@ -61,7 +58,6 @@ class TrialsDefinition(Component):
 
     num_trials: TrialCount
     """How many. A task specification or a run may say another number."""
-
     score_aggregators: list[ScoreAggregator] = Field(default_factory=list)
     """What becomes of the scores, beside their means."""
 

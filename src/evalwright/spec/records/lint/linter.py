@@ -4,7 +4,7 @@ Findings come in the order of their lines, those about the whole file last; so t
 the last record is in. What else is kept: see `corpus` (bounded), and some 20 bytes a record.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from evalwright.errors import Unreadable
 from evalwright.lines import read_batches
@@ -32,14 +32,6 @@ RULES = (
     "empty_target",
 )
 """Findings on one line come in this order."""
-
-
-def lint_tasks(records: Iterable[tuple[int, TaskSpec]]) -> Iterator[Issue]:
-    """Yield what is suspicious in records, each given with its line."""
-    linter = Linter()
-    for line, task in records:
-        linter.look(line, task)
-    yield from linter.end()
 
 
 class Linter:
