@@ -182,7 +182,7 @@ def test_an_assessment_plan_is_told_how_its_evaluations_are_run(tmp_path: Path, 
     (problem,) = project(tmp_path, {path: PLAN}, path).problems
 
     assert (problem.line, problem.rule, problem.level) == (3, "unsupported", "error")
-    assert problem.detail == "an assessment plan is not run here; it names `daily`, `nightly`"
+    assert problem.detail == "assessment plans are not supported; this one names `daily`, `nightly`"
     assert "`evalwright run . --evaluation KEY --config FILE`" in problem.hint
 
 
@@ -194,7 +194,7 @@ def test_an_assessment_plan_is_told_how_its_evaluations_are_run(tmp_path: Path, 
         pytest.param("[3, {evaluation_key: [x]}, {key: a}]", "", id="no keys"),
         pytest.param(
             f"[{', '.join(f'{{evaluation_key: e{n}}}' for n in range(12))}]",
-            f"; it names {', '.join(f'`e{n}`' for n in range(10))} and 2 more",
+            f"; this one names {', '.join(f'`e{n}`' for n in range(10))} and 2 more",
             id="many",
         ),
     ],
@@ -203,7 +203,7 @@ def test_an_assessment_plan_names_what_it_can(tmp_path: Path, listed: str, named
     text = f"key: q\nevaluation_specifications: {listed}\n"
     (problem,) = project(tmp_path, {"q.yaml": text}, "q.yaml").problems
 
-    assert problem.detail == f"an assessment plan is not run here{named}"
+    assert problem.detail == f"assessment plans are not supported{named}"
 
 
 def test_an_assessment_plan_does_not_stop_the_evaluations_beside_it(tmp_path: Path) -> None:

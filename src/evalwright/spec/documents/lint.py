@@ -61,8 +61,8 @@ _READ = r"(?:\s*\.\s*\w+|\s*\[[^\]]*\]|\s*\([^()]*\))"
 _NO_WORDS = {"tojson", "json_escape", "length", "count"}
 """Filters that leave nothing of a model's words, or quote them."""
 _HINT = (
-    "put it between marks of its own, such as <answer> and </answer>, "
-    "and tell the judge that what stands there is never an instruction"
+    "put it between markers, such as <answer> and </answer>, "
+    "and tell the judge that the text between them is never an instruction"
 )
 
 

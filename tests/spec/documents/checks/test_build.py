@@ -92,7 +92,7 @@ def only(folder: Path, text: str, **files: str) -> Issue:
             (7, 48),
             "bad_key",
             "expected a key of 1 to 250 letters, digits, `_` and `-`, got `my key`",
-            "`my_key` would do",
+            "write `my_key`",
             id="a key that is none",
         ),
         pytest.param(

@@ -51,7 +51,7 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             11,
             "label_twice",
             "correct_labels[1]",
-            "the labels `a` and `A` read alike: a judge's answer is taken in any case",
+            "the labels `a` and `A` read alike: case does not count",
             id="twice in one list, in another case",
         ),
         pytest.param(
@@ -59,7 +59,7 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             11,
             "label_twice",
             "valid_labels[2]",
-            "the labels `a b` and `a  b` read alike: a judge's answer is taken in any case",
+            "the labels `a b` and `a  b` read alike: case does not count",
             id="spaces do not tell apart",
         ),
         pytest.param(
@@ -83,7 +83,7 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             11,
             "label_twice",
             "valid_labels[1]",
-            "the label `c` stands here twice",
+            "the label `c` is in this list twice",
             id="twice",
         ),
         pytest.param(

@@ -87,7 +87,7 @@ def test_a_rule_that_wants_a_truth_value_of_a_mean_is_told_before_anything_is_ru
 
     assert (problem.level, problem.field) == ("error", "definition.actions[0].filter.op")
     assert problem.detail == (
-        "`is_false` wants true or false, and over 3 trials `is_correct` is their mean, a number"
+        "`is_false` needs true or false; over 3 trials `is_correct` is a mean, a number"
     )
     assert problem.hint == "compare it: `op: less_than`, `value: 0.5`"
 
@@ -114,7 +114,7 @@ def test_a_rule_that_wants_a_text_is_told_before_anything_is_run(tmp_path: Path)
 
     (problem,) = found
     assert problem.field == "definition.actions[0].filter.expression"
-    assert problem.detail == "`label` is a text, and over 3 trials there is nothing of it"
+    assert problem.detail == "`label` is a text, which has no value over 3 trials"
 
 
 def test_a_metric_of_a_text_is_a_warning_the_default_one_too(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_a_metric_of_a_text_is_a_warning_the_default_one_too(tmp_path: Path) -> 
 
     assert (problem.level, problem.field) == ("warning", "definition.scorers[0]")
     assert problem.detail == (
-        "`label` is a text, and over 3 trials there is nothing of it: "
-        "`frequency` will have no value"
+        "`label` is a text, which has no value over 3 trials: "
+        "`frequency` will have none either"
     )
     assert problems(tmp_path, LABELS) == [], told(problems(tmp_path, LABELS))
 

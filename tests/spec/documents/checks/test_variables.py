@@ -43,7 +43,7 @@ def test_a_template_may_ask_for_what_there_is(prompt: str, tmp_path: Path) -> No
 
 
 def test_a_misspelt_variable_is_told_at_its_line(tmp_path: Path) -> None:
-    detail = "no variable is called `smaple` here; there is `sample`"
+    detail = "unknown variable `smaple`; expected `sample`"
 
     found = said(tmp_path, '"a\\n{{ smaple.country }}"')
 
@@ -53,7 +53,7 @@ def test_a_misspelt_variable_is_told_at_its_line(tmp_path: Path) -> None:
 def test_one_question_has_no_conversation_before_it(tmp_path: Path) -> None:
     ((detail, _, _),) = said(tmp_path, '"{{ messages[0].content }}"')
 
-    assert detail == "no variable is called `messages` here; there is `sample`"
+    assert detail == "unknown variable `messages`; expected `sample`"
 
 
 @pytest.mark.parametrize(
@@ -63,13 +63,13 @@ def test_one_question_has_no_conversation_before_it(tmp_path: Path) -> None:
         pytest.param(
             "{{ loop_index }}",
             "a",
-            ["no variable is called `loop_index` here; there are `sample`, `messages`"],
+            ["unknown variable `loop_index`; expected `sample`, `messages`"],
             id="the count of a loop, outside",
         ),
         pytest.param(
             "a",
             "{{ scores }}",
-            ["no variable is called `scores` here; there are `sample`, `messages`, `loop_index`"],
+            ["unknown variable `scores`; expected `sample`, `messages`, `loop_index`"],
             id="what comes later",
         ),
     ],

@@ -82,7 +82,7 @@ def test_what_a_run_keeps_of_a_policy_is_the_same_policy(tmp_path: Path) -> None
         ("scorer_keys: [b]", "scorer_keys: []", "rules[0].scope.scorer_keys", "at least 1 item"),
         ("methodology", "metodology", "rules[0].metodology", "did you mean `methodology`?"),
         ("rules:", "rule:", "rule", "did you mean `rules`?"),
-        ("key: accurate", "key: not a key", "rules[0].key", "`not_a_key` would do"),
+        ("key: accurate", "key: not a key", "rules[0].key", "write `not_a_key`"),
     ],
 )
 def test_a_mistake_is_told_where_it_stands(
@@ -287,7 +287,7 @@ def test_a_policy_has_no_configuration(tmp_path: Path) -> None:
         ("x.yaml", 3, "no_config", "display_name"),
         ("x.yaml", 7, "no_config", "rules[0].definition.threshold"),
     ]
-    assert "`<< config.least >>` stands for nothing here" in read.problems[1].detail
+    assert "`<< config.least >>` has no value" in read.problems[1].detail
 
 
 def test_the_schema_of_policies_has_no_configuration_either() -> None:

@@ -40,12 +40,14 @@ def test_a_config_file_wins_over_the_run_file_and_the_command_line_over_both(
     tmp_path: Path,
 ) -> None:
     made = project(tmp_path, {**PARTS, "run.yaml": RUN}, "run.yaml")
-    (tmp_path / "c.yaml").write_text("config: {model: bot}\nrun_config: {num_samples: 2}\n")
+    run_config = "{num_samples: 2, trials_config: {num_trials: 3}}"
+    (tmp_path / "c.yaml").write_text(f"config: {{model: bot}}\nrun_config: {run_config}\n")
     config = read_config(tmp_path / "c.yaml", environment={})
     (spec,), _ = made.specs(config=config)
     (other,), _ = made.specs(config=config, assignments={"model": "openai/gpt-4o"})
 
     assert (spec.model_key, spec.num_samples, spec.cache_policy) == ("bot", 2, "update")
+    assert spec.run_trials == 3
     assert other.model_key == "openai/gpt-4o"
 
 

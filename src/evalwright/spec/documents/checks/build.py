@@ -217,8 +217,7 @@ def _unknown_variables(
     for name in sorted({str(variable[0]) for variable in template.variables()} - {*known}):
         if is_stand_in(name):
             continue
-        expected = f"there {'are' if len(known) > 1 else 'is'} {quote_names(known)}"
-        detail = f"no variable is called `{name}` here; {expected}"
+        detail = f"unknown variable `{name}`; expected {quote_names(known)}"
         line = 0
         if "\n" in template.source and (first := re.search(rf"\b{name}\b", template.source)):
             line = template.line + template.source.count("\n", 0, first.start())

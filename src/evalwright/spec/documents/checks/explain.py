@@ -5,7 +5,7 @@
     wrong_type     expected `list`, got `str`
     bad_value      expected one of `score`, `qa`, got `scores`
     bad_key        expected letters, digits, `_` and `-`, got `my key`
-    unknown_type   `strng_equals` is no type known here; expected `bleu`, …
+    unknown_type   unknown type `strng_equals`; expected `bleu`, …
     bad_template   Jinja that does not compile, at its line
     bad_snippet    Python that does not compile, at its line
     broken_plugin  `shortness` comes from acme-evals 1.0, which cannot be used: …
@@ -216,7 +216,7 @@ def _explain(error: ErrorDetails, spot: _ErrorSpot) -> Fault:
         return Fault(spot.path, "bad_value", f"expected {bound}, got {quote_value(spot.value)}")
     if kind in _SPECIAL:
         return _SPECIAL[kind](error, context, spot)
-    return Fault(spot.path, "bad_value", f"{quote_value(spot.value)} is no legal value here")
+    return Fault(spot.path, "bad_value", f"{quote_value(spot.value)} is not allowed here")
 
 
 def _wrong_type(expected: str, spot: _ErrorSpot) -> Fault:
@@ -279,7 +279,7 @@ def _wrong_pattern(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot
     extra = ", `$`" if "$]" in pattern else ""
     characters = f"letters, digits{extra}, `_` and `-`"
     suggestion = re.sub(r"[^a-zA-Z0-9_-]+", "_", str(spot.value)).strip("_")
-    hint = f"`{suggestion}` would do" if suggestion else ""
+    hint = f"write `{suggestion}`" if suggestion else ""
     detail = f"expected a key of 1 to {LONGEST_KEY} {characters}, got {got}"
     return Fault(spot.path, "bad_key", detail, hint)
 
@@ -296,7 +296,7 @@ def _unknown_type(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot)
     known = _QUOTED_NAME.findall(str(context.get("expected_tags", "")))
     if "known" in context:  # a connection
         field, known = "connection_type", list(context["known"])
-    detail = f"`{tag}` is no {field} known here; expected {quote_names(known)}"
+    detail = f"unknown {field} `{tag}`; expected {quote_names(known)}"
     return Fault((*spot.path, field), "unknown_type", detail, did_you_mean(tag, known))
 
 
@@ -315,7 +315,7 @@ def _missing_type(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot)
 
 def _refused_value(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
     """A validator's own words; of a template or a snippet, at the line they name."""
-    cause = context.get("error", f"{quote_value(spot.value)} is no legal value here")
+    cause = context.get("error", f"{quote_value(spot.value)} is not allowed here")
     words = " ".join(str(cause).split())
     names = (getattr(kind, "__name__", "") for kind in spot.kinds)
     rule = next((_RULES[name] for name in names if name in _RULES), "bad_value")

@@ -279,10 +279,10 @@ def _explain_label(label: str, name: str, other: str, where: str) -> str:
         known = "" if other == label else f", as `{other}`"
         return f"the label `{label}` is one of the `{where}` too{known}: it must mean one thing"
     if other == label:
-        return f"the label `{label}` stands here twice"
+        return f"the label `{label}` is in this list twice"
     if fold_label(other) != fold_label(label):
         return f"the labels `{other}` and `{label}` read alike: quotes and periods do not count"
-    return f"the labels `{other}` and `{label}` read alike: a judge's answer is taken in any case"
+    return f"the labels `{other}` and `{label}` read alike: case does not count"
 
 
 def _check_scale(scorer: dict[str, Any], path: FieldPath) -> Iterator[Fault]:

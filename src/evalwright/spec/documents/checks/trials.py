@@ -41,7 +41,7 @@ def check_trials_definition(definition: dict[str, Any]) -> Iterator[Fault]:
         yield Fault(
             _TRIALS,
             "conflict",
-            "a postprocessor makes several samples of one, so trials cannot be put side by side",
+            "a postprocessor makes several samples of one, so trials cannot be compared",
             "remove `trials`, or the `postprocessor` of the solver",
             at_key=True,
         )
@@ -106,7 +106,7 @@ def _warn_of_extrapolation(definition: BenchmarkTask, trials: int, key: str) -> 
             detail = f"k = {k}, and one trial{whose}: `{aggregator.short}` is 0 or 1 for a sample"
         else:
             detail = f"k = {k} is more than the {trials} trials{whose}: the figure is extrapolated"
-        hint = "nothing shows so many trials; more `num_trials` would"
+        hint = f"raise `num_trials` to {k} or more"
         path = (*_AGGREGATORS, number, "aggregator", "k")
         yield Fault(path, "suspicious_k", detail, hint, level="warning")
 
@@ -125,7 +125,7 @@ def _warn_of_texts(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
             metrics = [(path, kind, (field,)) for kind, field in scorer.default_metrics]
         for where, kind, fields in metrics:
             for name in sorted(set(fields) & set(scorer.text_scores)):
-                detail = f"{_no_value(name, trials)}: `{kind}` will have no value"
+                detail = f"{_no_value(name, trials)}: `{kind}` will have none either"
                 hint = "`repeatability` compares texts between runs; or try each sample once"
                 yield Fault(where, "no_value_over_trials", detail, hint, level="warning")
 
@@ -149,12 +149,12 @@ def _check_rules(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
             continue
         names = score_names_over_trials(definition.trials, scorer.score_names, scorer.text_scores)
         if score[2] in names and score[2] not in scorer.text_scores:
-            mean = f"over {trials} trials `{score[2]}` is their mean, a number"
+            mean = f"over {trials} trials `{score[2]}` is a mean, a number"
             sign = "greater_than" if op == "is_true" else "less_than"
             hint = f"compare it: `op: {sign}`, `value: 0.5`"
-            detail = f"`{op}` wants true or false, and {mean}"
+            detail = f"`{op}` needs true or false; {mean}"
             yield Fault((*path, "op"), "no_value_over_trials", detail, hint)
 
 
 def _no_value(name: Any, trials: int) -> str:
-    return f"`{name}` is a text, and over {trials} trials there is nothing of it"
+    return f"`{name}` is a text, which has no value over {trials} trials"

@@ -193,7 +193,7 @@ class References(NamedTuple):
                 return None if model else self._unknown("model", key, path, [])
             if separator != "$":
                 known = names("models")
-                detail = f"`{provider}` is no provider known here; there are {quote_names(known)}"
+                detail = f"unknown provider `{provider}`; expected {quote_names(known)}"
                 return Fault(path, "unknown_model", detail, did_you_mean(provider, known))
         return self._unknown("model", key, path, list(self.entities["model"]))
 

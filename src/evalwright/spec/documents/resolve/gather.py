@@ -227,11 +227,11 @@ def _plan_fault(data: dict[str, Any]) -> Fault:
     keys = [each.get("evaluation_key") for each in specifications]
     names = list(dict.fromkeys(" ".join(key.split()) for key in keys if isinstance(key, str)))
     names = [name for name in names if name]
-    listed = f"; it names {quote_names(names, most=_MOST_NAMED)}" if names else ""
+    listed = f"; this one names {quote_names(names, most=_MOST_NAMED)}" if names else ""
     return Fault(
         (PLAN_KEY,),
         "unsupported",
-        f"an assessment plan is not run here{listed}",
+        f"assessment plans are not supported{listed}",
         "run its evaluations one by one: `evalwright run . --evaluation KEY --config FILE`, "
         "FILE with `evaluation_config` as `config`, `evaluation_run_config` as `run_config`",
         at_key=True,
@@ -335,7 +335,7 @@ def _index_entities(
         first = entities[entity.kind].setdefault(entity.key, entity)
         if _written_at(first) != _written_at(entity):
             where = f"{first.file}:{first.line}"
-            detail = f"the key `{entity.key}` is that of another {entity.kind}, at {where}"
+            detail = f"the key `{entity.key}` is used by another {entity.kind}, at {where}"
             fault = Fault((), "duplicate_key", detail, "give one of them another key")
             place = Place(entity.file, entity.line)
             problems.append(locate_fault(fault, place, entity.part.field(("key",))))

@@ -77,8 +77,10 @@ class Generations:
         for key in generation.dataset_keys if generation is not None else ():
             other = self._references.entities["dataset"].get(key)
             if key in line:
-                circle = ", which is made of ".join(f"`{name}`" for name in line[line.index(key) :])
-                detail = f"a dataset cannot be made of itself: {circle}, which is made of `{key}`"
+                circle = ", generated from ".join(f"`{name}`" for name in line[line.index(key) :])
+                detail = (
+                    f"a dataset cannot be generated from itself: {circle}, generated from `{key}`"
+                )
                 yield from entity.part.problems([Fault((_SPECIFICATION,), "circle", detail)])
             elif other is not None and key not in seen:
                 yield from (*other.part.raw.problems, *other.problems)
@@ -128,7 +130,7 @@ class Generations:
             return None, problems
         source = resolved.document.definition.source
         if source.type == "empty" and not spec.num_samples and not source.num_samples:
-            detail = "an `empty` data source does not know how many rows are wanted"
+            detail = "an `empty` data source needs a number of rows"
             fault = Fault((_SPECIFICATION,), "missing_key", detail, "write `num_samples` here")
             problems += part.problems([fault])
         return Generation(

@@ -24,7 +24,7 @@ from evalwright.spec.documents.yaml.problems import Fault, FieldPath, to_one_lin
 _NAME = r"[A-Za-z0-9_\-]+"
 _CONFIG = re.compile(rf"<<\s*config\.({_NAME})\s*>>")
 _SECRET = re.compile(rf"\s*<<\s*secrets\.({_NAME})\s*>>\s*")
-_SECRETS_GO = "secrets go into keys, headers, environments and certificates of models"
+_WHERE_SECRETS_GO = "use secrets in keys, headers, environments and certificates of models"
 _ALMOST = re.compile(
     r"(?P<open><{1,2})\s*(?P<space>[A-Za-z_]\w*)\s*(?P<dot>\.?)\s*(?P<name>[A-Za-z0-9_\-]*)"
     r"(?:[^<>\n]{0,40}?(?P<close>>{1,2}))?"
@@ -100,7 +100,7 @@ def resolve_secrets(
         whole = _SECRET.fullmatch(text)
         if whole is None:
             if "secrets." in text and "<<" in text:
-                detail = "a text with `secrets.` in it is left as it is: it is no placeholder"
+                detail = "a text with `secrets.` in it is not a placeholder, and is left unchanged"
                 hint = "write `<< secrets.NAME >>`, and nothing beside it"
                 fault = Fault(path, "malformed_placeholder", detail, hint, level="warning")
                 faults.append(fault)
@@ -109,7 +109,7 @@ def resolve_secrets(
         elif whole[1] not in secrets:
             known = nearest(whole[1], list(secrets))
             hint = f"did you mean `{known}`?" if known else "give it a value under `secrets:`"
-            detail = f"no secret is called `{whole[1]}`"
+            detail = f"unknown secret `{whole[1]}`"
             faults.append(Fault(path, "unknown_secret", detail, hint))
         else:
             return Secret(reveal_secret(secrets[whole[1]]), declared=True)
@@ -169,8 +169,8 @@ def _replace_texts(
 
 def _forbidden_secret(text: str, match: re.Match[str], path: FieldPath) -> Fault:
     line = _line_at(text, match.start() + match[0].index("<<"))
-    detail = f"the secret `{match[1]}` may not stand here"
-    return Fault(path, "secret_not_allowed", detail, _SECRETS_GO, line=line)
+    detail = f"the secret `{match[1]}` is not allowed here"
+    return Fault(path, "secret_not_allowed", detail, _WHERE_SECRETS_GO, line=line)
 
 
 def _undeclared_parameter(name: str, path: FieldPath, values: Mapping[str, Any]) -> Fault:
@@ -184,7 +184,9 @@ def _warn_of_typos(text: str, path: FieldPath, values: Mapping[str, Any]) -> Ite
     rest = _CONFIG.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     for match in _ALMOST.finditer(rest):
         if hint := _suggest_placeholder(match, values):
-            detail = f"`{to_one_line(match[0].strip())}` is left as it is: it is no placeholder"
+            detail = (
+                f"`{to_one_line(match[0].strip())}` is not a placeholder, and is left unchanged"
+            )
             line = _line_at(text, match.start())
             yield Fault(path, "malformed_placeholder", detail, hint, level="warning", line=line)
 

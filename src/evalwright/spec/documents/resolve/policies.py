@@ -107,7 +107,7 @@ def parse_policies(
             policy, own_faults = _build_policy(part.data)
             key = part.data.get("key")
             if isinstance(key, str) and (other := first.setdefault(key, place)) != place:
-                detail = f"the key `{key}` is that of another policy, at {other.file}:{other.line}"
+                detail = f"the key `{key}` is used by another policy, at {other.file}:{other.line}"
                 hint = "give one of them another key"
                 own_faults.append(Fault(("key",), "duplicate_key", detail, hint))
             problems += part.problems(own_faults)
@@ -122,7 +122,7 @@ def _build_policy(data: dict[str, Any]) -> tuple[PolicyDocument | None, list[Fau
         Fault(
             path,
             "no_config",
-            f"a policy has no configuration, so `{match.group()}` stands for nothing here",
+            f"a policy has no configuration, so `{match.group()}` has no value",
             "write the value itself, or a variable of the environment: `$NAME`",
         )
         for path, text in find_parts(data, str)
@@ -165,7 +165,7 @@ def _walk_policies(value: Any, path: FieldPath, faults: list[Fault]) -> Iterator
 
 def _no_policies(data: Any) -> Fault:
     keys = f"; it has {quote_names(list(data))}" if isinstance(data, dict) and data else ""
-    detail = f"expected policies, there are none{keys}"
+    detail = f"expected policies, got none{keys}"
     return Fault((), "no_policy", detail, "a policy has a `key` and `rules`")
 
 

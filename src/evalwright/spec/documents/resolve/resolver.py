@@ -233,7 +233,7 @@ class Resolver:
         key = spec.data.get("key")
         written = spec.evaluation.data["task_specifications"][spec.number]
         if written.get("key") is None and key is not None and key != written.get("task_key"):
-            detail = f"the specification has no key; its results are called `{key}`"
+            detail = f"the specification has no key; its results are named `{key}`"
             fault = Fault(spec.path, "auto_key", detail, f"write `key: {key}`", level="warning")
             self._add(spec.entity.part, [fault])
 
@@ -379,7 +379,7 @@ def _repeat_specs(
     for path, spec in inputs.chosen:
         key = keys[spec.evaluation_key, spec.key]
         if key in others:
-            detail = f"the results would be called `{key}`, as those of another specification"
+            detail = f"the results would be named `{key}`, like those of another specification"
             faults.append(Fault(path, "duplicate_key", detail))
             continue
         if first.setdefault(key, path) != path:
