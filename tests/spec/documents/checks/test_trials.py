@@ -122,8 +122,7 @@ def test_a_metric_of_a_text_is_a_warning_the_default_one_too(tmp_path: Path) -> 
 
     assert (problem.level, problem.field) == ("warning", "definition.scorers[0]")
     assert problem.detail == (
-        "`label` is a text, which has no value over 3 trials: "
-        "`frequency` will have none either"
+        "`label` is a text, which has no value over 3 trials: `frequency` will have none either"
     )
     assert problems(tmp_path, LABELS) == [], told(problems(tmp_path, LABELS))
 

@@ -118,9 +118,7 @@ def test_a_dataset_that_is_made_of_itself_is_an_error(tmp_path: Path) -> None:
     circles = [one for one in made.problems if one.rule == "circle"]
 
     assert {(Path(one.file).name, one.line) for one in circles} == {("a.yaml", 4), ("b.yaml", 4)}
-    assert "`a`, generated from `b`, generated from `a`" in " ".join(
-        one.detail for one in circles
-    )
+    assert "`a`, generated from `b`, generated from `a`" in " ".join(one.detail for one in circles)
     assert made.generations.order(["a"]) is not None
 
 
