@@ -54,9 +54,10 @@ def _exit_code(arguments: tuple[str, ...]) -> int:
 
 @contextmanager
 def _surroundings(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
-    """The folder, the variables and the warnings of a fresh process."""
-    before = Path.cwd(), dict(os.environ)
+    """The folder, the variables, the path of imports and the warnings of a fresh process."""
+    before = Path.cwd(), dict(os.environ), [*sys.path]
     _set_environment(dict(environment))
+    sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     os.chdir(folder)
     try:
         with warnings.catch_warnings():
@@ -67,6 +68,7 @@ def _surroundings(folder: Path, environment: Mapping[str, str]) -> Iterator[None
     finally:
         os.chdir(before[0])
         _set_environment(before[1])
+        sys.path[:] = before[2]
 
 
 def _set_environment(variables: dict[str, str]) -> None:

@@ -11,6 +11,7 @@ from time import sleep
 from typing import Any
 
 import pytest
+from tests.e2e import in_process
 from tests.e2e.commands import COMMAND, SECRET_NAMES, finished, report_of
 
 MODEL = '''
@@ -66,12 +67,16 @@ def write(folder: Path, *texts: str) -> None:
     (folder / "corpus.jsonl").write_text("".join(lines))
 
 
-def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+def environment(folder: Path) -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.endswith(SECRET_NAMES)}
+    return {**ours, "PYTHONPATH": str(folder)}
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [*COMMAND, "perplexity", *arguments],
         cwd=folder,
-        env={**ours, "PYTHONPATH": str(folder)},
+        env=environment(folder),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -80,7 +85,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def perplexity(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return finished(start(folder, *arguments))
+    return in_process.evalwright("perplexity", *arguments, cwd=folder, env=environment(folder))
 
 
 def until_asked(folder: Path, process: subprocess.Popen[str], word: str, times: int) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -67,21 +66,16 @@ def _program(attack: table.Attack, scene: Scene, *, timeout_s: float = 20.0) -> 
 def test_many_timeouts_in_a_row_leave_nothing(scene: Scene, sandbox: Jailed) -> None:
     workers, processes = sandbox.processes, len(scene.processes())
     descriptors = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
-    late = []
     for number in range(TIMEOUTS):
         source = HANGING[number % len(HANGING)]
         program = Program(source=source, targets=("f()",), timeout_s=0.05)
-        began = time.monotonic()
 
         execution = asyncio.run(sandbox.judge(program))
 
-        late.append(time.monotonic() - began - program.timeout_s)
+        # How late it is on a quiet machine is a figure of `bench/sandbox.py`.
         assert execution.outcome == "timeout"
-        assert execution.duration_s >= program.timeout_s
+        assert program.timeout_s <= execution.duration_s < program.timeout_s + 30
 
-    # Generous: the machine may be busy. `bench/sandbox.py` has the figure.
-    assert max(late) < 2.0
-    assert sorted(late)[TIMEOUTS // 2] < 0.3
     assert sandbox.processes == workers, "no worker had to be replaced"
     assert scene.settles(processes)
     assert len(os.listdir("/proc/self/fd")) == descriptors  # noqa: PTH208

@@ -14,6 +14,8 @@ HONEST = held(
     ("add(2, 3) == 5", "assert add(-1, 1) == 0"),
     "pass",
 )
+_LATE_S = 30.0
+"""Later than a busy machine kills what has had its time; sooner than an attack ends by itself."""
 WRONG = held("wrong", "def add(a, b):\n    return a - b\n", HONEST.targets, "assertion_fail")
 
 
@@ -39,7 +41,7 @@ def try_attack(scene: Scene, sandbox: Jailed, attack: Attack) -> list[str]:
         wrong.append("all targets passed, and it did not")
     if scene.secret in execution.output + execution.detail:
         wrong.append("it has found the secret")
-    if execution.duration_s > attack.timeout_s + 1:
+    if execution.duration_s > attack.timeout_s + _LATE_S:
         wrong.append(f"it took {execution.duration_s:.1f} s")
     for honest in (HONEST, WRONG):
         after = judge(sandbox, honest)
