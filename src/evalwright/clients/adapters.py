@@ -1,4 +1,4 @@
-"""Adapters between our requests and an endpoint's: they make the body and read the reply.
+"""Adapters between our requests and an endpoint: they make the body and read the reply.
 
     input  →  process_input  →  body  →  the endpoint  →  body  →  process_output  →  output
 
@@ -21,7 +21,7 @@ Built in:
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
@@ -56,45 +56,31 @@ class AdapterInput(Struct, frozen=True, kw_only=True):
     """How many texts are to be embedded."""
 
 
-class Adapter(Protocol):
-    """Anything that stands between a model and its endpoint."""
+class Adapter:
+    """Changes nothing, but adds the `model_key` of the document; a subclass may do more."""
 
-    source: str
+    source = "identity 1"
     """All that decides what it does: part of a model's fingerprint."""
 
     def make_body(self, request: AdapterInput, info: AdapterInfo) -> str:
-        """Return the body that the endpoint gets."""
-        ...
-
-    def read_body(self, body: str, status: int, info: AdapterInfo) -> Any:
-        """Return the JSON that the reply amounts to."""
-        ...
-
-
-class IdentityAdapter:
-    """Changes nothing, and says which model is meant if the document does."""
-
-    source = "identity 1"
-
-    def make_body(self, request: AdapterInput, info: AdapterInfo) -> str:
-        """Return the input as JSON."""
+        """Return the body for the endpoint: the input as JSON."""
         body = request.input
         if info.model_key and info.task != "custom" and isinstance(body, dict):
             body = {"model": info.model_key, **body}
         return msgspec.json.encode(body).decode()
 
-    def read_body(self, body: str, status: int, info: AdapterInfo) -> Any:  # noqa: ARG002 - an Adapter's signature
+    def read_body(self, body: str, status: int, info: AdapterInfo) -> Any:  # noqa: ARG002 - for subclasses
         """Return the reply as JSON."""
         return parse_json(body, "the reply")
 
 
-class ResponsesAdapter(IdentityAdapter):
-    """Speaks the responses API of OpenAI."""
+class ResponsesAdapter(Adapter):
+    """Translates to and from the responses API of OpenAI."""
 
     source = "openai_responses 1"
 
     def make_body(self, request: AdapterInput, info: AdapterInfo) -> str:
-        """Translate a chat to this API; leave anything else as it is."""
+        """Translate a chat; leave anything else unchanged."""
         if info.task != "chat_completion":
             return super().make_body(request, info)
         keys = {name: value for name, value in request.input.items() if name != "messages"}
@@ -102,7 +88,7 @@ class ResponsesAdapter(IdentityAdapter):
         return super().make_body(AdapterInput(input=body), info)
 
     def read_body(self, body: str, status: int, info: AdapterInfo) -> Any:
-        """Return open responses; leave anything else as it is."""
+        """Return open responses; leave anything else unchanged."""
         reply = super().read_body(body, status, info)
         if isinstance(reply, dict) and isinstance(reply.get("output"), list):
             names = ("usage", "error", "incomplete_details")
@@ -111,8 +97,8 @@ class ResponsesAdapter(IdentityAdapter):
         return reply
 
 
-class TemplateAdapter(IdentityAdapter):
-    """An author's own; a template that is not given changes nothing."""
+class TemplateAdapter(Adapter):
+    """Two templates of an author; without a template, nothing is changed."""
 
     def __init__(
         self, key: str, *, process_input: Template | None, process_output: Template | None
@@ -149,14 +135,14 @@ class TemplateAdapter(IdentityAdapter):
 
 
 BUILT_IN: dict[str, Callable[[], Adapter]] = {
-    "latticeflow$identity": IdentityAdapter,
-    "latticeflow$openai_chat_completion": IdentityAdapter,
+    "latticeflow$identity": Adapter,
+    "latticeflow$openai_chat_completion": Adapter,
     "latticeflow$openai_responses": ResponsesAdapter,
 }
 
 
 class AdaptedModel:
-    """A model that is asked through an adapter; a subclass says how."""
+    """A model behind an adapter; a subclass exchanges the bodies."""
 
     caveat = ""
 
@@ -169,10 +155,7 @@ class AdaptedModel:
         facts: Mapping[str, Any],
         clean: Callable[[str], str],
     ) -> None:
-        """Take `facts`, which are part of the fingerprint, and `clean`, which removes secrets.
-
-        The project's name for a model is not part of its fingerprint.
-        """
+        """Take `facts`, which are part of the fingerprint, and `clean`, which removes secrets."""
         details = {
             "adapter": blake2b(adapter.source.encode(), digest_size=16).hexdigest(),
             "model_key": info.model_key,

@@ -116,20 +116,16 @@ class Endpoint:
         self._session: aiohttp.ClientSession | None = None
         self._large: asyncio.Semaphore
 
-    async def ask(self, body: bytes, decoder: msgspec.json.Decoder[Reply]) -> Reply:
-        """Return the decoded reply; a `ModelError` says what happened instead."""
-        reply = self._decode(await self._exchange("POST", body), decoder)
+    async def ask(self, body: bytes | None, decoder: msgspec.json.Decoder[Reply]) -> Reply:
+        """Return the decoded reply, or raise `ModelError`; without a body, the request is a GET."""
+        reply = self._decode(await self._exchange(body), decoder)
         if error := getattr(reply, "error", None):
             raise self.error_object(error)
         return reply
 
-    async def get(self, decoder: msgspec.json.Decoder[Reply]) -> Reply:
-        """Do the same with GET."""
-        return self._decode(await self._exchange("GET", None), decoder)
-
     async def ask_text(self, body: bytes) -> tuple[str, int]:
         """Return the reply as text, whatever is in it, and its status."""
-        reply = await self._exchange("POST", body)
+        reply = await self._exchange(body)
         if not reply.content.strip():
             raise self._empty_error()
         try:
@@ -152,11 +148,11 @@ class Endpoint:
         """Remove the key from a text, however it is written; do it before the text is cut."""
         return self._redactor.clean(text)
 
-    async def _exchange(self, method: str, body: bytes | None) -> _RawReply:
+    async def _exchange(self, body: bytes | None) -> _RawReply:
         session = self._session or self._open()
         try:
             async with session.request(
-                method,
+                "GET" if body is None else "POST",
                 self.url,
                 data=body,
                 headers=self._headers,
@@ -347,7 +343,7 @@ async def list_served_models(provider: str, environment: Mapping[str, str]) -> l
         address.url = address.url.with_query(limit=_MAX_LISTED)
     endpoint = Endpoint(address, timeouts=_LIST_TIMEOUTS)
     try:
-        reply = await endpoint.get(_list_decoder)
+        reply = await endpoint.ask(None, _list_decoder)
     finally:
         await endpoint.close()
     models = reply.data if isinstance(reply, _ModelList) else reply

@@ -63,15 +63,7 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Llama | word_v
         )
     weights = find_weights(name)
     settings, parameters = parse_settings(f"local/{name}", options.parameters)
-    spec = ServerSpec(
-        f"local/{name}",
-        str(weights.path),
-        weights.size,
-        settings.slots,
-        settings.context,
-        settings.threads,
-        settings.total_timeout_s,
-    )
+    spec = ServerSpec(f"local/{name}", str(weights.path), weights.size, settings)
     engine = version("xllamacpp")
     return Llama(spec, parameters, digest=weights.digest, engine=engine, tell=options.tell)
 

@@ -58,6 +58,7 @@ _CHAT = "/chat/completions"
 _NEVER = {"model": "it is the model's name", "messages": "they are the task's"}
 _NOT_ASKED = {**_NEVER, "n": "it is a parameter of the run"}
 _EMBEDDING_PARAMETERS = ("dimensions", "user")
+"""The parameters that are not only for chat."""
 _MOST_SHARED_REQUESTS = 1000
 
 RequestGroup = tuple[str, tuple[Message, ...], bytes, int]
@@ -171,40 +172,13 @@ class SharedReplies:
         return shared
 
 
-class Embeddings:
-    """A model behind `/embeddings`; only the parameters `dimensions` and `user` are sent."""
-
-    def __init__(self, name: str, endpoint: Endpoint, parameters: dict[str, Any]) -> None:
-        self._endpoint = endpoint
-        sent = {key: parameters[key] for key in _EMBEDDING_PARAMETERS if key in parameters}
-        self._body = {"model": name, **sent}
-
-    async def complete(self, request: Request) -> Completion:
-        """Return one embedding per text, in the order of the texts."""
-        texts, keys = parse_embedding_input(request)
-        body = {**self._body, **keys, "input": texts, "encoding_format": "float"}
-        reply = await self._endpoint.ask(_encoder.encode(body), _embedding_decoder)
-        vectors = replies.order_embeddings(reply.data, len(texts))
-        tokens = reply.usage.prompt_tokens if reply.usage else 0
-        return replies.embedding_completion(vectors, replies.make_usage(tokens, 0))
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._endpoint.close()
-
-
 class Chat(ApiModel):
     """A model behind a chat completions API."""
 
     api = "chat completions"
 
     def __init__(
-        self,
-        name: str,
-        endpoint: Endpoint,
-        parameters: dict[str, Any],
-        *,
-        embeddings: Embeddings,
+        self, name: str, endpoint: Endpoint, parameters: dict[str, Any], *, embeddings: Endpoint
     ) -> None:
         super().__init__(name, endpoint, parameters)
         self._embeddings = embeddings
@@ -215,7 +189,7 @@ class Chat(ApiModel):
     async def complete(self, request: Request) -> Completion:
         """Answer one conversation, or embed one input."""
         if request.task == "embeddings":
-            return await self._embeddings.complete(request)
+            return await self._embed(request)
         if self._n == 1:
             return self._read(await self._ask(request), takes_all=request.takes_all)
         reply, place, is_first = await self._shared.take(request, self._ask)
@@ -226,6 +200,16 @@ class Chat(ApiModel):
         await self._shared.close()
         await self._embeddings.close()
         await super().close()
+
+    async def _embed(self, request: Request) -> Completion:
+        texts, keys = parse_embedding_input(request)
+        names = ("model", *_EMBEDDING_PARAMETERS)
+        body = {name: self._body[name] for name in names if name in self._body}
+        body |= {**keys, "input": texts, "encoding_format": "float"}
+        reply = await self._embeddings.ask(_encoder.encode(body), _embedding_decoder)
+        vectors = replies.order_embeddings(reply.data, len(texts))
+        tokens = reply.usage.prompt_tokens if reply.usage else 0
+        return replies.embedding_completion(vectors, replies.make_usage(tokens, 0))
 
     async def _ask(self, request: Request) -> ChatReply:
         keys = chat_keys(request, never=_NOT_ASKED)
@@ -257,8 +241,6 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Chat:
     address, parameters, timeouts = locate_model(
         f"openai/{name}", _CHAT, options, known=ChatParameters, never=_NEVER
     )
-    chat, embeddings = (
-        Endpoint(place, timeouts=timeouts)
-        for place in (address, locate_neighbour(address, _CHAT, "/embeddings"))
-    )
-    return Chat(name, chat, parameters, embeddings=Embeddings(name, embeddings, parameters))
+    embeddings = Endpoint(locate_neighbour(address, _CHAT, "/embeddings"), timeouts=timeouts)
+    chat = Endpoint(address, timeouts=timeouts)
+    return Chat(name, chat, parameters, embeddings=embeddings)

@@ -32,6 +32,12 @@ from evalwright.vocabulary import LETTERS
 
 _DIMENSIONS = 64
 _WORD = re.compile(r"\w+")
+_AROUND_TARGET: dict[str | None, tuple[str, str]] = {
+    "extract_letter": ("The answer is ", "."),
+    "extract_first_line": ("", "\nThat is my answer."),
+    "strip_whitespace": (" ", "\n"),
+}
+"""What a post-process rule has to remove."""
 
 
 class Answer(NamedTuple):
@@ -194,13 +200,8 @@ def _right_answer(task: TaskSpec) -> str:
         return (
             f"```python\n{program}\n```" if task.post_process == "extract_code_block" else program
         )
-    if task.post_process == "extract_letter":
-        return f"The answer is {task.targets[0]}."
-    if task.post_process == "extract_first_line":
-        return f"{task.targets[0]}\nThat is my answer."
-    if task.post_process == "strip_whitespace":
-        return f" {task.targets[0]}\n"
-    return task.targets[0]
+    start, end = _AROUND_TARGET.get(task.post_process, ("", ""))
+    return f"{start}{task.targets[0]}{end}"
 
 
 def _wrong_answer(task: TaskSpec, randomness: random.Random) -> str:

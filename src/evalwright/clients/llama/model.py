@@ -71,11 +71,11 @@ class Llama:
             "file": digest,
             "engine": engine,
             "version": VERSION,
-            "context": spec.context,
+            "context": spec.settings.context,
             "parameters": parameters,
         }
         self.fingerprint = msgspec.json.encode(facts, order="sorted").decode()
-        self.slots = spec.slots
+        self.slots = spec.settings.slots
         self._spec = spec
         self._parameters = parameters
         self._tell = tell
@@ -307,9 +307,9 @@ class _Weigher:
             first = props.bos_token or props.eos_token
             body = {"content": first, "add_special": False, "parse_special": True}
             ids = (await self._server.ask("/tokenize", body, _ids_decoder)).tokens if first else []
-            most = props.default_generation_settings.n_ctx or self._server.spec.context
-            context = min(most, self._server.spec.context)  # what the model was trained with
-            self._text_start = [Piece(token, "") for token in ids], context
+            context = self._server.spec.settings.context
+            trained = props.default_generation_settings.n_ctx or context
+            self._text_start = [Piece(token, "") for token in ids], min(trained, context)
         return self._text_start
 
 

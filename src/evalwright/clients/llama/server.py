@@ -32,6 +32,7 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
+from evalwright.clients.llama.settings import LlamaSettings
 from evalwright.clients.replies import to_one_line
 from evalwright.errors import ModelError, Stopped
 
@@ -81,11 +82,7 @@ class ServerSpec(Struct, frozen=True):
     """`local/smollm2`."""
     path: str
     size: int
-    slots: int
-    context: int
-    threads: int | None
-    """None: as many as there are idle cores."""
-    timeout_s: float
+    settings: LlamaSettings
 
 
 class LlamaProcess:
@@ -113,7 +110,7 @@ class LlamaProcess:
     async def load(self, tell: Tell) -> None:
         """Start it, and wait until it can be asked; `Stopped` says why it cannot."""
         spec, started = self.spec, perf_counter()
-        threads = spec.threads or await idle_threads(os.environ)
+        threads = spec.settings.threads or await idle_threads(os.environ)
         socket = f"{self.folder}/llama.sock"
         try:
             ready = await self._wait_until_ready(socket, threads, tell)
@@ -124,10 +121,10 @@ class LlamaProcess:
         self._session = aiohttp.ClientSession(
             # One request a connection: a kept one that the server closes would look like a death.
             connector=aiohttp.UnixConnector(socket, limit=0, force_close=True),
-            timeout=aiohttp.ClientTimeout(total=spec.timeout_s),
+            timeout=aiohttp.ClientTimeout(total=spec.settings.total_timeout_s),
             headers={"Content-Type": "application/json"},
         )
-        slots = f"{spec.slots} slot{'s' * (spec.slots > 1)}"
+        slots = f"{spec.settings.slots} slot{'s' * (spec.settings.slots > 1)}"
         used = f"{threads} thread{'s' * (threads > 1)}"
         took = perf_counter() - started
         tell(f"{spec.name}: {_format_size(spec.size)} loaded in {took:.1f} s, {slots}, {used}")
@@ -159,8 +156,8 @@ class LlamaProcess:
             "model": spec.path,
             "socket": socket,
             "threads": threads,
-            "slots": spec.slots,
-            "context": spec.context,
+            "slots": spec.settings.slots,
+            "context": spec.settings.context,
         }
         child = self._child = _spawn(self.folder)  # at once: nothing can come between
         assert child.stdin is not None  # noqa: S101 - both are pipes
@@ -300,7 +297,7 @@ class LlamaServer:
         self._starting = asyncio.Lock()
         self._unusable: Stopped | None = None
         self._free: asyncio.Queue[int] = asyncio.Queue()
-        for slot in range(spec.slots):
+        for slot in range(spec.settings.slots):
             self._free.put_nowait(slot)
 
     @asynccontextmanager
@@ -324,7 +321,7 @@ class LlamaServer:
         except TimeoutError as error:
             raise ModelError(
                 "timeout",
-                f"no complete reply within {self.spec.timeout_s:g} s",
+                f"no complete reply within {self.spec.settings.total_timeout_s:g} s",
                 hint="-p total_timeout_s=SECONDS allows more, -p max_tokens=N asks for less",
             ) from error
         except UnicodeEncodeError as error:
