@@ -179,7 +179,7 @@ def busy_share(prompts: list[str], tokens: int) -> float:
     def look() -> None:
         while not ended.wait(0.02):
             servers = [*server._servers.values()]  # noqa: SLF001 - nothing else tells
-            seen.extend(one.busy for each in servers for one in each.values())
+            seen.extend(SLOTS - one._free.qsize() for each in servers for one in each.values())  # noqa: SLF001
 
     looking = threading.Thread(target=look)
     looking.start()

@@ -55,25 +55,14 @@ class CsvFile:
         self._path = str(path)
         self._texts = {"sample_id", *texts}
 
-    @cached_property
+    @property
     def header(self) -> tuple[str, ...]:
         """The columns, in their order."""
-        faults = UnreadableLines(self._path)
-        lines = _lines(self._path, faults)
-        reader = _reader(lines)
-        try:
-            first = next(reader, None)
-        except csv.Error as error:
-            faults.add(_explain_error(1, error))
-            first = None
-        if faults.count:
-            # Lines are checked many at a time: some of these are below the header.
-            raise faults.error(reader.line_num + sum(1 for _ in lines))
-        return _check_header(show_path(self._path), first)
+        return self._columns[0]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one row per record; `BadDataset`, before the first of them, if any is bad."""
-        names, converters = self.header, self._converters
+        names, converters = self._columns
         reader = _reader(_lines(self._path, UnreadableLines(self._path)))
         next(reader)
         for cells in reader:
@@ -88,20 +77,28 @@ class CsvFile:
             yield row
 
     @cached_property
-    def _converters(self) -> list[tuple[str, Convert]]:
-        """The columns that are not text, found by reading the file once."""
-        columns = [_Column(name, text=name in self._texts) for name in self.header]
+    def _columns(self) -> tuple[tuple[str, ...], list[tuple[str, Convert]]]:
+        """The names, and the columns that are not text, found by reading the file once."""
         faults = UnreadableLines(self._path)
         lines = _lines(self._path, faults)
         reader = _reader(lines)
-        next(reader)
+        try:
+            first = next(reader, None)
+        except csv.Error as error:
+            faults.add(_explain_error(1, error))
+            first = None
+        if faults.count:
+            # Lines are checked many at a time: some of these are below the header.
+            raise faults.error(reader.line_num + sum(1 for _ in lines))
+        names = _check_header(show_path(self._path), first)
+        columns = [_Column(name, text=name in self._texts) for name in names]
         for batch in _batches(reader, len(columns), faults):
             for place, column in enumerate(columns):
                 if column.open:
                     column.see({cells[place] for cells in batch})
         if faults.count:
             raise faults.error(reader.line_num + sum(1 for _ in lines))
-        return [(column.name, convert) for column in columns if (convert := column.convert)]
+        return names, [(column.name, convert) for column in columns if (convert := column.convert)]
 
 
 class _Column:

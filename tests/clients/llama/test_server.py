@@ -39,6 +39,12 @@ def short_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
+def pid_of(model: Llama) -> int:
+    child = process_of(model)._child
+    assert child is not None
+    return child.pid
+
+
 def process_of(model: Llama) -> LlamaProcess:
     assert model._server is not None
     assert model._server.process is not None
@@ -46,7 +52,7 @@ def process_of(model: Llama) -> LlamaProcess:
 
 
 def kill(model: Llama) -> None:
-    os.kill(process_of(model).pid, signal.SIGKILL)
+    os.kill(pid_of(model), signal.SIGKILL)
 
 
 @needs_local_model
@@ -217,7 +223,7 @@ from evalwright.types import Message, ModelOptions, Request, Sample
 async def main():
     model = connect("smollm2", ModelOptions(parameters={"slots": 1, "context": 256, "threads": 1}))
     await model.complete(Request(messages=(), given=("Hi there",), sample=Sample("s", None)))
-    print(model._server.process.pid, model._server.process.folder, flush=True)
+    print(model._server.process._child.pid, model._server.process.folder, flush=True)
     await asyncio.sleep(600)
 
 asyncio.run(main())
@@ -272,7 +278,7 @@ def test_the_process_sees_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run(look: Callable[[int], bytes]) -> bytes:
         model = model_of()
         await model.complete(HI)
-        seen = look(process_of(model).pid)
+        seen = look(pid_of(model))
         await model.close()
         return seen
 

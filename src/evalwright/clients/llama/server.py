@@ -93,11 +93,6 @@ class LlamaProcess:
         self._child: subprocess.Popen[bytes] | None = None
         self._session: aiohttp.ClientSession | None = None
 
-    @property
-    def pid(self) -> int:
-        """Its process id; 0 where there is no process."""
-        return self._child.pid if self._child else 0
-
     async def exchange(self, path: str, body: dict[str, Any] | None) -> tuple[int, bytes]:
         """Return status and body of the reply; without a body the request is a GET."""
         if self._session is None:
@@ -135,7 +130,7 @@ class LlamaProcess:
         if self._child is not None:
             with suppress(subprocess.TimeoutExpired):
                 ended = _describe_exit(await asyncio.to_thread(self._child.wait, _END_S))
-        return "; ".join([*_read_log(Path(self.folder, "log")), *([ended] if ended else [])])
+        return "; ".join(filter(None, [*_read_log(Path(self.folder, "log")), ended]))
 
     async def end(self) -> None:
         """End it, and remove its folder; a second time does nothing."""
@@ -266,10 +261,7 @@ def _format_size(size: int) -> str:
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"  # noqa: PLR2004
 
 
-_servers: WeakKeyDictionary[asyncio.AbstractEventLoop, "dict[ServerSpec, LlamaServer]"] = (
-    WeakKeyDictionary()
-)
-_error_decoder = msgspec.json.Decoder(_ErrorReply)
+_servers = WeakKeyDictionary[asyncio.AbstractEventLoop, "dict[ServerSpec, LlamaServer]"]()
 
 
 def join(spec: ServerSpec, tell: Tell) -> "LlamaServer":
@@ -282,13 +274,11 @@ def join(spec: ServerSpec, tell: Tell) -> "LlamaServer":
 
 
 class LlamaServer:
-    """One file, served; by one process after another, if they die."""
+    """Serves one file, by one process after another if they die."""
 
     def __init__(self, spec: ServerSpec, tell: Tell) -> None:
         self.spec = spec
         self.users = 0
-        self.busy = 0
-        """Slots that are at work."""
         self.process: LlamaProcess | None = None
         self.deaths = 0
         self.prompting = asyncio.Lock()
@@ -304,11 +294,9 @@ class LlamaServer:
     async def slot(self) -> AsyncIterator[int]:
         """Hold a slot, and yield its number."""
         slot = await self._free.get()
-        self.busy += 1
         try:
             yield slot
         finally:
-            self.busy -= 1
             self._free.put_nowait(slot)
 
     async def ask(
@@ -383,7 +371,7 @@ class LlamaServer:
 
 def _parse_error(raw: bytes) -> ModelError:
     try:
-        error = _error_decoder.decode(raw).error
+        error = msgspec.json.decode(raw, type=_ErrorReply).error
     except (msgspec.DecodeError, UnicodeDecodeError):
         error = _LlamaError(raw[:200].decode(errors="replace"))
     if error.type == "exceed_context_size_error":
