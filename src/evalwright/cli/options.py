@@ -170,20 +170,12 @@ durable_option = click.option(
     "--durable", is_flag=True, help="Survive a power cut too, at some cost in speed."
 )
 seed_option = click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Seed for the bootstrap.",
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Bootstrap seed."
 )
 statistics_options = combine(
     seed_option,
     click.option(
-        "--bins",
-        type=click.IntRange(1, 100),
-        default=10,
-        show_default=True,
-        help="Bins of the ECE.",
+        "--bins", type=click.IntRange(1, 100), default=10, show_default=True, help="ECE bins."
     ),
     click.option(
         "--calibrate",

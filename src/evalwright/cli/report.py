@@ -12,10 +12,8 @@ from evalwright.cli.output import check_writable, print_report
 
 @click.command()
 @click.argument("run", metavar="[RUN]", default="latest")
-@click.option(
-    "--seed", type=click.IntRange(min=0), help="Seed for the bootstrap. Default: the run's."
-)
-@click.option("--bins", type=click.IntRange(1, 100), help="Bins of the ECE. Default: the run's.")
+@click.option("--seed", type=click.IntRange(min=0), help="Bootstrap seed. Default: the run's.")
+@click.option("--bins", type=click.IntRange(1, 100), help="ECE bins. Default: the run's.")
 @click.option(
     "--calibrate/--no-calibrate",
     default=None,

@@ -50,14 +50,12 @@ class SystemTaskOutput(Keyed):
 
     fields = ("metrics",)
 
-    def __init__(self, metrics: Mapping[str, SystemTaskMetricEntry | dict[str, Any]]) -> None:
-        self.metrics = {
-            name: entry if isinstance(entry, SystemTaskMetricEntry) else _entry(name, entry)
-            for name, entry in metrics.items()
-        }
-
-
-def _entry(name: str, entry: Any) -> SystemTaskMetricEntry:
-    if not isinstance(entry, dict) or "value" not in entry:
-        raise ValueError(f"expected an object with a `value` for `{name}`, got `{entry!r}`")
-    return SystemTaskMetricEntry(entry["value"], entry.get("reason"))
+    def __init__(self, metrics: Mapping[str, Any]) -> None:
+        self.metrics: dict[str, SystemTaskMetricEntry] = {}
+        for name, entry in metrics.items():
+            if isinstance(entry, SystemTaskMetricEntry):
+                self.metrics[name] = entry
+            elif isinstance(entry, dict) and "value" in entry:
+                self.metrics[name] = SystemTaskMetricEntry(entry["value"], entry.get("reason"))
+            else:
+                raise ValueError(f"expected an object with a `value` for `{name}`, got `{entry!r}`")

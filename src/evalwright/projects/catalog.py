@@ -36,7 +36,6 @@ from evalwright.spec.documents.resolve.layout import FOLDERS as KIND_OF_FOLDER
 from evalwright.spec.documents.resolve.layout import find_folder
 from evalwright.spec.documents.validation import check_documents
 from evalwright.spec.documents.yaml.problems import FieldPath
-from evalwright.types import Issue
 
 _UNKNOWN = "–"
 _KINDS_WITHOUT_ROWS = {"model", "adapter", "generator"}
@@ -115,7 +114,7 @@ def show_entity(
         **_describe(entity),
         files=source_files(entity),
         used_by=list(find_references(opened, entity)),
-        problems=[_problem_text(problem) for problem in _problems_of(opened, entity)],
+        problems=list(_list_problems(opened, entity)),
         document=_redact_document(entity),
     )
 
@@ -189,16 +188,12 @@ def _model_address(document: Any) -> str | None:
     return getattr(config, "model", None) or getattr(config, "connection_type", None)
 
 
-def _problems_of(project: Project, entity: Entity) -> Iterator[Issue]:
+def _list_problems(project: Project, entity: Entity) -> Iterator[str]:
     start, files = entity.part.field(()), source_files(entity)
-    for problem in project.problems:
-        if problem.file in files and (not start or (problem.field or "").startswith(start)):
-            yield problem
-
-
-def _problem_text(problem: Issue) -> str:
-    level = "warning: " if problem.level == "warning" else ""
-    return f"{level}{problem.file}:{problem.line}: {problem.message}"
+    for issue in project.problems:
+        if issue.file in files and (issue.field or "").startswith(start or ""):
+            level = "warning: " if issue.level == "warning" else ""
+            yield f"{level}{issue.file}:{issue.line}: {issue.message}"
 
 
 def _redact_document(entity: Entity, *, folder: str | None = None) -> dict[str, Any]:

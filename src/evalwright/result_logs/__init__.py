@@ -3,7 +3,6 @@
     {"format_version": "v1", "app_version", "status", "specification", "execution", "errors",
      "evidence": {"metrics", "failures", "errors", "model_token_usages", "runs", "samples"}}
 
-    json_stream      read a JSON file of any size, value by value
     log_outcomes     samples of a log: outcomes to JSON and back
     log_metrics      metrics of a log: to JSON and back
     read_log         check a log to its end, then read its outcomes

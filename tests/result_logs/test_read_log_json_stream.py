@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalwright.errors import BadLog
-from evalwright.result_logs.json_stream import JsonStream
+from evalwright.result_logs.read_log import JsonStream
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
