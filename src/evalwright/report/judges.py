@@ -228,26 +228,20 @@ def _read_checks(runs: Iterable[Run]) -> Iterator[JudgeCheck]:
 
 def _build_row(run: Run, judge: Judge, all_checks: Sequence[JudgeCheck]) -> JudgeRow:
     checks = [check for check in all_checks if check.judge.identity == judge.identity]
-    compared = max(
-        ((check.agreement, check) for check in checks if check.agreement),
-        key=lambda pair: pair[0].n,
-        default=None,
-    )
-    repeated = max(
-        ((check.repeats, check) for check in checks if check.repeats),
-        key=lambda pair: pair[0].n,
-        default=None,
-    )
+    agreements = [(check.agreement, check) for check in checks if check.agreement]
+    compared = max(agreements, key=lambda pair: pair[0].n, default=None)
+    repeats = [(check.repeats, check) for check in checks if check.repeats]
+    repeated = max(repeats, key=lambda pair: pair[0].n, default=None)
     probed: dict[str, tuple[ProbeRow, JudgeCheck]] = {}
     for check in checks:
         for probe in check.probes:
             if probe.probe not in probed or probe.n > probed[probe.probe][0].n:
                 probed[probe.probe] = (probe, check)
-    findings = [(_describe_probe(probe), check) for probe, check in probed.values()]
-    if repeated:
-        findings.insert(0, (_describe_repeats(repeated[0]), repeated[1]))
-    if compared:
-        findings.insert(0, (_describe_agreement(compared[0]), compared[1]))
+    findings = [
+        *([(_describe_agreement(compared[0]), compared[1])] if compared else []),
+        *([(_describe_repeats(repeated[0]), repeated[1])] if repeated else []),
+        *((_describe_probe(probe), check) for probe, check in probed.values()),
+    ]
     return JudgeRow(
         task=judge.task,
         scorer=judge.scorer,

@@ -1,7 +1,7 @@
-"""The Report: everything a run has shown, frozen. Its fields are the keys of `--json`.
+"""The Report: all results of a run, frozen. Its fields are the keys of `--json`.
 
-A number that could not be measured is None, never 0. Every mean stands beside its interval, how
-many samples it is over, how many failed and how many were left out.
+A number that could not be measured is None, never 0. Every mean comes with its interval, and with
+how many samples it is over, how many failed and how many were left out.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,28 +36,26 @@ class MetricRow(Struct, frozen=True, kw_only=True):
     ci_low: float | None
     ci_high: float | None
     interval: str | None
-    """How the interval was made; None where there is none."""
+    """The method of the interval; None where there is none."""
     n: int
     failed: int
     excluded: int
     purpose: Literal["score", "qa"]
-    """`qa`: a check of the samples, and no result of the task."""
+    """`qa`: a check of the samples, not a result of the task."""
     reason: str
     """Why there is no value or no interval; what the value leaves out."""
     key: str = ""
-    """Of the metric: figures of one metric have one key. Empty in reports of older versions."""
+    """The key of the metric, shared by all its values. Empty in reports of older versions."""
     own_key: bool = False
-    """Whether the author of the task has given the metric its key."""
+    """Whether the author of the task chose the key."""
     name: str = ""
-    """The figure as its metric calls it. `metric` is another where two of a scorer have one name:
-    the key of the metric stands before it then."""
+    """The name that the metric gives the value. `metric` adds the key where two have one name."""
     absent: int = 0
-    """Samples that were scored, and whose score has no value for this figure: `n` is without
-    them."""
+    """Samples whose score has no value for this metric; `n` does not count them."""
 
 
 class JudgedRow(Struct, frozen=True, kw_only=True):
-    """One figure that a rule of a policy is about."""
+    """One metric that a rule of a policy is about."""
 
     run_id: str
     task: str
@@ -88,9 +86,9 @@ class PolicyRow(Struct, frozen=True, kw_only=True):
     """What must hold: `is_correct_mean >= 0.8`."""
     holds: bool
     reason: str
-    """Why, with the interval. Of several figures the one that decides."""
+    """Why, with the interval. Of several metrics, those that decide."""
     figures: list[JudgedRow]
-    """All that the rule is about."""
+    """Every metric that the rule is about."""
 
 
 class RuleRow(Struct, frozen=True, kw_only=True):
@@ -103,7 +101,7 @@ class RuleRow(Struct, frozen=True, kw_only=True):
 
 
 class RepeatRow(Struct, frozen=True, kw_only=True):
-    """One number of a task that was run several times, and how far the runs are apart."""
+    """One metric of a task that was run several times, and its spread over the runs."""
 
     task: str
     model: str
@@ -116,11 +114,11 @@ class RepeatRow(Struct, frozen=True, kw_only=True):
     min: float | None
     max: float | None
     ci_low: float | None
-    """Of the mean over more such runs, on the same samples; not over other samples."""
+    """Interval of the mean over more runs on the same samples; not over other samples."""
     ci_high: float | None
     interval: str | None
     values: list[float | None]
-    """Of each run, in their order."""
+    """The value of each run, in order."""
     reason: str
     """Why there is no value or no interval."""
 
@@ -140,19 +138,19 @@ class AgreementRow(Struct, frozen=True, kw_only=True):
     n: int
     """Samples that every run has scored."""
     flaky: int
-    """Samples of them whose runs do not all agree."""
+    """Samples among them whose runs do not all agree."""
     runs: int
 
 
 class FlakyRow(Struct, frozen=True, kw_only=True):
-    """A sample of which the runs say different things."""
+    """A sample whose runs do not all agree."""
 
     task: str
     model: str
     sample_id: str
     scorer: str
     score: str
-    """The score on which they agree least."""
+    """The score on which the runs agree least."""
     agreement: float
     values: list[tuple[str, int]]
     """The most common values, and how many runs gave each."""
@@ -163,14 +161,14 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
 
     rank: int | None
     model: str
-    """The model. `SPECIFICATION (MODEL)` where two specifications of the task ran the same model,
-    and the specification alone where it asks no model."""
+    """The model; `SPECIFICATION (MODEL)` where two specifications ran the same model, and the
+    specification alone where it asks no model."""
     mean: float | None
     ci_low: float | None
     ci_high: float | None
     interval: str | None
     n: int
-    """How many samples all models completed: what the mean is over."""
+    """Samples that all models completed; the mean is over these."""
     win_rate: float | None
     completed: int
     total: int
@@ -219,27 +217,27 @@ class CalibrationFigures(Struct, frozen=True, kw_only=True):
 
 
 class ScaledRow(Struct, frozen=True, kw_only=True):
-    """What one temperature makes of a model's confidences: fitted on a half, judged on the other.
+    """Confidences after temperature scaling: fitted on one half, evaluated on the other.
 
-    The figures are null where nothing could be fitted.
+    The numbers are null where nothing could be fitted.
     """
 
     reason: str
-    """Why there is no temperature, or why it is to be distrusted; else empty."""
+    """Why there is no temperature, or why not to trust it; else empty."""
     fitted_on: int
-    """Answers that the temperature was fitted on; those of a record are all in one half."""
+    """Answers that the temperature was fitted on; all answers to a record are in one half."""
     n: int
-    """Answers that were held out, and that all figures here are over."""
+    """Held-out answers; all numbers here are over these."""
     temperature: float | None = None
-    """Above 1: the model was too sure."""
+    """Above 1: the model was overconfident."""
     temperature_low: float | None = None
     temperature_high: float | None = None
     raw: CalibrationFigures | None = None
-    """Of the confidences as they were."""
+    """Of the confidences before scaling."""
     scaled: CalibrationFigures | None = None
     """Of the same answers at the temperature."""
     brier_difference: float | None = None
-    """Scaled minus raw, paired by answer: below 0 the temperature has helped."""
+    """Scaled minus raw, paired by answer; below 0 the temperature helped."""
     brier_difference_low: float | None = None
     brier_difference_high: float | None = None
     bins: list[Bin] = []
@@ -248,7 +246,7 @@ class ScaledRow(Struct, frozen=True, kw_only=True):
 
 
 class CalibrationRow(Struct, frozen=True, kw_only=True):
-    """Whether a model is as often right as it is sure."""
+    """Whether a model is right as often as its confidence says."""
 
     ece: float | None = None
     ece_low: float | None = None
@@ -263,7 +261,7 @@ class CalibrationRow(Struct, frozen=True, kw_only=True):
     """The reliability diagram."""
     populated_bins: int
     covered: int
-    """Answers that came with a confidence; the figures are over these."""
+    """Answers that came with a confidence; the numbers are over these."""
     n: int
     scaled: ScaledRow | None = None
     """With `--calibrate`: the same on held-out answers, raw and with a temperature."""
@@ -279,7 +277,7 @@ class PerplexityRow(Struct, frozen=True, kw_only=True):
 
 
 class UsageRow(Struct, frozen=True, kw_only=True):
-    """What a model was asked for and what it cost; None where no price is known."""
+    """Requests, tokens and cost of a model; the cost is None where no price is known."""
 
     requests: int
     prompt_tokens: int
@@ -295,23 +293,23 @@ class FailureRow(Struct, frozen=True, kw_only=True):
     stage: str
     type: str
     message: str
-    """Of the first of them."""
+    """The message of the first failure."""
     hint: str
     count: int
     sample_ids: list[str]
-    """The first few."""
+    """The first few samples."""
     messages: int = 1
-    """How many different messages the first 1,000 failures of the run have of this kind."""
+    """Different messages of this kind among the first 1,000 failures of the run."""
     task: str = ""
-    """Where it is no sample that broke: the task whose figures are missing."""
+    """The task whose metrics are missing, where no single sample failed."""
     scorer: str = ""
-    """The same: the scorer; empty for all of the task."""
+    """The scorer whose metrics are missing; empty for all of the task."""
     metric: str = ""
-    """The same: the key of the metric; empty for all of the scorer."""
+    """The key of the missing metric; empty for all of the scorer."""
 
 
 class LeftOutRow(Struct, frozen=True, kw_only=True):
-    """A bad record that `--allow-bad-tasks` went on without."""
+    """A bad record that `--allow-bad-tasks` left out."""
 
     file: str
     line: int
@@ -322,14 +320,14 @@ class LeftOutRow(Struct, frozen=True, kw_only=True):
 
 
 class CodeExecution(Struct, frozen=True, kw_only=True):
-    """How model-written code was held."""
+    """How model-written code was isolated."""
 
     tier: str
     """`namespaces+seccomp` and `landlock+seccomp` isolate, `rlimits` does not."""
     verified: bool
-    """Whether a program was unable to forge its own verdict."""
+    """Whether programs could not forge their own verdicts."""
     packages: list[str] = []
-    """What programs could import beside the standard library."""
+    """Packages that programs could import beside the standard library."""
 
     @property
     def isolates(self) -> bool:
@@ -343,15 +341,15 @@ class Summary(Struct, frozen=True, kw_only=True):
     samples: int
     completed: int
     reused: int
-    """Outcomes, of samples or of trials of them, for which nothing had to be asked."""
+    """Outcomes of samples or trials that needed no new request."""
     failed: int
     excluded: int
     wall_seconds: float
-    """While samples were under way, in this invocation."""
+    """How long samples were running in this invocation."""
     trials: int = 0
-    """Tries that have landed, where samples of a project are tried several times; else 0."""
+    """Trials that finished, where samples of a project have several; else 0."""
     flaky: int = 0
-    """Samples of which several runs say different things."""
+    """Samples whose runs do not all agree."""
 
 
 class ReportBody(Struct, frozen=True, kw_only=True):
@@ -378,27 +376,25 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     kind: Literal["records", "evaluation"]
     """`records`: models are ranked over all tasks together; `evaluation`: task by task."""
     policies: list[PolicyRow] = []
-    """What the policies of the run file say of the figures, rule by rule."""
+    """The verdict of every rule of the run file's policies."""
     repeatability: list[RepeatRow] = []
-    """The figures of tasks that were run several times: their spread over the runs."""
+    """The metrics of tasks that were run several times, and their spread over the runs."""
     agreement: list[AgreementRow] = []
     """How far the runs agree, score by score."""
     flaky: list[FlakyRow] = []
     """The samples on which runs agree least, of each task and model at most 50, the worst first."""
     asked_beside: dict[str, UsageRow] = {}
-    """What scorers and solvers asked beside the answers: judges, embeddings, the other voice of a
-    conversation. By model, the evaluated one among them where it was asked so. `usage` is of the
-    answers alone; the cost of a run is both."""
+    """Usage by scorers and solvers, by model: judges, embeddings, simulated users. `usage` counts
+    the answers alone; the cost of a run is both."""
     judges: list[JudgeRow] = []
-    """The models that judged, and what is known of each: how it agrees with people, what makes it
-    change its mind. A check of the same judge in an earlier run counts."""
+    """The models that judged, and what checks of this or earlier runs say about each."""
 
 
 class Report(ReportBody, frozen=True, kw_only=True):
-    """A report, and the way to the outcomes it was made from."""
+    """A report, and access to the outcomes that it was made from."""
 
     stored: Callable[..., Iterator[Outcome]]
-    """Reads them from the store, when asked; `failed=True` gives the failures alone."""
+    """Reads them from the store; `failed=True` gives only those that failed."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--json` prints."""
