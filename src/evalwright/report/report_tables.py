@@ -6,13 +6,11 @@ from itertools import groupby
 from evalwright.report.calibration import calibration_tables
 from evalwright.report.judges import JudgeRow
 from evalwright.report.report import (
-    AgreementRow,
     FailureRow,
     FlakyRow,
     LeaderboardRow,
     MetricRow,
     PolicyRow,
-    RepeatRow,
     Report,
     TaskPairwiseRow,
 )
@@ -66,9 +64,7 @@ def tables(report: Report) -> list[Table]:
         *calibration_tables(report),
         judges_table(report.judges),
         policies_table(report.policies),
-        _spread(report.repeatability),
-        _agreement(report.agreement),
-        _flaky(report.flaky, report.summary.flaky),
+        *_repeat_tables(report),
         make_table(
             "Excluded from metrics",
             [row for row in report.rules if row.excluded],
@@ -76,8 +72,7 @@ def tables(report: Report) -> list[Table]:
             "a sample may be excluded by several rules",
         ),
         *usage_tables(report),
-        _failures(report),
-        _left_out(report),
+        *_problem_tables(report),
     ]
     return [table for table in candidates if table.rows]
 
@@ -103,11 +98,10 @@ def remarks(report: Report) -> list[str]:
     notes = [join_lines(note) for note in report.notes]
     execution = report.code_execution
     if execution and not execution.verified:
-        how = f"programs ran in a plain child process (tier `{execution.tier}`), not isolated"
+        tier = f"(tier `{execution.tier}`)"
+        how = f"programs ran in a plain child process {tier}, not isolated"
         if execution.isolates:
-            how = (
-                f"programs were isolated (tier `{execution.tier}`), but judged in their own process"
-            )
+            how = f"programs were isolated {tier}, but judged in their own process"
         notes.append(f"code_exec: {how}; a program could have forged its own verdict")
     return notes
 
@@ -151,11 +145,8 @@ def _leaderboard(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> 
     columns.append(numeric_column("completed", lambda row: f"{row.completed}/{row.total}"))
     if any(row.completed < row.total for row in board):
         columns.append(decimal_column("own_mean", "own mean", digits))
-        columns.append(
-            numeric_column(
-                "if failures were 0 … 1", lambda row: _range(row.own_low, row.own_high, digits)
-            )
-        )
+        bounds = numeric_column("if failures were 0 … 1", lambda row: _bounds(row, digits))
+        columns.append(bounds)
     return make_table(
         f"Leaderboard{ranked_by}", board, columns, _ranked_on(board) + _bound_note(board)
     )
@@ -171,21 +162,16 @@ def _ranked_on(board: Sequence[LeaderboardRow]) -> str:
 
 
 def _categories(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> Table:
-    categories = tuple(board[0].categories)
     digits = 3 if ranked_by else _POOLED_DIGITS
-    return Table(
-        f"Mean by category{ranked_by}",
-        (head, *map(shorten, categories)),
-        [
-            (
-                shorten(row.model),
-                *(format_number(row.categories[name], digits) for name in categories),
-            )
-            for row in board
-            if len(categories) > 1
-        ],
-        frozenset(range(1, len(categories) + 1)),
-    )
+
+    def column(category: str) -> TableColumn:
+        return numeric_column(
+            shorten(category), lambda row: format_number(row.categories[category], digits)
+        )
+
+    rows = board if len(board[0].categories) > 1 else []
+    columns = [name_column("model", head), *map(column, board[0].categories)]
+    return make_table(f"Mean by category{ranked_by}", rows, columns)
 
 
 def _differences(rows: Sequence[TaskPairwiseRow], ranked_by: str, head: str) -> Table:
@@ -195,9 +181,7 @@ def _differences(rows: Sequence[TaskPairwiseRow], ranked_by: str, head: str) -> 
         rows,
         [
             TableColumn(f"{head}s", lambda row: f"{shorten(row.a)} − {shorten(row.b)}"),
-            numeric_column(
-                "difference", lambda row: format_number(row.difference, digits, flag="+")
-            ),
+            decimal_column("difference", digits=digits, flag="+"),
             interval_column(digits, flag="+"),
             TableColumn("verdict", _verdict),
         ],
@@ -325,10 +309,10 @@ def count_rules(rows: Sequence[PolicyRow]) -> str:
     return f"{count_noun(len(rows), 'rule')}, {verdict}"
 
 
-def _spread(rows: Sequence[RepeatRow]) -> Table:
-    return make_table(
+def _repeat_tables(report: Report) -> Iterator[Table]:
+    yield make_table(
         "Repeatability",
-        rows,
+        report.repeatability,
         [
             *map(name_column, ("task", "model", "scorer", "metric")),
             count_column("runs"),
@@ -338,12 +322,9 @@ def _spread(rows: Sequence[RepeatRow]) -> Table:
         "over runs on the same samples: one more run lies about a std from the mean; the interval "
         "is of the mean of ever more runs. Other samples: the interval under Results",
     )
-
-
-def _agreement(rows: Sequence[AgreementRow]) -> Table:
-    return make_table(
+    yield make_table(
         "Agreement between runs",
-        rows,
+        report.agreement,
         [
             *map(name_column, ("task", "model", "scorer", "score")),
             decimal_column("agreement"),
@@ -353,12 +334,9 @@ def _agreement(rows: Sequence[AgreementRow]) -> Table:
         ],
         "of a sample, the share of runs that give the most common value; not corrected for chance",
     )
-
-
-def _flaky(rows: Sequence[FlakyRow], total: int) -> Table:
-    shown = rows[:_MOST_FLAKY]
-    more = f"; {len(shown)} of {total}, JSON has {len(rows)}" if total > len(shown) else ""
-    return make_table(
+    shown, total = report.flaky[:_MOST_FLAKY], report.summary.flaky
+    more = f"; {len(shown)} of {total}, JSON has {len(report.flaky)}" if total > len(shown) else ""
+    yield make_table(
         "Flaky samples",
         shown,
         [
@@ -400,8 +378,8 @@ def _total_cost(report: Report) -> str:
     return f"the run cost {dollars(sum(cost or 0.0 for cost in costs))} with the answers"
 
 
-def _failures(report: Report) -> Table:
-    return make_table(
+def _problem_tables(report: Report) -> Iterator[Table]:
+    yield make_table(
         "Failures",
         report.failures,
         [
@@ -413,21 +391,9 @@ def _failures(report: Report) -> Table:
         ],
         "a failed sample is in no mean",
     )
-
-
-def _describe_failure(row: FailureRow, run_id: str) -> str:
-    is_typed = f"{row.type}: " in row.message  # a message of a snippet names the type itself
-    text = shorten_message(row.message if is_typed else f"{row.type}: {row.message}")
-    if row.messages >= _SEVERAL:
-        others = count_noun(row.messages - 1, "other message")
-        text += f" (and {others}: `evalwright show {run_id} --failed`)"
-    return text + (f" (hint: {shorten_message(row.hint)})" if row.hint else "")
-
-
-def _left_out(report: Report) -> Table:
     shown, total = report.left_out[:_MOST_LEFT_OUT], len(report.left_out)
     more = f"; the first {len(shown)} of {total}, JSON has all" if total > len(shown) else ""
-    return make_table(
+    yield make_table(
         "Left out",
         shown,
         [
@@ -437,6 +403,15 @@ def _left_out(report: Report) -> Table:
         ],
         f"bad records, which were not run{more}",
     )
+
+
+def _describe_failure(row: FailureRow, run_id: str) -> str:
+    is_typed = f"{row.type}: " in row.message  # a message of a snippet names the type itself
+    text = shorten_message(row.message if is_typed else f"{row.type}: {row.message}")
+    if row.messages >= _SEVERAL:
+        others = count_noun(row.messages - 1, "other message")
+        text += f" (and {others}: `evalwright show {run_id} --failed`)"
+    return text + (f" (hint: {shorten_message(row.hint)})" if row.hint else "")
 
 
 def _percent(value: float | None) -> str:
@@ -456,7 +431,7 @@ def _bound_note(rows: Sequence[LeaderboardRow] | Sequence[MetricRow]) -> str:
     )
 
 
-def _range(low: float | None, high: float | None, digits: int) -> str:
-    if low is None or high is None:
+def _bounds(row: LeaderboardRow, digits: int) -> str:
+    if row.own_low is None or row.own_high is None:
         return NOTHING
-    return f"{low:.{digits}f} … {high:.{digits}f}"
+    return f"{row.own_low:.{digits}f} … {row.own_high:.{digits}f}"

@@ -53,10 +53,12 @@ def name_column(attribute: str, head: str = "") -> TableColumn:
     return TableColumn(head or attribute, lambda row: shorten(getattr(row, attribute) or NOTHING))
 
 
-def decimal_column(attribute: str, head: str = "", digits: int = 3) -> TableColumn:
+def decimal_column(
+    attribute: str, head: str = "", digits: int = 3, *, flag: str = ""
+) -> TableColumn:
     """Return the column of an attribute that holds a number, or None."""
     return numeric_column(
-        head or attribute, lambda row: format_number(getattr(row, attribute), digits)
+        head or attribute, lambda row: format_number(getattr(row, attribute), digits, flag=flag)
     )
 
 
