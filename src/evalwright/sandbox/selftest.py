@@ -86,13 +86,12 @@ def choose(
     raise NoTier("; ".join(reasons))
 
 
-def survey(*, python: str | None = None) -> list[Standing]:
+def survey() -> list[Standing]:
     """Every tier, best first."""
     standings = []
     for tier in TIERS:
-        settings = SandboxSettings(tier=tier, python=python or sys.executable)
         try:
-            worker, canaries = _start_worker(settings)
+            worker, canaries = _start_worker(SandboxSettings(tier=tier))
         except NoWorker as error:
             standings.append(Standing(tier=tier, available=False, why=str(error)))
         else:

@@ -61,7 +61,10 @@ def max_report_bytes(program: Program) -> int:
 
 def judge_report(program: Program, ended: Ended, nonce: str) -> Execution:
     """Judge. ChildProcessError: nothing was run. ValueError: a target does not compile."""
-    records = _decode_records(ended.report)
+    try:
+        records = _RECORD.decode_lines(ended.report)
+    except (ValueError, RecursionError):
+        records = []
     reason: str | None = None
     if records and isinstance(records[0], _Broken):
         reason = records[0].detail
@@ -82,13 +85,6 @@ def judge_report(program: Program, ended: Ended, nonce: str) -> Execution:
         output=ended.output[:_OUTPUT_HEAD_BYTES].decode("utf-8", "replace"),
         duration_s=ended.duration_s,
     )
-
-
-def _decode_records(lines: bytes) -> list[_Ready | _Candidate | _Target | _Died | _Broken | _Done]:
-    try:
-        return _RECORD.decode_lines(lines)
-    except (ValueError, RecursionError):
-        return []
 
 
 def _complete_report(records: Sequence[_Record], *, nonce: str, total: int) -> _Report | None:

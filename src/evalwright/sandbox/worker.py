@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -98,16 +98,17 @@ class SandboxWorker:
             raise NoWorker(f"{settings.python}: {error.strerror}") from None
         finally:
             theirs.close()
-        with ExitStack() as undo:
-            undo.callback(self.close)
+        try:
             self._greet()
-            undo.pop_all()
+        except BaseException:
+            self.close()
+            raise
 
     def _greet(self) -> None:
         self.control.settimeout(START_S)
-        packages = self._settings.packages
+        settings = self._settings
         try:
-            self._send({"tier": self._settings.tier, "packages": packages}, ())
+            self._send({"tier": settings.tier, "packages": settings.packages}, ())
             answer, _ = self.receive()
         except (OSError, WorkerDied):
             raise NoWorker(self._read_last_line() or "the zygote did not start") from None

@@ -403,22 +403,19 @@ class _SnippetWorker:
         if self.dead or not self.owed:
             return
         now = time.monotonic()
+        suspect, self._suspect = self._suspect, self._find_overdue(now)
         if self._process.is_dead():
             self._process.drain()
             self._handle_loss()
-            return
-        if not self.ready and now > self._process.started_at + START_S:
+        elif not self.ready and now > self._process.started_at + START_S:
             self._blame([], "timeout", "it says nothing")
-            return
-        suspect, self._suspect = self._suspect, self._find_overdue(now)
-        if suspect is not None and suspect == self._suspect:
+        elif suspect is not None and suspect == self._suspect:
             _, number, _ = suspect
             self._blame([number], "timeout", f"ran longer than {self._allowed_s(number):g} s")
-            return
-        if self._loop_hangs(now):
+        elif self._loop_hangs(now):
             self._blame([], "timeout", "its loop stood still")
-            return
-        self._look_soon()
+        else:
+            self._look_soon()
 
     def _loop_hangs(self, now: float) -> bool:
         """Whether the process's loop hangs, and no known call is the reason."""
@@ -459,9 +456,10 @@ class _SnippetWorker:
             words = self._process.printed.last or reason
             guilty = self._fail_all(owed, "crashed", f"the process did not start: {words}")
         elif loading:
-            guilty = self._fail_source(
-                list(self._pool.sources)[-1 - loading[0]], owed, kind, reason
-            )
+            key, source = list(self._pool.sources.items())[-1 - loading[0]]
+            text = f"{source.path}:{source.line}: {reason}, while its top level ran"
+            self._pool.broken[key] = kind, text
+            guilty = self._fail_all([call for call in owed if call.group.key == key], kind, text)
         else:
             if not numbers and len(owed) == 1:
                 guilty = owed
@@ -471,14 +469,6 @@ class _SnippetWorker:
         rest = [call for call in owed if call not in guilty]
         self._give_back(rest, reason, known=bool(guilty or numbers))
         self._pool.update(self)
-
-    def _fail_source(
-        self, key: str, owed: list[SnippetCall], kind: str, reason: str
-    ) -> list[SnippetCall]:
-        source = self._pool.sources[key]
-        text = f"{source.path}:{source.line}: {reason}, while its top level ran"
-        self._pool.broken[key] = kind, text
-        return self._fail_all([call for call in owed if call.group.key == key], kind, text)
 
     def _fail_all(self, calls: list[SnippetCall], kind: str, text: str) -> list[SnippetCall]:
         for call in calls:

@@ -132,7 +132,7 @@ class SnippetProcess:
         if not waiting:
             self._write()
             if self._unsent:
-                self._loop.add_writer(self._channel, self._write_channel)
+                self._loop.add_writer(self._channel, self._write)
 
     def drain(self) -> None:
         """Read what was sent and printed until now."""
@@ -186,11 +186,6 @@ class SnippetProcess:
         os.close(self._output)
         self.marks.close()
 
-    def _write_channel(self) -> None:
-        self._write()
-        if not self._unsent:
-            self._loop.remove_writer(self._channel)
-
     def _write(self) -> None:
         try:
             sent = self._channel.send(self._unsent)
@@ -199,6 +194,8 @@ class SnippetProcess:
         except OSError:  # it died before it had read all; the reader notices
             sent = len(self._unsent)
         del self._unsent[:sent]
+        if not self._unsent:
+            self._loop.remove_writer(self._channel)
 
     def _read_channel(self) -> None:
         if self._receive() == "end" and not self._closed:

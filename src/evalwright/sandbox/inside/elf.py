@@ -22,7 +22,10 @@ from typing import NamedTuple
 
 CACHE = "/etc/ld.so.cache"
 
-_DIRECTORIES = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
+_TRIPLET = f"{os.uname().machine}-linux-gnu"
+_DIRECTORIES = (
+    f"/lib/{_TRIPLET}", f"/usr/lib/{_TRIPLET}", "/lib64", "/usr/lib64", "/lib", "/usr/lib",
+)  # fmt: skip
 _MACHINES = {"x86_64": 62, "aarch64": 183}
 _CACHE_MAGIC = b"glibc-ld.so.cache1.1"
 _CACHE_HEADER = 48  # bytes: magic, number of entries, size of strings, flags, five spare words
@@ -66,12 +69,7 @@ class Libraries:
         """As the loader opens them, with links unresolved."""
         self.needs_cache = False
         """Whether one of them, not loaded yet, is found only in the loader's cache."""
-        triplet = f"{os.uname().machine}-linux-gnu"
-        self._directories: tuple[str, ...] = (
-            f"/lib/{triplet}",
-            f"/usr/lib/{triplet}",
-            *_DIRECTORIES,
-        )
+        self._directories: tuple[str, ...] = _DIRECTORIES
         self._cached: dict[str, list[str]] | None = None
         self._followed: set[tuple[int, int]] = set()
         self._found: dict[tuple[str, tuple[str, ...]], dict[str, Elf]] = {}

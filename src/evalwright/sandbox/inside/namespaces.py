@@ -197,13 +197,9 @@ class NamespaceCell:
         """In that child: the other namespaces, and an empty folder to work in."""
         libc.call("unshare", _OF_A_CANDIDATE)
         _write_maps(self._proc, "self", (walls.NOBODY, walls.NOBODY))
-        libc.mount(
-            "tmpfs",
-            self._scratch,
-            "tmpfs",
-            libc.MS_NOSUID | libc.MS_NODEV | libc.MS_NOEXEC,
-            f"size={walls.TMP_BYTES},nr_inodes={walls.TMP_FILES},mode=777",
-        )
+        flags = libc.MS_NOSUID | libc.MS_NODEV | libc.MS_NOEXEC
+        options = f"size={walls.TMP_BYTES},nr_inodes={walls.TMP_FILES},mode=777"
+        libc.mount("tmpfs", self._scratch, "tmpfs", flags, options)
         os.chdir(self._scratch)
         walls.limit_cpu(cpu_s)
         libc.drop_capabilities(bounding=False)

@@ -231,7 +231,7 @@ def _refresh(self: Any) -> None:
     (base.update if base in {dict, set} else base.extend)(self, now)
 
 
-def _refreshing_method(base: Any, name: str) -> Callable[..., Any]:
+def _make_read(base: Any, name: str) -> Callable[..., Any]:
     plain = getattr(base, name)
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -243,7 +243,7 @@ def _refreshing_method(base: Any, name: str) -> Callable[..., Any]:
     return method
 
 
-def _forwarding_method(name: str) -> Callable[..., Any]:
+def _make_change(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return self._link.ask("method", self, name, args, kwargs)
 
@@ -261,9 +261,7 @@ def _make_class(base: Any) -> type:
     if base in _MUTABLE:
         for name in set(dir(base)) - _LEFT_ALONE:
             if callable(getattr(base, name)):
-                members[name] = (
-                    _forwarding_method(name) if name in _CHANGES else _refreshing_method(base, name)
-                )
+                members[name] = _make_change(name) if name in _CHANGES else _make_read(base, name)
         members["__hash__"] = None
     return type(f"candidate's {base.__name__}", (base,), members)
 
@@ -300,9 +298,9 @@ class Exceptions:
             raise values.BadValue("no exception class")
         if number not in self._classes:
             parents = tuple(self.find_class(each[1:]) for each in bases)
-            self._classes[number] = _find_library_class(module, name) or self._make_class_of(
-                number, name, parents or (_BUILTINS.get(base, Exception),)
-            )
+            parents = parents or (_BUILTINS.get(base, Exception),)
+            kind = _find_library_class(module, name) or self._make_class_of(number, name, parents)
+            self._classes[number] = kind
         return self._classes[number]
 
     def _make_class_of(

@@ -40,7 +40,7 @@ class ConcurrentServer:
         self.threads = ThreadPoolExecutor(
             SLOTS - 1, initializer=lambda: setattr(_thread, "slot", next(slots))
         )
-        self._channel, self._sources = channel, sources
+        self.channel, self._sources = channel, sources
         self.streams = Streams()
         self._calls: dict[int, _ConcurrentCall] = {}
         self._unloaded: list[dict[str, Any]] = []
@@ -49,7 +49,7 @@ class ConcurrentServer:
 
     def serve(self) -> NoReturn:
         """Answer until the engine goes away."""
-        self.loop.add_reader(self._channel, self._read)
+        self.loop.add_reader(self.channel, self._read)
         self.loop.call_soon(self._read)  # what came with the first message
         while True:
             self.streams.restore()
@@ -61,7 +61,7 @@ class ConcurrentServer:
 
     def send_question(self, number: int, ask: int, question: bytes) -> None:
         """Send a question of a call to the engine."""
-        self._channel.add_question(number, ask, question)
+        self.channel.add_question(number, ask, question)
         self._flush_soon()
 
     def finish(self, call: "_ConcurrentCall", value: Any) -> None:
@@ -69,10 +69,6 @@ class ConcurrentServer:
         if self._calls.pop(call.number, None):
             self._send_result(call.number, value, call.function.place)
             call.cancel()
-
-    def report_worn(self) -> None:
-        """Tell the engine that a thread is lost: the process gets no more calls."""
-        self._channel.send_state(worn=True)
 
     def _make_task(
         self, loop: asyncio.AbstractEventLoop, inner: Any, **more: Any
@@ -83,7 +79,7 @@ class ConcurrentServer:
         return asyncio.Task(coroutine, loop=loop, **more)
 
     def _read(self) -> None:
-        for message in self._channel.read_available():
+        for message in self.channel.read_available():
             if "calls" in message:
                 if self._unloaded or self._sources.needs_loading(message["key"]):
                     self._unloaded.append(message)
@@ -141,7 +137,7 @@ class ConcurrentServer:
 
     def _send_result(self, number: int, value: Any, place: str = "") -> None:
         self.marks.begin(number)  # the author's code may say how its objects become JSON
-        self._channel.add_result(number, value, place)
+        self.channel.add_result(number, value, place)
         self.marks.end()
         self._flush_soon()
 
@@ -154,7 +150,7 @@ class ConcurrentServer:
         self._flushing = False
         self.streams.restore()
         self.streams.flush()
-        self._channel.flush()
+        self.channel.flush()
 
 
 class _ConcurrentCall:
@@ -257,7 +253,8 @@ class _ConcurrentCall:
 
     def _expire(self) -> None:
         if self._task is None:
-            self._server.report_worn()
+            # The thread cannot be ended: the process gets no more calls.
+            self._server.channel.send_state(worn=True)
         text = f"{self.function.place}: ran longer than {self._timeout_s:g} s"
         hint = f"a call may run {self._timeout_s:g} s; the time that a model takes does not count"
         self._server.finish(self, CallFailed("timeout", text, hint))

@@ -175,9 +175,9 @@ class _LoadedSource:
         raise CallFailed("NameError", text)
 
     def _describe_place(self, function: Any, name: str) -> str:
-        code = getattr(inspect.unwrap(function), "__code__", None)
+        code: Any = getattr(inspect.unwrap(function), "__code__", None)
         own = code is not None and code.co_filename == self._path
-        line = code.co_firstlineno if code is not None and own else self._line
+        line = code.co_firstlineno if own else self._line
         return f"{self._path}:{line} in {name}"
 
     def _load(self) -> "ModuleType | CallFailed":
