@@ -224,7 +224,7 @@ def test_an_evaluator_that_does_not_start_is_no_verdict(
 ) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text("raise RuntimeError('no libraries')")
-    monkeypatch.setattr(unsafe, "_CHILD", broken)
+    monkeypatch.setattr(unsafe, "_SCRIPT", broken)
 
     with pytest.raises(ChildProcessError, match="did not start: RuntimeError: no libraries"):
         judge("", "1")

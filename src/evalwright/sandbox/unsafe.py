@@ -19,6 +19,7 @@ from pathlib import Path
 from evalwright import processes
 from evalwright.processes import Launch
 from evalwright.sandbox import verdict
+from evalwright.sandbox.inside import judging
 from evalwright.types import Execution, Program
 from evalwright.vocabulary import MAX_OUTPUT_BYTES
 
@@ -26,7 +27,7 @@ ADDRESS_SPACE_BYTES = 1024**3
 FILE_BYTES = 16 * 1024**2
 OPEN_FILES = 64
 
-_CHILD = Path(__file__).with_name("_child.py")
+_SCRIPT = Path(judging.__file__)
 
 
 class Unsafe:
@@ -50,7 +51,7 @@ class Unsafe:
         texts = (nonce, program.source, *program.targets)
         ended = await processes.run(
             Launch(
-                script=_CHILD,
+                script=_SCRIPT,
                 arguments=tuple(text.encode("utf-8", "surrogatepass") for text in texts),
                 limits={
                     "RLIMIT_CPU": math.ceil(program.timeout_s) + 1,

@@ -1,7 +1,8 @@
 """Run a candidate, judge one target, describe errors and report: what every evaluator does.
 
 `judge_in_process` is an evaluator itself. It runs the candidate and its targets in one process:
-fast, and open to forgery by a candidate that means it.
+fast, and open to forgery. `unsafe` runs this file as a script in a bare interpreter; it imports
+little, because `json` alone would double that interpreter's start-up time.
 """
 
 from __future__ import annotations
@@ -172,6 +173,12 @@ def flush(stream: TextIO) -> None:
         stream.flush()
     except BaseException as closed:  # noqa: BLE001 - the candidate may have closed or changed it
         del closed
+
+
+def main(report: int, arguments: list[bytes]) -> NoReturn:
+    """Judge `nonce, source, *targets`, as the script of `unsafe`."""
+    nonce, source, *targets = [text.decode("utf-8", "surrogatepass") for text in arguments]
+    judge_in_process(report, nonce, source, targets)
 
 
 def judge_in_process(report: int, nonce: str, source: str, targets: list[str]) -> NoReturn:

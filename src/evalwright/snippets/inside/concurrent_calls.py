@@ -125,7 +125,7 @@ class ConcurrentServer:
                     arguments[place] = model
             context = copy_context()
             context.run(_current_call.set, number)
-            context.run(call.begin, arguments, in_thread=not function.is_async)
+            context.run(call.begin, arguments)
         self._beat()
 
     def _beat(self) -> None:
@@ -168,12 +168,12 @@ class _ConcurrentCall:
         self._task: asyncio.Task[Any] | None = None
         self._over = False
 
-    def begin(self, arguments: list[Any], *, in_thread: bool) -> None:
-        if in_thread:
-            self._server.threads.submit(copy_context().run, self._run_in_thread, arguments)
-        else:
+    def begin(self, arguments: list[Any]) -> None:
+        if self.function.is_async:
             self.clock.go()
             self._start(self._call(arguments))
+        else:
+            self._server.threads.submit(copy_context().run, self._run_in_thread, arguments)
 
     def ask(self, question: bytes) -> "asyncio.Future[Any] | Future[Any]":
         """Ask the model, from any thread."""
