@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -98,11 +98,10 @@ class SandboxWorker:
             raise NoWorker(f"{settings.python}: {error.strerror}") from None
         finally:
             theirs.close()
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.close)
             self._greet()
-        except BaseException:
-            self.close()
-            raise
+            undo.pop_all()
 
     def _greet(self) -> None:
         self.control.settimeout(START_S)
