@@ -12,17 +12,13 @@ make two prompts look alike in that word.
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 from evalwright.spec.records.lint.findings import Seen, normalize
 from evalwright.spec.records.lint.words import PromptWords
+from evalwright.stats.arrays import Integers, np
 from evalwright.text.prompt import render
 from evalwright.types import TaskSpec
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MOST_WORDS = 10_000_000
 LONGEST_PHRASE = 3
@@ -78,37 +74,35 @@ class PromptCorpus:
         same_text = None if here == record else here
         elsewhere = None if here != record or anywhere == record else anywhere
         spoken = array("I", map(crc32, words.all))
-        kind = _digest("\0".join([*_context(task), ""]).encode() + words.exact)
+        examples = [
+            text for shot in task.few_shot_examples for text in (shot.prompt, shot.completion)
+        ]
+        kind = _digest("\0".join([task.category, *examples, ""]).encode() + words.exact)
         targets = phrase(normalize(target).encode() for target in task.targets)
         # Without a word there is no wording, only a text.
         wording = _digest(b"%d " % kind + (spoken.tobytes() or task.prompt.encode()))
         prompt = self._wordings.setdefault(wording, len(self))
         if prompt == len(self):
             self.categories.append(task.category)
-            self._keep(record, kind, spoken)
             self._targets.append(targets)
+            self._records.append(record)
+            self.kinds.append(kind)
+            if len(self.words) + len(spoken) > self.most_words:
+                self.left_out += 1
+            else:
+                self.words.extend(spoken)
+            self.starts.append(len(self.words))
             return prompt, Seen(same_text, elsewhere)
         known = self._targets[prompt]
         contradicts = set(known).isdisjoint(targets)
         self._targets[prompt] = known + tuple(target for target in targets if target not in known)
         return prompt, Seen(same_text, elsewhere, self.first(prompt), contradicts)
 
-    def _keep(self, record: int, kind: int, spoken: "array[int]") -> None:
-        self._records.append(record)
-        self.kinds.append(kind)
-        if len(self.words) + len(spoken) > self.most_words:
-            self.left_out += 1
-        else:
-            self.words.extend(spoken)
-        self.starts.append(len(self.words))
-
     def find_phrases(self, phrases: Sequence[Phrase]) -> Iterator[tuple[int, int]]:
         """Yield (index of the phrase, prompt), once for each prompt that a phrase stands in.
 
         A phrase has one to three words.
         """
-        import numpy as np
-
         words = np.frombuffer(self.words, np.uint32)
         starts = np.frombuffer(self.starts, np.uint64).astype(np.int64)
         for size in range(1, LONGEST_PHRASE + 1):
@@ -130,30 +124,21 @@ class PromptCorpus:
                     yield indices[pair >> 32], pair & 0xFFFFFFFF
 
 
-def codes(columns: "Sequence[NDArray[np.uint32]] | NDArray[np.uint32]") -> "NDArray[np.uint64]":
+def codes(columns: Sequence[Integers] | Integers) -> Integers:
     """Return a number for each row of words; a row has at most three."""
-    import numpy as np
-
     total = np.zeros(len(columns[0]), np.uint64)
     for column, factor in zip(columns, _FACTORS, strict=False):
         total += column.astype(np.uint64) * np.uint64(factor)
     return total
 
 
-def blocks(starts: "NDArray[np.int64]") -> Iterator[tuple[int, int]]:
+def blocks(starts: Integers) -> Iterator[tuple[int, int]]:
     """Yield stretches of whole prompts, as few words beyond a block as the last one has."""
     begin, last = 0, int(starts[-1])
     while begin < last:
         end = int(starts[starts.searchsorted(min(begin + _BLOCK, last))])
         yield begin, end
         begin = end
-
-
-def _context(task: TaskSpec) -> Iterator[str]:
-    yield task.category
-    for example in task.few_shot_examples:
-        yield example.prompt
-        yield example.completion
 
 
 def _digest(data: bytes) -> int:

@@ -34,7 +34,6 @@ Does not:   find more than five prompts that are all nearly the same: those look
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from evalwright.spec.records.lint.corpus import PromptCorpus, blocks, codes
 from evalwright.spec.records.lint.findings import (
@@ -44,10 +43,7 @@ from evalwright.spec.records.lint.findings import (
     Rule,
     explain_repeat,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from evalwright.stats.arrays import Booleans, Integers, np
 
 _FEWEST_PROMPTS = 2
 ONE_IN = 20
@@ -131,13 +127,11 @@ class SimilarPrompts:
     """The comparison of all prompts of a corpus. It needs numpy, which takes 0.1 s to import."""
 
     def __init__(self, corpus: PromptCorpus) -> None:
-        import numpy as np
-
         self._corpus = corpus
         self._words = np.frombuffer(corpus.words, np.uint32)
         self._starts = np.frombuffer(corpus.starts, np.uint64).astype(np.int64)
         self._kinds = np.frombuffer(corpus.kinds, np.uint64)
-        self._templates = np.empty(0, np.uint64)
+        self._templates: Integers = np.empty(0, np.uint64)
         self._own_words = lru_cache(maxsize=1024)(self._without_templates)
 
     def pairs(self) -> Iterator[tuple[int, int]]:
@@ -148,8 +142,6 @@ class SimilarPrompts:
 
     def _candidates(self) -> Iterator[tuple[int, int]]:
         """Yield the pairs of one kind that share most of their rare threes."""
-        import numpy as np
-
         threes = self._threes()
         prompts = (threes & np.uint64((1 << _PROMPT_BITS) - 1)).astype(np.uint32)
         threes >>= np.uint64(_PROMPT_BITS)
@@ -170,16 +162,14 @@ class SimilarPrompts:
         enough = shared >= _SHARED_AT_LEAST * np.maximum(has[first], has[second])
         yield from zip(first[enough].tolist(), second[enough].tolist(), strict=True)
 
-    def _threes(self) -> "NDArray[np.uint64]":
+    def _threes(self) -> Integers:
         """Return every three words in a row and the prompt they stand in, sorted, each once.
 
         The upper 40 bits are the words', the lower 24 the prompt's. Prompts that are too short to
         be nearly the same as another are left out.
         """
-        import numpy as np
-
         sizes = np.diff(self._starts)
-        pieces = [np.empty(0, np.uint64)]
+        pieces: list[Integers] = [np.empty(0, np.uint64)]
         for begin, end in blocks(self._starts):
             inside = slice(*np.searchsorted(self._starts, (begin, end)))
             prompts = np.repeat(np.arange(len(sizes), dtype=np.uint64)[inside], sizes[inside])
@@ -203,8 +193,6 @@ class SimilarPrompts:
 
     def _without_templates(self, prompt: int) -> list[int]:
         """Return the words that stand in some rare three."""
-        import numpy as np
-
         words = self._slice(prompt)
         threes = _threes_of(words)
         if not len(self._templates):
@@ -217,22 +205,18 @@ class SimilarPrompts:
         own_words: list[int] = words[own].tolist()
         return own_words
 
-    def _slice(self, prompt: int) -> "NDArray[np.uint32]":
+    def _slice(self, prompt: int) -> Integers:
         return self._words[self._starts[prompt] : self._starts[prompt + 1]]
 
 
-def _is_new(values: "NDArray[np.uint64]") -> "NDArray[np.bool_]":
+def _is_new(values: Integers) -> Booleans:
     """Whether each of some sorted values differs from the one before."""
-    import numpy as np
-
     new = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=new[1:])
     return new
 
 
-def _threes_of(words: "NDArray[np.uint32]") -> "NDArray[np.uint64]":
-    import numpy as np
-
+def _threes_of(words: Integers) -> Integers:
     return codes([words[:-2], words[1:-1], words[2:]]) >> np.uint64(_PROMPT_BITS)
 
 
