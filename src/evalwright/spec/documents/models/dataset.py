@@ -31,24 +31,24 @@ from evalwright.spec.documents.yaml.problems import Fault
 
 
 class DatasetDocument(Component):
-    """Rows, and what they are called."""
+    """Rows, under a key."""
 
     key: UserKey
-    """What tasks and evaluations call it."""
+    """Key by which tasks and evaluations refer to it."""
     display_name: Title
-    """What people call it."""
+    """Name that is shown."""
     description: str | None = None
-    """What it holds, in a line."""
+    """Description, in one line."""
     long_description: str | None = None
-    """The same at length, in Markdown."""
+    """Long description, in Markdown."""
     tags: tuple[str, ...] = ()
-    """Words to find it by."""
+    """Tags to search by."""
     source: AnySource | None = None
     """Where the rows come from."""
     file_path: TableFile | None = None
-    """Deprecated: what a `local` source has now."""
+    """Deprecated: write a `local` source."""
     generator_specification: GeneratorSpecification | None = None
-    """Which generator makes the rows, in the place of a source."""
+    """Generator that makes the rows, in place of a source."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -72,7 +72,7 @@ class DatasetDocument(Component):
         return Local.model_validate({"type": "local", "file_path": self.file_path})
 
     def warnings(self) -> list[Fault]:
-        """What is accepted, and should be written otherwise now."""
+        """What is deprecated or suspicious."""
         faults = [
             Fault(
                 ("source", "filters", number, "expression"),

@@ -37,64 +37,64 @@ class TaskSpecification(Component):
     """One task of an evaluation, with its values."""
 
     type: Literal["standard"] = "standard"
-    """The kind of specification."""
+    """Kind of specification."""
     key: UserKey | None = None
-    """The name of its results. Without it: the task's key, with a number where it repeats."""
+    """Key of its results. Without it: the task's key, with a number where it repeats."""
     task_key: UserKey
-    """The task."""
+    """Key of the task."""
     display_name: str | None = None
-    """The name that is shown; without it, the task's."""
+    """Name that is shown; without it, the task's."""
     task_config: dict[str, Any] = Field(default_factory=dict)
-    """The values of the task's parameters, by their keys."""
+    """Values of the task's parameters, by key."""
     model_key: Title | None = None
-    """The model that is evaluated: a key of the project, or `provider/model`."""
+    """Model to evaluate: a key of the project, or `provider/model`."""
     dataset_key: Title | None = None
-    """The dataset that is evaluated, by a task that does not name one itself."""
+    """Dataset to evaluate, for a task that does not name one itself."""
     num_samples: SampleCount | None = None
-    """How many samples to take; without it, as many as the evaluation or the run says, or all."""
+    """Number of samples; without it, as the evaluation or the run says, or all."""
     subsampling: Subsampling | None = None
-    """Which ones: the first, or some drawn with a fixed seed."""
+    """Which samples: the first, or a random draw with a fixed seed."""
     trials: TrialsNumber | None = None
-    """How often each sample is tried, in the place of what the task or the run says."""
+    """Number of trials per sample; overrides the task and the run."""
     repeatability: RepeatabilityConfig | None = None
-    """Run the specification several times, and see how far the runs agree."""
+    """Run the specification several times, and report how far the runs agree."""
     task_result_log_path: Title | None = None
     """A result log, relative to this document. Nothing is run then: the result is taken from it,
     all of it, and neither the task nor a model need be in the project."""
 
 
 class RepeatedInput(Component):
-    """What a repeatability runs."""
+    """What a repeatability specification runs."""
 
     evaluation_key: UserKey
-    """An evaluation of the project; it may be the one that this stands in."""
+    """Key of an evaluation of the project; it may be this one."""
     task_specification_key: UserKey | None = None
-    """One task specification of it; without it, all."""
+    """Key of one of its task specifications; without it, all."""
 
 
 class RepeatabilitySpecification(Component):
     """Task specifications of an evaluation, each run several times."""
 
     type: Literal["repeatability"]
-    """The kind of specification."""
+    """Kind of specification."""
     key: UserKey
-    """The name of its results; of several inputs, what the name of each begins with."""
+    """Key of its results; with several inputs, the prefix of their keys."""
     display_name: str | None = None
-    """The name that is shown; without it, the task's."""
+    """Name that is shown; without it, the task's."""
     repeatability_config: RepeatabilityConfig | None = None
-    """How many runs."""
+    """Number of runs."""
     config: RepeatabilityConfig | None = None
-    """The same, as evaluations of a run write it."""
+    """Another name of `repeatability_config`."""
     num_samples: SampleCount | None = None
-    """How many samples to take; without it, as many as the specification that is run."""
+    """Number of samples; without it, as in the specification that is run."""
     subsampling: Subsampling | None = None
-    """Which ones: the first, or some drawn with a fixed seed."""
+    """Which samples: the first, or a random draw with a fixed seed."""
     inputs: list[RepeatedInput] = Field(min_length=1)
-    """What is run."""
+    """Specifications to run."""
 
     @property
     def num_runs(self) -> int:
-        """How many runs there are."""
+        """Number of runs."""
         config = self.repeatability_config or self.config
         return config.num_runs if config else 1
 
@@ -108,47 +108,47 @@ class EvaluationDocument(Component):
     """Tasks to run together."""
 
     key: UserKey
-    """The name of the evaluation."""
+    """Key of the evaluation."""
     display_name: Title
-    """The name that is shown."""
+    """Name that is shown."""
     description: str = ""
-    """What it is for, in a sentence."""
+    """Description, in a sentence."""
     long_description: str | None = None
-    """The same at length, in Markdown."""
+    """Long description, in Markdown."""
     config_spec: list[AnyParameter] = Field(default_factory=list)
-    """Its parameters; `<< config.NAME >>` in a specification stands for the value of one."""
+    """Parameters; `<< config.NAME >>` in a specification stands for the value of one."""
     task_specifications: list[AnySpecification]
-    """What is run."""
+    """Specifications to run."""
     num_samples: SampleCount | None = None
-    """How many samples of each task to take, where its specification does not say."""
+    """Number of samples per task, where its specification does not say."""
     subsampling: Subsampling | None = None
-    """Which ones, where the specification does not say."""
+    """Which samples, where the specification does not say."""
     cache_policy: CachePolicy | None = None
-    """`reuse` what the store has (so it is without this), `update` it, or use `no-cache`."""
+    """`reuse` what the store has (the default), `update` it, or use `no-cache`."""
     mode: Literal["debug", "full"] | None = None
     """Deprecated: `debug` takes 10 samples."""
     tags: list[str] = Field(default_factory=list)
-    """Words to find it by."""
+    """Tags to search by."""
     use_cases: AnyOrNames | None = None
-    """For whom it is meant; not used here."""
+    """Intended users; not used."""
     domains: AnyOrNames | None = None
-    """Which field it is about; not used here."""
+    """Subject; not used."""
     providers: AnyOrNames | None = None
-    """Whose models it is meant for; not used here."""
+    """Intended model providers; not used."""
 
 
 class RunConfig(Component):
-    """How a run goes about an evaluation."""
+    """How an evaluation is run."""
 
     num_samples: SampleCount | None = None
-    """How many samples of each task to take, where its specification does not say."""
+    """Number of samples per task, where its specification does not say."""
     subsampling: Subsampling | None = None
-    """Which ones, where the specification does not say."""
+    """Which samples, where the specification does not say."""
     cache_policy: CachePolicy | None = None
-    """`reuse` what the store has (so it is without this), `update` it, or use `no-cache`."""
+    """`reuse` what the store has (the default), `update` it, or use `no-cache`."""
     trials_config: TrialsNumber | None = None
-    """How often each sample is tried, where its specification does not say: of every task that
-    asks a model."""
+    """Number of trials per sample, where its specification does not say, of every task that
+    calls a model."""
 
 
 def complete_evaluation(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:

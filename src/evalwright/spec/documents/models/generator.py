@@ -39,11 +39,11 @@ class GeneratorDefinition(Component):
     """Where rows come from, and what is done to each."""
 
     data_source: AnyDataSource | None = None
-    """The rows that are begun with."""
+    """Where the first rows come from."""
     dataset: AnyDataSource | None = None
-    """The same by its other name."""
+    """Another name of `data_source`."""
     synthesizers: Annotated[list[AnySynthesizer], Field(min_length=1)]
-    """What is done to each row, one after another."""
+    """Steps applied to each row, in order."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -56,7 +56,7 @@ class GeneratorDefinition(Component):
 
     @property
     def source(self) -> AnyDataSource:
-        """The rows that are begun with, by either name."""
+        """The data source, under either name."""
         source = self.data_source or self.dataset
         if source is None:
             raise ValueError("a definition has a data source")
@@ -64,7 +64,7 @@ class GeneratorDefinition(Component):
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The models that are asked."""
+        """Keys of the models that are called."""
         keys = (key for synthesizer in self.synthesizers for key in synthesizer.model_keys)
         return tuple(dict.fromkeys(keys))
 
@@ -73,21 +73,21 @@ class GeneratorDocument(Component):
     """How rows are made."""
 
     key: UserKey
-    """What datasets call it."""
+    """Key by which datasets refer to it."""
     display_name: Title
-    """What people call it."""
+    """Name that is shown."""
     description: str | None = None
-    """What it makes, in a line."""
+    """Description, in one line."""
     long_description: str | None = None
-    """The same at length, in Markdown."""
+    """Long description, in Markdown."""
     tags: tuple[str, ...] = ()
-    """Words to find it by."""
+    """Tags to search by."""
     config_spec: list[AnyParameter] = Field(default_factory=list)
     """Its parameters; `<< config.NAME >>` in the definition stands for the value of one."""
     definition: GeneratorDefinition
     """How rows are made."""
     secrets: dict[str, Hidden] = Field(default_factory=dict)
-    """What `<< secrets.NAME >>` stands for, in the models of the project."""
+    """Values of `<< secrets.NAME >>` in the models of the project."""
 
 
 class GeneratorSpecification(Component):
@@ -96,6 +96,6 @@ class GeneratorSpecification(Component):
     dataset_generator_key: UserKey
     """The generator."""
     num_samples: Count | None = None
-    """How many rows of its data source are used. Without it, each once."""
+    """Number of rows of its data source to use. Without it, each once."""
     dataset_generator_config: dict[str, Any] = Field(default_factory=dict)
-    """The values of the generator's parameters, by their keys."""
+    """Values of the generator's parameters, by key."""

@@ -1,18 +1,18 @@
-"""A model of a project, and the adapter that puts its endpoint's words into ours.
+"""A model of a project, and the adapter that translates for its endpoint.
 
     key: support-bot
     display_name: Support bot
     task: chat_completion
-    rate_limit: 600                      # requests a minute
+    rate_limit: 600                      # requests per minute
     max_concurrent_requests: 8
     config:
-      connection_type: custom_connection # also when it is left out
+      connection_type: custom_connection # the default
       url: https://bot.example.com/v1/chat/completions
       api_key: << secrets.BOT_KEY >>
       adapter: { key: latticeflow$openai_chat_completion }
 
-Secrets are resolved before these classes see a document. What may hold one is a `Secret` here: it
-prints as `[redacted]`, in a repr and in a dump.
+Secrets are resolved before these classes see a document. A field that may hold one is a `Secret`,
+which prints as `[redacted]`, in a repr and in a dump.
 """
 
 import base64
@@ -56,10 +56,10 @@ OLD_IDENTITIES = (
     "latticeflow$identity_embeddings",
     "latticeflow$identity_custom",
 )
-"""What `latticeflow$identity` was called before it served every task."""
+"""Older names of `latticeflow$identity`."""
 CONNECTION_TYPES = ("custom_connection", "custom_inference", "provider_connection", "placeholder")
 ELSEWHERE = ("aws_bedrock", "azure_foundry", "dify", "langsmith")
-"""Platforms with an interface of their own: asked by a snippet, or not at all."""
+"""Platforms with their own interface: reached by a snippet, or not at all."""
 
 _OPEN = re.compile(r"\$\w+|\$\{\w+\}|<<.*>>")
 _NOT_IN_HEADERS = re.compile(r"[^\t -~]")
@@ -81,7 +81,7 @@ Hidden = Annotated[
     PlainSerializer(lambda _: MASK, return_type=str),
     WithJsonSchema({"type": "string"}),
 ]
-"""A text that never prints."""
+"""A text that is never printed."""
 
 
 def _check_header(value: Secret) -> Secret:
@@ -91,25 +91,25 @@ def _check_header(value: Secret) -> Secret:
 
 
 Header = Annotated[Hidden, AfterValidator(_check_header)]
-"""The value of a header, which never prints."""
+"""The value of a header, which is never printed."""
 
 
 class AdapterReference(Component):
-    """Which adapter stands between the solver and the endpoint."""
+    """The adapter between the solver and the endpoint."""
 
     key: ReferencedKey = IDENTITY
-    """An adapter of the project, or a built-in one."""
+    """Key of an adapter of the project, or of a built-in one."""
 
 
 class ValidationContext(Component):
-    """Whom to trust."""
+    """Which certificates to trust."""
 
     trusted_ca: Hidden | None = None
-    """Certificates of the authorities to trust, and no others: PEM, in base64."""
+    """Custom CA certificates, in place of the usual ones: PEM, in base64."""
     trust_chain_verification: Literal["verify_trust_chain", "accept_untrusted"] = (
         "verify_trust_chain"
     )
-    """`accept_untrusted` takes any certificate: the server may be anybody."""
+    """`accept_untrusted` accepts any certificate, so the server may be anybody."""
 
     @field_validator("trusted_ca")
     @classmethod
@@ -129,7 +129,7 @@ class TlsContext(Component):
     """How the endpoint's certificate is checked."""
 
     validation_context: ValidationContext = ValidationContext()
-    """Whom to trust."""
+    """Which certificates to trust."""
 
 
 class CustomConnection(Component):
@@ -137,17 +137,17 @@ class CustomConnection(Component):
 
     connection_type: Literal["custom_connection"] = "custom_connection"
     url: str
-    """The whole address; nothing is appended to it."""
+    """Full URL; nothing is appended to it."""
     api_key: Header | None = None
     """Sent as `Authorization: Bearer …`."""
     model_key: str | None = None
-    """The name of the model at the endpoint: the body's `model`."""
+    """Name of the model at the endpoint: `model` in the body."""
     adapter: AdapterReference = AdapterReference()
-    """What makes the body, and reads the reply."""
+    """Builds the body and parses the reply."""
     custom_headers: dict[HeaderName, Header] = Field(default_factory=dict)
-    """More headers."""
+    """Additional headers."""
     tls_context: TlsContext | None = None
-    """How the endpoint's certificate is checked, if not as everywhere."""
+    """How the endpoint's certificate is checked; without it, as usual."""
 
     @field_validator("url")
     @classmethod
@@ -166,27 +166,27 @@ class CustomConnection(Component):
 
 
 class CustomInference(Component):
-    """A model that the author's own Python asks."""
+    """A model that a Python snippet calls."""
 
     connection_type: Literal["custom_inference"]
     run_inference_snippet: Snippet
     """`run_inference(body: str, environment: dict[, sample: dict | None]) -> str`."""
     environment: dict[str, Hidden] = Field(default_factory=dict)
-    """What the snippet gets as `environment`: keys, addresses."""
+    """Passed to the snippet as `environment`: keys, addresses."""
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    """Seconds that a call may take."""
+    """Time limit of a call, in seconds."""
     adapter: AdapterReference = AdapterReference()
-    """What makes the body, and reads what the snippet returns."""
+    """Builds the body and parses what the snippet returns."""
 
 
 class ProviderConnection(Component):
-    """A model of a provider that is known here."""
+    """A model of a built-in provider or a plugin."""
 
     connection_type: Literal["provider_connection"]
     provider_id: str
     """`openai`, `anthropic`, `gemini`, `together`, `fireworks`, `sambanova`, `novita`…"""
     model_key: Annotated[str, StringConstraints(min_length=1)]
-    """The name of the model at the provider."""
+    """Name of the model at the provider."""
 
     @field_validator("provider_id")
     @classmethod
@@ -200,7 +200,7 @@ class ProviderConnection(Component):
 
 
 class PlaceholderConnection(Component):
-    """No model: an empty answer, and no call."""
+    """No model: the answer is empty, and nothing is called."""
 
     connection_type: Literal["placeholder"]
 
@@ -225,21 +225,21 @@ class ModelDocument(Component):
     model_config = ConfigDict(hide_input_in_errors=True)  # pydantic would quote the key
 
     key: ReferencedKey
-    """What tasks and evaluations call it."""
+    """Key by which tasks and evaluations refer to it."""
     display_name: str = ""
-    """What people call it."""
+    """Name that is shown."""
     description: str = ""
-    """What it is."""
+    """Description."""
     rate_limit: Annotated[int, Field(ge=1)] | None = None
-    """The most requests a minute."""
+    """Maximum requests per minute."""
     max_concurrent_requests: Annotated[int, Field(ge=1)] | None = None
-    """The most requests at once."""
+    """Maximum concurrent requests."""
     task: MLTask = "chat_completion"
-    """What it is asked for."""
+    """Kind of request that it answers."""
     secrets: dict[str, Hidden] = Field(default_factory=dict)
-    """What `<< secrets.NAME >>` stands for in this document."""
+    """Values of `<< secrets.NAME >>` in this document."""
     config: Connection
-    """How it is asked."""
+    """How to reach it."""
 
     @field_validator("config", mode="before")
     @classmethod
@@ -265,7 +265,7 @@ class ModelDocument(Component):
         return IDENTITY if key in OLD_IDENTITIES else key
 
     def warnings(self) -> Iterator[Fault]:
-        """What is accepted, and should be written otherwise now."""
+        """What is deprecated."""
         if (key := self._written_adapter) in OLD_IDENTITIES:
             detail, hint = f"`{key}` is the old name of `{IDENTITY}`", f"write `{IDENTITY}`"
             yield Fault(("config", "adapter", "key"), "deprecated", detail, hint, "warning")
@@ -295,44 +295,44 @@ class ProviderModel(Component):
 
     @property
     def key(self) -> str:
-        """What tasks and evaluations call it."""
+        """Key by which tasks and evaluations refer to it."""
         return provider_key(self.model)
 
 
 class Process(Component):
-    """One way through an adapter."""
+    """One direction of an adapter."""
 
     language: Literal["jinja"] = "jinja"
-    """The language of the source."""
+    """Language of the source."""
     source_code: Template
     """A template that renders to JSON."""
 
 
 class AdapterDocument(Component):
-    """What stands between a solver and an endpoint with words of its own.
+    """Translates between a solver and an endpoint with its own request format.
 
-    A way that is not given changes nothing.
+    A direction that is left out changes nothing.
     """
 
     key: ReferencedKey
-    """What models call it."""
+    """Key by which models refer to it."""
     display_name: str = ""
-    """What people call it."""
+    """Name that is shown."""
     description: str = ""
-    """What it is."""
+    """Description."""
     long_description: str = ""
-    """The same, at length."""
+    """Long description."""
     provider: Literal["user", "latticeflow"] = "user"
     """Who wrote it."""
     process_input: Process | None = None
-    """Makes the body from `input`, `model_info` and `kwargs`."""
+    """Builds the body from `input`, `model_info` and `kwargs`."""
     process_output: Process | None = None
-    """Makes the output from `body`, `status_code` and `model_info`."""
+    """Builds the output from `body`, `status_code` and `model_info`."""
     task: MLTask | None = None
-    """No longer needed: an adapter serves whatever model names it."""
+    """Deprecated, and without effect: an adapter serves every model that names it."""
 
     def warnings(self) -> Iterator[Fault]:
-        """What is accepted, and should be written otherwise now."""
+        """What is deprecated."""
         if self.task is not None:
             detail = "the `task` of an adapter has no meaning any more"
             yield Fault(("task",), "deprecated", detail, "leave it out", "warning")

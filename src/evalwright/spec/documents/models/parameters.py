@@ -22,7 +22,7 @@ from evalwright.components import Component, Flag, Title
 from evalwright.spec.documents.yaml.problems import Fault, did_you_mean, quote_names, type_name
 
 Scalar = Literal["string", "integer", "float", "boolean"]
-"""What a list or a dict holds."""
+"""Type of the values in a list or a dict."""
 
 _SCALARS: Mapping[str, tuple[Any, str]] = {
     "string": (str, "str"),
@@ -101,17 +101,17 @@ class Parameter(Component):
     """What all parameters have."""
 
     takes: ClassVar[str] = "value"
-    """What a value is, in the words of the messages."""
+    """How messages call a value."""
     key: Title
     """The name after `config.` in `<< config.NAME >>`."""
     display_name: Title
-    """The name that is shown."""
+    """Name that is shown."""
     description: str | None = None
-    """What the parameter does."""
+    """Description."""
     default_value: Any = None
-    """The value where none is given. Without it the value is required, unless `nullable`."""
+    """Value if none is given. Without it a value is required, unless `nullable`."""
     nullable: Flag = False
-    """Whether `null` is a value too."""
+    """Whether `null` is allowed."""
 
     @property
     def needs_value(self) -> bool:
@@ -159,9 +159,9 @@ class Parameter(Component):
 
 class _NumberParameter(Parameter):
     min: float | None = None
-    """The smallest value."""
+    """Minimum."""
     max: float | None = None
-    """The largest value."""
+    """Maximum."""
 
     def faults(self) -> Iterator[Fault]:
         """A range with nothing in it has no legal value."""
@@ -205,9 +205,9 @@ class IntParameter(_NumberParameter):
     takes: ClassVar[str] = "whole number"
     type: Literal["int"]
     min: int | None = None
-    """The smallest value."""
+    """Minimum."""
     max: int | None = None
-    """The largest value."""
+    """Maximum."""
 
     def _check(self, value: Any) -> int:
         return self._in_range(int(_check_scalar(value, "integer")))
@@ -238,7 +238,7 @@ class StringExample(Component):
     value: str
     """The text."""
     display_name: Title
-    """The name that is shown."""
+    """Name that is shown."""
 
 
 class StringParameter(Parameter):
@@ -247,11 +247,11 @@ class StringParameter(Parameter):
     takes: ClassVar[str] = "text"
     type: Literal["string"]
     string_kind: Literal["freeform", "python", "jinja"] = "freeform"
-    """What the text is: for editors, it does not change how it is used."""
+    """What the text is. Only for editors."""
     default_file_content: str | None = None
-    """What a new file for this text starts with. It is no default: no task is run with it."""
+    """Content of a new file for this text. Not a default: no task runs with it."""
     examples: list[StringExample] = Field(default_factory=list)
-    """Values to choose from. Others are legal too."""
+    """Suggested values. Others are allowed too."""
 
     def _check(self, value: Any) -> Any:
         return _check_scalar(value, "string")
@@ -281,7 +281,7 @@ class ModelParameter(_NameParameter):
         Literal["model_under_test", "judge_model", "synthesizer_model", "productivity_assistant"]
         | None
     ) = None
-    """What the model is for."""
+    """Role of the model."""
 
 
 class DatasetParameter(_NameParameter):
@@ -311,7 +311,7 @@ class ListParameter(Parameter):
     takes: ClassVar[str] = "list"
     type: Literal["list"]
     dtype: Scalar
-    """What the list holds."""
+    """Type of the items."""
 
     def _check(self, value: Any) -> list[Any]:
         items = enumerate(_check_type(value, list), start=1)
@@ -330,7 +330,7 @@ class DictParameter(Parameter):
     takes: ClassVar[str] = "mapping"
     type: Literal["dict"]
     value_dtype: Scalar
-    """What stands behind the names."""
+    """Type of the values."""
 
     def _check(self, value: Any) -> dict[str, Any]:
         items = _check_type(value, dict).items()
@@ -349,11 +349,11 @@ class CategoricalParameter(Parameter):
     takes: ClassVar[str] = "value that is allowed"
     type: Literal["categorical"]
     allowed_values: list[str] = Field(min_length=1)
-    """The texts to choose from."""
+    """Values to choose from."""
     multiple: Flag = False
-    """Whether the value is a list of them."""
+    """Whether several may be chosen, as a list."""
     values_mapping: dict[str, bool | int | float | str] | None = None
-    """What is used instead of the chosen text. A text that is not in it is used as it is."""
+    """Values to use in place of the chosen texts. A text that is not in it is used as it is."""
 
     def faults(self) -> Iterator[Fault]:
         """What is mapped must be allowed."""

@@ -1,4 +1,4 @@
-"""A policy: what the figures of a run must be, rule by rule.
+"""A policy: what the metrics of a run must be, rule by rule.
 
     key: release
     display_name: "Release"
@@ -9,8 +9,8 @@
       - key: measured
         definition: { type: exists, metric: bleu_score_mean }
 
-A rule without a scope is about the run that is judged. A policy is no part of what is run: another
-threshold asks no model again.
+A rule without a scope applies to the run that is judged. A policy is not part of the plan: a new
+threshold calls no model again.
 """
 
 from typing import Annotated, Any, Literal
@@ -36,7 +36,7 @@ _MEANT = {
     "lte": "<=",
     "le": "<=",
 }
-"""How others write them."""
+"""Other spellings."""
 Keys = Annotated[list[Title], Field(min_length=1)]
 
 
@@ -63,46 +63,46 @@ Threshold = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False
 
 
 class ExistsDefinition(Component):
-    """The metric was measured: there is at least one figure of it, with a value."""
+    """The metric was measured: it has at least one value."""
 
     type: Literal["exists"]
-    """The kind of rule."""
+    """Kind of rule."""
     metric: Title
-    """The name of a figure, as reports show it or as its metric calls it. Where no figure has the
-    name: the key that the author of the task has given a metric."""
+    """Name of a metric value, as reports show it or as its metric calls it. Where no value has
+    the name: the key that the task gives the metric."""
 
 
 class ThresholdDefinition(Component):
-    """The metric was measured, and all its figures are on the right side of a number."""
+    """The metric was measured, and all its values are on the right side of a number."""
 
     type: Literal["threshold"]
-    """The kind of rule."""
+    """Kind of rule."""
     metric: Title
-    """The name of a figure, as reports show it or as its metric calls it. Where no figure has the
-    name: the key that the author of the task has given a metric."""
+    """Name of a metric value, as reports show it or as its metric calls it. Where no value has
+    the name: the key that the task gives the metric."""
     operator: Operator
-    """What a figure must be to the threshold. In quotes: a bare `>` begins a text in YAML."""
+    """How a value must compare with the threshold. In quotes: a bare `>` begins a text in YAML."""
     threshold: Threshold
-    """The number. Figures that are nearer to it than 1e-9 are equal to it."""
+    """The number. Values nearer to it than 1e-9 are equal to it."""
 
 
 RuleDefinition = Annotated[ExistsDefinition | ThresholdDefinition, Field(discriminator="type")]
 
 
 class Scope(Component):
-    """Which figures a rule is about: those that every list has. Without a list, any.
+    """Which metric values a rule applies to: those that match every list. Without a list, all.
 
-    Figures of checks (`purpose: qa`) are meant only where `scorer_keys` names their scorer.
+    Values of checks (`purpose: qa`) count only where `scorer_keys` names their scorer.
     """
 
     evaluation_keys: Keys | None = None
-    """Evaluations: of each, its newest finished run. Without it: the run that is judged."""
+    """Evaluations: of each, its latest finished run. Without it: the run that is judged."""
     task_specification_keys: Keys | None = None
-    """Task specifications; of task records, the names of the files without their endings."""
+    """Task specifications; for task records, the file names without extension."""
     scorer_keys: Keys | None = None
     """Scorers."""
     metric_keys: Keys | None = None
-    """Metrics, by their keys."""
+    """Metrics, by key."""
 
 
 def _which_scope(value: Any) -> str:
@@ -116,30 +116,30 @@ AnyScope = Annotated[
 
 
 class PolicyRule(Component):
-    """One thing that must hold."""
+    """One condition that must hold."""
 
     key: UserKey
-    """The name of the rule, one of its kind in the policy."""
+    """Key of the rule, unique in the policy."""
     display_name: str | None = None
-    """The name that is shown; without it, the key."""
+    """Name that is shown; without it, the key."""
     description: str | None = None
-    """What it is for, in a sentence."""
+    """Description, in a sentence."""
     methodology: str | None = None
-    """How the threshold was found; not used here."""
+    """How the threshold was chosen; not used."""
     definition: RuleDefinition
     """What must hold."""
     scope: AnyScope | None = None
-    """Which figures it is about: `all_latest`, or keys. Without it, all of the run."""
+    """Metric values that it applies to: `all_latest`, or keys. Without it, all of the run."""
 
 
 class PolicyDocument(Component):
     """Rules that hold or fail together."""
 
     key: UserKey
-    """The name of the policy."""
+    """Key of the policy."""
     display_name: str | None = None
-    """The name that is shown; without it, the key."""
+    """Name that is shown; without it, the key."""
     description: str | None = None
-    """What it is for, in a sentence."""
+    """Description, in a sentence."""
     rules: Annotated[list[PolicyRule], Field(min_length=1)]
     """What must hold."""

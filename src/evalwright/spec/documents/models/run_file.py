@@ -1,4 +1,4 @@
-"""`run.yaml`: a whole project in one file, and what to run of it.
+"""`run.yaml`: a whole project in one file, and what to run.
 
     models:
       - $provider: openai/gpt-4.1-mini
@@ -29,32 +29,32 @@ class RunFile(Component):
     """The entities of a project, and how to run its evaluation."""
 
     secrets: dict[str, Hidden] = Field(default_factory=dict)
-    """What `<< secrets.NAME >>` stands for, in the models of the project."""
+    """Values of `<< secrets.NAME >>` in the models of the project."""
     model_adapters: list[dict[str, Any]] = Field(default_factory=list)
     """Adapters of models."""
     models: list[dict[str, Any]] = Field(default_factory=list)
     """Models: documents, or `$provider: provider/model`."""
     dataset_generators: list[dict[str, Any]] = Field(default_factory=list)
-    """How rows of datasets are made."""
+    """Dataset generators."""
     datasets: list[dict[str, Any]] = Field(default_factory=list)
     """Datasets."""
     tasks: list[dict[str, Any]] = Field(default_factory=list)
     """Tasks."""
     evaluation: dict[str, Any] | None = None
-    """The evaluation to run. Without one, every task is run."""
+    """Evaluation to run. Without it, every task is run."""
     config: dict[str, Any] = Field(default_factory=dict)
-    """The values of the evaluation's parameters, by their keys."""
+    """Values of the evaluation's parameters, by key."""
     run_config: RunConfig = RunConfig()
-    """How many samples, and what is taken from the store."""
+    """Number of samples, trials, and use of the store."""
     policies: Any = None
-    """What the figures of the run must be: policies, or `$ref` to files of them. They decide
-    whether `evalwright run` ends with 1, and are what `evalwright gate` judges by."""
+    """Policies that the metrics of the run must meet, or `$ref` to files of them. If one fails,
+    `evalwright run` exits with 1; `evalwright gate` checks them again."""
 
 
 class ConfigFile(Component):
-    """What `--config FILE` gives to a run."""
+    """The file that `--config FILE` names."""
 
     config: dict[str, Any] = Field(default_factory=dict)
-    """The values of the evaluation's parameters, by their keys."""
+    """Values of the evaluation's parameters, by key."""
     run_config: RunConfig = RunConfig()
-    """How many samples, and what is taken from the store."""
+    """Number of samples, trials, and use of the store."""

@@ -32,19 +32,19 @@ from evalwright.spec.documents.models.trials import TrialsDefinition
 from evalwright.types import MLTask
 
 Evaluated = Literal["model", "dataset", "system"]
-"""What a task is about."""
+"""What a task evaluates."""
 
 
 class DatasetTemplate(Component):
     """Where the samples of a task come from."""
 
     key: Title | None = None
-    """The dataset, by its key; with `source: task_result`, the task specification."""
+    """Key of the dataset; with `source: task_result`, of the task specification."""
     keys: list[Title] | None = Field(default=None, min_length=1)
     """Several datasets, side by side: row by row, a sample is a mapping from the name of the
     parameter to that dataset's row."""
     source: Literal["dataset", "task_result"] = "dataset"
-    """`task_result`: the rows are what another task specification produced."""
+    """`task_result`: the rows are the results of another task specification."""
     fast_subset_size: int | str | None = None
     """Deprecated, and without effect."""
 
@@ -53,27 +53,27 @@ class BenchmarkTask(Component):
     """Samples, a solver that answers them, scorers that judge the answers."""
 
     type: Literal["benchmark_task"] = "benchmark_task"
-    """The kind of task. `declarative_task` is its old name."""
+    """Kind of task. `declarative_task` is its old name."""
     evaluated_entity_type: Literal["model", "dataset"] = "model"
     """What is evaluated. Without it: a model if there is a solver, else a dataset."""
     dataset: DatasetTemplate | None = None
     """Where the samples come from. A task that evaluates a dataset may leave it open: then the
     task specification names the dataset, as `dataset_key`."""
     solver: AnySolver | None = None
-    """What answers a sample. Needed to evaluate a model; a dataset has none."""
+    """What answers a sample. Required to evaluate a model; a dataset has none."""
     scorers: list[AnyScorer] = Field(default_factory=list)
     """What judges the answers, or the rows."""
     trials: TrialsDefinition | None = None
-    """How often each sample is tried, and how its trials become one score. Without it, once."""
+    """Number of trials per sample, and how they become one score. Without it, one trial."""
     actions: list[ActionRule] | None = None
-    """Which samples are left out of the metrics."""
+    """Rules that exclude samples from the metrics."""
 
 
 class SystemTask(Component):
     """A check of something that has no samples."""
 
     type: Literal["system_task"]
-    """The kind of task."""
+    """Kind of task."""
     compute_evidence_snippet: Snippet
     """Python that defines `compute_evidence()`, which returns
     `{"metrics": {name: {"value": number, "reason": text}}}`."""
@@ -86,23 +86,23 @@ class TaskDocument(Component):
     """A task, with its parameters' values already in it."""
 
     key: UserKey
-    """The name that evaluations use."""
+    """Key by which evaluations refer to it."""
     display_name: Title
-    """The name that is shown."""
+    """Name that is shown."""
     description: str
-    """What the task is for, in a sentence."""
+    """Description, in a sentence."""
     long_description: str | None = None
-    """The same at length, in Markdown; mostly `!include README.md`."""
+    """Long description, in Markdown; mostly `!include README.md`."""
     tasks: list[MLTask] = Field(default_factory=list)
-    """What a model must be able to do for it. Empty: anything."""
+    """Kinds of request that a model must answer. Empty: any."""
     evaluated_entity_type: Literal["model", "dataset"] | None = None
-    """Deprecated: it belongs into the definition."""
+    """Deprecated: write it in the definition."""
     config_spec: list[AnyParameter] = Field(default_factory=list)
-    """The parameters; `<< config.NAME >>` anywhere below stands for the value of one."""
+    """Parameters; `<< config.NAME >>` anywhere below stands for the value of one."""
     definition: TaskDefinition
     """How the task runs."""
     tags: list[str] = Field(default_factory=list)
-    """Words to find it by."""
+    """Tags to search by."""
 
     @property
     def evaluates(self) -> Evaluated:

@@ -26,14 +26,14 @@ PASS_FUNCTIONS = ("pass@k", "pass^k")
 
 
 class Aggregator(Component):
-    """Scores of several trials to one."""
+    """Turns the scores of several trials into one."""
 
     function: Function
     """`mean`, `min`, `max`; `pass@k`: the chance that one of k trials passes, 1 - (1 - p)^k;
     `pass^k`: that all do, p^k. p is the share of trials that pass: the score must be true or false,
     or 1 or 0."""
     k: int | None = Field(default=None, ge=1, strict=True)
-    """Of `pass@k` and `pass^k`, which need it; no other function has it."""
+    """Required for `pass@k` and `pass^k`; not allowed for other functions."""
     score_name: Title | None = None
     """What the result is called. Without it: the score and the function, `is_correct.min`; with k,
     `is_correct.pass@3`, and `pass@3` where no other score has that."""
@@ -45,21 +45,21 @@ class Aggregator(Component):
 
 
 class ScoreAggregator(Component):
-    """What is done with one score."""
+    """How the trials of one score become one."""
 
     score_name: Title
-    """The score, by the name that a scorer gives it; of every scorer that has such a one."""
+    """Name of the score, as a scorer gives it; of every scorer that has one of that name."""
     aggregator: Aggregator
-    """How its trials become one."""
+    """How its trials become one score."""
 
 
 class TrialsDefinition(Component):
     """Several trials of each sample: solved and scored anew each time."""
 
     num_trials: TrialCount
-    """How many. A task specification or a run may say another number."""
+    """Number of trials. A task specification or a run may override it."""
     score_aggregators: list[ScoreAggregator] = Field(default_factory=list)
-    """What becomes of the scores, beside their means."""
+    """Further scores, beside the means."""
 
     def with_names(self) -> list[tuple[ScoreAggregator, tuple[str, ...]]]:
         """Each aggregator with the names of its result."""
@@ -68,17 +68,17 @@ class TrialsDefinition(Component):
 
 
 class TrialsNumber(Component):
-    """Another number of trials than the task says."""
+    """A number of trials that overrides the task's."""
 
     num_trials: TrialCount
-    """How many times each sample is tried."""
+    """Number of trials per sample."""
 
 
 class RepeatabilityConfig(Component):
     """The same task, run several times."""
 
     num_runs: TrialCount
-    """How many times. Nothing of an earlier run is used for it."""
+    """Number of runs. None of them reuses results of an earlier run."""
 
 
 def _result_names(score: ScoreAggregator, counts: Counter[str]) -> tuple[str, ...]:
