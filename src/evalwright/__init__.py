@@ -48,18 +48,8 @@ _HOMES = {
     "stats.bootstrap": ("bootstrap_mean_ci",),
     "text.prompt": ("render",),
     "text.post_process": ("post_process",),
-    "types": (
-        "Completion",
-        "Failure",
-        "Issue",
-        "Message",
-        "Outcome",
-        "Request",
-        "Score",
-        "TaskSpec",
-        "Usage",
-    ),
 }
+"""The other names are in `types`."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 # `perplexity` is a package and a verb. The first import of the package binds its name here, so it
@@ -100,9 +90,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name not in __all__:
         raise AttributeError(f"module 'evalwright' has no attribute {name!r}")
-    value = getattr(import_module(f"evalwright.{_HOME_OF[name]}"), name)
+    value = getattr(import_module(f"evalwright.{_HOME_OF.get(name, 'types')}"), name)
     globals()[name] = value
     return value
 

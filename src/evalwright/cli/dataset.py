@@ -34,16 +34,14 @@ command = entity_group(
 )
 @shared.project_options
 @shared.json_option
-def test(
-    name: str, *, samples: int, show_io: bool, project: str, env: tuple[str, ...], as_json: bool
-) -> None:
+def test(name: str, *, samples: int, show_io: bool, as_json: bool, **place: Any) -> None:
     """Read a dataset to its end, and show what tasks get of it.
 
     How many rows there are, what each filter drops, the types in each column, and the first rows.
     Of rows that a generator makes, and that are not made yet, the first N are made, shown step by
     step, and kept nowhere. Exit 1 if it cannot be read, or a row not be made.
     """
-    trial = api.try_dataset(name, samples=samples, anew=show_io, project=project, env=env)
+    trial = api.try_dataset(name, samples=samples, anew=show_io, **place)
     write_result(trial, api.dataset_trial_lines(trial, bodies=show_io), as_json=as_json)
     sys.exit(not getattr(trial, "ok", True))
 

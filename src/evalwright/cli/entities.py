@@ -5,6 +5,7 @@ add delete                    change the folder of the project
 """
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -41,8 +42,8 @@ def _list(group: click.Group, kind: EntityKind) -> None:
     @group.command("list", help=f"List the {_plural(kind)} of the project.")
     @project_options
     @json_option
-    def command(*, project: str, env: tuple[str, ...], as_json: bool) -> None:
-        entities = api.list_entities(kind, project, env=env)
+    def command(*, as_json: bool, **place: Any) -> None:
+        entities = api.list_entities(kind, **place)
         if entities or as_json:
             rows = [entity.table_row() for entity in entities]
             columns = tuple(rows[0]) if rows else ()
@@ -63,8 +64,8 @@ def _show(group: click.Group, kind: EntityKind) -> None:
     @click.argument("key", metavar="KEY")
     @project_options
     @json_option
-    def command(key: str, *, project: str, env: tuple[str, ...], as_json: bool) -> None:
-        entity = api.show_entity(kind, key, project, env=env)
+    def command(key: str, *, as_json: bool, **place: Any) -> None:
+        entity = api.show_entity(kind, key, **place)
         write_result(entity, entity.to_lines(), as_json=as_json)
 
 
@@ -80,19 +81,13 @@ def _add(group: click.Group, kind: EntityKind) -> None:
     @project_options
     @json_option
     def command(
-        files: tuple[str, ...],
-        *,
-        update: bool,
-        project: str,
-        env: tuple[str, ...],
-        as_json: bool,
-        provider: str | None = None,
+        files: tuple[str, ...], *, as_json: bool, provider: str | None = None, **options: Any
     ) -> None:
         if not files and not provider:
             raise UsageError("no FILE was given", hint="evalwright model add --help")
-        added = api.add_entities(kind, files, project, update=update, env=env) if files else []
+        added = api.add_entities(kind, files, **options) if files else []
         if provider:
-            added.append(api.add_provider(provider, project))
+            added.append(api.add_provider(provider, options["project"]))
         if as_json:
             write_json_list(added)
             return
@@ -118,11 +113,8 @@ def _validate(group: click.Group, kind: EntityKind) -> None:
     @click.argument("names", nargs=-1, metavar="[NAME...]")
     @project_options
     @issue_format_options
-    def command(
-        names: tuple[str, ...], *, project: str, env: tuple[str, ...], form: str, as_json: bool
-    ) -> None:
-        checks = api.check_entities(kind, names, project, env=env)
-        report_and_exit(checks, "json" if as_json else form)
+    def command(names: tuple[str, ...], *, form: str, as_json: bool, **place: Any) -> None:
+        report_and_exit(api.check_entities(kind, names, **place), "json" if as_json else form)
 
 
 def _export(group: click.Group, kind: EntityKind) -> None:
@@ -141,13 +133,11 @@ def _export(group: click.Group, kind: EntityKind) -> None:
     )
     @project_options
     @json_option
-    def command(
-        key: str, *, output: Path | None, project: str, env: tuple[str, ...], as_json: bool
-    ) -> None:
+    def command(key: str, *, output: Path | None, as_json: bool, **place: Any) -> None:
         if output is not None and output.exists():
             raise UsageError(f"{output}: already there, and left as it is", hint="name a new file")
         folder = str(output.parent) if output else "."
-        document = api.export_entity(kind, key, project, env=env, folder=folder)
+        document = api.export_entity(kind, key, folder=folder, **place)
         if output is None and as_json:
             write_json(document)
             return
@@ -174,18 +164,18 @@ def _delete(group: click.Group, kind: EntityKind) -> None:
     @click.option("--yes", is_flag=True, help="Do not ask.")
     @project_options
     @json_option
-    def command(key: str, *, yes: bool, project: str, env: tuple[str, ...], as_json: bool) -> None:
-        entity = api.show_entity(kind, key, project, env=env)
+    def command(key: str, *, yes: bool, as_json: bool, **place: Any) -> None:
+        entity = api.show_entity(kind, key, **place)
         api.require_own_file(kind, key, file=entity.file, line=entity.line)
-        references = [place for place in entity.used_by if place.file != entity.file]
+        references = [use for use in entity.used_by if use.file != entity.file]
         if references:
             places = format_count(len(references), "place")
             click.echo(f"warning: it is used in {places}:", err=True)
-        for place in references:
-            click.echo(f"  {place.file}:{place.line}: {place.what}", err=True)
+        for use in references:
+            click.echo(f"  {use.file}:{use.line}: {use.what}", err=True)
         if not yes:
             confirm_deletion(f"{entity.file}, the {kind} `{key}`")
-        file = api.delete_entity(kind, key, project, env=env)
+        file = api.delete_entity(kind, key, **place)
         if as_json:
             write_json({"key": key, "file": file, "used_by": references})
         else:

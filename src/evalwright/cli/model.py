@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -29,16 +30,14 @@ command = entity_group(
 )
 @project_options
 @json_option
-def test(
-    name: str, *, given: str | None, project: str, env: tuple[str, ...], as_json: bool
-) -> None:
+def test(name: str, *, given: str | None, as_json: bool, **place: Any) -> None:
     """Ask a model once, and show every step.
 
     How it is reached, what went out, what came back, what became of it; secrets are masked. It is
     asked once, and not again if that fails. KEY may also be PROVIDER/MODEL. Exit 1 if it fails.
     """
     text = _read(given) if given else None
-    trial = api.try_model(name, given=text, project=project, env=env)
+    trial = api.try_model(name, given=text, **place)
     write_result(trial, trial.to_lines(), as_json=as_json)
     if not as_json:
         result = "answered" if trial.ok else "gave no usable answer"
