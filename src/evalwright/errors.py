@@ -84,12 +84,13 @@ class ModelError(EvalwrightError):
         retryable: bool = False,
         retry_after_s: float | None = None,
         hint: str = "",
+        attempts: int = 1,
     ) -> None:
         super().__init__(message, hint=hint)
         self.kind = kind
         self.retryable = retryable
         self.retry_after_s = retry_after_s
-        self.attempts = 1
+        self.attempts = attempts
 
 
 class SnippetFailed(EvalwrightError):

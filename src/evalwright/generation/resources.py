@@ -16,7 +16,6 @@ from evalwright.engine.models.budget import Budget
 from evalwright.engine.models.wrap import AdaptiveConcurrency
 from evalwright.engine.usage import UsageCounter
 from evalwright.errors import ModelError, UsageError
-from evalwright.plan.model_names import canonical_name
 from evalwright.plan.options import RunOptions
 from evalwright.plan.project import project_secrets, read_environment
 from evalwright.ports import Case, Model, Snippets
@@ -95,8 +94,13 @@ class GeneratorResources:
     def __enter__(self) -> Self:
         self._snippets = self._create_snippet_pool()
         environment = self._environment if self._needs_keys else Keyless(self._environment)
+        options = ModelOptions(environment=environment, tell=self._progress.tell)
+        models: Any = {name: entity.document for name, entity in self._project.models.items()}
+        adapters: Any = {name: entity.document for name, entity in self._project.adapters.items()}
         for key in self._generation.document.definition.model_keys:
-            self.connections[key] = self._connect(key, environment)
+            self.connections[key] = connect_model(
+                key, models, adapters, snippets=self._snippets, options=options
+            )
         secrets = (secret for plan in self.connections.values() for secret in plan.secrets)
         self._redactor = make_redactor([*self._secrets, *secrets])
         return self
@@ -144,15 +148,10 @@ class GeneratorResources:
 
     def _create_snippet_pool(self) -> Snippets | None:
         """Create the pool, if there are snippets; a process starts with the first call."""
-        generator = self._generation.document
-        models = [
-            self._project.models[key].document
-            for key in generator.definition.model_keys
-            if key in self._project.models
-        ]
-        snippets = [
-            snippet for document in (generator, *models) for snippet in snippets_in(document)
-        ]
+        generator, models = self._generation.document, self._project.models
+        keys = [key for key in generator.definition.model_keys if key in models]
+        documents = (generator, *(models[key].document for key in keys))
+        snippets = [snippet for document in documents for snippet in snippets_in(document)]
         if not snippets:
             return None
         if self._options.no_snippets:
@@ -161,17 +160,6 @@ class GeneratorResources:
                 f"`--no-snippets` refuses it: {snippets[0].path}:{snippets[0].line}"
             )
         return open_snippets(snippets, self._options, log=self._log_line)
-
-    def _connect(self, key: str, environment: Mapping[str, str]) -> Connection:
-        models: Any = {name: entity.document for name, entity in self._project.models.items()}
-        adapters: Any = {name: entity.document for name, entity in self._project.adapters.items()}
-        return connect_model(
-            canonical_name(key) if "/" in key or ":" in key else key,
-            models,
-            adapters,
-            snippets=self._snippets,
-            options=ModelOptions(environment=environment, tell=self._progress.tell),
-        )
 
     def _note(self, note: str) -> None:
         if note not in self.notes:

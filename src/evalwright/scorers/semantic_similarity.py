@@ -70,9 +70,8 @@ class SemanticSimilarity(ComparisonScorer):
             if not _lacks_embeddings(error):
                 raise
             who = "the evaluated model" if key is None else f"`{key}`"
-            named = ModelError(error.kind, f"{who} does not embed: {error}", hint=_HINT)
-            named.attempts = error.attempts
-            raise named from error
+            message = f"{who} does not embed: {error}"
+            raise ModelError(error.kind, message, hint=_HINT, attempts=error.attempts) from error
 
 
 def cosine(first: Sequence[float], second: Sequence[float]) -> float:

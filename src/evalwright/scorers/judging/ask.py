@@ -119,8 +119,15 @@ async def ask(
                     raise
                 refusals[identity] = cut(str(error), _MOST_QUOTED)
         completion = await _complete(case, model, messages, None)
-    except ModelError as error:
-        raise _name_judge(error, model_key) from error
+    except ModelError as error:  # several models take part in a sample: name this one
+        raise ModelError(
+            error.kind,
+            f"the judge `{model_key}`: {error}",
+            retryable=error.retryable,
+            retry_after_s=error.retry_after_s,
+            hint=error.hint,
+            attempts=error.attempts,
+        ) from error
     note = ""
     if schema is not None:
         note = (
@@ -155,16 +162,3 @@ def _make_reply(completion: Completion, *, structured: bool = False, note: str =
 
 def _is_schema_refusal(error: ModelError) -> bool:
     return error.kind not in _UNRELATED_KINDS and _MENTIONS_SCHEMA.search(str(error)) is not None
-
-
-def _name_judge(error: ModelError, model_key: str) -> ModelError:
-    """Return the same error with the judge's name: several models take part in a sample."""
-    named = ModelError(
-        error.kind,
-        f"the judge `{model_key}`: {error}",
-        retryable=error.retryable,
-        retry_after_s=error.retry_after_s,
-        hint=error.hint,
-    )
-    named.attempts = error.attempts
-    return named
