@@ -149,7 +149,7 @@ def _no_match_error(judge: Judge, labels: HumanLabels, counts: _MatchCounts) -> 
     keys = list(labels.by_answer)
     start = f"{labels.source}: none of its {len(keys)} labels is of"
     if labels.names_models and {key[0] for key in keys} & set(counts.first_ids):
-        models = quote_first(list(dict.fromkeys(key[1] for key in keys)))
+        models = quote_first(dict.fromkeys(key[1] for key in keys))
         return BadDataset(
             f"{start} an answer of `{judge.name}`: its column `model` has {models}, "
             f"the answers are those of {quote_first(counts.models)}",
@@ -157,7 +157,7 @@ def _no_match_error(judge: Judge, labels: HumanLabels, counts: _MatchCounts) -> 
         )
     ids_are_numbers = counts.first_ids and all(name.isdecimal() for name in counts.first_ids)
     return BadDataset(
-        f"{start} a sample of `{judge.name}`: they are of {quote_first([key[0] for key in keys])}, "
+        f"{start} a sample of `{judge.name}`: they are of {quote_first(key[0] for key in keys)}, "
         f"the samples are {quote_first(counts.first_ids) or 'none'}",
         hint="`--id-column` says which column has the ids of samples"
         + (f"; {_IDS_ARE_ROW_NUMBERS}" if ids_are_numbers else ""),

@@ -7,7 +7,7 @@ A file may also have columns `model`, `trial` and `task`: then a label counts fo
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -96,7 +96,7 @@ def read_label_file(path: str, *, id_column: str, label_column: str, task: str) 
         labels.add(key, row.get(label_column), place=f"{path}: row {number}")
     if not labels.by_answer and labels.elsewhere:
         raise BadDataset(
-            f"{path}: has no label for `{task}`: its column `task` has {quote_first(list(tasks))}",
+            f"{path}: has no label for `{task}`: its column `task` has {quote_first(tasks)}",
             hint="`--task` says which task's judge is compared",
         )
     if not labels.by_answer:
@@ -118,7 +118,7 @@ def read_label_column(outcomes: Iterable[Outcome], column: str) -> HumanLabels:
     if not labels.by_answer:
         raise UnknownName(
             f"no sample has a label in the column `{column}`; the columns are "
-            f"{_quote_columns(columns) or 'none'}",
+            f"{quote_first(columns, _MAX_COLUMNS_NAMED) or 'none'}",
             hint=suggest(column, list(columns)),
         )
     return labels
@@ -133,9 +133,9 @@ def format_label(label: Label) -> str:
     return str(label)
 
 
-def quote_first(names: Sequence[str]) -> str:
-    """Quote the first three names, for an error message."""
-    return ", ".join(f"`{name}`" for name in names[:3])
+def quote_first(names: Iterable[str], most: int = 3) -> str:
+    """Quote the first names, for an error message."""
+    return ", ".join(f"`{name}`" for name in islice(names, most))
 
 
 def _check_columns(
@@ -154,25 +154,18 @@ def _check_columns(
     for name, option in ((id_column, "--id-column"), (label_column, "--label-column")):
         if name not in names:
             raise UnknownName(
-                f"{path}: has no column `{name}`; it has {_quote_columns(names)}",
+                f"{path}: has no column `{name}`; it has {quote_first(names, _MAX_COLUMNS_NAMED)}",
                 hint=f"`{option}` says which column it is",
             )
 
 
-def _quote_columns(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in islice(names, _MAX_COLUMNS_NAMED))
-
-
 def _read_key(row: Mapping[str, Any], id_column: str, *, place: str) -> AnswerKey:
-    sample_id = row.get(id_column)
-    if (
-        sample_id is None
-        or isinstance(sample_id, list | dict)
-        or not format_label(sample_id).strip()
-    ):
-        raise BadDataset(f"{place}: `{id_column}` must be the id of a sample, got `{sample_id}`")
+    value = row.get(id_column)
+    sample_id = "" if isinstance(value, list | dict | None) else format_label(value).strip()
+    if not sample_id:
+        raise BadDataset(f"{place}: `{id_column}` must be the id of a sample, got `{value}`")
     trial = row.get("trial", 0)
     if isinstance(trial, bool) or not isinstance(trial, int) or trial < 0:
         raise BadDataset(f"{place}: `trial` must be a whole number from 0, got `{trial}`")
     model = str(row.get("model") or "").strip()
-    return format_label(sample_id).strip(), canonical_names(model)[0] if model else "", trial
+    return sample_id, canonical_names(model)[0] if model else "", trial

@@ -21,7 +21,7 @@ doctor` says how programs are isolated on this machine.
 
 import ast
 import re
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import structs
 from pydantic import AfterValidator, Discriminator, Field, Tag
@@ -54,7 +54,6 @@ def _find_syntax_error(target: str) -> str:
 
 
 def _check_list(targets: Template) -> Template:
-    """Refuse a text without `{{ }}` that is no list."""
     if not _JINJA.search(targets.source):
         _read_targets(targets.source)
     return targets
@@ -99,7 +98,11 @@ class CodeExec(ScorerSpec):
     async def score(self, case: Case) -> Score:
         """Run the program and its targets."""
         text = render_value(self.value, case)
-        targets = self._render_targets(case.sample.data)
+        row = case.sample.data
+        if isinstance(self.targets, Template):
+            targets = _read_targets(self.targets.render(sample=row))
+        else:
+            targets = [target.render(sample=row) for target in self.targets]
         for number, target in enumerate(targets, start=1):
             if problem := _find_syntax_error(target):  # the task's mistake, whatever the program is
                 raise ValueError(f"target {number} does not compile: {problem}")
@@ -110,8 +113,3 @@ class CodeExec(ScorerSpec):
         )
         score = await score_program(case, program)
         return structs.replace(score, values={**score.values, "is_correct": score.correct})
-
-    def _render_targets(self, row: Any) -> list[str]:
-        if isinstance(self.targets, Template):
-            return _read_targets(self.targets.render(sample=row))
-        return [target.render(sample=row) for target in self.targets]

@@ -19,7 +19,7 @@ from evalwright.components import ModelKey
 from evalwright.errors import ModelError
 from evalwright.ports import Case
 from evalwright.scorers.base import ComparisonScorer, explain_difference, find_model, short
-from evalwright.types import Completion, Request, Score
+from evalwright.types import Request, Score
 
 _HINT = "name an embedding model: `model_key: local/wordllama`"
 
@@ -54,24 +54,21 @@ class SemanticSimilarity(ComparisonScorer):
             task="embeddings",
             input={"input": [actual, expected]},
         )
-        similarity = cosine(*_parse_vectors((await self._complete(case, request)).output))
+        model = case.model if self.model_key is None else find_model(case, self.model_key)
+        try:
+            completion = await model.complete(request)
+        except ModelError as error:
+            if not _lacks_embeddings(error):
+                raise
+            who = f"`{self.model_key}`" if self.model_key else "the evaluated model"
+            message = f"{who} does not embed: {error}"
+            raise ModelError(error.kind, message, hint=_HINT, attempts=error.attempts) from error
+        similarity = cosine(*_parse_vectors(completion.output))
         return Score(
             values={"similarity": similarity},
             reason="" if similarity == 1 else explain_difference(actual, expected),
             metadata={"answer_gt": expected, "answer_pred": actual},
         )
-
-    async def _complete(self, case: Case, request: Request) -> Completion:
-        key = self.model_key
-        model = case.model if key is None else find_model(case, key)
-        try:
-            return await model.complete(request)
-        except ModelError as error:
-            if not _lacks_embeddings(error):
-                raise
-            who = "the evaluated model" if key is None else f"`{key}`"
-            message = f"{who} does not embed: {error}"
-            raise ModelError(error.kind, message, hint=_HINT, attempts=error.attempts) from error
 
 
 def cosine(first: Sequence[float], second: Sequence[float]) -> float:

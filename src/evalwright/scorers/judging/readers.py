@@ -47,6 +47,10 @@ def fold_bare_label(label: str) -> str:
     return strip_quotes(fold_label(label))
 
 
+def _spell(value: str | float) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class LabelReader(VerdictReader[str]):
     """Read one of these labels, in any case; return it in the author's spelling."""
 
@@ -65,8 +69,7 @@ class LabelReader(VerdictReader[str]):
         """Return the label that a JSON number or truth value is spelled like, or ValueError."""
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        spelling = str(value).lower() if isinstance(value, bool) else value
-        if isinstance(spelling, str | int) and (label := self.parse_text(str(spelling))):
+        if isinstance(value, str | int) and (label := self.parse_text(_spell(value))):
             return label
         raise ValueError(f"`{value}` is not one of the labels")
 
@@ -103,8 +106,7 @@ class FreeLabelReader(VerdictReader[str]):
 
     def parse_json(self, value: Any) -> str:
         """Return a number or a truth value as JSON spells it, or ValueError."""
-        spelling = str(value).lower() if isinstance(value, bool) else value
-        if isinstance(spelling, str | int | float) and (label := self.parse_text(str(spelling))):
+        if isinstance(value, str | int | float) and (label := self.parse_text(_spell(value))):
             return label
         raise ValueError(f"`{value}` is not a label: expected one line of text")
 
