@@ -11,7 +11,7 @@ from evalwright.generation.synthesis import (
     checkpoint_path,
     open_checkpoint,
     to_json_row,
-    write_atomically,
+    write_lines,
 )
 from evalwright.types import Usage
 
@@ -129,7 +129,7 @@ def test_a_file_is_there_when_all_of_it_is(path: Path) -> None:
         assert not path.exists()
         yield b"2"
 
-    assert write_atomically(path, lines()) == 2
+    assert write_lines(path, lines()) == 2
     assert path.read_bytes() == b"1\n2\n"
     assert [one.name for one in path.parent.iterdir()] == [path.name]
 
@@ -143,16 +143,9 @@ def test_a_file_that_breaks_leaves_nothing_and_the_old_one_stays(path: Path) -> 
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        write_atomically(path, lines())
+        write_lines(path, lines())
     assert path.read_text() == "old"
     assert [one.name for one in path.parent.iterdir()] == [path.name]
-
-
-def test_no_lines_are_no_file(path: Path) -> None:
-    path.parent.mkdir()
-
-    assert write_atomically(path, iter(())) == 0
-    assert not path.exists()
 
 
 def test_a_number_that_is_none_is_no_value() -> None:

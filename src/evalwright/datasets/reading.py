@@ -7,12 +7,14 @@ other rows than the other half.
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, partial
 from hashlib import blake2b, file_digest
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR, S_ISREG
+from tempfile import NamedTemporaryFile
 from time import monotonic
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import msgspec
 
@@ -255,3 +257,17 @@ def _suggest_neighbour(path: str | Path) -> str:
     except (OSError, ValueError):
         return ""
     return suggest(Path(path).name, names)
+
+
+@contextmanager
+def open_atomically(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that gets its name when all of it is written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).replace(path)
+        finally:
+            Path(file.name).unlink(missing_ok=True)  # unless it has its name by now

@@ -8,13 +8,11 @@ It is stored under `.evalwright/downloads/`, by the hash of its address, and not
 delete it there to do so. Only `http` and `https`, also after a redirect.
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path, PurePosixPath
-from tempfile import NamedTemporaryFile
 from time import monotonic
 from typing import IO, Literal
 from urllib import request
@@ -23,7 +21,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from pydantic import field_validator
 
-from evalwright.datasets.reading import FileRows, Reader, format_of
+from evalwright.datasets.reading import FileRows, Reader, format_of, open_atomically
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import Unreadable
 
@@ -86,7 +84,7 @@ def fetch_file(address: str, path: Path, *, most_bytes: int = MOST_BYTES) -> Pat
         return path
     name = show_address(address)
     try:
-        with _open_address(address) as response, _write_whole(path) as file:
+        with _open_address(address) as response, open_atomically(path) as file:
             _copy(response, file, most_bytes, name)
     except HTTPError as error:
         error.close()
@@ -119,20 +117,6 @@ def _open_address(address: str) -> Iterator[HTTPResponse]:
         raise URLError("it leads to an address that is neither http nor https")
     with response:
         yield response
-
-
-@contextmanager
-def _write_whole(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that gets its name when all of it is written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
-        try:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(path)
-        finally:
-            Path(file.name).unlink(missing_ok=True)  # unless it has its name by now
 
 
 def _copy(response: HTTPResponse, file: IO[bytes], most_bytes: int, name: str) -> None:

@@ -22,12 +22,12 @@ from errno import ENOSPC
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
 import msgspec
 from msgspec import Struct
 
+from evalwright.datasets.reading import open_atomically
 from evalwright.datasets.rows import identify_rows
 from evalwright.datasets.synthesizers.data_sources import ID_COLUMN, SourceRows, number_ids
 from evalwright.datasets.synthesizers.synthesizer import Row, SynthesizerSpec
@@ -193,21 +193,13 @@ def checkpoint_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.part")
 
 
-def write_atomically(path: Path, lines: Iterator[bytes]) -> int:
+def write_lines(path: Path, lines: Iterator[bytes]) -> int:
     """Write a file that exists only when it is complete; return its number of lines."""
     count = 0
     try:
-        with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".tmp", delete=False) as file:
-            try:
-                for line in lines:
-                    file.write(line + b"\n")
-                    count += 1
-                file.flush()
-                os.fsync(file.fileno())
-                if count:
-                    Path(file.name).replace(path)
-            finally:
-                Path(file.name).unlink(missing_ok=True)  # if it was not renamed
+        with open_atomically(path) as file:
+            for count, line in enumerate(lines, start=1):  # noqa: B007 - returned
+                file.write(line + b"\n")
     except OSError as error:
         raise _write_error(path, error) from error
     return count
@@ -256,16 +248,16 @@ async def generate_file(
                 progress.end(interrupted=False)
         if checkpoint.n_done < job.source.total:
             raise _incomplete_error(job, checkpoint, failures)
-        rows = write_atomically(job.path, _encode_rows(job, checkpoint))
-        if not rows:
-            raise BadDataset(f"dataset `{job.dataset}`: the synthesizers make no rows of any")
+        rows = write_lines(job.path, _encode_rows(job, checkpoint))
         checkpoint_path(job.path).unlink(missing_ok=True)
         return rows, _sum_usage(checkpoint.usages)
 
 
 def _encode_rows(job: GenerationJob, checkpoint: Checkpoint) -> Iterator[bytes]:
-    """Yield the lines of the file; `BadDataset` if their ids are not unique."""
+    """Yield the lines of the file; `BadDataset` if there are none, or their ids are not unique."""
     encode = msgspec.json.Encoder().encode
+    if next(checkpoint.rows(), None) is None:
+        raise BadDataset(f"dataset `{job.dataset}`: the synthesizers make no rows of any")
 
     def read_rows() -> Iterator[Row]:
         return (row for _, row in checkpoint.rows())
