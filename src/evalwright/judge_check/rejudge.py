@@ -291,16 +291,11 @@ class Rejudging:
         result.overspent = shared.budget.overrun if shared.budget else ""
 
     def _refuse_another_judge(self, client: Model) -> None:
-        current = describe_judge(
-            self._judge.task,
-            self._judge.scorer,
-            self._judge_spec,
-            model=self._model_name,
-            client=client,
-        )
-        if current.identity != self._judge.identity:
+        judge, spec, model = self._judge, self._judge_spec, self._model_name
+        current = describe_judge(judge.task, judge.scorer, spec, model=model, client=client)
+        if current.identity != judge.identity:
             raise UsageError(
-                f"`{self._judge.name}` is another judge now than in run {self._run.id}: "
+                f"`{judge.name}` is another judge now than in run {self._run.id}: "
                 "its prompt, its labels, its model or the model's settings have changed",
                 hint="`evalwright score` judges with the new one: check that run; a value that "
                 "was a secret is not kept with a run, and is given again with `--set`",

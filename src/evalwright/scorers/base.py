@@ -31,10 +31,7 @@ _LONGEST_SHOWN = 80
 
 
 class ScorerSpec(Component):
-    """A scorer, as a document writes it.
-
-    One that judges samples one by one has a method `score`: see `ports.Scorer`.
-    """
+    """A scorer of a document; one that judges samples one by one is a `ports.Scorer`."""
 
     type: str
     """The kind of scorer."""
@@ -124,9 +121,9 @@ def render_value(value: Template | None, case: Case) -> str:
 
 
 def answer_text(case: Case) -> str:
-    """Return the text of the last assistant message, empty where it only called functions.
+    """Return the text of the last assistant message; ValueError if there is none.
 
-    ValueError where there is none: no solver, or a model that does not chat.
+    The text is empty if the message only calls functions.
     """
     if case.answer is None:
         raise ValueError(
@@ -147,10 +144,7 @@ def answer_text(case: Case) -> str:
 
 
 def read_list(text: str, *, field: str) -> list[Any]:
-    """Parse a rendered list: JSON, or Python's own spelling, which is how Jinja prints one.
-
-    ValueError says what `field` rendered to instead.
-    """
+    """Parse a rendered list, in JSON or as Python prints it; ValueError names the `field`."""
     for read in (loads, literal_eval):
         try:
             value = read(text.strip())
@@ -167,9 +161,8 @@ def parse_score(returned: Any, *, where: str = "compute_scores") -> Score:
         {"accuracy": 0.95, "is_correct": True}                              scores only
         {"scores": {"accuracy": 0.95}, "metadata": {"tokens": 123}}         scores with metadata
 
-    It is the second form if, and only if, `scores` is a dict and nothing but `metadata` is beside
-    it: `{"scores": 3}` is one score that is called `scores`. It counts as right or wrong where one
-    of the values is called `is_correct` and is a bool.
+    It is the second form only if `scores` is a dict and nothing but `metadata` is beside it. It
+    counts as right or wrong if it has a bool called `is_correct`.
     """
     values = _check_names(returned, expected=f"{where} must return a dict of scores")
     metadata = None

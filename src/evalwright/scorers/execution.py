@@ -5,10 +5,7 @@ from evalwright.types import Program, Score
 
 
 async def score_program(case: Case, program: Program) -> Score:
-    """Score `score`; the metadata says what became of the program. It is right if all targets pass.
-
-    ValueError where a target does not compile: that is a fault of the task, not of the program.
-    """
+    """Return `score`, with metadata of the execution; ValueError if a target does not compile."""
     if case.sandbox is None:
         raise ValueError("code_exec needs a sandbox, and there is none")
     execution = await case.sandbox.judge(program)

@@ -29,6 +29,7 @@ from evalwright.ports import Case
 from evalwright.scorers.base import ScorerSpec, short
 from evalwright.scorers.rag import formulas
 from evalwright.scorers.rag.evidence import (
+    SIDES,
     EvidenceNeeds,
     RagEvidence,
     Side,
@@ -139,11 +140,9 @@ class RagChecker(ScorerSpec):
 
     def describe_inputs(self, sample: Sample) -> str:
         """Its settings and its columns."""
-        columns = (
-            *(self.query_column, self.target_column or DEFAULT_TARGET),
-            *(self.target_claims_column, self.response_claims_column),
-            *(self.target_labels_column, self.response_labels_column),
-        )
+        kinds = ("claims", "labels")
+        columns = [self.query_column, self.target_column or DEFAULT_TARGET]
+        columns += filter(None, (self._column(side, kind) for kind in kinds for side in SIDES))
         cells = {column: sample.data[column] for column in columns if column in sample.data}
         return f"{self.settings}{dumps(cells, sort_keys=True, default=str)}"
 

@@ -115,7 +115,7 @@ async def ask(
                 completion = await _complete(case, model, messages, schema)
                 return _make_reply(completion, structured=True)
             except ModelError as error:
-                if not _is_schema_refusal(error):
+                if error.kind in _UNRELATED_KINDS or not _MENTIONS_SCHEMA.search(str(error)):
                     raise
                 refusals[identity] = cut(str(error), _MOST_QUOTED)
         completion = await _complete(case, model, messages, None)
@@ -158,7 +158,3 @@ def _make_reply(completion: Completion, *, structured: bool = False, note: str =
             refused = False
     is_cut = completion.finish == "length"
     return JudgeReply(completion.text, structured, note, cut=is_cut, refused=refused)
-
-
-def _is_schema_refusal(error: ModelError) -> bool:
-    return error.kind not in _UNRELATED_KINDS and _MENTIONS_SCHEMA.search(str(error)) is not None

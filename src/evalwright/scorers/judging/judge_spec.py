@@ -112,11 +112,7 @@ class JudgeSpec(ScorerSpec):
 
 
 def _judged_texts(case: Case) -> tuple[str, ...]:
-    """Return the texts that the judge was given to judge: the answers, or without a solver the row.
-
-    With a solver the row is left out: its columns are the author's, and a label that the judge
-    shares with them is not a quotation.
-    """
+    """Return the texts that were judged: the answers, or without a solver the row."""
     if case.answer is not None:
         messages = SolverTrace.from_json(case.answer.conversation).messages
         return tuple(str(message.content) for message in messages if message.role == "assistant")

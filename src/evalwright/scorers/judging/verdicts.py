@@ -126,10 +126,7 @@ class _LineVerdict(NamedTuple, Generic[Value]):
 def read_verdict(
     reply: str, reader: VerdictReader[Value], *, shown: Sequence[str] = ()
 ) -> ParsedReply[Value]:
-    """Return the one verdict of a reply, or raise `NoVerdict`.
-
-    `shown` is what the judge was given to judge.
-    """
+    """Return the one verdict of a reply to a judge that was `shown` texts, or raise `NoVerdict`."""
     text = final_text(reply, shown)
     try:
         whole = _parse(remove_fences(remove_direction_marks(text)).strip(), reader)
@@ -151,17 +148,14 @@ def final_text(reply: str, shown: Sequence[str] = ()) -> str:
 
 
 def _remove_thinking(reply: str, shown: Sequence[str]) -> str:
-    """Return what follows a model's thinking; some servers send only the end of it.
-
-    An answer may contain such an end, too: then the judge may be quoting it.
-    """
+    """Return what follows a model's thinking; some servers send only the end of it."""
     if start := _THINKING.match(reply):
         _, end, text = reply.rpartition(f"</{start[1]}>")
         if not end:
             raise NoVerdict("it never stopped thinking", reply)
         return text
     ends = [match.end() for match in _END_OF_THINKING.finditer(reply)]
-    is_shown = any("</think>" in text for text in shown)
+    is_shown = any("</think>" in text for text in shown)  # then the judge may be quoting it
     return reply[ends[-1] :] if ends and not is_shown else reply
 
 
@@ -200,10 +194,7 @@ def _read_parts(
 
 
 def _find_objects(text: str) -> tuple[list[_JsonObject], bool]:
-    """Return all outermost JSON objects, up to a broken one, and whether there is a broken one.
-
-    What follows the start of a broken object may be inside it.
-    """
+    """Return all outermost JSON objects, up to a broken one, and whether there is a broken one."""
     objects: list[_JsonObject] = []
     for fields, start, end in find_json(text, _OBJECT_START, _STRICT_KEYS):
         if fields is None:

@@ -134,15 +134,12 @@ class RagJudge:
 
     async def _extract(self, side: Side, known: RagEvidence) -> tuple[Claim, ...]:
         """Return the claims of one side; a blank text has none, and the judge is not asked."""
-        text = self._material.target if side == "target" else self._material.response
-        claims = known.claims(side)
+        material, claims = self._material, known.claims(side)
+        text = material.target if side == "target" else material.response
         if claims is not None or not text.strip():
             return claims or ()
-        prompt = extraction_prompt(
-            text,
-            query=self._material.query,
-            instructions=self._material.extraction_instructions,
-        )
+        instructions = material.extraction_instructions
+        prompt = extraction_prompt(text, query=material.query, instructions=instructions)
         return read_claims(await self._ask(prompt), shown=prompt.material)
 
     async def _label(
@@ -195,10 +192,7 @@ class RagJudge:
 
 
 async def run_together(*coroutines: Coroutine[Any, Any, Result]) -> list[Result]:
-    """Return all results; the first that fails cancels the others.
-
-    The model's own limits decide how many calls run at once.
-    """
+    """Return all results; the first that fails cancels the others."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(coroutine) for coroutine in coroutines]
