@@ -42,8 +42,8 @@ class MetricSpec(Component):
         raise NotImplementedError
 
     async def measure(
-        self, scores: "Scores", *, seed: int, snippets: "Snippets | None"
-    ) -> "list[Measure]":
+        self, scores: Scores, *, seed: int, snippets: Snippets | None
+    ) -> list[Measure]:
         """Compute its values over all samples that count."""
         raise NotImplementedError
 
@@ -52,7 +52,27 @@ AnyMetric = Annotated[MetricSpec, ComponentUnion("metrics")]
 """One metric of a scorer."""
 
 
-class FieldMetric(MetricSpec):
+class ScoreMetric(MetricSpec):
+    """A metric that needs nothing but scores, which its keys with `field` in their name choose."""
+
+    def fields(self) -> frozenset[str]:
+        """Return the names of the scores that it reads."""
+        keys = (key for key in type(self).model_fields if "field" in key.split("_"))
+        return frozenset(getattr(self, key) for key in keys)
+
+    async def measure(
+        self, scores: Scores, *, seed: int, snippets: Snippets | None
+    ) -> list[Measure]:
+        """Compute its values over all samples that count."""
+        del snippets
+        return self.compute(scores, seed=seed)
+
+    def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
+        """Compute its values."""
+        raise NotImplementedError
+
+
+class FieldMetric(ScoreMetric):
     """A metric of one field."""
 
     field: Name
@@ -69,11 +89,8 @@ class FieldMetric(MetricSpec):
         """Return what reports call the value."""
         return self.name or f"{self.field}_{self.type}"
 
-    async def measure(
-        self, scores: Scores, *, seed: int, snippets: Snippets | None
-    ) -> list[Measure]:
+    def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute one value from the numbers of the field."""
-        del snippets
         values, there = scores.column(self.field).numbers()
         values, n = (values if there.all() else values[there]), there.size
         missing = describe_missing(n - values.size, n)

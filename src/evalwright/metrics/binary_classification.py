@@ -14,10 +14,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, model_validator
 
-from evalwright.metrics.base import MetricSpec, Name, join_reasons
+from evalwright.metrics.base import Name, ScoreMetric, join_reasons
 from evalwright.metrics.ratios import accuracy, class_ratio, confusion_matrix
 from evalwright.metrics.scores import Measure, Scores
-from evalwright.ports import Snippets
 
 _NO_INTERVAL = "no interval: a count of these samples"
 
@@ -29,7 +28,7 @@ def _as_text(value: Any) -> Any:
 Answer = Annotated[str, BeforeValidator(_as_text)]
 
 
-class BinaryClassification(MetricSpec):
+class BinaryClassification(ScoreMetric):
     """Accuracy, precision, recall, F1 and the four counts, of a question with two answers.
 
     Values are compared as texts. A sample whose truth or prediction is neither answer is left out.
@@ -53,15 +52,9 @@ class BinaryClassification(MetricSpec):
             )
         return self
 
-    def fields(self) -> frozenset[str]:
-        """Return both."""
-        return frozenset({self.field_gt, self.field_pred})
-
-    async def measure(
-        self, scores: Scores, *, seed: int, snippets: Snippets | None
-    ) -> list[Measure]:
+    def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute `accuracy`, `precision`, `recall`, `f1_score`, `num_true_positives`, …."""
-        del seed, snippets
+        del seed
         answers = [self.positive_answer, self.negative_answer]
         counts = confusion_matrix(
             scores.column(self.field_gt), scores.column(self.field_pred), answers

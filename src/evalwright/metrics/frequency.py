@@ -9,32 +9,25 @@ The shares of all values add up to 1.
 
 from typing import Literal
 
-from evalwright.metrics.base import MetricSpec, Name, describe_missing
+from evalwright.metrics.base import Name, ScoreMetric, describe_missing
 from evalwright.metrics.scores import Measure, Scores
-from evalwright.ports import Snippets
 from evalwright.stats.arrays import np
 from evalwright.stats.interval import wilson
 
 
-class Frequency(MetricSpec):
+class Frequency(ScoreMetric):
     """The share of each value among the samples that have one. The shares sum to 1."""
 
     type: Literal["frequency"]
     field: Name
     """The score whose values are counted. Null is left out."""
 
-    def fields(self) -> frozenset[str]:
-        """Return the field."""
-        return frozenset({self.field})
-
-    async def measure(
-        self, scores: Scores, *, seed: int, snippets: Snippets | None
-    ) -> list[Measure]:
+    def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute a share for each value, `{field}_{value}`, in the order of their names.
 
         Where all are null, one without a value, by the name of the field.
         """
-        del seed, snippets
+        del seed
         labels = scores.column(self.field).labels()
         counts = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.texts))
         n = int(counts.sum())

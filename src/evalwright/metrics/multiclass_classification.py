@@ -10,13 +10,12 @@ The classes are those that the scores have.
 
 from typing import Literal
 
-from evalwright.metrics.base import MetricSpec, Name, describe_missing
+from evalwright.metrics.base import Name, ScoreMetric, describe_missing
 from evalwright.metrics.ratios import accuracy, class_ratio, confusion_matrix
 from evalwright.metrics.scores import Measure, Scores
-from evalwright.ports import Snippets
 
 
-class MulticlassClassification(MetricSpec):
+class MulticlassClassification(ScoreMetric):
     """Accuracy, and of each class precision and recall.
 
     The classes are all values of both fields, as texts. A sample without one of them is left out.
@@ -28,15 +27,9 @@ class MulticlassClassification(MetricSpec):
     field_pred: Name
     """The score that holds the predicted class."""
 
-    def fields(self) -> frozenset[str]:
-        """Return both."""
-        return frozenset({self.field_gt, self.field_pred})
-
-    async def measure(
-        self, scores: Scores, *, seed: int, snippets: Snippets | None
-    ) -> list[Measure]:
+    def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute `accuracy`, and `{class}_precision` and `{class}_recall`, class by class."""
-        del seed, snippets
+        del seed
         truth, prediction = scores.column(self.field_gt), scores.column(self.field_pred)
         classes = sorted({*truth.labels().texts, *prediction.labels().texts})
         counts = confusion_matrix(truth, prediction, classes)

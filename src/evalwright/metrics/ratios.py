@@ -12,9 +12,8 @@ Counts are summed over the samples before they are divided. A denominator of zer
     that all have one ratio     bound, for values in [0, 1]
 """
 
-from evalwright.metrics.base import NOTHING, MetricSpec, Name, describe_missing, join_reasons
+from evalwright.metrics.base import NOTHING, Name, ScoreMetric, describe_missing, join_reasons
 from evalwright.metrics.scores import Column, Measure, Scores
-from evalwright.ports import Snippets
 from evalwright.stats.arrays import Floats, Integers, np
 from evalwright.stats.interval import Interval, constant_bound, wilson
 from evalwright.stats.sums import RESAMPLES, Statistic, distinct, sums_interval
@@ -38,7 +37,7 @@ def _divide(above: Floats, below: Floats) -> Floats:
     return result
 
 
-class CountsMetric(MetricSpec):
+class CountsMetric(ScoreMetric):
     """A ratio of counts, each summed over all samples before they are divided."""
 
     name: Name | None = None
@@ -49,21 +48,10 @@ class CountsMetric(MetricSpec):
         """Return the ratio of each row of sums."""
         return share(sums)
 
-    def fields(self) -> frozenset[str]:
-        """Return the names of the counts."""
-        return frozenset(self._counts())
-
-    def _counts(self) -> list[str]:
-        """Return the names of the counts, in the order of the fields that name them."""
-        names = type(self).model_fields
-        return [getattr(self, name) for name in names if name.endswith("_field")]
-
-    async def measure(
-        self, scores: Scores, *, seed: int, snippets: Snippets | None
-    ) -> list[Measure]:
+    def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute one ratio."""
-        del snippets
-        name, fields = self.name or self.type, self._counts()
+        name, keys = self.name or self.type, type(self).model_fields
+        fields = [getattr(self, key) for key in keys if key.endswith("_field")]
         columns = [scores.column(field).numbers() for field in fields]
         there = np.logical_and.reduce([known for _, known in columns])
         table = np.column_stack([values[there] for values, _ in columns])

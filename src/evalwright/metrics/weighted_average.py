@@ -18,7 +18,6 @@ from pydantic import Field
 from evalwright.metrics.base import FieldMetric, average_measure, describe_missing
 from evalwright.metrics.scores import Measure, Scores
 from evalwright.nearest import nearest
-from evalwright.ports import Snippets
 from evalwright.stats.arrays import np
 
 
@@ -31,11 +30,8 @@ class WeightedAverage(FieldMetric):
     weights: Annotated[dict[str, float], Field(min_length=1)]
     """What each label is worth. A label that is not here is an error."""
 
-    async def measure(
-        self, scores: Scores, *, seed: int, snippets: Snippets | None
-    ) -> list[Measure]:
+    def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute one average, `{field}_weighted_average`."""
-        del snippets
         labels = scores.column(self.field).labels()
         worth = np.asarray([self._weight(text) for text in labels.texts], dtype=np.float64)
         codes = labels.codes[labels.codes >= 0]

@@ -36,6 +36,11 @@ _SIGNS = {">": ">", ">=": "≥", "=": "=", "<": "<", "<=": "≤"}
 _TOLERANCE = 1e-9
 _FEW = 30
 """A number of samples below this is mentioned with a metric."""
+_SCOPE_LISTS = {
+    "task specification": "task_specification_keys",
+    "scorer": "scorer_keys",
+    "metric": "metric_keys",
+}
 _ROW_FIELDS = {*JudgedRow.__struct_fields__} & {*MetricRow.__struct_fields__} - {"reason"}
 _MOST_NAMED = 8
 _MOST_SHOWN = 3
@@ -200,19 +205,12 @@ def _select_runs(
 
 def _scope_lists(rule: PolicyRule) -> dict[str, list[str]]:
     """Return the lists of a scope that choose among metrics, by what they list."""
-    if not isinstance(rule.scope, Scope):
-        return {}
-    scope = rule.scope
-    lists = (scope.task_specification_keys, scope.scorer_keys, scope.metric_keys)
-    return {
-        what: list(keys)
-        for what, keys in zip(_scope_values("", "", ""), lists, strict=True)
-        if keys is not None
-    }
+    lists = {what: getattr(rule.scope, name, None) for what, name in _SCOPE_LISTS.items()}
+    return {what: keys for what, keys in lists.items() if keys is not None}
 
 
 def _scope_values(task: str, scorer: str, metric: str) -> dict[str, str]:
-    return {"task specification": task, "scorer": scorer, "metric": metric}
+    return dict(zip(_SCOPE_LISTS, (task, scorer, metric), strict=True))
 
 
 def _is_in_scope(rule: PolicyRule, metric: _RunMetric, *, counts_checks: bool = False) -> bool:
