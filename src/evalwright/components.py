@@ -109,7 +109,7 @@ class Component(BaseModel):
 _SPELLINGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
-def _flag(value: Any) -> Any:
+def _parse_flag(value: Any) -> Any:
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and (known := _SPELLINGS.get(value.lower())) is not None:
@@ -119,7 +119,7 @@ def _flag(value: Any) -> Any:
 
 Flag = Annotated[
     StrictBool,
-    BeforeValidator(_flag),
+    BeforeValidator(_parse_flag),
     WithJsonSchema(
         {
             "anyOf": [
@@ -240,7 +240,7 @@ class Snippet(_TextValue):
         not seen.
         """
         if self._digest is None:
-            self._digest = _digest_of(dict(_neighbours(self.text, self.path)))
+            self._digest = _hash_files(dict(_find_neighbours(self.text, self.path)))
         return self._digest
 
     @property
@@ -374,7 +374,7 @@ def provider_key(name: str) -> str:
     return f"{provider}${_DASHES.sub('-', plain).strip('-')}"
 
 
-def _neighbours(text: str, path: str) -> Iterator[tuple[str, bytes]]:
+def _find_neighbours(text: str, path: str) -> Iterator[tuple[str, bytes]]:
     """The files beside `path` that its text imports, and those that they import: path, content."""
     if not path or path.startswith("<"):
         return
@@ -383,7 +383,7 @@ def _neighbours(text: str, path: str) -> Iterator[tuple[str, bytes]]:
     while texts:
         for name in sorted(_imported_modules(texts.pop()) - seen):
             seen.add(name)
-            for file, content in _files_of(folder, name):
+            for file, content in _read_module(folder, name):
                 yield file, content
                 texts.append(content)
 
@@ -399,7 +399,7 @@ def _imported_modules(text: str | bytes) -> set[str]:
     return {name.partition(".")[0] for name in names | modules if name}
 
 
-def _files_of(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
+def _read_module(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
     """Of a module one, of a package all."""
     with suppress(OSError):  # a name that is too long, a file that may not be read
         for file in (folder / f"{name}.py", *sorted((folder / name).rglob("*.py"))):
@@ -407,7 +407,7 @@ def _files_of(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
                 yield file.relative_to(folder).as_posix(), file.read_bytes()
 
 
-def _digest_of(files: dict[str, bytes]) -> str:
+def _hash_files(files: dict[str, bytes]) -> str:
     if not files:
         return ""
     digest = blake2b(digest_size=16)

@@ -47,8 +47,8 @@ def cohen_kappa(pairs: Pairs) -> float | None:
 
     Cohen (1960), Educational and Psychological Measurement 20(1), 37-46.
     """
-    rows, counts = _of_labels(pairs)
-    return _value_or_none(_cohen((counts @ rows)[None, :])) if counts.size else None
+    rows, counts = _label_rows(pairs)
+    return _value_or_none(_cohen_of_sums((counts @ rows)[None, :])) if counts.size else None
 
 
 def cohen_kappa_interval(
@@ -61,26 +61,26 @@ def cohen_kappa_interval(
     seen to be. Where one of the two always says the same, kappa is 0 whatever the other says, and
     nothing is known of it.
     """
-    rows, counts = _of_labels(pairs)
+    rows, counts = _label_rows(pairs)
     value = cohen_kappa(pairs)
     ours, theirs = _count_labels(pairs)
     if value is None or min(len(ours), len(theirs)) == 1:
         return None
     n, equal = map(int, (counts @ rows)[:2])
     if equal == n:
-        return Interval(_far(pairs, wilson(n, n, confidence=confidence).low), 1.0, "bound")
+        return Interval(_kappa_bound(pairs, wilson(n, n, confidence=confidence).low), 1.0, "bound")
     drawn = (
-        _asymptotic(pairs, confidence=confidence)
+        _asymptotic_interval(pairs, confidence=confidence)
         if rows.shape[1] > 2 + 2 * _MOST_RESAMPLED
-        else sums_interval(rows, counts, _cohen, confidence=confidence, seed=seed)
+        else sums_interval(rows, counts, _cohen_of_sums, confidence=confidence, seed=seed)
     )
     if equal:
         return drawn
     least = min(value, drawn.low) if drawn else value
-    return Interval(least, _far(pairs, wilson(0, n, confidence=confidence).high), "bound")
+    return Interval(least, _kappa_bound(pairs, wilson(0, n, confidence=confidence).high), "bound")
 
 
-def _far(pairs: Pairs, equal: float) -> float:
+def _kappa_bound(pairs: Pairs, equal: float) -> float:
     """Kappa if so large a share were equal, and the labels as they are."""
     ours, theirs = _count_labels(pairs)
     chance = sum(count * theirs[label] for label, count in ours.items()) / ours.total() ** 2
@@ -96,7 +96,7 @@ def _count_labels(pairs: Pairs) -> tuple[Counter[Any], Counter[Any]]:
     return ours, theirs
 
 
-def _asymptotic(pairs: Pairs, *, confidence: float) -> Interval | None:
+def _asymptotic_interval(pairs: Pairs, *, confidence: float) -> Interval | None:
     """κ ± z·√v.
 
     n(1-e)⁴·v = Σ p_ii((1-e) - (p_i. + p_.i)(1-o))² + (1-o)² Σ p_ij(p_.i + p_j.)² - (oe - 2e + o)²
@@ -131,7 +131,7 @@ def quadratic_kappa(one: Numbers, other: Numbers) -> float | None:
     Cohen (1968), Psychological Bulletin 70(4); Lin (1989), Biometrics 45(1), for the second form.
     """
     rows = moments(one, other)
-    return _value_or_none(_quadratic(rows.sum(axis=0)[None, :])) if len(rows) else None
+    return _value_or_none(_quadratic_of_sums(rows.sum(axis=0)[None, :])) if len(rows) else None
 
 
 def quadratic_kappa_interval(
@@ -150,7 +150,7 @@ def quadratic_kappa_interval(
         open_ = 1 - wilson(x.size, x.size, confidence=confidence).low
         lost = min(2.0, open_ * float(np.ptp(x) ** 2 / (2 * x.var())))
         return Interval(1 - lost, 1.0, "bound") if value > 0 else Interval(-1.0, lost - 1, "bound")
-    return moments_interval(x, y, _quadratic, confidence=confidence, seed=seed)
+    return moments_interval(x, y, _quadratic_of_sums, confidence=confidence, seed=seed)
 
 
 def moments(one: Numbers, other: Numbers) -> Floats:
@@ -180,7 +180,7 @@ def moments_interval(
     return sums_interval(*distinct(rows), statistic, confidence=confidence, seed=seed)
 
 
-def _of_labels(pairs: Pairs) -> tuple[Floats, Any]:
+def _label_rows(pairs: Pairs) -> tuple[Floats, Any]:
     """Of each pair: 1, whether both are equal, who of both gave which label.
 
     A label that only one of them gave adds nothing to chance, and has no column.
@@ -198,14 +198,14 @@ def _of_labels(pairs: Pairs) -> tuple[Floats, Any]:
     return rows, np.array(list(seen.values()), dtype=np.int64)
 
 
-def _cohen(sums: Floats) -> Floats:
+def _cohen_of_sums(sums: Floats) -> Floats:
     n = sums[:, 0]
     labels = (sums.shape[1] - 2) // 2
     chance = (sums[:, 2 : 2 + labels] * sums[:, 2 + labels :]).sum(axis=1) / n**2
     return _ratio(sums[:, 1] / n - chance, 1 - chance)
 
 
-def _quadratic(sums: Floats) -> Floats:
+def _quadratic_of_sums(sums: Floats) -> Floats:
     n, x, y, xx, yy, xy = sums.T
     return _ratio(2 * (xy / n - x * y / n**2), (xx + yy) / n - 2 * x * y / n**2)
 
@@ -228,7 +228,7 @@ _FEWEST = 4
 def pearson(one: Numbers, other: Numbers) -> float | None:
     """Return cov(x, y) / (s_x · s_y), from -1 to 1; None where one of them does not vary."""
     rows = moments(one, other)
-    return _value_or_none(_pearson(rows.sum(axis=0)[None, :])) if len(rows) else None
+    return _value_or_none(_pearson_of_sums(rows.sum(axis=0)[None, :])) if len(rows) else None
 
 
 def pearson_interval(
@@ -241,7 +241,7 @@ def pearson_interval(
     r = pearson(one, other)
     if r is None or len(one) < _FEWEST or 1 - abs(r) < _NOTHING:
         return None
-    return moments_interval(one, other, _pearson, confidence=confidence, seed=seed)
+    return moments_interval(one, other, _pearson_of_sums, confidence=confidence, seed=seed)
 
 
 def spearman(one: Numbers, other: Numbers) -> float | None:
@@ -273,7 +273,7 @@ def ranks(numbers: Numbers) -> Floats:
     return shared
 
 
-def _pearson(sums: Floats) -> Floats:
+def _pearson_of_sums(sums: Floats) -> Floats:
     n, x, y, xx, yy, xy = sums.T
     variances = (xx / n - (x / n) ** 2, yy / n - (y / n) ** 2)
     values = np.full(n.shape, np.nan)

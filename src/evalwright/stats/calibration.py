@@ -81,12 +81,12 @@ class _Groups(Struct, frozen=True):
 
 def measure_calibration(confidences: Numbers, correct: Verdicts, *, bins: int = 10) -> Calibration:
     """Return every calibration figure at once."""
-    groups = _group(confidences, correct, bins)
-    diagram = _diagram(groups)
+    groups = _group_answers(confidences, correct, bins)
+    diagram = _reliability_bins(groups)
     return Calibration(
         ece=_ece(groups),
         brier=_brier(groups),
-        parts=_parts(groups),
+        parts=_decompose_brier(groups),
         bins=diagram,
         populated_bins=sum(1 for part in diagram if part.count),
         n=groups.correct.size,
@@ -118,7 +118,7 @@ def _brier(groups: _Groups) -> float:
     return float(np.mean(losses)) if losses.size else 0.0
 
 
-def _parts(groups: _Groups) -> BrierParts:
+def _decompose_brier(groups: _Groups) -> BrierParts:
     """Split the Brier score into what can be mended and what cannot.
 
         reliability  1/N Σ n_b (p_b - y_b)²        p_b mean confidence, y_b accuracy of a bin
@@ -143,7 +143,7 @@ def _parts(groups: _Groups) -> BrierParts:
     )
 
 
-def _diagram(groups: _Groups) -> list[Bin]:
+def _reliability_bins(groups: _Groups) -> list[Bin]:
     """Return the reliability diagram: all bins from 0 to 1, the empty ones too.
 
         confidence = mean p of the bin,  accuracy = share of right answers in it
@@ -184,7 +184,7 @@ def brier_interval(
     interval = grouped_mean_interval(losses, groups, confidence=confidence, seed=seed)
     if interval is None or np.ptp(y):
         return interval
-    right = _accuracy(y, groups, confidence)
+    right = _accuracy_interval(y, groups, confidence)
     others = 1 - right.low if y[0] else right.high
     unseen = losses + others * ((p - 1 + y) ** 2 - losses)
     return Interval(interval.low, max(interval.high, float(unseen.mean())), interval.method)
@@ -218,7 +218,7 @@ def ece_interval(
     Bröcker & Smith (2007), Weather and Forecasting 22(3), for chance in a calibrated bin; Andrews
     & Soares (2010), Econometrica 78(1), for telling the gaps that may be 0 from the others.
     """
-    answers = _group(confidences, correct, bins)
+    answers = _group_answers(confidences, correct, bins)
     n = answers.correct.size
     if not n:
         return None
@@ -228,31 +228,33 @@ def ece_interval(
     signed = (sides[answers.index] * apart + 1) / 2
     above = grouped_mean_interval(signed, groups, confidence=confidence, seed=seed)
     value = _ece(answers)
-    high = max(value, 2 * above.high - 1 if above else value, _overall(answers, groups, confidence))
-    errors = np.sqrt(_chance(answers, apart, groups))
+    high = max(
+        value, 2 * above.high - 1 if above else value, _overall_gap(answers, groups, confidence)
+    )
+    errors = np.sqrt(_chance_variance(answers, apart, groups))
     chance = _added_by_chance(gaps, errors, out=tail(confidence), seed=seed) / n
     return Interval(max(0.0, value - chance), min(1.0, high), "bootstrap")
 
 
-def _overall(answers: _Groups, groups: Groups | None, confidence: float) -> float:
+def _overall_gap(answers: _Groups, groups: Groups | None, confidence: float) -> float:
     """How large the gap of all answers may be, which no ECE is below; 0 unless all are alike.
 
     Answers that are all right hardly differ, and their mean looks surer than it is.
     """
     if np.ptp(answers.correct):
         return 0.0
-    right = _accuracy(answers.correct, groups, confidence)
+    right = _accuracy_interval(answers.correct, groups, confidence)
     sure = float(answers.confidences.mean())
     return max(sure - right.low, right.high - sure)
 
 
-def _accuracy(correct: Floats, groups: Groups | None, confidence: float) -> Interval:
+def _accuracy_interval(correct: Floats, groups: Groups | None, confidence: float) -> Interval:
     """Wilson's interval; answers of a group count as one."""
     n = correct.size if groups is None else np.unique(np.asarray(groups)).size
     return wilson(float(correct.mean()) * n, n, confidence=confidence)
 
 
-def _chance(answers: _Groups, apart: Floats, groups: Groups | None) -> Floats:
+def _chance_variance(answers: _Groups, apart: Floats, groups: Groups | None) -> Floats:
     """The variance of the summed gap of each bin; answers of a group that share one go together."""
     bins = answers.counts.size
     p = answers.confidences
@@ -290,7 +292,7 @@ def check_answers(confidences: Numbers, correct: Verdicts) -> tuple[Floats, Floa
     return p, y
 
 
-def _group(confidences: Numbers, correct: Verdicts, bins: int) -> _Groups:
+def _group_answers(confidences: Numbers, correct: Verdicts, bins: int) -> _Groups:
     if bins < 1:
         raise ValueError(f"expected at least 1 bin, got `{bins}`")
     p, y = check_answers(confidences, correct)

@@ -47,7 +47,7 @@ def deviation_interval(
         return None
     rows, counts = _powers(values)
     if len(rows) == 2:  # noqa: PLR2004 - two different values
-        return _of_two(values, confidence=confidence)
+        return _two_value_interval(values, confidence=confidence)
     center, error = _log_variance((counts @ rows)[None, :], n)
     logs, errors = _log_variance(resampled_sums(rows, counts, resamples=resamples, seed=seed), n)
     ratios = np.sort(np.maximum((logs - center) / errors, _LOWEST_T))
@@ -76,7 +76,7 @@ def _log_variance(sums: Floats, n: int) -> tuple[Floats, Floats]:
     return np.log(second * n / (n - 1)), error
 
 
-def _of_two(values: Floats, *, confidence: float) -> Interval:
+def _two_value_interval(values: Floats, *, confidence: float) -> Interval:
     """√(p(1-p)) times their distance, over Wilson's interval of the share p of the greater one."""
     n, distance = values.size, float(np.ptp(values))
     share = wilson(int(np.count_nonzero(values == values.max())), n, confidence=confidence)

@@ -112,7 +112,7 @@ def grouped_mean_interval(
     every = unit_values(values)
     if not every.size:
         return None
-    sums, sizes = _by_group(every, groups)
+    sums, sizes = _sum_groups(every, groups)
     if sums.size == every.size <= _MOST_ALONE:
         return mean_interval(every, confidence=confidence, resamples=GROUP_RESAMPLES, seed=seed)
     mean = math.fsum(every) / every.size
@@ -130,7 +130,7 @@ def grouped_mean_interval(
     return Interval(low, high, interval.method)
 
 
-def _by_group(values: Floats, groups: Sequence[int] | Integers | None) -> tuple[Floats, Floats]:
+def _sum_groups(values: Floats, groups: Sequence[int] | Integers | None) -> tuple[Floats, Floats]:
     """Of each group the sum and the number of its values, in an order that says nothing."""
     if groups is None:
         return np.sort(values), np.ones(values.size)

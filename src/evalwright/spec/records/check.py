@@ -141,9 +141,9 @@ def _decode_batch(batch: list[bytes]) -> list[TaskSpec | None]:
     except _REFUSALS:
         tasks = [_try_decode(line) for line in batch]
         batch = [line if task else b"" for task, line in zip(tasks, batch, strict=True)]
-    if not _keys_once(tasks, batch):
+    if not _has_unique_keys(tasks, batch):
         pairs = zip(tasks, batch, strict=True)
-        tasks = [task if _keys_once([task], [line]) else None for task, line in pairs]
+        tasks = [task if _has_unique_keys([task], [line]) else None for task, line in pairs]
     return [task if task and _is_sound(task) else None for task in tasks]
 
 
@@ -165,7 +165,7 @@ def _decode_slowly(number: int, line: bytes) -> TaskSpec | Issue | None:
         return make_issue(number, BrokenRule("bad_json", None, str(error)), line)
 
 
-def _keys_once(tasks: list[TaskSpec | None], lines: list[bytes]) -> bool:
+def _has_unique_keys(tasks: list[TaskSpec | None], lines: list[bytes]) -> bool:
     """Whether surely no key is given twice in any of these lines.
 
     A line has at least the colons of its record, so equal sums mean that every line has just those.
@@ -194,11 +194,11 @@ def _is_sound(task: TaskSpec) -> bool:
         or (category == "mcq" and task.targets not in _LETTERS)
         or (category != "code_exec" and has_few_shot_block(prompt))
         or (("timeout_s" in metadata or "samples" in metadata) and explain_metadata(metadata))
-        or (metadata and _deep(metadata))
+        or (metadata and _is_deep(metadata))
     )
 
 
-def _deep(metadata: dict[str, Any]) -> bool:
+def _is_deep(metadata: dict[str, Any]) -> bool:
     """Whether the record is nested more deeply than `parse` follows."""
     flat = _SCALARS.issuperset(map(type, metadata.values()))
     return not flat and depth(metadata) >= MAX_DEPTH

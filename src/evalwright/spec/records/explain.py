@@ -83,21 +83,21 @@ def explain(number: int, line: bytes) -> Issue | None:
 def find_broken_rule(record: Any) -> BrokenRule | None:
     """The first rule that a decoded record breaks on its own; uniqueness is a file's business."""
     if not isinstance(record, Mapping):
-        detail = f"a record must be a JSON object, this is {_a(record)}"
+        detail = f"a record must be a JSON object, this is {_describe(record)}"
         return BrokenRule("not_an_object", None, detail)
     return (
-        _missing(record)
-        or _unknown(record)
-        or _bad_type(record)
-        or _bad_value(record)
-        or _embedded_few_shot(record)
-        or _illegal(record)
+        _find_missing(record)
+        or _find_unknown(record)
+        or _find_bad_type(record)
+        or _find_bad_value(record)
+        or _find_few_shot_block(record)
+        or _find_illegal(record)
     )
 
 
 def duplicate_id(number: int, line: bytes, task_id: str, first: int) -> Issue:
     """The issue of a record whose id an earlier one has."""
-    detail = f"`{_short(task_id)}` is already the id of line {first}; ids are unique in a file"
+    detail = f"`{_shorten(task_id)}` is already the id of line {first}; ids are unique in a file"
     fault = BrokenRule("duplicate_task_id", "task_id", detail)
     return make_issue(number, fault, line, task_id=task_id)
 
@@ -131,29 +131,29 @@ def explain_metadata(metadata: Mapping[str, Any]) -> str | None:
     return _metadata_type(metadata) or _metadata_value(metadata)
 
 
-def _missing(record: Mapping[Any, Any]) -> BrokenRule | None:
+def _find_missing(record: Mapping[Any, Any]) -> BrokenRule | None:
     for name in REQUIRED:
         if name not in record:
             detail = f"`{name}` is missing"
             strays = (key for key in record if isinstance(key, str) and key not in FIELDS)
             stray = nearest(name, [*islice(strays, _MAX_STRAYS)])
             if stray:
-                detail += f"; did you mean it by `{_short(stray)}`?"
+                detail += f"; did you mean it by `{_shorten(stray)}`?"
             return BrokenRule("missing_required", name, detail, stray)
     return None
 
 
-def _unknown(record: Mapping[str, Any]) -> BrokenRule | None:
+def _find_unknown(record: Mapping[str, Any]) -> BrokenRule | None:
     for key in map(str, record):
         if key not in FIELDS:
             suggestion = nearest(key, FIELDS)
             hint = f"did you mean `{suggestion}`?" if suggestion else _OWN_FIELDS
-            detail = f"`{_short(key)}` is not a field of a record; {hint}"
+            detail = f"`{_shorten(key)}` is not a field of a record; {hint}"
             return BrokenRule("unknown_field", key, detail)
     return None
 
 
-def _bad_type(record: Mapping[str, Any]) -> BrokenRule | None:
+def _find_bad_type(record: Mapping[str, Any]) -> BrokenRule | None:
     for name in FIELDS:
         if name in record and (detail := _type_detail(name, record[name])):
             return BrokenRule("bad_type", name, detail)
@@ -170,48 +170,49 @@ def _type_detail(name: str, value: Any) -> str | None:
     if name == "post_process" and isinstance(value, list | tuple):
         return "`post_process` is one rule, never a list: rules do not combine"
     if not isinstance(value, str):
-        return f"`{name}` must be a string, it is {_a(value)}"
+        return f"`{name}` must be a string, it is {_describe(value)}"
     return None
 
 
 def _targets_type(targets: Any) -> str | None:
     if not isinstance(targets, list | tuple):
-        return f"`targets` must be a list of strings, it is {_a(targets)}"
+        return f"`targets` must be a list of strings, it is {_describe(targets)}"
     for index, target in enumerate(targets):
         if not isinstance(target, str):
-            return f"`targets[{index}]` must be a string, it is {_a(target)}"
+            return f"`targets[{index}]` must be a string, it is {_describe(target)}"
     return None
 
 
 def _examples_type(examples: Any) -> str | None:
     if not isinstance(examples, list | tuple):
-        return f"`few_shot_examples` must be a list of objects, it is {_a(examples)}"
+        return f"`few_shot_examples` must be a list of objects, it is {_describe(examples)}"
     for index, example in enumerate(examples):
         here = f"few_shot_examples[{index}]"
         if not isinstance(example, Mapping):
-            return f"`{here}` must be an object with `prompt` and `completion`, it is {_a(example)}"
+            kind = _describe(example)
+            return f"`{here}` must be an object with `prompt` and `completion`, it is {kind}"
         for key in EXAMPLE_FIELDS:
             if key not in example:
                 return f"`{here}` has no `{key}`"
             if not isinstance(example[key], str):
-                return f"`{here}.{key}` must be a string, it is {_a(example[key])}"
+                return f"`{here}.{key}` must be a string, it is {_describe(example[key])}"
         for key in map(str, example):
             if key not in EXAMPLE_FIELDS:
-                return f"`{here}` may have only `prompt` and `completion`, not `{_short(key)}`"
+                return f"`{here}` may have only `prompt` and `completion`, not `{_shorten(key)}`"
     return None
 
 
 def _metadata_type(metadata: Any) -> str | None:
     if not isinstance(metadata, Mapping):
-        return f"`metadata` must be an object, it is {_a(metadata)}"
+        return f"`metadata` must be an object, it is {_describe(metadata)}"
     timeout, samples = metadata.get("timeout_s", 1), metadata.get("samples", 1)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-        return f"`metadata.timeout_s` must be a number of seconds, it is {_a(timeout)}"
+        return f"`metadata.timeout_s` must be a number of seconds, it is {_describe(timeout)}"
     if isinstance(samples, bool) or not isinstance(samples, int):
-        return f"`metadata.samples` must be a whole number, it is {_a(samples)}"
+        return f"`metadata.samples` must be a whole number, it is {_describe(samples)}"
     for key in metadata:  # a record that was never JSON may have other keys
         if not isinstance(key, str):
-            return f"the keys of `metadata` must be strings, one is {_a(key)}"
+            return f"the keys of `metadata` must be strings, one is {_describe(key)}"
     return None
 
 
@@ -219,14 +220,14 @@ def _metadata_value(metadata: Mapping[str, Any]) -> str | None:
     timeout, samples = metadata.get("timeout_s", 1), metadata.get("samples", 1)
     if not 0 < timeout <= MAX_TIMEOUT_S:
         legal = f"it must be above 0 and at most {MAX_TIMEOUT_S}"
-        return f"`metadata.timeout_s` is {_number(timeout)}; {legal}"
+        return f"`metadata.timeout_s` is {_show_number(timeout)}; {legal}"
     if not 1 <= samples <= MAX_SAMPLES:
         legal = f"it must be between 1 and {MAX_SAMPLES}"
-        return f"`metadata.samples` is {_number(samples)}; {legal}"
+        return f"`metadata.samples` is {_show_number(samples)}; {legal}"
     return None
 
 
-def _bad_value(record: Mapping[str, Any]) -> BrokenRule | None:
+def _find_bad_value(record: Mapping[str, Any]) -> BrokenRule | None:
     for name in FIELDS:
         if name in record and (detail := _value_detail(name, record)):
             return BrokenRule("bad_value", name, detail)
@@ -255,7 +256,7 @@ def _mcq_detail(targets: Any) -> str | None:
     if len(targets) != 1:
         return f"an mcq record has exactly one target, this has {len(targets)}"
     if len(targets[0]) != 1 or targets[0] not in LETTERS:
-        return f"an mcq target is a single letter A-E, this is `{_short(targets[0])}`"
+        return f"an mcq target is a single letter A-E, this is `{_shorten(targets[0])}`"
     return None
 
 
@@ -263,11 +264,11 @@ def _not_in_vocabulary(name: str, value: str) -> str:
     words = VOCABULARIES[name]
     suggestion = nearest(value, words)
     hint = f"; did you mean `{suggestion}`?" if suggestion else ""
-    written = f"`{_short(value)}`" if value else "empty"
+    written = f"`{_shorten(value)}`" if value else "empty"
     return f"`{name}` is {written}; it must be one of {_quote(words)}{hint}"
 
 
-def _embedded_few_shot(record: Mapping[str, Any]) -> BrokenRule | None:
+def _find_few_shot_block(record: Mapping[str, Any]) -> BrokenRule | None:
     if record["category"] == "code_exec" or not has_few_shot_block(record["prompt"]):
         return None
     count = len(_MARKER.findall("\n" + record["prompt"]))
@@ -278,7 +279,7 @@ def _embedded_few_shot(record: Mapping[str, Any]) -> BrokenRule | None:
     return BrokenRule("embedded_few_shot", "prompt", detail)
 
 
-def _illegal(record: Mapping[str, Any]) -> BrokenRule | None:
+def _find_illegal(record: Mapping[str, Any]) -> BrokenRule | None:
     category = record["category"]
     legal = LEGAL[category]
     for rule, name, allowed in (
@@ -295,23 +296,23 @@ def _quote(words: tuple[str, ...]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
-def _short(word: str, limit: int = 60) -> str:
+def _shorten(word: str, limit: int = 60) -> str:
     return word if len(word) <= limit else f"{word[:limit]}…"
 
 
-def _number(value: float) -> str:
+def _show_number(value: float) -> str:
     """A number, unless its digits would fill the message."""
     return "a number of many digits" if abs(value) >= _LONG_NUMBER else f"{value}"
 
 
-def _a(value: Any) -> str:
+def _describe(value: Any) -> str:
     """The JSON name of a value's type, with its article."""
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return _number(value) if abs(value) >= _LONG_NUMBER else f"the number {value}"
+        return _show_number(value) if abs(value) >= _LONG_NUMBER else f"the number {value}"
     if isinstance(value, str):
         return "a string"
     if isinstance(value, Mapping):

@@ -49,18 +49,18 @@ def parse(text: str) -> Any:
     try:
         value = _decoder.decode(text)
     except json.JSONDecodeError as error:
-        raise _not_json(error) from None
+        raise _translate_error(error) from None
     except _TwiceError:
-        raise _given_twice(text) from None
+        raise _find_repeated_key(text) from None
     except _LiteralError as error:
-        raise BadJson(error.detail, _first(text, error.literal)) from None
+        raise BadJson(error.detail, _find_literal(text, error.literal)) from None
     except ValueError:  # Python was told to convert fewer digits than it does by default
         raise BadJson("a whole number is out of range") from None
     except RecursionError:
         raise BadJson("nested too deeply") from None
     if text.count("[") + text.count("{") > MAX_DEPTH and depth(value) > MAX_DEPTH:
         raise BadJson("nested too deeply")
-    if _SURROGATE.search(text) and (half := _half_pair(text)):
+    if _SURROGATE.search(text) and (half := _find_half_pair(text)):
         raise BadJson("a `\\u` escape that is half of a surrogate pair", half)
     return value
 
@@ -85,17 +85,17 @@ class KeyPlace(NamedTuple):
 
 def find_key(key: str, text: str) -> KeyPlace | None:
     """The place of a top-level key of an object that `parse` has accepted."""
-    at = _skip(text, 0)
+    at = _skip_space(text, 0)
     while text[at] != "}":
-        start = _skip(text, at + 1)
+        start = _skip_space(text, at + 1)
         if text[start] == "}":
             break
         name, at = _scanner.raw_decode(text, start)
-        value = _skip(text, _skip(text, at) + 1)
+        value = _skip_space(text, _skip_space(text, at) + 1)
         if name == key:
             return KeyPlace(start + 1, value + 1)
         _, at = _scanner.raw_decode(text, value)
-        at = _skip(text, at)
+        at = _skip_space(text, at)
     return None
 
 
@@ -112,48 +112,51 @@ class _LiteralError(ValueError):
         self.detail = detail
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         raise _TwiceError
     return value
 
 
-def _constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise _LiteralError(name, f"`{name}` is not a JSON number")
 
 
-def _float(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     number = float(digits)
     if number in {float("inf"), float("-inf")}:
         raise _LiteralError(digits, f"the number `{digits[:40]}` is out of range")
     return number
 
 
-def _int(digits: str) -> int:
+def _parse_int(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
         raise _LiteralError(digits, f"a whole number of {len(digits):,} digits is out of range")
     return int(digits)
 
 
 _decoder = json.JSONDecoder(
-    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int
+    object_pairs_hook=_build_object,
+    parse_constant=_refuse_constant,
+    parse_float=_parse_float,
+    parse_int=_parse_int,
 )
 _scanner = json.JSONDecoder()
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     match = _WHITESPACE.match(text, at)
     return match.end() if match else at
 
 
-def _first(text: str, literal: str) -> int | None:
+def _find_literal(text: str, literal: str) -> int | None:
     """The column of a number's first appearance outside of strings."""
     columns = (match.start() + 1 for match in _TOKEN.finditer(text) if match[0] == literal)
     return next(columns, None)
 
 
-def _given_twice(text: str) -> BadJson:
+def _find_repeated_key(text: str) -> BadJson:
     """Name the first key that repeats another of its object, and point at it."""
     objects: list[set[str]] = []
     for match in _TOKEN.finditer(text):
@@ -169,12 +172,12 @@ def _given_twice(text: str) -> BadJson:
     return BadJson("a key is given twice")
 
 
-def _half_pair(text: str) -> int | None:
+def _find_half_pair(text: str) -> int | None:
     columns = (match.start() + 1 for match in _ESCAPE.finditer(text) if match[1])
     return next(columns, None)
 
 
-def _not_json(error: json.JSONDecodeError) -> BadJson:
+def _translate_error(error: json.JSONDecodeError) -> BadJson:
     text, at = error.doc, error.pos
     end = len(text.rstrip())
     if at >= end:
@@ -185,10 +188,10 @@ def _not_json(error: json.JSONDecodeError) -> BadJson:
         return BadJson(f"a comma before the closing {closing}", len(before))
     if error.msg.startswith("Invalid \\u"):
         at = text.rindex("\\", 0, at + 1)
-    return BadJson(_sentence(error.msg, text, at), at + 1)
+    return BadJson(_explain_message(error.msg, text, at), at + 1)
 
 
-def _sentence(message: str, text: str, at: int) -> str:
+def _explain_message(message: str, text: str, at: int) -> str:
     char, before = text[at], text[at - 1 : at]
     if message.startswith(("Expecting", "Extra")):
         if not char.isprintable():
@@ -198,14 +201,14 @@ def _sentence(message: str, text: str, at: int) -> str:
         if before.isdigit() and (char in "._" or char.isalpha()):
             return "a number that JSON does not allow"
     if message.startswith("Expecting value"):
-        return _no_value(text, at)
+        return _explain_no_value(text, at)
     for opening, sentence in _MESSAGES.items():
         if message.startswith(opening):
             return sentence
     return message
 
 
-def _no_value(text: str, at: int) -> str:
+def _explain_no_value(text: str, at: int) -> str:
     if text[at] == "'":
         return "strings stand in double quotes"
     if match := _WORD.match(text, at):

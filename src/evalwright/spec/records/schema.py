@@ -42,8 +42,8 @@ def record_schema() -> dict[str, Any]:
             name: {**shape, "description": FIELD_RULES[name]} for name, shape in _shapes().items()
         },
         "allOf": [
-            *(_legal(category) for category in CATEGORIES),
-            _if("mcq", {"targets": {"maxItems": 1, "items": {"enum": list(LETTERS)}}}),
+            *(_legal_rules(category) for category in CATEGORIES),
+            _when_category("mcq", {"targets": {"maxItems": 1, "items": {"enum": list(LETTERS)}}}),
             {
                 "if": {"properties": {"category": {"not": {"const": "code_exec"}}}},
                 "then": {"properties": {"prompt": {"not": {"pattern": _TWO_MARKERS}}}},
@@ -90,9 +90,9 @@ def _shapes() -> dict[str, dict[str, Any]]:
     }
 
 
-def _legal(category: str) -> dict[str, Any]:
+def _legal_rules(category: str) -> dict[str, Any]:
     legal = LEGAL[category]
-    return _if(
+    return _when_category(
         category,
         {
             "metric_name": {"enum": list(legal.metrics)},
@@ -101,7 +101,7 @@ def _legal(category: str) -> dict[str, Any]:
     )
 
 
-def _if(category: str, then: dict[str, Any]) -> dict[str, Any]:
+def _when_category(category: str, then: dict[str, Any]) -> dict[str, Any]:
     return {
         "if": {"properties": {"category": {"const": category}}, "required": ["category"]},
         "then": {"properties": then},

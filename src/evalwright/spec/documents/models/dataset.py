@@ -51,7 +51,7 @@ class DatasetDocument(Component):
     """Generator that makes the rows, in place of a source."""
 
     @model_validator(mode="after")
-    def _one_source(self) -> Self:
+    def _check_one_source(self) -> Self:
         names = ("source", "file_path", "generator_specification")
         named = [f"`{name}`" for name in names if getattr(self, name) is not None]
         if len(named) > 1:

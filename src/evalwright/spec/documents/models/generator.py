@@ -46,7 +46,7 @@ class GeneratorDefinition(Component):
     """Steps applied to each row, in order."""
 
     @model_validator(mode="after")
-    def _one_source(self) -> Self:
+    def _check_one_source(self) -> Self:
         if (self.data_source is None) == (self.dataset is None):
             got = "none" if self.dataset is None else "both"
             raise ValueError(

@@ -67,7 +67,7 @@ _NOT_IN_HEADERS = re.compile(r"[^\t -~]")
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$")]
 
 
-def _secret(value: Any) -> Secret:
+def _parse_secret(value: Any) -> Secret:
     if isinstance(value, Secret):
         return value
     if not isinstance(value, str):
@@ -77,7 +77,7 @@ def _secret(value: Any) -> Secret:
 
 Hidden = Annotated[
     Secret,
-    PlainValidator(_secret),
+    PlainValidator(_parse_secret),
     PlainSerializer(lambda _: MASK, return_type=str),
     WithJsonSchema({"type": "string"}),
 ]
@@ -113,7 +113,7 @@ class ValidationContext(Component):
 
     @field_validator("trusted_ca")
     @classmethod
-    def _is_pem(cls, value: Secret | None) -> Secret | None:
+    def _check_pem(cls, value: Secret | None) -> Secret | None:
         if value is None or _is_open(value.reveal()):
             return value
         try:
@@ -151,7 +151,7 @@ class CustomConnection(Component):
 
     @field_validator("url")
     @classmethod
-    def _is_an_address(cls, value: str) -> str:
+    def _check_url(cls, value: str) -> str:
         if _is_open(value):
             return value
         try:
@@ -286,7 +286,7 @@ class ProviderModel(Component):
 
     @field_validator("model")
     @classmethod
-    def _is_provider_and_model(cls, value: str) -> str:
+    def _check_model(cls, value: str) -> str:
         provider, slash, name = value.partition("/")
         if not (provider and slash and name):
             raise ValueError(f"expected `provider/model`, got `{value}`")

@@ -40,7 +40,7 @@ _MEANT = {
 Keys = Annotated[list[Title], Field(min_length=1)]
 
 
-def _operator(value: Any) -> Any:
+def _check_operator(value: Any) -> Any:
     if value in OPERATORS:
         return value
     expected = f"expected one of {quote_names(OPERATORS)}"
@@ -52,14 +52,14 @@ def _operator(value: Any) -> Any:
     raise ValueError(f"{expected}, got `{value}`" + (f"; did you mean `{meant}`?" if meant else ""))
 
 
-def _number(value: Any) -> Any:
+def _check_number(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError(f"expected a number, got `{str(value).lower()}`")  # noqa: TRY004 - as above
     return value
 
 
-Operator = Annotated[Literal[">", ">=", "=", "<", "<="], BeforeValidator(_operator)]
-Threshold = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
+Operator = Annotated[Literal[">", ">=", "=", "<", "<="], BeforeValidator(_check_operator)]
+Threshold = Annotated[float, BeforeValidator(_check_number), Field(allow_inf_nan=False)]
 
 
 class ExistsDefinition(Component):
@@ -105,13 +105,13 @@ class Scope(Component):
     """Metrics, by key."""
 
 
-def _which_scope(value: Any) -> str:
+def _scope_tag(value: Any) -> str:
     return "keys" if isinstance(value, dict | Scope) else ALL_LATEST
 
 
 AnyScope = Annotated[
     Annotated[Literal["all_latest"], Tag(ALL_LATEST)] | Annotated[Scope, Tag("keys")],
-    Discriminator(_which_scope),
+    Discriminator(_scope_tag),
 ]
 
 

@@ -80,7 +80,7 @@ ALIAS_BOMB = Mistake(
 )
 _NOT_EXPANDED = (REF_KEY, "$provider")
 _STANDARD = "tag:yaml.org,2002:"
-_FOR: dict[type[CollectionStartEvent], str] = {
+_COLLECTION_TAGS: dict[type[CollectionStartEvent], str] = {
     MappingStartEvent: _STANDARD + "map",
     SequenceStartEvent: _STANDARD + "seq",
 }
@@ -290,13 +290,13 @@ class _Composer:
             loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
             self._parser: Any = loader(self._source)
             try:
-                return self._document()
+                return self._compose_document()
             finally:
                 self._parser.dispose()
         except yaml.YAMLError as error:
             raise self._stop(explain_yaml_error(error, self._source)) from error
 
-    def _document(self) -> ComposedValue:
+    def _compose_document(self) -> ComposedValue:
         self._parser.get_event()  # the start of the stream
         event = self._parser.get_event()
         if isinstance(event, DocumentStartEvent):
@@ -304,7 +304,7 @@ class _Composer:
         is_empty = isinstance(event, ScalarEvent) and event.implicit[0] and not event.value
         if is_empty or isinstance(event, StreamEndEvent):
             raise self._stop(Mistake("empty", "the file is empty", "", 1, 1))
-        value = self._node(event, self._top)
+        value = self._compose_node(event, self._top)
         self._parser.get_event()  # the end of the document
         last = self._parser.get_event()
         if not isinstance(last, StreamEndEvent):
@@ -316,21 +316,21 @@ class _Composer:
             self._reading.report(self._place(last), mistake, ())
         return value
 
-    def _node(self, event: Any, path: FieldPath, *, key: Any = None) -> ComposedValue:
+    def _compose_node(self, event: Any, path: FieldPath, *, key: Any = None) -> ComposedValue:
         """The value that begins with this event; `key` is its key, if a mapping's."""
         if isinstance(event, ScalarEvent):
-            value = self._scalar(event, path, key)
+            value = self._compose_scalar(event, path, key)
         elif isinstance(event, AliasEvent):
-            return self._alias(event, path)
+            return self._resolve_alias(event, path)
         else:
             if event.anchor is not None:
                 self._anchors[event.anchor] = None
-            value = self._collection(event, path)
+            value = self._compose_collection(event, path)
         if event.anchor is not None:
             self._anchors[event.anchor] = value
         return value
 
-    def _alias(self, event: Any, path: FieldPath) -> ComposedValue:
+    def _resolve_alias(self, event: Any, path: FieldPath) -> ComposedValue:
         place = self._place(event)
         if event.anchor not in self._anchors:
             known = nearest(event.anchor, list(self._anchors))
@@ -341,32 +341,32 @@ class _Composer:
         else:
             self._reading.repeat(value, place, path)
             return value._replace(marks=value.marks.under(None, value=place))
-        return self._lose(place, mistake, path)
+        return self._report_loss(place, mistake, path)
 
-    def _collection(self, event: CollectionStartEvent, path: FieldPath) -> ComposedValue:
+    def _compose_collection(self, event: CollectionStartEvent, path: FieldPath) -> ComposedValue:
         place = self._place(event)
         if len(path) >= MAX_DEPTH:
             raise StopReading(problem_at(place, TOO_DEEP, path))
-        if event.tag not in {None, "!", _FOR[type(event)]}:
-            self._unknown_tag(event, path)
+        if event.tag not in {None, "!", _COLLECTION_TAGS[type(event)]}:
+            self._report_unknown_tag(event, path)
         if isinstance(event, SequenceStartEvent):
-            return self._sequence(place, path)
-        return self._mapping(place, path)
+            return self._compose_sequence(place, path)
+        return self._compose_mapping(place, path)
 
-    def _sequence(self, place: Place, path: FieldPath) -> ComposedValue:
+    def _compose_sequence(self, place: Place, path: FieldPath) -> ComposedValue:
         data: list[Any] = []
         children: dict[str | int, Marks] = {}
         size, height = 1, 0
         while not isinstance(event := self._parser.get_event(), SequenceEndEvent):
             number = len(data)
-            item = self._node(event, (*path, number))
+            item = self._compose_node(event, (*path, number))
             data.append(item.data)
             children[number] = item.marks
             size += item.size
             height = max(height, item.height)
         return ComposedValue(data, Marks(place, None, children), size, height + 1)
 
-    def _mapping(self, place: Place, path: FieldPath) -> ComposedValue:
+    def _compose_mapping(self, place: Place, path: FieldPath) -> ComposedValue:
         data: dict[Any, Any] = {}
         merged: dict[Any, Any] = {}
         marks = Marks(place)
@@ -374,13 +374,13 @@ class _Composer:
         size, height = 1, 0
         while not isinstance(event := self._parser.get_event(), MappingEndEvent):
             if isinstance(event, ScalarEvent) and event.value == "<<" and event.implicit[0]:
-                value = self._node(self._parser.get_event(), (*path, "<<"))
-                self._merge(value, merged, more, path)
+                value = self._compose_node(self._parser.get_event(), (*path, "<<"))
+                self._merge_into(value, merged, more, path)
             else:
                 at = self._place(event)
-                key = self._key(event, path)
+                key = self._compose_key(event, path)
                 below = (*path, "?" if key is _NO_KEY else key)
-                value = self._node(self._parser.get_event(), below, key=key)
+                value = self._compose_node(self._parser.get_event(), below, key=key)
                 if self._is_new(key, at, marks, path):
                     data[key] = value.data
                     marks.children[key] = value.marks.under(at)
@@ -392,16 +392,16 @@ class _Composer:
         mapping = ComposedValue(data, marks, size, height + 1)
         return self._with_ref(mapping, path) if REF_KEY in data else mapping
 
-    def _key(self, event: Any, path: FieldPath) -> Any:
+    def _compose_key(self, event: Any, path: FieldPath) -> Any:
         """The key that begins with this event; `_NO_KEY` if it is no scalar."""
-        key = self._node(event, (*path, "?"))
+        key = self._compose_node(event, (*path, "?"))
         if not isinstance(key.data, list | dict):
             return str(key.data) if isinstance(key.data, str) else key.data
         if isinstance(event, MappingStartEvent):
             mistake = Mistake("bad_yaml", UNQUOTED, QUOTES)
         else:
             mistake = Mistake("bad_yaml", "expected a word as a key, got a list")
-        self._lose(key.marks.value, mistake, path)
+        self._report_loss(key.marks.value, mistake, path)
         return _NO_KEY
 
     def _is_new(self, key: Any, at: Place, marks: Marks, path: FieldPath) -> bool:
@@ -415,7 +415,7 @@ class _Composer:
         self._reading.report(at, mistake, (*path, key))
         return False
 
-    def _merge(
+    def _merge_into(
         self,
         value: ComposedValue,
         merged: dict[Any, Any],
@@ -451,7 +451,7 @@ class _Composer:
                 f"expected a mapping in `{written}`, which is merged with other keys; got `{kind}`",
                 "leave `$ref` alone in its mapping",
             )
-            self._lose(place, mistake, path)
+            self._report_loss(place, mistake, path)
         else:
             for key in [key for key in data if key in target.data]:
                 mistake = Mistake("overridden_key", f"`{key}` is also in `{written}`, which wins")
@@ -463,16 +463,16 @@ class _Composer:
         height = max(mapping.height, target.height)
         return ComposedValue(data, marks, mapping.size + target.size, height)
 
-    def _scalar(self, event: ScalarEvent, path: FieldPath, key: Any) -> ComposedValue:
+    def _compose_scalar(self, event: ScalarEvent, path: FieldPath, key: Any) -> ComposedValue:
         place = self._place(event)
         text = event.value.translate(_BACK) if self._changed else event.value
         if event.tag not in {None, "!", _STANDARD + "str"}:
-            return self._tagged_scalar(event, text, place, path)
+            return self._compose_tag(event, text, place, path)
         if event.implicit[0] and event.tag is None:
             try:
                 value = _parse_scalar(text)
             except ValueError as error:
-                return self._lose(place, Mistake("bad_number", str(error)), path)
+                return self._report_loss(place, Mistake("bad_number", str(error)), path)
             if not isinstance(value, str):
                 return ComposedValue(value, Marks(place))
         written = Authored(text, file=self._text.shown, line=self._first_line(event))
@@ -495,23 +495,23 @@ class _Composer:
             self._reading.current.variables.update(value.names)
         return value
 
-    def _tagged_scalar(
+    def _compose_tag(
         self, event: ScalarEvent, text: str, place: Place, path: FieldPath
     ) -> ComposedValue:
         if event.tag == INCLUDE_TAG:
             included = read_include(text, self._text.path)
             if isinstance(included, Mistake):
-                return self._lose(place, included, path)
+                return self._report_loss(place, included, path)
             return ComposedValue(included, Marks(place))
         if event.tag not in _SCALAR_TAGS:
-            self._unknown_tag(event, path)
+            self._report_unknown_tag(event, path)
             return ComposedValue(None, Marks(place))
         try:
             return ComposedValue(_parse_tagged_scalar(text, event.tag), Marks(place))
         except ValueError as error:
-            return self._lose(place, Mistake("bad_tag", str(error)), path)
+            return self._report_loss(place, Mistake("bad_tag", str(error)), path)
 
-    def _unknown_tag(self, event: Any, path: FieldPath) -> None:
+    def _report_unknown_tag(self, event: Any, path: FieldPath) -> None:
         tag = event.tag.replace(_STANDARD, "!!")
         if tag == INCLUDE_TAG:
             mistake = Mistake("bad_include", "expected the path of a file after `!include`")
@@ -539,7 +539,7 @@ class _Composer:
         mark = event.start_mark
         return Place(self._file, mark.line + 1, mark.column + 1)
 
-    def _lose(self, place: Place, mistake: Mistake, path: FieldPath) -> ComposedValue:
+    def _report_loss(self, place: Place, mistake: Mistake, path: FieldPath) -> ComposedValue:
         """No value, because of a mistake."""
         self._reading.report(place, mistake, path)
         self._reading.unread.append(path)

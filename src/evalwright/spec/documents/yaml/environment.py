@@ -84,7 +84,7 @@ def read_env_file(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[Is
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         match = _LINE.fullmatch(line)
-        value = None if match is None else _value(match[2])
+        value = None if match is None else _parse_value(match[2])
         if match is None or value is None:
             detail = "expected `NAME=value`; the line is left out"  # it may hold a key
             hint = "close the quotes" if match else ""
@@ -119,7 +119,7 @@ def load_environment(
     return variables, problems
 
 
-def _value(written: str) -> str | None:
+def _parse_value(written: str) -> str | None:
     """The value of a line; None if its quotes are not closed."""
     if written[:1] in {"'", '"'}:
         if (quoted := _QUOTED.fullmatch(written)) is None:

@@ -56,7 +56,7 @@ def read_text(path: str) -> TextFile | Mistake:
         with open(path, "rb") as file:  # noqa: PTH123 - a path may have a NUL byte
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        return Mistake("unreadable", _why(error))
+        return Mistake("unreadable", _explain_os_error(error))
     except ValueError as error:  # a NUL byte in the path
         return Mistake("unreadable", str(error))
     if len(data) > MAX_BYTES:
@@ -105,7 +105,7 @@ def _line(data: bytes, position: int) -> int:
     return data.count(b"\n", 0, position) + 1
 
 
-def _why(error: OSError) -> str:
+def _explain_os_error(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
         return "no such file"
     if isinstance(error, IsADirectoryError):

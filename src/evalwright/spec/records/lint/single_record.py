@@ -141,7 +141,7 @@ def explain_unreachable(record: LintedRecord) -> str | None:
     """Return why no output gets full marks, or None."""
     task = record.task
     if task.metric_name == "code_exec":
-        return _not_python(task)
+        return _explain_not_python(task)
     if task.metric_name == "bleu_4" and not any(map(tokens, task.targets)):
         why = "`bleu_4` compares words and it has none; change the target or the metric"
         return f"nothing can reach {quote_text(task.targets[0])}: {why}"
@@ -153,7 +153,7 @@ def explain_unreachable(record: LintedRecord) -> str | None:
     return f"no answer can equal {quote_text(task.targets[0])}: {why}"
 
 
-def _not_python(task: TaskSpec) -> str | None:
+def _explain_not_python(task: TaskSpec) -> str | None:
     with warnings.catch_warnings():  # a target's style is no finding
         warnings.simplefilter("ignore")
         for number, target in enumerate(task.targets):
@@ -186,14 +186,14 @@ def find_shown_answer(record: LintedRecord) -> str | None:
     for number, example in enumerate(task.few_shot_examples):
         right = normalize(example.completion).strip(_EDGES) in targets
         asked = _words(example.prompt)
-        if (asked == record.words and asked.all) or (right and _asks(asked, record)):
+        if (asked == record.words and asked.all) or (right and _asks_same(asked, record)):
             shows = "shows its answer" if right else "shows another answer"
             asks = f"`few_shot_examples[{number}]` asks the record's own question"
             return f"{asks} and {shows}; replace it"
     return None
 
 
-def _asks(asked: PromptWords, record: LintedRecord) -> bool:
+def _asks_same(asked: PromptWords, record: LintedRecord) -> bool:
     """Whether an example with the right completion asks the question, inside or nearly."""
     from rapidfuzz.distance.LCSseq import distance
 
@@ -203,14 +203,14 @@ def _asks(asked: PromptWords, record: LintedRecord) -> bool:
         return True
     if asked.exact != here.exact:
         return False
-    template = _in_all(record.task.few_shot_examples)
+    template = _shared_words(record.task.few_shot_examples)
     first = [word.decode() for word in asked.all if word not in template]
     second = [word.decode() for word in here.all if word not in template]
     most = max(len(first), len(second)) // _ONE_IN
     return bool(most) and distance(first, second, score_cutoff=most) <= most
 
 
-def _in_all(examples: tuple[Example, ...]) -> set[bytes]:
+def _shared_words(examples: tuple[Example, ...]) -> set[bytes]:
     """Return the words that every example has; of one example alone nothing is a template."""
     if len(examples) == 1:
         return set()
