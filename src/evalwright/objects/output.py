@@ -122,10 +122,14 @@ def old_view(output: Any) -> Any:
     spoken = [item for item in output["items"] if _is_assistant_message(item)]
     message = old_message(spoken[-1]) if spoken else ChatMessage(role="assistant", content=None)
     rest = {key: value for key, value in dict.items(output) if key != "items"}
+    return _build_completion(message, rest)
+
+
+def _build_completion(message: ChatMessage, fields: dict[str, Any]) -> ChatCompletion:
     choice: dict[str, Any] = {"message": message}
-    if "references" in rest:
-        choice["references"] = rest.pop("references")
-    return ChatCompletion({"choices": [choice], **rest})
+    if "references" in fields:
+        choice["references"] = fields.pop("references")
+    return ChatCompletion({"choices": [choice], **fields})
 
 
 def old_message(item: dict[str, Any]) -> ChatMessage:
@@ -146,10 +150,8 @@ def old_message(item: dict[str, Any]) -> ChatMessage:
 
 def completion_of(item: dict[str, Any]) -> ChatCompletion:
     """The completion that would have given this message."""
-    choice: dict[str, Any] = {"message": old_message(item)}
-    if "references" in item:
-        choice["references"] = item["references"]
-    return ChatCompletion(choices=[choice])
+    fields = {"references": item["references"]} if "references" in item else {}
+    return _build_completion(old_message(item), fields)
 
 
 def output_items(raw: Any) -> list[dict[str, Any]]:

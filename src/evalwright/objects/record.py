@@ -114,12 +114,9 @@ class Keyed:
         return self.to_json()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Keyed) and type(other) is type(self) and self._same(other)
+        return isinstance(other, type(self)) and self.to_json() == other.to_json()
 
     __hash__ = None  # type: ignore[assignment] # it can change
-
-    def _same(self, other: Keyed) -> bool:
-        return self.to_json() == other.to_json()
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.fields)

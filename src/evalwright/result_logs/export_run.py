@@ -117,8 +117,7 @@ class _LogExporter:
             task = self._tasks[result.task]
             key = self._make_key(task, result.model)
             path = f"{LOG_FOLDER}/{key}/{LOG_FILE}"
-            specification = {
-                **self._specification(task),
+            specification = self._specification(task) | {
                 "key": key,
                 "model_key": result.model or None,
             }
@@ -149,8 +148,7 @@ class _LogExporter:
         return key
 
     def _specification(self, task: TaskOutline) -> dict[str, Any]:
-        stored = self._manifest.specifications.get(task.name)
-        return stored or {
+        return self._manifest.specifications.get(task.name) or {
             "key": task.name,
             "task_key": task.task_key,
             "display_name": task.display_name,
@@ -161,9 +159,8 @@ class _LogExporter:
         self, result: TaskModelResult, task: TaskOutline, specification: dict[str, Any], path: Path
     ) -> int:
         run = self._run
-        is_stopped = bool(result.finished.stopped) or bool(
-            run.status == "stopped" and self._manifest.stopped
-        )
+        run_stopped = run.status == "stopped" and self._manifest.stopped
+        is_stopped = bool(result.finished.stopped or run_stopped)
         is_recorded = result.task in self._manifest.recorded_tasks
         header = ResultLogHeader(
             specification=specification,
@@ -180,11 +177,10 @@ class _LogExporter:
             samples=None if is_recorded else task.records,
             is_recorded=is_recorded,
         )
+        outcomes = self._store.outcomes(run.id, task=result.task, model=result.model)
         path.parent.mkdir(parents=True)
         with path.open("xb", buffering=1 << 20) as file:
-            return write_log(
-                header, self._store.outcomes(run.id, task=result.task, model=result.model), file
-            )
+            return write_log(header, outcomes, file)
 
 
 def _specification_to_yaml(specification: Mapping[str, Any], *, log_path: str) -> dict[str, Any]:

@@ -42,32 +42,17 @@ _VERSION_1 = (
         parent TEXT,
         manifest BLOB NOT NULL
     )""",
-    """CREATE TABLE names (
-        number INTEGER PRIMARY KEY,
-        name TEXT NOT NULL UNIQUE
-    )""",
+    "CREATE TABLE names (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
     """CREATE TABLE outcomes (
         number INTEGER PRIMARY KEY, -- the larger, the newer
-        run INTEGER NOT NULL,
-        task INTEGER NOT NULL,
-        model INTEGER NOT NULL,
-        sample_id TEXT NOT NULL,
-        ordinal INTEGER NOT NULL,
-        trial INTEGER NOT NULL,
+        run INTEGER NOT NULL, task INTEGER NOT NULL, model INTEGER NOT NULL,
+        sample_id TEXT NOT NULL, ordinal INTEGER NOT NULL, trial INTEGER NOT NULL,
         "group" INTEGER NOT NULL,
-        failure_stage TEXT,
-        failure_type TEXT,
-        score REAL,
-        correct INTEGER,
-        confidence REAL,
-        nll REAL,
-        nll_tokens INTEGER NOT NULL,
+        failure_stage TEXT, failure_type TEXT,
+        score REAL, correct INTEGER, confidence REAL, nll REAL, nll_tokens INTEGER NOT NULL,
         finish TEXT NOT NULL,
-        requests INTEGER NOT NULL,
-        prompt_tokens INTEGER NOT NULL,
-        completion_tokens INTEGER NOT NULL,
-        cost REAL,
-        latency_s REAL NOT NULL,
+        requests INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL,
+        completion_tokens INTEGER NOT NULL, cost REAL, latency_s REAL NOT NULL,
         solve_hash INTEGER -- of its solve key; NULL where no other run may take the trace
     )""",
     "CREATE UNIQUE INDEX outcomes_by_job ON outcomes (run, task, ordinal, trial, model)",
@@ -75,17 +60,12 @@ _VERSION_1 = (
         WHERE failure_stage IS NOT NULL""",
     "CREATE TABLE bodies (outcome INTEGER PRIMARY KEY, body BLOB NOT NULL)",
     """CREATE TABLE scores (
-        outcome INTEGER NOT NULL,
-        scorer INTEGER NOT NULL,
-        value REAL,
-        correct INTEGER,
-        key_hash INTEGER,
+        outcome INTEGER NOT NULL, scorer INTEGER NOT NULL,
+        value REAL, correct INTEGER, key_hash INTEGER,
         PRIMARY KEY (outcome, scorer)
     ) WITHOUT ROWID""",
     """CREATE TABLE keys (
-        hash INTEGER NOT NULL,
-        outcome INTEGER NOT NULL,
-        PRIMARY KEY (hash, outcome)
+        hash INTEGER NOT NULL, outcome INTEGER NOT NULL, PRIMARY KEY (hash, outcome)
     ) WITHOUT ROWID""",
     "CREATE TABLE folded (outcome INTEGER NOT NULL)",  # the last one that is in `keys`
     "INSERT INTO folded VALUES (0)",
