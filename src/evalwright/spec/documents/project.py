@@ -41,7 +41,7 @@ from evalwright.types import Issue
 
 
 class GivenConfig(Struct, frozen=True):
-    """The values and the ways of a run that a file, or a caller, gives."""
+    """Values of parameters and settings of a run, from a file or a caller."""
 
     values: Mapping[str, GivenValue] = {}
     run_config: RunConfig = RunConfig()
@@ -49,7 +49,7 @@ class GivenConfig(Struct, frozen=True):
 
 
 class Project:
-    """What a path leads to, and all that it refers to."""
+    """The documents that a path stands for, and all that they refer to."""
 
     def __init__(self, gathered: GatheredProject) -> None:
         self._gathered = gathered
@@ -60,7 +60,7 @@ class Project:
         """What the path itself is; None for a folder."""
         self.run: RunFile | None = gathered.run
         self.policies = [policy.document for policy in gathered.policies]
-        """What the figures of a run must be."""
+        """What the metrics of a run must be."""
         self.secrets: Mapping[str, str | Secret] = gathered.secrets
         self.tasks = gathered.entities["task"]
         self.datasets = gathered.entities["dataset"]
@@ -87,12 +87,12 @@ class Project:
         evaluation: str | None = None,
         models_given: bool = False,
     ) -> tuple[list[ResolvedSpec], list[Issue]]:
-        """What is to be run, and all that is wrong with it.
+        """The specifications to run, and all that is wrong with them.
 
-        That is the evaluation (by its key, where there are several), or else every task that the
-        path stands for. `config` is what `--config` names; `assignments` are those of `--set`, as
-        texts. A value goes to the evaluation if that declares it, else to the tasks that do.
-        `models_given`: the caller has models for the tasks that name none.
+        They are those of the evaluation (by its key, where there are several), or else of every
+        task that the path stands for. `config` comes from `--config`, `assignments` from `--set`. A
+        value goes to the evaluation if that declares it, else to the tasks that do. `models_given`:
+        the caller has models for the tasks that name none.
         """
         config = config or GivenConfig()
         assigned = {
@@ -114,7 +114,7 @@ class Project:
             tasks = [resolver.task(task, run_config) for task in targets]
             specs = [spec for spec in tasks if spec is not None]
         # In a folder, what is wrong with a document that is not used does not stop a run.
-        problems += self._gathered.whole if self.path.is_dir() else self._gathered.problems
+        problems += self._gathered.blocking if self.path.is_dir() else self._gathered.problems
         problems += self._unread()
         for entity in resolver.used.values():
             problems += self._problems_of(entity, resolved=True)
@@ -122,9 +122,9 @@ class Project:
         return specs, self._with_policy_names(problems, [(spec.key, spec.task) for spec in specs])
 
     def runnable_specs(self) -> list[ResolvedSpec]:
-        """What could run as it stands: of all evaluations, and the tasks that none of them uses.
+        """What could run as it stands: all evaluations, and the tasks that none of them uses.
 
-        What waits for a value is left out.
+        Specifications that wait for a value are left out.
         """
         gathered, run_config = self._gathered, RunConfig()
         used = Resolver(self._references(), given=gathered.config, models_given=True)
@@ -140,7 +140,7 @@ class Project:
 
     @cached_property
     def generations(self) -> Generations:
-        """How the rows of datasets are made, where a generator makes them."""
+        """How the rows of generated datasets are made."""
         return Generations(self._references(strict=True))
 
     @cached_property
@@ -206,9 +206,9 @@ class Project:
         return sort_issues(problems)
 
     def _problems_of(self, entity: Entity, *, resolved: bool = False) -> Iterable[Issue]:
-        """Its own, those of its file, and of what it goes through or is made of.
+        """The problems of an entity, of its file, and of what it uses.
 
-        Of a task that has been `resolved`, what came out with other values is of no matter.
+        For a task that was `resolved`, those with stand-in values do not count.
         """
         yield from entity.part.raw.problems
         if not (resolved and entity.kind == "task"):
@@ -231,7 +231,7 @@ class Project:
         return self.kind not in {None, "run"}
 
     def _unread(self) -> list[Issue]:
-        """Of the files that cannot be read: what they are, and so whether they are used."""
+        """The problems of files that cannot be read: nobody knows whether they are used."""
         return [problem for problems in self._gathered.unread.values() for problem in problems]
 
     def _references(self, *, strict: bool = False) -> References:

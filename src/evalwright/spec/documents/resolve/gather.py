@@ -1,11 +1,11 @@
 """Gather the documents of a project: what was named, what lies beside it, and all keys.
 
-What was named (`main`) is always checked. What lies beside it is only known: a mistake in it counts
-when something refers to it. In a folder, everything was named. A file whose key cannot be read is
-kept apart (`unread`), because nobody knows what would refer to it.
+What was named (`main`) is always checked. A mistake in what lies beside it counts only if something
+refers to it. In a folder, everything was named. A file whose key cannot be read is kept apart
+(`unread`), because nobody knows what would refer to it.
 
-An assessment plan (several evaluations with their values, as a server keeps them) is not run: its
-author is told which evaluations it names, and how to run each.
+Assessment plans (several evaluations with their values, as a server keeps them) are not supported:
+the message lists the evaluations that a plan names, and how to run each.
 """
 
 import os
@@ -49,14 +49,6 @@ from evalwright.spec.documents.yaml.problems import (
 from evalwright.spec.documents.yaml.reader import YamlDocument, read_document
 from evalwright.types import Issue
 
-ENTITY_KINDS: tuple[DocumentKind, ...] = (
-    "adapter",
-    "model",
-    "generator",
-    "dataset",
-    "task",
-    "evaluation",
-)
 _LISTS: Mapping[str, DocumentKind] = {
     "model_adapters": "adapter",
     "models": "model",
@@ -64,11 +56,12 @@ _LISTS: Mapping[str, DocumentKind] = {
     "datasets": "dataset",
     "tasks": "task",
 }
+"""The lists of a run file, and what is in them."""
 _MOST_NAMED = 10
 
 
 class GatheredProject(Struct, frozen=True, kw_only=True):
-    """All that was found."""
+    """What a path stands for, and what lies beside it."""
 
     path: Path
     root: Path
@@ -86,13 +79,13 @@ class GatheredProject(Struct, frozen=True, kw_only=True):
     targets: list[Entity]
     """The tasks to run where there is no evaluation."""
     policies: list[WrittenPolicy]
-    """What the figures of a run must be."""
+    """What the metrics of a run must be."""
     problems: list[Issue]
     """Of the files that were named, but for those of their entities."""
-    whole: list[Issue]
-    """Those of them that no entity can be spared from: of the run file, and between documents."""
+    blocking: list[Issue]
+    """Those of them that concern every run: of the run file, and between documents."""
     unread: dict[DocumentKind, list[Issue]]
-    """Those of the files, named or not, whose keys cannot be read: any key of the kind may be."""
+    """Of all files whose keys cannot be read, by their kind."""
     files: list[str]
 
 
@@ -113,7 +106,7 @@ class _Item(NamedTuple):
     in_run: bool
     """It stands in the run file."""
     order: int = 0
-    """When it was first met, there or in a folder."""
+    """Its place among all items, by where it was first met."""
 
     @property
     def precedence(self) -> tuple[bool, bool]:
@@ -135,7 +128,7 @@ def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProjec
     run, between = _read_run_file(runs)
     policy_files = [file.document for file in named if file.kind == "policy"]
     policies, policy_problems = parse_policies([*runs[:1], *policy_files])
-    secrets: dict[str, str | Secret] = {}
+    secrets: dict[str, str | Secret] = {}  # merged below, before any entity needs them
     items = _drop_duplicates(item for file in files for item in _list_items(file, secrets))
     entities, duplicates = _index_entities(items)
     between += [*policy_problems, *_merge_secrets(files, items, secrets), *duplicates]
@@ -160,7 +153,7 @@ def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProjec
         targets=_choose_tasks(in_order, entities),
         policies=policies,
         problems=list(dict.fromkeys([*problems, *between])),
-        whole=[*run_problems, *between],
+        blocking=[*run_problems, *between],
         unread=_list_unread(files),
         files=list(dict.fromkeys(name for file in named for name in file.document.files)),
     )
@@ -326,7 +319,8 @@ def _index_entities(
     items: list[_Item],
 ) -> tuple[dict[DocumentKind, dict[str, Entity]], list[Issue]]:
     """The entities by key, what was named first; and the keys that two different ones have."""
-    entities: dict[DocumentKind, dict[str, Entity]] = {kind: {} for kind in ENTITY_KINDS}
+    entities: dict[DocumentKind, dict[str, Entity]] = {kind: {} for kind in _LISTS.values()}
+    entities["evaluation"] = {}
     problems: list[Issue] = []
     for item in sorted(items, key=lambda item: item.precedence):
         entity = item.entity
