@@ -85,9 +85,9 @@ class _ErrorSpot(NamedTuple):
     """In the data."""
     value: Any
     """What stands there; None where nothing does."""
-    kinds: list[Any]
+    members: list[_Member]
     """What may stand there: classes, and the types of plain values."""
-    around: list[Any]
+    around: list[_Member]
     """The classes of what it stands in."""
 
 
@@ -111,8 +111,7 @@ def _find_spot(location: Sequence[str | int], top: Any, data: Any) -> _ErrorSpot
             path.append(step)
             value = value[step] if is_there else None
             members, around = inside, members
-    kinds, outer_kinds = ([member.kind for member in each] for each in (members, around))
-    return _ErrorSpot(tuple(path), value, kinds, outer_kinds)
+    return _ErrorSpot(tuple(path), value, members, around)
 
 
 def _members(annotation: Any, metadata: Iterable[Any] = (), tag: str = "") -> Iterator[_Member]:
@@ -150,8 +149,8 @@ def _fields(kind: Any) -> dict[str, Any]:
     return {field.alias or name: field for name, field in fields.items()}
 
 
-def _list_keys(kinds: list[Any]) -> list[str]:
-    return list(dict.fromkeys(key for kind in kinds for key in _fields(kind)))
+def _list_keys(members: list[_Member]) -> list[str]:
+    return sorted({key for member in members for key in _fields(member.kind)})
 
 
 def _tags(kind: Any, key: str) -> tuple[Any, ...]:
@@ -235,7 +234,7 @@ def _wrong_type(expected: str, spot: _ErrorSpot) -> Fault:
 
 def _suggest_mapping(spot: _ErrorSpot) -> str:
     """What to write where somebody named a thing, in place of describing it."""
-    for kind in spot.kinds:
+    for kind, _ in spot.members:
         fields = _fields(kind)
         if spot.value in _tags(kind, "type"):
             return f"write `{{type: {spot.value}, …}}`"
@@ -253,7 +252,7 @@ def unknown_key_fault(path: FieldPath, known: Sequence[str]) -> Fault:
 
 
 def _unknown_key(_: ErrorDetails, __: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
-    return unknown_key_fault(spot.path, sorted(_list_keys(spot.around)))
+    return unknown_key_fault(spot.path, _list_keys(spot.around))
 
 
 def _missing_key(error: ErrorDetails, _: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
@@ -305,10 +304,10 @@ def _missing_type(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot)
         return _wrong_type("dict", spot)
     field = _type_field(context)
     for key in spot.value:
-        if key not in _list_keys(spot.kinds) and (hint := did_you_mean(str(key), [field])):
+        if key not in _list_keys(spot.members) and (hint := did_you_mean(str(key), [field])):
             detail = f"unknown key `{key}`, and `{field}` is missing"
             return Fault((*spot.path, key), "unknown_key", detail, hint, at_key=True)
-    known = sorted({str(tag) for kind in spot.kinds for tag in _tags(kind, field)})
+    known = sorted({str(tag) for kind, _ in spot.members for tag in _tags(kind, field)})
     hint = f"one of {quote_names(known)}" if known else ""
     return Fault((*spot.path, field), "missing_key", f"`{field}` is missing", hint)
 
@@ -317,7 +316,8 @@ def _refused_value(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot
     """A validator's own words; of a template or a snippet, at the line they name."""
     cause = context.get("error", f"{quote_value(spot.value)} is not allowed here")
     words = " ".join(str(cause).split())
-    names = (getattr(kind, "__name__", "") for kind in spot.kinds)
+    # A tagged member is one of several that may stand there: its own words say so.
+    names = [getattr(kind, "__name__", "") for kind, tag in spot.members if not tag]
     rule = next((_RULES[name] for name in names if name in _RULES), "bad_value")
     if rule != "bad_value" and not isinstance(spot.value, str):
         return _wrong_type("str", spot)
