@@ -70,13 +70,13 @@ _NO_ANSWER = UsageRow(requests=0, prompt_tokens=0, completion_tokens=0, total_to
 
 
 class ReportFacts(Struct, frozen=True, kw_only=True):
-    """What neither rows nor results say."""
+    """Facts about a run that neither its rows nor its results hold."""
 
     run_id: str
     wall_seconds: float
     reused: int = 0
     stopped: bool = False
-    """Whether anything kept the run from its end; one whose samples have all landed is finished."""
+    """Whether something stopped the run; it is finished all the same if every sample landed."""
     stop_reason: str = ""
     resume_hint: str = "the same command resumes it"
     bins: int = 10
@@ -159,7 +159,7 @@ class _ReportBuilder:
         """Why tasks have no leaderboard."""
 
     def build(self) -> Report:
-        """Put everything together."""
+        """Return the report."""
         facts, fold, results = self.facts, self.fold, self.results
         broken = task_failure_rows(results)
         failed = failure_rows(fold.failures, self.samples(failed=True) if fold.failed else iter(()))
@@ -246,8 +246,8 @@ class _ReportBuilder:
     def _find_pass_scorers(self) -> dict[str, str]:
         """Return the finalized tasks that have pass@k, with the scorer that says what passes.
 
-        It is that of the primary metric, or else of the first metric. A task with pass rates of
-        its own has none.
+        It is the scorer of the primary metric, or else of the first. A task with pass rates of its
+        own has none.
         """
         scorers = {}
         for task in self.plan.tasks:
@@ -338,10 +338,7 @@ class _ReportBuilder:
         return False
 
     def _withholds_intervals(self, primary: PrimaryMetric, contestant: Contestant) -> bool:
-        """Whether finalization gave the metric no interval where its scores alone have one.
-
-        So it is where the samples are not independent.
-        """
+        """Whether finalization gave no interval, because the samples are not independent."""
         _, task, model = contestant
         rows = self.metrics.get((task, model), ())
         names = primary.scorer, primary.metric
@@ -456,13 +453,9 @@ def _measure_pass_at_k(attempts: Sequence[tuple[int, int]], *, seed: int) -> lis
 
 
 def _perplexity_row(model: ModelFold) -> PerplexityRow:
-    """Measure the answers whose log-probabilities the model gave.
-
-    A perplexity beyond what a float holds is None: JSON has no infinity.
-    """
     value = perplexity(math.fsum(model.nlls), model.nll_tokens)
     return PerplexityRow(
-        perplexity=value if math.isfinite(value) else None,
+        perplexity=value if math.isfinite(value) else None,  # JSON has no infinity
         tokens=model.nll_tokens,
         covered=len(model.nlls),
         n=model.answers.outcomes,

@@ -201,12 +201,9 @@ class TableLayout:
             yield self._cells(part, number)
 
     def _cells(self, outcome: Outcome, part: int | None) -> Cells:
-        """Return a cell per column; None where nothing is known.
-
-        What the answer took stands with the first part, so that it is not counted again.
-        """
         row = outcome_row(outcome)
-        failure, usage = row.failure, None if part else row.usage
+        failure = row.failure
+        usage = None if part else row.usage  # with the first part only, so that it counts once
         return (
             _text(row.task),
             _text(row.model),

@@ -269,10 +269,7 @@ def _suggest_check(run: Run, judge: Judge) -> str:
 
 
 def _describe_findings(run: Run, judge: Judge, findings: Sequence[tuple[str, JudgeCheck]]) -> str:
-    """Describe findings; consecutive ones of one check share its date, run and task.
-
-    A judge is the same on every task; how good it is may not be.
-    """
+    """Describe findings; consecutive ones of one check share its date, run and task."""
     parts = [] if findings[0][1].agreement else ["not compared with people"]
     for index, (text, check) in enumerate(findings):
         parts.append(text)

@@ -85,8 +85,7 @@ def rank_models(
 ) -> list[LeaderboardRow]:
     """Return one row per model, best first; models with the same mean share a rank.
 
-    Among those, the one that completed more comes first. `excluded` says how many samples of a
-    model do not count; they have no score.
+    `excluded` says how many samples of a model do not count; they have no score.
     """
     shared = _shared(scores)
     members = list(categories)

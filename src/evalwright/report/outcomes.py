@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from evalwright.plan.outline import PrimaryMetric, TaskOutline
 from evalwright.report.fold import RunFold
 from evalwright.report.leaderboard import RankedTask
+from evalwright.stats.arrays import Floats
 from evalwright.stats.mean import LARGEST, plain_mean
 from evalwright.types import Outcome, Score, find_self_report
 
@@ -50,9 +51,9 @@ class TaskScores(Struct, kw_only=True):
     """Samples whose scores have the primary field, of those that are scored."""
     has_large_values: bool = False
 
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> Floats:
         """Return the means as an array."""
-        return np.asarray(self.means, dtype=np.float64)
+        return np.asarray(self.means)
 
 
 class SampleCategories(Struct, kw_only=True):
@@ -80,7 +81,7 @@ class SampleCategories(Struct, kw_only=True):
 
 
 class OutcomeReader(Struct, kw_only=True):
-    """Takes from the outcomes what a report needs."""
+    """Reads from the outcomes what a report needs."""
 
     tasks: Mapping[str, TaskOutline]
     fold: RunFold
@@ -225,10 +226,7 @@ def _scores_of_trials(scorer: str, outcomes: Sequence[Outcome]) -> list[Score]:
 
 
 def _mean_over_runs(numbers: Sequence[float], trials: int) -> float:
-    """Return the mean of the trials, in the order of sums that the metrics have.
-
-    Of several repeats, the mean of each comes first. NaN where a trial has no number.
-    """
+    """Return the mean of the repeats' means, summed as metrics do; NaN if a number is missing."""
     size = trials or len(numbers)
     runs = [plain_mean(numbers[at : at + size]) for at in range(0, len(numbers), size)]
     known = [mean for mean in runs if mean is not None]
