@@ -141,18 +141,15 @@ class PerplexityReport(PerplexityBody, frozen=True, kw_only=True):
 
     def text_lines(self) -> Iterator[str]:
         """Yield metrics, differences, the worst documents, failures, notes and a summary."""
-        yield from _model_lines(self)
-        if self.pairwise:
+        blocks = [
+            _model_lines(self),
+            *([_pair_lines(self.pairwise)] if self.pairwise else []),
+            *(_worst_lines(model) for model in self.models if model.documents > 1),
+            *map(_failure_lines, self.failures),
+        ]
+        for block in blocks:
+            yield from block
             yield ""
-            yield from _pair_lines(self.pairwise)
-        for model in self.models:
-            if model.documents > 1:
-                yield ""
-                yield from _worst_lines(model)
-        for failure in self.failures:
-            yield ""
-            yield from _failure_lines(failure)
-        yield ""
         for note in self.notes:
             yield visible(f"note: {note}")
         yield _summary_line(self)

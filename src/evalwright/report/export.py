@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from evalwright.errors import UsageError
-from evalwright.types import Failure, Outcome, Score
+from evalwright.types import Failure, Outcome, Score, Usage
 
 Read = Callable[[], Iterator[Outcome]]
 """Begins to read the outcomes of a run; may be called again."""
@@ -88,7 +88,6 @@ class OutcomeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def outcome_row(outcome: Outcome) -> OutcomeRow:
     """Return the row of an outcome."""
     trace, failure, scores = outcome.trace, outcome.failure, outcome.scores
-    usage = trace.usage if trace else None
     return OutcomeRow(
         task=outcome.task,
         model=outcome.model,
@@ -101,15 +100,7 @@ def outcome_row(outcome: Outcome) -> OutcomeRow:
         scores=_score_values(scores),
         metadata={scorer: score.metadata for scorer, score in scores.items() if score.metadata},
         failure=summarize_failure(failure),
-        usage=UsageCells(
-            usage.requests,
-            usage.prompt_tokens,
-            usage.completion_tokens,
-            usage.total_tokens,
-            usage.cost,
-        )
-        if usage
-        else None,
+        usage=_usage_cells(trace.usage) if trace else None,
         latency_s=trace.latency_s if trace else None,
         sample=outcome.sample,
         excluded_by=[action.rule_key for action in outcome.actions],
@@ -129,6 +120,11 @@ def summarize_failure(failure: Failure | None) -> FailureSummary | None:
     if failure is None:
         return None
     return FailureSummary(failure.stage, failure.type, failure.message, failure.hint)
+
+
+def _usage_cells(usage: Usage) -> UsageCells:
+    tokens = usage.prompt_tokens, usage.completion_tokens, usage.total_tokens
+    return UsageCells(usage.requests, *tokens, usage.cost)
 
 
 def _score_values(scores: dict[str, Score]) -> dict[str, dict[str, Any]]:

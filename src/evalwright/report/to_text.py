@@ -47,10 +47,7 @@ def _print(report: Report, console: Console) -> None:
 
 
 def _render(table: Table, available: int) -> RichTable:
-    rich = RichTable(
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
+    rich = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     narrowest = 1
     for index, name in enumerate(table.columns):
         longest = max(len(row[index]) for row in table.rows)
