@@ -12,7 +12,7 @@ from msgspec import structs
 
 from evalwright.plan.outline import PlanOutline, TaskOutline
 from evalwright.report.fold import ModelFold, RunFold, fold_rows
-from evalwright.report.usage import UsageTotal, usage_rows
+from evalwright.report.result_rows import UsageTotal, usage_rows
 from evalwright.store.scalars import row_of
 from evalwright.types import Failure, Outcome, Row
 

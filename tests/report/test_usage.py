@@ -1,7 +1,7 @@
 import pytest
 
 from evalwright.engine.results import FinalResult
-from evalwright.report.usage import Account, UsageTotal, usage_rows
+from evalwright.report.result_rows import Account, UsageTotal, usage_rows
 from evalwright.store.scalars import row_of
 from evalwright.types import Failure, Outcome, Trace, Usage
 

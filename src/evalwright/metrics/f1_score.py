@@ -13,7 +13,6 @@ from typing import Literal
 
 from evalwright.metrics.base import Name
 from evalwright.metrics.ratios import CountsMetric, f1
-from evalwright.stats.arrays import Floats
 
 
 class F1Score(CountsMetric):
@@ -27,7 +26,4 @@ class F1Score(CountsMetric):
     num_false_negatives_field: Name
     """The score that says how many things were missed in a sample."""
 
-    @staticmethod
-    def divide(sums: Floats) -> Floats:
-        """Return the ratio of each row of sums."""
-        return f1(sums)
+    divide = staticmethod(f1)

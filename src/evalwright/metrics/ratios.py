@@ -43,10 +43,7 @@ class CountsMetric(ScoreMetric):
     name: Name | None = None
     """What the figure is called; without it, the type."""
 
-    @staticmethod
-    def divide(sums: Floats) -> Floats:
-        """Return the ratio of each row of sums."""
-        return share(sums)
+    divide = staticmethod(share)
 
     def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute one ratio."""

@@ -44,7 +44,7 @@ from evalwright.ports import weighs
 from evalwright.report.export import summarize_failure
 from evalwright.report.judges import Figure
 from evalwright.report.report import FailureRow, PairwiseRow, Status
-from evalwright.report.usage import UsageTotal
+from evalwright.report.result_rows import UsageTotal
 from evalwright.session.drive import drive_jobs
 from evalwright.session.models import (
     LOCAL_PROVIDERS,

@@ -51,8 +51,8 @@ from evalwright.report.result_rows import (
     repeat_rows,
     rule_rows,
     task_failure_rows,
+    usage_rows,
 )
-from evalwright.report.usage import usage_rows
 from evalwright.stats.arrays import Floats, unit_values
 from evalwright.stats.likelihood import perplexity
 from evalwright.stats.mean import average

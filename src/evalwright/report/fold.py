@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from evalwright.plan.outline import PlanOutline, TaskOutline
 from evalwright.report.calibration import Answers
-from evalwright.report.result_rows import FailureKinds, count_failure
-from evalwright.report.usage import Account
+from evalwright.report.result_rows import Account, FailureKinds, count_failure
 from evalwright.stats.arrays import Floats
 from evalwright.types import Row, Usage
 

@@ -197,12 +197,10 @@ class PairwiseRow(Struct, frozen=True, kw_only=True):
 
 
 class TaskPairwiseRow(PairwiseRow, frozen=True, kw_only=True):
-    """Two models of a leaderboard, sample by sample."""
+    """Two models of a leaderboard, sample by sample; its task and metric are the leaderboard's."""
 
     task: str = ""
-    """As in the leaderboard."""
     metric: str = ""
-    """As in the leaderboard."""
 
 
 class CalibrationFigures(Struct, frozen=True, kw_only=True):
