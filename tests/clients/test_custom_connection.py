@@ -9,7 +9,7 @@ from tests.servers.model_server import Behaviour, ModelServer, body, hostile, js
 from tests.servers.model_server import chat as chatting
 
 from evalwright.clients.adapters import BUILT_IN, Adapter, AdapterInfo, TemplateAdapter
-from evalwright.clients.custom import ConnectionConfig, CustomConnectionModel, connect
+from evalwright.clients.custom import ConnectionConfig, CustomConnectionModel
 from evalwright.errors import ModelError, UsageError
 from evalwright.secrets import Secret
 from evalwright.templates import Template
@@ -30,7 +30,7 @@ def model(
 ) -> CustomConnectionModel:
     info = AdapterInfo(key="bot", task=task, model_key="m-1")
     options = ModelOptions(parameters=parameters or {})
-    return connect(ConnectionConfig(url=url, **where), adapter, info, options)
+    return CustomConnectionModel(ConnectionConfig(url=url, **where), adapter, info, options)
 
 
 def error_of(behaviour: Behaviour, **told: Any) -> ModelError:

@@ -37,6 +37,7 @@ from evalwright.secrets import Redactor, Secret, secrets_in
 from evalwright.types import ModelOptions, Request
 
 FUNCTION = "run_inference"
+_UNCHECKED = "the server's certificate is not checked"
 _NEVER = {"model": "it is the document's `model_key`", "messages": "they are the task's"}
 _LOGINS = {"authorization", "cookie"}
 _OK = 200
@@ -66,19 +67,37 @@ class CustomConnectionModel(AdaptedModel):
     """Queries one address through an adapter."""
 
     def __init__(
-        self,
-        endpoint: Endpoint,
-        adapter: Adapter,
-        info: AdapterInfo,
-        *,
-        parameters: dict[str, Any],
-        facts: Mapping[str, Any],
+        self, config: ConnectionConfig, adapter: Adapter, info: AdapterInfo, options: ModelOptions
     ) -> None:
-        """Take `facts` of the address, without secrets."""
-        super().__init__(adapter, info, parameters=parameters, facts=facts, clean=endpoint.clean)
-        self.caveat = "the server's certificate is not checked" if facts["untrusted"] else ""
-        self._endpoint = endpoint
-        self._must_be_json = bool(facts["json"])
+        parameters, timeouts = check_parameters(
+            options.parameters, SamplingParameters, model=info.key, never=_NEVER
+        )
+        key = config.api_key.reveal().strip() if config.api_key else ""
+        headers = {name: value.reveal().strip() for name, value in config.headers.items()}
+        if key and "authorization" not in map(str.lower, headers):
+            headers["Authorization"] = f"Bearer {key}"
+        address = locate_document(config.url, key, options.environment)
+        url = address.url
+        in_url = secrets_in(dict(url.query))
+        self._endpoint = Endpoint(
+            address,
+            headers=headers,
+            timeouts=timeouts,
+            secrets=[*(headers[name] for name in select_logins(config.headers)), *in_url],
+            tls=_make_tls(config),
+        )
+        lower = {name.lower(): value.lower() for name, value in headers.items()}
+        self._must_be_json = "json" in lower.get("content-type", "json")
+        self.caveat = _UNCHECKED if config.accept_untrusted else ""
+        facts = {
+            "url": str(url.with_query([(n, v) for n, v in url.query.items() if v not in in_url])),
+            "headers": hash_values(config.headers),
+            "untrusted": config.accept_untrusted,
+            "json": self._must_be_json,
+        }
+        super().__init__(
+            adapter, info, parameters=parameters, facts=facts, clean=self._endpoint.clean
+        )
 
     async def close(self) -> None:
         """Close the connections."""
@@ -91,39 +110,11 @@ class CustomConnectionModel(AdaptedModel):
         return await self._endpoint.ask_text(body.encode())
 
 
-def connect(
-    config: ConnectionConfig, adapter: Adapter, info: AdapterInfo, options: ModelOptions
-) -> CustomConnectionModel:
-    """Connect the model at an address."""
-    parameters, timeouts = check_parameters(
-        options.parameters, SamplingParameters, model=info.key, never=_NEVER
-    )
-    key = config.api_key.reveal().strip() if config.api_key else ""
-    headers = {name: value.reveal().strip() for name, value in config.headers.items()}
-    if key and "authorization" not in map(str.lower, headers):
-        headers["Authorization"] = f"Bearer {key}"
-    address = locate_document(config.url, key, options.environment)
-    url = address.url
-    in_url = secrets_in(dict(url.query))
-    tls = None
-    if config.accept_untrusted or config.trusted_ca:
-        trusted_ca = config.trusted_ca.reveal() if config.trusted_ca else ""
-        tls = make_tls_context(trusted_ca, accept_untrusted=config.accept_untrusted)
-    endpoint = Endpoint(
-        address,
-        headers=headers,
-        timeouts=timeouts,
-        secrets=[*(headers[name] for name in select_logins(config.headers)), *in_url],
-        tls=tls,
-    )
-    content = {name.lower(): value for name, value in headers.items()}.get("content-type", "json")
-    facts = {
-        "url": str(url.with_query([(n, v) for n, v in url.query.items() if v not in in_url])),
-        "headers": hash_values(config.headers),
-        "untrusted": config.accept_untrusted,
-        "json": "json" in content.lower(),
-    }
-    return CustomConnectionModel(endpoint, adapter, info, parameters=parameters, facts=facts)
+def _make_tls(config: ConnectionConfig) -> ssl.SSLContext | None:
+    if not config.accept_untrusted and not config.trusted_ca:
+        return None
+    trusted_ca = config.trusted_ca.reveal() if config.trusted_ca else ""
+    return make_tls_context(trusted_ca, accept_untrusted=config.accept_untrusted)
 
 
 def make_tls_context(trusted_ca: str = "", *, accept_untrusted: bool = False) -> ssl.SSLContext:

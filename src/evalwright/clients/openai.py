@@ -104,7 +104,7 @@ class _EmbeddingReply(Struct, frozen=True):
     error: Any = None
 
 
-decoder = msgspec.json.Decoder(ChatReply)
+_decoder = msgspec.json.Decoder(ChatReply)
 _embedding_decoder = msgspec.json.Decoder(_EmbeddingReply)
 _encoder = msgspec.json.Encoder()
 
@@ -216,7 +216,7 @@ class Chat(ApiModel):
         body = {**self._body, **keys, "messages": request.messages}
         if isinstance(seed := keys.get("seed", self._seed), int):
             body["seed"] = seed + request.trial // self._n
-        return await self._endpoint.ask(_encoder.encode(body), decoder)
+        return await self._endpoint.ask(_encoder.encode(body), _decoder)
 
     def _read(
         self, reply: ChatReply, place: int = 0, *, counts: bool = True, takes_all: bool

@@ -50,13 +50,13 @@ class _FolderRows:
     def digest(self) -> str:
         digest = blake2b(digest_size=16)
         for name in self._names():
-            content = self._read(name)
+            content = read_bytes(self._directory / name)
             digest.update(f"{name}\0{sha256(content).hexdigest()}\n".encode(errors="replace"))
         return f"folder:{digest.hexdigest()}"
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for name in self._names():
-            content = self._read(name)
+            content = read_bytes(self._directory / name)
             where = show_path(self._directory / name)
             try:
                 text = content.removeprefix(b"\xef\xbb\xbf").decode()
@@ -77,16 +77,17 @@ class _FolderRows:
             raise Unreadable(f"{show_path(self._directory)}: no such directory")
         return list_files(self._directory, self._extension)
 
-    def _read(self, name: str) -> bytes:
-        path = self._directory / name
-        try:
-            with path.open("rb") as file:
-                content = file.read(MAX_LINE_BYTES + 1)
-        except OSError as error:
-            raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error
-        if len(content) > MAX_LINE_BYTES:
-            raise BadDataset(f"{show_path(path)}: larger than {MAX_LINE_BYTES >> 20} MiB")
-        return content
+
+def read_bytes(path: Path, *, most: int = MAX_LINE_BYTES, hint: str = "") -> bytes:
+    """Return the content of a file; `BadDataset` if it has more than `most` bytes."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error
+    if len(content) > most:
+        raise BadDataset(f"{show_path(path)}: more than {most >> 20} MiB", hint=hint)
+    return content
 
 
 def list_files(directory: Path, extension: str | None = None) -> list[str]:

@@ -32,7 +32,6 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -43,7 +42,7 @@ from msgspec import Struct
 from pydantic import model_validator
 
 from evalwright.components import Location
-from evalwright.datasets.folder import list_files
+from evalwright.datasets.folder import list_files, read_bytes
 from evalwright.datasets.reading import FileRows, LazyRows, Reader
 from evalwright.datasets.recorded import Item, items_of, last_text, trace_of
 from evalwright.datasets.source import SourceSpec, Surroundings
@@ -347,13 +346,7 @@ def _read_eval(path: Path) -> Iterator[LoggedSample]:
 
 def _read_json(path: Path) -> Iterator[LoggedSample]:
     """Read all samples into memory, without their events."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error
-    if len(raw) > MOST_BYTES:
-        raise BadDataset(f"{show_path(path)}: more than {MOST_BYTES >> 20} MiB", hint=_CONVERT)
+    raw = read_bytes(path, most=MOST_BYTES, hint=_CONVERT)
     log = _decode(raw, _JsonLog, show_path(path))
     if not log.samples:
         raise _no_samples_error(path)
@@ -365,16 +358,13 @@ def _read_json(path: Path) -> Iterator[LoggedSample]:
         yield LoggedSample(log, epochs, sample)
 
 
-@contextmanager
-def _open_archive(path: Path) -> "Iterator[zipfile.ZipFile]":
+def _open_archive(path: Path) -> "zipfile.ZipFile":
     try:
-        archive = zipfile.ZipFile(path)
+        return zipfile.ZipFile(path)
     except _DAMAGED as error:
         raise BadDataset(f"{show_path(path)}: no zip: {_message(error)}", hint=_CUT) from error
     except OSError as error:
         raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error
-    with archive:
-        yield archive
 
 
 def _read_header(path: Path, archive: "zipfile.ZipFile") -> InspectHeader:

@@ -116,11 +116,7 @@ class ParquetFile:
         return pyarrow
 
 
-class _Format(Protocol):
-    @property
-    def header(self) -> tuple[str, ...] | None: ...
-
-    def rows(self) -> Iterator[dict[str, Any]]: ...
+_Format = CsvFile | ParquetFile | LazyRows
 
 
 def _read_jsonl(path: Path) -> LazyRows:

@@ -41,15 +41,20 @@ class Filter(Protocol):
 
 
 class CheckedRows:
-    """A dataset that can be checked; `rows` and `identify` are a subclass's own."""
+    """A dataset that can be checked; `rows` is a subclass's own."""
+
+    name: str
+    """Its name in messages."""
+    _find_bearer: Callable[[Row], Row] | None = None
+    """Returns the part of a row that has the id."""
 
     @abstractmethod
     def rows(self) -> Iterator[Row]:
-        """Yield the rows; each call begins again."""
+        """Yield the rows; each call starts again."""
 
-    @abstractmethod
     def identify(self) -> Iterator[tuple[str, Row]]:
-        """Yield each row with its id."""
+        """Yield each row with its id: its `sample_id`, or its place among the rows, from 0."""
+        return identify_rows(self.rows, name=self.name, of=self._find_bearer)
 
     def check(self) -> int:
         """Read all rows once and count them; `BadDataset` says what is wrong."""
@@ -72,7 +77,6 @@ class Rows(CheckedRows):
         missing: Missing = "absent",
     ) -> None:
         self.name = name
-        """Its name in messages."""
         self._reader = reader
         self._filters = tuple(filters)
         self._missing = missing
@@ -95,10 +99,6 @@ class Rows(CheckedRows):
             yield row
         if empty and not self._filters:
             raise BadDataset(f"{self.name}: no rows")
-
-    def identify(self) -> Iterator[tuple[str, Row]]:
-        """Yield each row with its id: its `sample_id`, or its place among the rows, from 0."""
-        return identify_rows(self.rows, name=self.name)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -163,6 +163,7 @@ class AlignedRows(CheckedRows):
         self.parts = dict(parts)
         """Each of them, by its name."""
         self.name = " + ".join(part.name for part in self.parts.values())
+        self._find_bearer = itemgetter(next(iter(self.parts)))
 
     @cached_property
     def digest(self) -> str:
@@ -197,10 +198,6 @@ class AlignedRows(CheckedRows):
             name: [rows[place] for place in wanted if place < len(rows)]
             for name, rows in whole.items()
         }
-
-    def identify(self) -> Iterator[tuple[str, Row]]:
-        """Yield each joined row with the id that its row of the first dataset has."""
-        return identify_rows(self.rows, name=self.name, of=itemgetter(next(iter(self.parts))))
 
     def _lengths(self) -> str:
         return ", ".join(f"`{name}` has {part.check()}" for name, part in self.parts.items())

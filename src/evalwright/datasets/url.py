@@ -98,8 +98,7 @@ def fetch_file(address: str, path: Path, *, most_bytes: int = MOST_BYTES) -> Pat
     return path
 
 
-@contextmanager
-def _open_address(address: str) -> Iterator[HTTPResponse]:
+def _open_address(address: str) -> HTTPResponse:
     opener = request.OpenerDirector()  # without the handlers of ftp:, file: and data:
     for handler in (
         request.ProxyHandler(),
@@ -112,11 +111,10 @@ def _open_address(address: str) -> Iterator[HTTPResponse]:
         opener.add_handler(handler)
     headers = {"User-Agent": "evalwright", "Accept-Encoding": "identity"}
     address_request = request.Request(quote(address, safe=_IN_ADDRESSES), headers=headers)  # noqa: S310 - the opener has no other schemes
-    response = opener.open(address_request, timeout=SILENCE_S)
+    response: HTTPResponse | None = opener.open(address_request, timeout=SILENCE_S)
     if response is None:  # no handler for where a redirect went
         raise URLError("it leads to an address that is neither http nor https")
-    with response:
-        yield response
+    return response
 
 
 def _copy(response: HTTPResponse, file: IO[bytes], most_bytes: int, name: str) -> None:

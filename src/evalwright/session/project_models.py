@@ -21,9 +21,9 @@ from evalwright.clients.adapters import BUILT_IN, Adapter, AdapterInfo, Template
 from evalwright.clients.custom import (
     FUNCTION,
     ConnectionConfig,
+    CustomConnectionModel,
     CustomInferenceModel,
     InferenceConfig,
-    connect,
     select_logins,
     takes_sample,
 )
@@ -172,7 +172,8 @@ def _connect_custom(
         trusted_ca=trust.trusted_ca if trust else None,
         accept_untrusted=bool(trust and trust.trust_chain_verification == "accept_untrusted"),
     )
-    client = connect(connection, adapter_of(document, adapters), info_of(document, config), options)
+    adapter, info = adapter_of(document, adapters), info_of(document, config)
+    client = CustomConnectionModel(connection, adapter, info, options)
     key = (config.api_key,) if config.api_key else ()
     return Connection(
         name=document.key, client=client, secrets=(*key, *select_logins(headers).values())

@@ -117,9 +117,9 @@ class Llama:
             body["seed"] = seed + request.trial
         if not body["cache_prompt"]:
             async with server.prompting:
-                await server.ask(_CHAT, {**body, "max_tokens": 0}, openai.decoder)
+                await server.ask(_CHAT, {**body, "max_tokens": 0}, openai.ChatReply)
             body["cache_prompt"] = True  # it is there now, computed by itself
-        reply = await server.ask(_CHAT, body, openai.decoder)
+        reply = await server.ask(_CHAT, body, openai.ChatReply)
         if not reply.choices:
             raise ModelError("empty", "the reply has no choices")
         tokens = reply.usage or openai.ChatUsage()
@@ -184,13 +184,6 @@ class _Props(Struct, frozen=True):
     default_generation_settings: _GenerationSettings = _GenerationSettings()
 
 
-_generation_decoder = msgspec.json.Decoder(_Generation)
-_ids_decoder = msgspec.json.Decoder(_TokenIds)
-_pieces_decoder = msgspec.json.Decoder(_Pieces)
-_prompt_decoder = msgspec.json.Decoder(_Prompt)
-_props_decoder = msgspec.json.Decoder(_Props)
-
-
 class _Weigher:
     """Weighs given answers and texts on a server."""
 
@@ -204,7 +197,7 @@ class _Weigher:
     ) -> Completion:
         """Weigh each answer after the prompt: those of one token at once, the others alone."""
         chat = [{"role": message.role, "content": message.content} for message in messages]
-        reply = await self._server.ask("/apply-template", {"messages": chat}, _prompt_decoder)
+        reply = await self._server.ask("/apply-template", {"messages": chat}, _Prompt)
         split = [await self._tokenize(text) for text in given]
         async with self._server.prompting:
             first = await self._find_likeliest([reply.prompt], slot, _LIKELIEST)
@@ -229,7 +222,7 @@ class _Weigher:
                 if is_computed := len(prompt) > 1:
                     async with self._server.prompting:
                         body = {**_make_body(prompt, slot), "n_predict": 0}
-                        await self._server.ask("/completion", body, _generation_decoder)
+                        await self._server.ask("/completion", body, _Generation)
                 logprobs += await self._force(prompt, wanted, slot, is_computed=is_computed)
             weights.append(tuple(logprobs))
         return _make_completion(weights)
@@ -251,7 +244,7 @@ class _Weigher:
             "return_tokens": True,
             "grammar": _GRAMMAR_START + " ".join(f"<[{token}]>" for token in wanted),
         }
-        reply = await self._server.ask("/completion", body, _generation_decoder)
+        reply = await self._server.ask("/completion", body, _Generation)
         if reply.tokens != wanted:
             raise ModelError(
                 "context",
@@ -291,11 +284,11 @@ class _Weigher:
             "n_probs": most,
             "logit_bias": [[self._letter, _SURELY]],
         }
-        return await self._server.ask("/completion", body, _generation_decoder)
+        return await self._server.ask("/completion", body, _Generation)
 
     async def _tokenize(self, text: str) -> list[Piece]:
         body = {"content": text, "add_special": False, "parse_special": False, "with_pieces": True}
-        tokens = (await self._server.ask("/tokenize", body, _pieces_decoder)).tokens
+        tokens = (await self._server.ask("/tokenize", body, _Pieces)).tokens
         if not tokens:
             raise ModelError("bad_request", "an empty text cannot be weighed")
         return tokens
@@ -303,10 +296,10 @@ class _Weigher:
     async def _read_text_start(self) -> tuple[list[Piece], int]:
         """Return the first token of every text, if there is one, and the size of the context."""
         if self._text_start is None:
-            props = await self._server.ask("/props", None, _props_decoder)
+            props = await self._server.ask("/props", None, _Props)
             first = props.bos_token or props.eos_token
             body = {"content": first, "add_special": False, "parse_special": True}
-            ids = (await self._server.ask("/tokenize", body, _ids_decoder)).tokens if first else []
+            ids = (await self._server.ask("/tokenize", body, _TokenIds)).tokens if first else []
             context = self._server.spec.settings.context
             trained = props.default_generation_settings.n_ctx or context
             self._text_start = [Piece(token, "") for token in ids], min(trained, context)

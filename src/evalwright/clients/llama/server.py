@@ -299,9 +299,7 @@ class LlamaServer:
         finally:
             self._free.put_nowait(slot)
 
-    async def ask(
-        self, path: str, body: dict[str, Any] | None, decoder: msgspec.json.Decoder[Reply]
-    ) -> Reply:
+    async def ask(self, path: str, body: dict[str, Any] | None, kind: type[Reply]) -> Reply:
         """Return the reply, or raise a `ModelError`; without a body the request is a GET."""
         process = await self._running_process()
         try:
@@ -321,7 +319,7 @@ class LlamaServer:
         if status >= _BAD_REQUEST:
             raise _parse_error(raw)
         try:
-            return decoder.decode(raw)
+            return msgspec.json.decode(raw, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ModelError("wrong_shape", f"llama.cpp answered otherwise: {error}") from error
 
