@@ -37,6 +37,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+from http.client import responses
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import aiohttp
@@ -126,8 +127,6 @@ class Endpoint:
     async def ask_text(self, body: bytes) -> tuple[str, int]:
         """Return the reply as text, whatever is in it, and its status."""
         reply = await self._exchange(body)
-        if not reply.content.strip():
-            raise self._empty_error()
         try:
             return reply.content.decode(), reply.status
         except UnicodeDecodeError as error:
@@ -162,6 +161,8 @@ class Endpoint:
                 if response.status not in _SUCCESS:
                     raise await self._read_error(response)
                 content = await self._read(response)
+                if not content.strip():
+                    raise ModelError("empty", f"the reply of {self._origin} has no body")
                 kind = response.headers.get("Content-Type", "")
                 return _RawReply(content, kind, response.status)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -244,13 +245,8 @@ class Endpoint:
         most = MOST_REPLY_BYTES // 2**20
         return ModelError("too_large", f"the reply of {self._origin} is larger than {most} MiB")
 
-    def _empty_error(self) -> ModelError:
-        return ModelError("empty", f"the reply of {self._origin} has no body")
-
     def _decoding_error(self, reply: _RawReply, error: Exception) -> ModelError:
         """Return why a reply could not be decoded."""
-        if not reply.content.strip():
-            return self._empty_error()
         try:
             value = msgspec.json.decode(reply.content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -371,7 +367,8 @@ def status_error(
     codes = {error.get("code"), error.get("type")} if isinstance(error, dict) else set()
     if codes & _FILTER_CODES or _FILTER_WORDS in words:
         return replies.filter_error(words)
-    message = f"HTTP {status}{f': {words}' if words else _status_phrase(status)}"
+    detail = f": {words}" if words else f" {responses.get(status, '')}".rstrip()
+    message = f"HTTP {status}{detail}"
     kind = _KINDS.get(status, "bad_request")
     if status < HTTPStatus.BAD_REQUEST:
         kind = "not_found"
@@ -414,13 +411,6 @@ def _parse_error(body: str) -> Any:
         return None
     inner = value.get("error") if isinstance(value, dict) else None
     return inner if isinstance(inner, dict) else value
-
-
-def _status_phrase(status: int) -> str:
-    try:
-        return f" {HTTPStatus(status).phrase}"
-    except ValueError:
-        return ""
 
 
 def _parse_seconds(text: str) -> float | None:

@@ -91,32 +91,25 @@ class CsvFile:
             # Lines are checked many at a time: some of these are below the header.
             raise faults.error(reader.line_num + sum(1 for _ in lines))
         names = _check_header(show_path(self._path), first)
-        columns = [_Column(name, text=name in self._texts) for name in names]
-        for batch in _batches(reader, len(columns), faults):
-            for place, column in enumerate(columns):
-                if column.open:
-                    column.see({cells[place] for cells in batch})
+        types = _find_types(names, self._texts, _batches(reader, len(names), faults))
         if faults.count:
             raise faults.error(reader.line_num + sum(1 for _ in lines))
-        return names, [(column.name, convert) for column in columns if (convert := column.convert)]
+        return names, types
 
 
-class _Column:
-    """What a column may still be, after the cells seen so far."""
-
-    def __init__(self, name: str, *, text: bool) -> None:
-        self.name = name
-        self.open = () if text else _KINDS
-        self._filled = False
-
-    def see(self, cells: set[str]) -> None:
-        cells.discard("")
-        self._filled = self._filled or bool(cells)
-        self.open = tuple(kind for kind in self.open if all(map(kind[0].fullmatch, cells)))
-
-    @property
-    def convert(self) -> Convert | None:
-        return self.open[0][1] if self.open and self._filled else None
+def _find_types(
+    names: Sequence[str], texts: set[str], batches: Iterable[list[list[str]]]
+) -> list[tuple[str, Convert]]:
+    """Return the columns that are not text, with what converts their cells."""
+    kinds = {name: () if name in texts else _KINDS for name in names}
+    filled: set[str] = set()
+    for batch in batches:
+        for place, name in enumerate(names):
+            if kinds[name]:
+                cells = {row[place] for row in batch} - {""}
+                filled |= {name} if cells else set()
+                kinds[name] = tuple(k for k in kinds[name] if all(map(k[0].fullmatch, cells)))
+    return [(name, kinds[name][0][1]) for name in names if kinds[name] and name in filled]
 
 
 def _reader(lines: Iterator[str]) -> "_csv.Reader":

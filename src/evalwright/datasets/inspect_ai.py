@@ -27,6 +27,7 @@ are read. A `.eval` log is read sample by sample; a `.json` log is read whole an
 A log that is damaged, cut short or no log is one `BadDataset` that says where.
 """
 
+import fnmatch
 import json
 import re
 import sys
@@ -336,7 +337,8 @@ def _read_eval(path: Path) -> Iterator[LoggedSample]:
         header = _read_header(path, archive)
         order = _order_ids(header)
         # A sample that was written twice is named twice, and read as it was written last.
-        names = {name: _place(name, order) for name in archive.namelist() if _is_sample(name)}
+        files = fnmatch.filter(archive.namelist(), "samples/*.json")
+        names = {name: _place(name, order) for name in files}
         if not names:
             raise _no_samples_error(path)
         epochs = max(epoch for _, epoch, _ in names.values())
@@ -389,10 +391,6 @@ def _read_member(path: Path, archive: "zipfile.ZipFile", name: str, kind: type[T
     except OSError as error:
         raise Unreadable(f"{where}: {error.strerror or error}") from error
     return _decode(raw, kind, where)
-
-
-def _is_sample(name: str) -> bool:
-    return name.startswith("samples/") and name.endswith(".json")
 
 
 def _order_ids(header: InspectHeader) -> dict[str, int]:

@@ -89,7 +89,7 @@ def explain_line(number: int, line: bytes) -> UnreadableLine | None:
 
 def _explain_text(number: int, text: str) -> UnreadableLine:
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
         message = error.msg[:1].lower() + error.msg[1:]
         return UnreadableLine(number, error.colno, f"not JSON: {message}", _hint(text))
@@ -108,10 +108,11 @@ def _explain_text(number: int, text: str) -> UnreadableLine:
 
 
 class _NotANumber(ValueError):
-    """`NaN` or `Infinity`, which Python writes and JSON does not know."""
+    """`NaN` or `Infinity`, which are not JSON."""
 
 
-def _refuse_constant(constant: str) -> NoReturn:
+def refuse_constant(constant: str) -> NoReturn:
+    """Raise ValueError for `NaN` and `Infinity`, for `json.loads`."""
     raise _NotANumber(constant)
 
 

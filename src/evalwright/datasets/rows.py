@@ -176,8 +176,10 @@ class AlignedRows(CheckedRows):
         names = list(self.parts)
         for rows in zip_longest(*(part.rows() for part in self.parts.values())):
             if None in rows:
+                parts = self.parts.items()
+                lengths = ", ".join(f"`{name}` has {part.check()}" for name, part in parts)
                 raise BadDataset(
-                    f"datasets used together must have as many rows: {self._lengths()}",
+                    f"datasets used together must have as many rows: {lengths}",
                     hint="row 0 goes with row 0, row 1 with row 1, and so on",
                 )
             yield dict(zip(names, rows, strict=True))
@@ -198,9 +200,6 @@ class AlignedRows(CheckedRows):
             name: [rows[place] for place in wanted if place < len(rows)]
             for name, rows in whole.items()
         }
-
-    def _lengths(self) -> str:
-        return ", ".join(f"`{name}` has {part.check()}" for name, part in self.parts.items())
 
 
 def identify_rows(

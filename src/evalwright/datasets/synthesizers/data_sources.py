@@ -173,28 +173,21 @@ class DatasetSampleCombinations(DataSource):
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
         """Select combinations; only rows of selected combinations are kept in memory."""
         datasets = [lookup.dataset(key) for key in self.keys]
+        totals = [dataset.check() for dataset in datasets]
         try:
-            combinations = draw_combinations(
-                [dataset.check() for dataset in datasets], count, self.random_seed
-            )
+            combinations = draw_combinations(totals, count, self.random_seed)
         except ValueError as error:
             raise BadDataset(f"{', '.join(self.keys)}: {error}") from error
-        used_places = [
-            {combination[number] for combination in combinations} for number in range(len(datasets))
-        ]
+        places = [set(column) for column in zip(*combinations, strict=True)]
 
         def rows() -> Iterator[Row]:
-            used_rows = [
-                {place: row for place, row in enumerate(dataset.rows()) if place in places}
-                for dataset, places in zip(datasets, used_places, strict=True)
+            used = [
+                {place: row for place, row in enumerate(dataset.rows()) if place in wanted}
+                for dataset, wanted in zip(datasets, places, strict=True)
             ]
             for combination in combinations:
-                yield {
-                    key: rows_by_place[place]
-                    for key, rows_by_place, place in zip(
-                        self.keys, used_rows, combination, strict=True
-                    )
-                }
+                values = [part[place] for part, place in zip(used, combination, strict=True)]
+                yield dict(zip(self.keys, values, strict=True))
 
         digests = [dataset.digest for dataset in datasets]
         return SourceRows(

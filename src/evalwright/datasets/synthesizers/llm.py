@@ -27,6 +27,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from evalwright.components import Flag, ModelKey, Title
+from evalwright.datasets.json_files import refuse_constant
 from evalwright.datasets.synthesizers.synthesizer import (
     Columns,
     Row,
@@ -142,7 +143,7 @@ def schema_properties(columns: Mapping[str, ColumnType]) -> dict[str, Any]:
 def parse_columns(reply: str, columns: Mapping[str, ColumnType]) -> dict[str, Any]:
     """Return the values of the columns; ValueError if the reply does not clearly give them."""
     candidates: list[dict[str, Any]] = []
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+    decoder = json.JSONDecoder(parse_constant=refuse_constant)
     for json_object, _, _ in islice(find_json(reply, _OBJECT, decoder), _MAX_OBJECT_STARTS):
         if json_object is not None and columns.keys() <= json_object.keys():
             values = {name: json_object[name] for name in columns}
@@ -160,10 +161,6 @@ def parse_columns(reply: str, columns: Mapping[str, ColumnType]) -> dict[str, An
             got = type(values[name]).__name__
             raise ValueError(f"expected `{name}` to be a `{kind}`, got a `{got}`: {_quote(reply)}")
     return values
-
-
-def _refuse_constant(constant: str) -> Any:
-    raise ValueError(f"`{constant}` is no value of JSON")
 
 
 def _has_type(value: Any, kind: ColumnType) -> bool:
