@@ -54,7 +54,6 @@ _SHAPE_KEYS = {"messages", "choices", "response", "request", "body", "custom_id"
 _BATCH_KEYS = {"method", "url"}
 _COMPLETION_KEYS = {"object", "created", "usage", "system_fingerprint", "service_tier"}
 """The same in lines of that shape: they are only about the call."""
-_COLUMNS = ("input", "output", "trace", "error", "model")
 _SHAPES = 'expected `messages`, `choices` or `response`: {"messages": [{"role": …, "content": …}]}'
 _CUT_AT_A_CALL = "cut at the call of a tool: what the tool gave, and an answer, are not there"
 _CUT = {"length", "content_filter"}
@@ -116,7 +115,7 @@ def _select_own(line: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str
     for key, value in line.items():
         if key in shape:
             continue
-        if key not in _COLUMNS:
+        if key not in columns:
             own[key] = value
         elif value not in (None, columns[key]) and not (key == "error" and columns[key]):
             own[f"line_{key}"] = value

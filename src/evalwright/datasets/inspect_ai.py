@@ -68,7 +68,6 @@ COLUMNS = (
     *("sample_id", "epoch", "input", "target", "choices", "metadata", "trace", "output"),
     *("error", "limit", "model", "inspect_scores", "inspect_status"),
 )
-_ENDINGS = (".eval", ".json")
 _JSON_LOG = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d.*_.+_.+\.json")
 """The names of Inspect's logs: a directory may hold other JSON files."""
 _ATTACHMENT = re.compile(r"attachment://([0-9A-Za-z]+)")
@@ -305,7 +304,7 @@ class InspectAi(SourceSpec):
         if (self.file_path is None) == (self.directory_path is None):
             got = "neither" if self.file_path is None else "both"
             raise ValueError(f"expected `file_path` or `directory_path`, got {got}")
-        if self.file_path and not self.file_path.written.lower().endswith(_ENDINGS):
+        if self.file_path and not self.file_path.written.lower().endswith((".eval", ".json")):
             written = self.file_path.written
             raise ValueError(f"expected a .eval or .json log as `file_path`, got `{written}`")
         return self

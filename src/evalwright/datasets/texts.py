@@ -32,8 +32,6 @@ from evalwright.nearest import nearest
 from evalwright.vocabulary import MAX_LINE_BYTES
 
 Split = Literal["paragraphs", "lines"]
-_ROWS = (".jsonl", ".ndjson")
-_COMPRESSED = (".gz", ".zst")
 _MOST_NAMES = 8
 _TOO_LONG = "longer than 16 MiB"
 
@@ -239,10 +237,8 @@ def _read_paragraphs(path: str, faults: UnreadableLines) -> LineTexts:
 
 
 def _is_rows(path: str) -> bool:
-    name = path.lower()
-    for ending in _COMPRESSED:
-        name = name.removesuffix(ending)
-    return name.endswith(_ROWS)
+    name = path.lower().removesuffix(".gz").removesuffix(".zst")
+    return name.endswith((".jsonl", ".ndjson"))
 
 
 def _identify(path: str) -> tuple[int, ...]:

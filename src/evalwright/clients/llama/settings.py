@@ -1,14 +1,7 @@
 """The settings of a local model (`-p NAME=VALUE`), checked before it is loaded.
 
-How it runs:
-
-    slots      4      how many answers are made at once
-    context    4096   tokens of prompt and answer together, per slot: a multiple of 256
-    threads           by default as many as there are idle cores
-
-How it answers: `temperature` (0), `seed` (0), `max_tokens` (256), `top_p`, `top_k`, `min_p`,
-`stop`, `response_format`, `json_schema` or `grammar` (GBNF) for structured output, `logprobs`
-(true), and whatever else the server of llama.cpp knows: it is sent as it is.
+`LlamaSettings` has what decides how it runs. Other parameters are sent unchanged, also those that
+only the server of llama.cpp knows; `json_schema` and `grammar` (GBNF) are for structured output.
 
 At temperature 0 the likeliest token is taken, so an answer is the same every time. Otherwise `seed`
 is the seed of the first trial, `seed + 1` of the second, so that trials differ and runs do not.
@@ -26,7 +19,6 @@ from msgspec import Meta, Struct, structs
 from evalwright.clients.parameters import Count, SamplingParameters, Seconds, check_parameters
 from evalwright.errors import UsageError
 
-_RUN = ("slots", "context", "threads", "total_timeout_s")
 _STEP = 256
 _DEFAULTS: dict[str, Any] = {
     "temperature": 0,
@@ -47,8 +39,11 @@ class LlamaSettings(Struct, frozen=True, kw_only=True):
     """How the model runs. Only `context` can change an answer, by what fits into it."""
 
     slots: Annotated[int, Meta(ge=1, le=256)] = 4
+    """How many answers are made at once."""
     context: Annotated[int, Meta(ge=64)] = 4096
+    """Tokens of prompt and answer together, per slot: a multiple of 256."""
     threads: Annotated[int, Meta(ge=1, le=512)] | None = None
+    """None: as many as there are idle cores."""
     total_timeout_s: Seconds = 3600
 
 
@@ -64,9 +59,6 @@ class LlamaParameters(SamplingParameters, frozen=True, kw_only=True):
     response_format: dict[str, Any] | None = None
     logprobs: bool | None = None
     cache_prompt: bool | None = None
-    slots: int | None = None
-    context: int | None = None
-    threads: int | None = None
 
 
 def parse_settings(
@@ -74,11 +66,11 @@ def parse_settings(
 ) -> tuple[LlamaSettings, dict[str, Any]]:
     """Return how the model runs, and what is sent with every request."""
     sent, _ = check_parameters(parameters, LlamaParameters, model=model, never=NEVER)
-    run = {name: parameters[name] for name in _RUN if name in parameters}
     try:
-        settings = msgspec.convert(run, LlamaSettings)
+        settings = msgspec.convert(dict(parameters), LlamaSettings)
     except msgspec.ValidationError as error:
         raise UsageError(f"parameters of {model}: {error}") from error
     # llama.cpp rounds up too, and what it rounds to decides what fits.
     settings = structs.replace(settings, context=-(-settings.context // _STEP) * _STEP)
-    return settings, {**_DEFAULTS, **{name: sent[name] for name in sent if name not in _RUN}}
+    own = LlamaSettings.__struct_fields__
+    return settings, {**_DEFAULTS, **{name: sent[name] for name in sent if name not in own}}
