@@ -8,8 +8,6 @@ It is stored under `.evalwright/downloads/`, by the hash of its address, and not
 delete it there to do so. Only `http` and `https`, also after a redirect.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import sha256
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path, PurePosixPath
