@@ -20,8 +20,7 @@ from evalwright.datasets.synthesizers.data_sources import (
     TaskResultSamples,
 )
 from evalwright.registry import BUILT_IN
-from evalwright.rules.action import ActionRule
-from evalwright.rules.filters import FilterComparison, FilterMembership, FilterUnary
+from evalwright.rules.filters import ActionRule, FilterComparison, FilterMembership, FilterUnary
 from evalwright.spec.documents.models import parameters
 from evalwright.spec.documents.models.dataset import DatasetDocument
 from evalwright.spec.documents.models.evaluation import (

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from evalwright.rules.action import ActionRule
+from evalwright.rules.filters import ActionRule
 
 CONVERSATION = {
     "items": [

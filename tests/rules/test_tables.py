@@ -8,8 +8,7 @@ from tests.objects.conversations import conversation
 
 from evalwright.datasets.reading import LazyRows
 from evalwright.datasets.rows import Rows
-from evalwright.rules.action import ActionRule
-from evalwright.rules.filters import AnyFilter
+from evalwright.rules.filters import ActionRule, AnyFilter
 
 FILTER: TypeAdapter[Any] = TypeAdapter(AnyFilter)
 FORMS: dict[str, dict[str, Any]] = {

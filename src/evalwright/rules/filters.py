@@ -1,4 +1,4 @@
-"""Filters: what a sample must be.
+"""Filters, which say what a sample must be, and the action rules that use them.
 
     filter: {op: exists, expression: "{{ sample.answer }}"}
     filter: {op: equals, expression: "{{ sample.language }}", value: en}
@@ -15,6 +15,13 @@ means the ids 3 and 6, and the cell of a table that was read as true may have ha
     equals, not_equals     an error      ==, or the same text
     less_than, …           an error      numbers on both sides, or an error
     in, not_in             an error      == to one of them, or the same text
+
+An action rule says what becomes of a sample after it was scored:
+
+    actions:
+      - key: wrong_language
+        action: exclude_from_metrics
+        filter: {op: not_equals, expression: "{{ scores.language.label }}", value: en}
 """
 
 import operator
@@ -23,7 +30,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, StrictBool, StrictFloat, StrictInt, StrictStr, Tag
 
-from evalwright.components import Component
+from evalwright.components import Component, UserKey
+from evalwright.objects import variables as template_variables
 from evalwright.templates import Native, NotThere, read_literal
 
 Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
@@ -151,3 +159,28 @@ AnyFilter = Annotated[
     Discriminator(_form),
 ]
 """One filter, in any of its three forms."""
+
+
+class ActionRule(Component):
+    """A sample that matches the filter is in no metric of the task. Its scores are kept."""
+
+    key: UserKey
+    """What reports call this rule."""
+    action: Literal["exclude_from_metrics"]
+    """What is done with the sample."""
+    filter: AnyFilter
+    """Which samples: its expression sees `sample`, `solver_output`, and `scores` by the key of
+    the scorer, such as `{{ scores.language.label }}`."""
+
+    def applies(
+        self,
+        sample: dict[str, Any],
+        conversation: dict[str, Any] | None,
+        scores: Mapping[str, Mapping[str, Any]],
+    ) -> bool:
+        """Whether it takes this sample out; ValueError or TypeError where that cannot be said."""
+        # Reading a conversation costs more than most filters do.
+        known = {"sample": sample}
+        if conversation is not None and not self.filter.expression.names() <= {"sample", "scores"}:
+            known = template_variables(sample, conversation)
+        return self.filter.matches({**known, "scores": scores})

@@ -21,8 +21,7 @@ from evalwright.metrics.python import PythonMetric
 from evalwright.metrics.recall import Recall
 from evalwright.metrics.std_dev import StdDev
 from evalwright.metrics.weighted_average import WeightedAverage
-from evalwright.rules.action import ActionRule
-from evalwright.rules.filters import FilterComparison, FilterMembership, FilterUnary
+from evalwright.rules.filters import ActionRule, FilterComparison, FilterMembership, FilterUnary
 from evalwright.scorers.bleu import Bleu
 from evalwright.scorers.function_call_coverage import FunctionCallCoverage
 from evalwright.scorers.labeler_via_model import LabelerViaModel

@@ -24,7 +24,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from evalwright.components import Component, Snippet, Title, UserKey
-from evalwright.rules.action import ActionRule
+from evalwright.rules.filters import ActionRule
 from evalwright.scorers.base import AnyScorer
 from evalwright.solvers.base import AnySolver
 from evalwright.spec.documents.models.parameters import AnyParameter

@@ -19,17 +19,6 @@ from typing import Any, Final, Literal, NamedTuple
 
 import yaml
 from msgspec import Struct
-from yaml.events import (
-    AliasEvent,
-    CollectionStartEvent,
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-    StreamEndEvent,
-)
 
 from evalwright.components import Authored
 from evalwright.lines import show_path
@@ -80,9 +69,9 @@ ALIAS_BOMB = Mistake(
 )
 _NOT_EXPANDED = (REF_KEY, "$provider")
 _STANDARD = "tag:yaml.org,2002:"
-_COLLECTION_TAGS: dict[type[CollectionStartEvent], str] = {
-    MappingStartEvent: _STANDARD + "map",
-    SequenceStartEvent: _STANDARD + "seq",
+_COLLECTION_TAGS: dict[type[yaml.CollectionStartEvent], str] = {
+    yaml.MappingStartEvent: _STANDARD + "map",
+    yaml.SequenceStartEvent: _STANDARD + "seq",
 }
 # YAML 1.1 ends lines at these, YAML 1.2 and editors do not: the parser sees others in their place.
 _BREAKS = str.maketrans("\x85\u2028\u2029", "\ufdd0\ufdd1\ufdd2")
@@ -299,15 +288,15 @@ class _Composer:
     def _compose_document(self) -> ComposedValue:
         self._parser.get_event()  # the start of the stream
         event = self._parser.get_event()
-        if isinstance(event, DocumentStartEvent):
+        if isinstance(event, yaml.DocumentStartEvent):
             event = self._parser.get_event()
-        is_empty = isinstance(event, ScalarEvent) and event.implicit[0] and not event.value
-        if is_empty or isinstance(event, StreamEndEvent):
+        is_empty = isinstance(event, yaml.ScalarEvent) and event.implicit[0] and not event.value
+        if is_empty or isinstance(event, yaml.StreamEndEvent):
             raise self._stop(Mistake("empty", "the file is empty", "", 1, 1))
         value = self._compose_node(event, self._top)
         self._parser.get_event()  # the end of the document
         last = self._parser.get_event()
-        if not isinstance(last, StreamEndEvent):
+        if not isinstance(last, yaml.StreamEndEvent):
             mistake = Mistake(
                 "many_documents",
                 "expected one document, another begins here",
@@ -318,9 +307,9 @@ class _Composer:
 
     def _compose_node(self, event: Any, path: FieldPath, *, key: Any = None) -> ComposedValue:
         """The value that begins with this event; `key` is its key, if a mapping's."""
-        if isinstance(event, ScalarEvent):
+        if isinstance(event, yaml.ScalarEvent):
             value = self._compose_scalar(event, path, key)
-        elif isinstance(event, AliasEvent):
+        elif isinstance(event, yaml.AliasEvent):
             return self._resolve_alias(event, path)
         else:
             if event.anchor is not None:
@@ -343,13 +332,15 @@ class _Composer:
             return value._replace(marks=value.marks.under(None, value=place))
         return self._report_loss(place, mistake, path)
 
-    def _compose_collection(self, event: CollectionStartEvent, path: FieldPath) -> ComposedValue:
+    def _compose_collection(
+        self, event: yaml.CollectionStartEvent, path: FieldPath
+    ) -> ComposedValue:
         place = self._place(event)
         if len(path) >= MAX_DEPTH:
             raise StopReading(problem_at(place, TOO_DEEP, path))
         if event.tag not in {None, "!", _COLLECTION_TAGS[type(event)]}:
             self._report_unknown_tag(event, path)
-        if isinstance(event, SequenceStartEvent):
+        if isinstance(event, yaml.SequenceStartEvent):
             return self._compose_sequence(place, path)
         return self._compose_mapping(place, path)
 
@@ -357,7 +348,7 @@ class _Composer:
         data: list[Any] = []
         children: dict[str | int, Marks] = {}
         size, height = 1, 0
-        while not isinstance(event := self._parser.get_event(), SequenceEndEvent):
+        while not isinstance(event := self._parser.get_event(), yaml.SequenceEndEvent):
             number = len(data)
             item = self._compose_node(event, (*path, number))
             data.append(item.data)
@@ -372,8 +363,8 @@ class _Composer:
         marks = Marks(place)
         more: dict[str | int, Marks] = {}
         size, height = 1, 0
-        while not isinstance(event := self._parser.get_event(), MappingEndEvent):
-            if isinstance(event, ScalarEvent) and event.value == "<<" and event.implicit[0]:
+        while not isinstance(event := self._parser.get_event(), yaml.MappingEndEvent):
+            if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]:
                 value = self._compose_node(self._parser.get_event(), (*path, "<<"))
                 self._merge_into(value, merged, more, path)
             else:
@@ -397,7 +388,7 @@ class _Composer:
         key = self._compose_node(event, (*path, "?"))
         if not isinstance(key.data, list | dict):
             return str(key.data) if isinstance(key.data, str) else key.data
-        if isinstance(event, MappingStartEvent):
+        if isinstance(event, yaml.MappingStartEvent):
             mistake = Mistake("bad_yaml", UNQUOTED, QUOTES)
         else:
             mistake = Mistake("bad_yaml", "expected a word as a key, got a list")
@@ -463,7 +454,7 @@ class _Composer:
         height = max(mapping.height, target.height)
         return ComposedValue(data, marks, mapping.size + target.size, height)
 
-    def _compose_scalar(self, event: ScalarEvent, path: FieldPath, key: Any) -> ComposedValue:
+    def _compose_scalar(self, event: yaml.ScalarEvent, path: FieldPath, key: Any) -> ComposedValue:
         place = self._place(event)
         text = event.value.translate(_BACK) if self._changed else event.value
         if event.tag not in {None, "!", _STANDARD + "str"}:
@@ -496,7 +487,7 @@ class _Composer:
         return value
 
     def _compose_tag(
-        self, event: ScalarEvent, text: str, place: Place, path: FieldPath
+        self, event: yaml.ScalarEvent, text: str, place: Place, path: FieldPath
     ) -> ComposedValue:
         if event.tag == INCLUDE_TAG:
             included = read_include(text, self._text.path)
