@@ -131,7 +131,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
-    """One turn of a conversation. The role `tool` tells what a call of the assistant's gave."""
+    """One turn of a conversation. The role `tool` has the result of a call of the assistant."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
@@ -187,12 +187,12 @@ class Request(Struct, frozen=True, kw_only=True):
     takes_all: bool = False
     """An empty answer and a refusal are answers, too; else they are failures."""
     given: tuple[str, ...] = ()
-    """Answers to weigh in place of making one: how likely the model finds each. Without messages
-    a given text is the whole of what is said. Only for a model that `ports.weighs`."""
+    """Answers to weigh instead of generating one; without messages, whole texts. Only for a model
+    that `ports.weighs`."""
 
 
 class ModelOptions(Struct, frozen=True, kw_only=True):
-    """What a client may be told when it connects."""
+    """Options for a client when it connects."""
 
     parameters: dict[str, Any] = {}
     """Generation parameters: `temperature`, `max_tokens`, `seed`, `stop`…"""
@@ -201,7 +201,7 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
     provider: str = ""
     """What stands before the slash, for a client that serves several providers."""
     tell: Callable[[str], None] = lambda _: None
-    """Where a client that takes its time may say so."""
+    """Receives messages about slow steps."""
 
 
 class Completion(Struct, frozen=True, kw_only=True):
@@ -216,13 +216,13 @@ class Completion(Struct, frozen=True, kw_only=True):
     """JSON, where there is more than a text: `{"embeddings": [[…]]}`, what a custom task gave back,
     a chat completion with references or tool calls. None where the text is all."""
     bodies: tuple[str, str] | None = None
-    """What went out and what came back, word for word, where the client keeps it."""
+    """The bodies of request and response, if the client keeps them."""
     given: tuple[tuple[float, ...], ...] = ()
     """Of each answer that the request gave, the log-probability of each of its tokens."""
 
 
 class Trace(Struct, frozen=True, kw_only=True):
-    """One solved sample: what was said, what came back, what it cost."""
+    """One solved sample: prompt, output and cost."""
 
     input: str
     output: str
@@ -239,7 +239,7 @@ class Trace(Struct, frozen=True, kw_only=True):
     options: dict[str, float] = {}
     """Log-likelihood of each option, where the answer was chosen by that."""
     conversation: dict[str, Any] = {}
-    """Contract B: all that was said, as JSON; `objects.SolverTrace.from_json` reads it."""
+    """Contract B: the whole conversation as JSON; `objects.SolverTrace.from_json` reads it."""
 
 
 class Program(Struct, frozen=True, kw_only=True):
@@ -255,7 +255,7 @@ class Execution(Struct, frozen=True, kw_only=True):
 
     outcome: ExecutionOutcome
     targets: tuple[bool, ...]
-    """One verdict a target, in order; all false unless the evaluation reached its end."""
+    """One verdict per target, in order; all false unless the evaluation reached its end."""
     detail: str = ""
     output: str = ""
     duration_s: float = 0.0
@@ -317,7 +317,7 @@ class Part(Struct, frozen=True, kw_only=True):
 class Outcome(Struct, frozen=True, kw_only=True):
     """One job's result: its `scores`, and the first `failure` if something broke.
 
-    What a failure prevented is not there: all scores if it was the solver's, one scorer's if its.
+    Without an answer there are no scores; a scorer that failed has none.
     """
 
     task: str
@@ -338,7 +338,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     score_keys: dict[str, str] = {}
     """The same for each scorer's score."""
     others: dict[str, Usage] = {}
-    """What other models took, and the evaluated one where a scorer asked it: by their names."""
+    """Usage of other models, and of the evaluated one where a scorer asked it, by name."""
     parts: tuple[Part, ...] = ()
     """Where a postprocessor made several samples of this one: `scores` is empty then."""
     actions: tuple[Action, ...] = ()

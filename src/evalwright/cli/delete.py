@@ -13,10 +13,10 @@ from evalwright.cli.output import confirm_deletion, format_count, write_json
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was deleted as JSON.")
 def command(run: str, *, yes: bool, store: str | None, as_json: bool) -> None:
-    """Forget a run and its outcomes.
+    """Delete a run and its outcomes.
 
     RUN is an id, the start of one, or `latest`. On a terminal you are asked first; elsewhere --yes
-    is needed. Runs that were scored from it stay. `evalwright gc` gives the space back.
+    is needed. Runs that were scored from it stay. `evalwright gc` frees the space.
     """
     if not yes:
         listed = api.show_run(run, store)

@@ -12,12 +12,11 @@ from evalwright.report.machine import machine_lines
 @store_option
 @json_option
 def command(*, store: str | None, as_json: bool) -> None:
-    """Say what this machine can do.
+    """Show what this machine can do.
 
-    How programs are held here, and for each way that is not to be had, why; what there is to run
-    models with on this machine, and what to type for what is missing; which keys are set, never
-    what they are; where runs are kept. Exit 0 whatever it finds; with --json, `tier` is null where
-    nothing isolates.
+    How programs are isolated here and, for each way that is not available, why; what can run models
+    on this machine, and how to install what is missing; which keys are set, never their values;
+    where runs are stored. Exit 0 in any case; with --json, `tier` is null where nothing isolates.
     """
     machine = api.doctor(store)
     write_result(machine, machine_lines(machine), as_json=as_json)

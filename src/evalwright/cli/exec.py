@@ -15,7 +15,7 @@ from evalwright.vocabulary import LEGAL, MAX_TIMEOUT_S
 @click.command()
 @click.argument("path", metavar="FILE.py")
 @click.option(
-    "-t", "--target", "targets", multiple=True, metavar="CODE", help="What must hold; repeat."
+    "-t", "--target", "targets", multiple=True, metavar="CODE", help="A target; repeat for more."
 )
 @click.option("--task", metavar="FILE.jsonl", help="Take the targets of a record in this file.")
 @click.option("--id", "task_id", metavar="ID", help="Which record.")
@@ -29,12 +29,12 @@ from evalwright.vocabulary import LEGAL, MAX_TIMEOUT_S
 @click.option(
     "--post-process",
     type=click.Choice(LEGAL["code_exec"].post_processes),
-    help="What is done to FILE.py first. Default: the record's rule, or none.",
+    help="How to post-process FILE.py first. Default: the record's rule, or none.",
 )
 @sandbox_options
 @json_option
 def command(path: str, *, as_json: bool, **options: Any) -> None:
-    """Judge one program as `run` would.
+    """Judge one program as `run` does.
 
     FILE.py is the program; `-` is standard input. A target is Python: an expression that must be
     true, or statements that must not raise. Exit 0 if the program passes, 1 if it does not, 2 if a

@@ -45,7 +45,7 @@ def command(  # noqa: PLR0913 - one option each
     as_json: bool,
     markdown: Path | None,
 ) -> None:
-    """Judge a run by policies.
+    """Check a run against policies.
 
     RUN is an id, the start of one, or `latest`, as without it. Every rule is printed with its
     verdict and the reason for it, the interval included. Nothing is run. Exit 0 if all rules hold,

@@ -11,7 +11,7 @@ from evalwright.cli.output import write_json
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the number of bytes as JSON.")
 def command(*, store: str | None, as_json: bool) -> None:
-    """Give back the space that deleted runs took.
+    """Free the space of deleted runs.
 
     Nothing that `evalwright list` shows is touched.
     """

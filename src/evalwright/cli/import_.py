@@ -15,11 +15,11 @@ from evalwright.cli.progress import TerminalProgress
 @store_option
 @report_options
 def command(path: str, *, store: str | None, as_json: bool, markdown: Path | None) -> None:
-    """Make a run of results that were made elsewhere.
+    """Import results from other tools as a run.
 
     PATH is a result log (JSON), or a folder of them as `evalwright export --format logs` writes
-    it. Its samples, scores and figures become a run like any other; nothing is asked, scored or
-    measured again. Exit 0; 1 if a log is damaged, and then nothing is kept.
+    it. Its samples, scores and metrics become a run like any other; nothing is asked, scored or
+    measured again. Exit 0, or 1 if a log is damaged; nothing is imported then.
     """
     check_writable(markdown)
     report = api.import_results(path, store, progress=TerminalProgress())

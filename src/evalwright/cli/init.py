@@ -15,9 +15,9 @@ from evalwright.cli.output import write_json
 def command(directory: str, *, as_json: bool) -> None:
     """Write a small project that runs as it is.
 
-    A run file with eight tasks, each of another kind, their datasets and a model that needs no
-    network; JSON Schemas for your editor; and ten task records, two of every category. A file that
-    is already there is never touched.
+    A run file with eight example tasks, their datasets and a model that needs no network; JSON
+    Schemas for your editor; and ten task records, two per category. Existing files are never
+    touched.
     """
     written = api.init(directory)
     if as_json:

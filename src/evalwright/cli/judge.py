@@ -74,13 +74,13 @@ command = shared.OrderedGroup(
 def check(
     run: str, *, probes: tuple[str, ...], settings: tuple[str, ...], as_json: bool, **options: Any
 ) -> None:
-    """Compare a judge with people, and see what makes it change its mind.
+    """Compare a judge with people, and find what changes its verdicts.
 
     RUN is an id, the start of one, or `latest`. With --labels or --column the verdicts of the run
     are compared with labels that people gave: nothing is asked. With --probe and --repeat the judge
-    is asked again about some of the samples: swap turns the order of what it is shown, pad makes
-    answers longer, fence marks them as data. What is found is kept with the run, and reports of
-    runs with the same judge say it. Exit 0, 3 if the judge gave no verdict on some, 130 if
+    is asked again about some of the samples: swap reverses the order of what it is shown, pad makes
+    answers longer, fence marks them as data. The result is stored with the run, and shown in
+    reports of runs with the same judge. Exit 0, 3 if the judge gave no verdict on some, 130 if
     interrupted.
     """
     progress = TerminalProgress()

@@ -18,7 +18,7 @@ from evalwright.cli.output import format_count
 def command(
     paths: tuple[str, ...], *, strict: bool, env: tuple[str, ...], form: str, as_json: bool
 ) -> None:
-    """Point out what is legal and still suspicious.
+    """Report what is valid but suspicious.
 
     In records: leaked answers, duplicates, skewed letters, targets that no answer can reach. In
     the documents of a project: a judge's prompt with the answer unfenced in it. What is invalid is

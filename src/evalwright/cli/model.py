@@ -31,10 +31,10 @@ command = entity_group(
 @project_options
 @json_option
 def test(name: str, *, given: str | None, as_json: bool, **place: Any) -> None:
-    """Ask a model once, and show every step.
+    """Query a model once, and show every step.
 
-    How it is reached, what went out, what came back, what became of it; secrets are masked. It is
-    asked once, and not again if that fails. KEY may also be PROVIDER/MODEL. Exit 1 if it fails.
+    The connection, the request, the response and the output; secrets are masked. A failed query is
+    not repeated. KEY may also be PROVIDER/MODEL. Exit 1 if it fails.
     """
     text = _read(given) if given else None
     trial = api.try_model(name, given=text, **place)

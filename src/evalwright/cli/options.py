@@ -158,13 +158,13 @@ retries_option = click.option(
     type=click.IntRange(min=0),
     default=4,
     show_default=True,
-    help="How often a call is tried again when that can help.",
+    help="How often to retry a call when that can help.",
 )
 prices_option = click.option(
     "--prices", metavar="FILE", help="TOML: prices of models, in dollars per million tokens."
 )
 cache_option = click.option(
-    "--cache", is_flag=True, help="Keep replies, and answer equal requests from them."
+    "--cache", is_flag=True, help="Store replies, and answer equal requests from them."
 )
 durable_option = click.option(
     "--durable", is_flag=True, help="Survive a power cut too, at some cost in speed."

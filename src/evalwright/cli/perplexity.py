@@ -18,7 +18,7 @@ from evalwright.cli.progress import TerminalProgress
 @click.option(
     "--split",
     type=click.Choice(["paragraphs", "lines"]),
-    help="Of other files: a document a paragraph, or a line. Default: the file is one document.",
+    help="Of other files: one document per paragraph or line. Default: the file is one document.",
 )
 @click.option("--limit", metavar="N", type=shared.COUNT, help="Only the first N documents.")
 @shared.concurrency_option("How many documents at once.")
@@ -26,7 +26,7 @@ from evalwright.cli.progress import TerminalProgress
     "--cache/--no-cache",
     default=True,
     show_default=True,
-    help="Keep what was weighed, and never weigh it again.",
+    help="Store results, and never compute them again.",
 )
 @shared.seed_option
 @click.option("--json", "as_json", is_flag=True, help="Print all as JSON, with every document.")
@@ -38,9 +38,9 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Say how surprised models are by a text.
+    """Measure how well models predict a text.
 
-    FILE is a .jsonl file with a document a line, plain or compressed, or a file of plain text.
+    FILE is a .jsonl file with one document per line, plain or compressed, or a file of plain text.
     Perplexity, bits per byte and bits per character, each with its interval over the documents.
     MODEL must be able to weigh a text that it did not write: `local/smollm2`, `local/PATH.gguf`;
     the APIs of providers cannot. The same command again weighs only what was not weighed yet.

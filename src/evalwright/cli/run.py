@@ -89,7 +89,7 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     PATH is a JSONL file of records, or a project of task documents: its run.yaml, its folder, or
     one task. A project names its models itself; -m takes their place. MODEL is
     `openai/gpt-4.1-mini`, `ollama/llama3.2` and so on, `replay/outputs.jsonl` (recorded answers),
-    or `scripted/oracle` and its like, which show what a report looks like. The same command again
+    or a fake such as `scripted/oracle`, which shows what a report looks like. The same command
     resumes an unfinished run. Exit 0, 1 if a policy of the run file does not hold, 3 if some
     samples failed or a cap was reached, 130 if interrupted.
     """

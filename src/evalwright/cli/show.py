@@ -23,7 +23,7 @@ from evalwright.report.runs import explain_outcome, run_lines, sample_lines
 def command(
     run: str, sample_id: str | None, *, failed: bool, store: str | None, as_json: bool, **more: Any
 ) -> None:
-    """Show what a run was, or what became of its samples.
+    """Show a run, or the outcomes of its samples.
 
     RUN is an id, the start of one, or `latest`, as without it. Alone it shows the manifest: content
     hashes of the task files, models, versions, seed, platform, git commit. With SAMPLE_ID, --model,

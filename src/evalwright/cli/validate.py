@@ -12,7 +12,7 @@ from evalwright.cli.options import env_option, issue_format_options
 @env_option
 @issue_format_options
 def command(paths: tuple[str, ...], *, env: tuple[str, ...], form: str, as_json: bool) -> None:
-    """Point out every mistake in task files and projects.
+    """Report every mistake in task files and projects.
 
     A PATH is a JSONL file of records, plain, gzip or zstd (`-` is standard input); or a YAML file
     of a project: a task, a dataset, a model, an evaluation, a run file; or a folder of them.

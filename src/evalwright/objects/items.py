@@ -58,7 +58,7 @@ class Message(Item):
 
     @property
     def text(self) -> str:
-        """The text of its parts, one a line; of a refusal, the refusal."""
+        """The text of its parts, one per line; of a refusal, the refusal."""
         return text_of(dict.get(self, "content"))
 
     def __getitem__(self, name: str) -> Any:
@@ -176,7 +176,7 @@ def chat_items(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def text_of(content: Any) -> str:
-    """The text of a content: its text parts, or else its refusals, one a line."""
+    """The text of a content: its text parts, or else its refusals, one per line."""
     if isinstance(content, str):
         return content
     texts, refusals = [], []
@@ -193,7 +193,7 @@ def text_of(content: Any) -> str:
 
 
 def refusal_of(content: Any) -> str | None:
-    """The refusals of a content, one a line; None where it has none."""
+    """The refusals of a content, one per line; None where it has none."""
     parts = [part for part in _as_list(content) if isinstance(part, dict)]
     refusals = [part["refusal"] for part in parts if isinstance(part.get("refusal"), str)]
     return "\n".join(refusals) or None
