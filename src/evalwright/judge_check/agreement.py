@@ -374,7 +374,7 @@ def measure_score_agreement(
 
 
 def is_near(difference: float) -> bool:
-    """Whether two scores that differ by this share of the range are the same verdict."""
+    """Tell whether scores that differ by this share of the range are the same verdict."""
     return abs(difference) <= _NEAR + _ROUNDING
 
 

@@ -196,7 +196,7 @@ def _select_judge(run: Run, options: JudgeCheckOptions) -> Judge:
 
 
 def _select_models(run: Run, judge: Judge, options: JudgeCheckOptions) -> list[str]:
-    """The models whose answers were judged; one empty name where the task asks no model."""
+    """Return the models whose answers were judged; an empty name if the task calls no model."""
     tasks = read_manifest(run).plan.tasks
     models: list[str] = next(list(task.models) for task in tasks if task.name == judge.task)
     if options.model is None:
@@ -212,7 +212,7 @@ def _select_models(run: Run, judge: Judge, options: JudgeCheckOptions) -> list[s
 
 
 def _describe_omissions(agreement: Agreement) -> Iterator[str]:
-    """One note per reason why labels or verdicts were not compared."""
+    """Yield one note per reason why labels or verdicts were not compared."""
     reasons = {
         "rows of other tasks, passed over": agreement.elsewhere,
         "labels of samples that the run does not have": agreement.unmatched,

@@ -42,7 +42,7 @@ class HumanLabels(Struct):
     """Rows of other tasks."""
 
     def key_of(self, outcome: Outcome) -> AnswerKey | None:
-        """The key of an outcome's label; None for a trial that the labels do not cover."""
+        """Return the key of an outcome's label; None for a trial that the labels do not cover."""
         if outcome.trial and not self.names_trials:
             return None
         model = outcome.model if self.names_models else ""

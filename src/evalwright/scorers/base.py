@@ -1,4 +1,4 @@
-"""What all scorers of a task document have in common.
+"""What all scorers of a task document share.
 
     scorers:
       - type: string_equals
@@ -36,23 +36,23 @@ class ScorerSpec(Component):
     type: str
     """The kind of scorer."""
     key: UserKey | None = None
-    """What action rules and reports call this scorer; without it, its type."""
+    """The name of this scorer in action rules and reports; without it, its type."""
     purpose: Literal["score", "qa"] = "score"
     """`score`: its metrics are results of the task. `qa`: its values are for checks and action
     rules, it has no default metrics, and the metrics it lists are shown apart."""
     display_name: str | None = None
-    """What people read in its place."""
+    """The name that people read."""
     metrics: list[AnyMetric] | None = None
-    """How its scores become figures of the task. Without it, the scorer's default metrics."""
+    """The metrics of its scores. Without it, the scorer's default metrics."""
 
     version: ClassVar[int] = 1
-    """Grows with every change that could move a score."""
+    """Increases with every change that could move a score."""
     score_names: ClassVar[tuple[str, ...] | None] = None
-    """The scores that it gives; None where only a run can show."""
+    """The names of its scores; None if only a run shows them."""
     text_scores: ClassVar[tuple[str, ...]] = ()
-    """Those of them that are texts: of these, several trials leave nothing."""
+    """Names of scores that are texts, which cannot be aggregated over trials."""
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """Type and field of each metric that a scorer without `metrics` has."""
+    """Type and field of each metric of a scorer without `metrics`."""
 
     needs_sandbox: ClassVar[bool] = False
     """Whether it runs code that a model wrote."""
@@ -64,17 +64,17 @@ class ScorerSpec(Component):
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The models that it asks beside the one that is evaluated."""
+        """The models that it calls besides the evaluated one."""
         return ()
 
     @property
     def required_columns(self) -> tuple[str, ...]:
-        """The columns that it names itself, in no template, and cannot do without."""
+        """The columns that it reads by name, not in a template, and that a sample must have."""
         return ()
 
     @property
     def calls_model(self) -> bool:
-        """Whether it asks any model."""
+        """Whether it calls any model."""
         return bool(self.model_keys)
 
     @cached_property
@@ -84,11 +84,11 @@ class ScorerSpec(Component):
         return dumps(fields, sort_keys=True, ensure_ascii=False)
 
     def describe_inputs(self, sample: Sample) -> str:
-        """The scorer's own fields, and the row: a template or a snippet may look at any column."""
+        """Return its fields and the row: a template or a snippet may look at any column."""
         return f"{self.settings}{json.encode(sample.data, enc_hook=str).decode()}"
 
     def reuse(self, score: Score) -> Score | None:
-        """A stored score as this scorer would make it now, without asking; None if it cannot."""
+        """Return a stored score as it would be now, without a model call; None if unusable."""
         return score
 
 

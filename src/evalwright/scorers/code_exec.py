@@ -38,14 +38,14 @@ _JINJA = re.compile("{[{%#]")
 
 
 def _check_target(target: Template) -> Template:
-    """Refuse a target that is no Python; one with `{{ }}` is only known when it is rendered."""
+    """Refuse a target that is not Python; one with `{{ }}` is checked when it is rendered."""
     if not _JINJA.search(target.source) and (problem := _find_syntax_error(target.source)):
         raise ValueError(f"not Python: {problem}")
     return target
 
 
 def _find_syntax_error(target: str) -> str:
-    """Why a target is no Python; empty if it is."""
+    """Say why a target is not Python; empty if it is."""
     try:
         ast.parse(target.lstrip(" \t"))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -101,7 +101,7 @@ class RagChecker(ScorerSpec):
 
     @property
     def scores(self) -> tuple[ScoreName, ...]:
-        """The wanted scores, each once."""
+        """The scores to compute, each once."""
         return tuple(dict.fromkeys(self.scores_to_compute or SCORES))
 
     @property
@@ -121,7 +121,7 @@ class RagChecker(ScorerSpec):
 
     @property
     def required_columns(self) -> tuple[str, ...]:
-        """Its columns that the wanted scores need."""
+        """The columns that the scores need."""
         needs = self._evidence_needs
         kinds = ("claims", "labels") if needs.labels else ("claims",)
         columns = [self._column(side, kind) for kind in kinds for side in needs.sides]
@@ -134,12 +134,12 @@ class RagChecker(ScorerSpec):
 
     @cached_property
     def settings(self) -> str:
-        """All of its fields that change what is found; which scores are made of it does not."""
+        """All of its fields that change the evidence; which scores are computed does not."""
         fields = self.model_dump(mode="json", exclude=_NOT_ASKED, context=FOR_KEYS)
         return dumps(fields, sort_keys=True, ensure_ascii=False)
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Its settings and its columns."""
+        """Return its settings and its columns."""
         kinds = ("claims", "labels")
         columns = [self.query_column, self.target_column or DEFAULT_TARGET]
         columns += filter(None, (self._column(side, kind) for kind in kinds for side in SIDES))

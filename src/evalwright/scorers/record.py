@@ -26,13 +26,13 @@ TEXT_METRICS: dict[str, Callable[[str, Sequence[str]], float]] = {
 
 
 class RecordScorer(Scorer):
-    """Dispatch on `metric_name`."""
+    """Scores by the `metric_name` of the record."""
 
     name = "record"
     version = 2
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Rule, metric, targets and time."""
+        """Return the rule, the metric, the targets and the time limit."""
         task = sample.data
         parts = (task.post_process, task.metric_name, task.targets, task.timeout_s)
         return msgspec.json.encode(parts).decode()
@@ -54,7 +54,7 @@ class RecordScorer(Scorer):
 
 
 def is_correct(task: TaskSpec, value: float) -> bool:
-    """Whether a score counts as right."""
+    """Tell whether a score counts as right."""
     return value >= (1 if task.metric_name in EXACT_METRICS else GRADED_CORRECT_FROM)
 
 

@@ -1,4 +1,4 @@
-"""What all solvers of a task document have in common, the `postprocessor` included.
+"""What all solvers of a task document share, the `postprocessor` included.
 
     solver:
       type: single_turn_solver
@@ -70,15 +70,15 @@ _NOT_IN_THE_ANSWER = {"postprocessor", "message_format"}
 
 
 class SolverSpec(Component):
-    """A solver, as a document writes it."""
+    """A solver of a document."""
 
     type: str
     """The kind of solver."""
     postprocessor: PythonPostprocessor | None = None
-    """Changes what is scored, or makes several samples of one, after the solver is done."""
+    """Changes what is scored, or splits one sample into several, after the solver is done."""
 
     version: ClassVar[int] = 1
-    """Grows with every change that could move an answer."""
+    """Increases with every change that could move an answer."""
 
     @property
     def name(self) -> str:
@@ -87,12 +87,12 @@ class SolverSpec(Component):
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The models that it asks beside the one that is evaluated."""
+        """The models that it calls besides the evaluated one."""
         return ()
 
     @property
     def calls_model(self) -> bool:
-        """Whether it asks the evaluated model at all."""
+        """Whether it calls the evaluated model."""
         return True
 
     @cached_property

@@ -56,7 +56,7 @@ class LikelihoodSolver(Solver):
         return sample.id
 
     async def solve(self, case: Case) -> Trace:
-        """Ask once."""
+        """Call the model once."""
         request = Request(given=(case.sample.data,), sample=case.sample, trial=case.trial)
         started = perf_counter()
         completion = await case.model.complete(request)

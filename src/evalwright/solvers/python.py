@@ -34,7 +34,7 @@ class PythonSolver(SolverSpec):
     """Python that defines `run_solver(sample, model, trace)`."""
 
     async def solve(self, case: Case) -> Trace:
-        """Let the author's function have the conversation."""
+        """Call the author's function, and read the trace that it returns."""
         if case.snippets is None:
             raise ValueError("a python solver is Python, and nothing here runs it")
         talk = Conversation(case)
