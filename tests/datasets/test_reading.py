@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalwright.datasets.reading import FileRows, digest_of
@@ -31,7 +31,6 @@ def read(content: bytes, ending: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".json"])
-@settings(deadline=None)
 @given(content=st.binary(max_size=60) | TEXTS.map(str.encode))
 def test_any_bytes_are_rows_or_an_error_of_one_line(ending: str, content: bytes) -> None:
     said = ""
@@ -45,7 +44,6 @@ def test_any_bytes_are_rows_or_an_error_of_one_line(ending: str, content: bytes)
     assert all(isinstance(key, str) for row in rows for key in row)
 
 
-@settings(deadline=None)
 @given(rows=st.lists(st.dictionaries(TEXTS, JSON, max_size=4), max_size=5))
 def test_json_lines_come_back_as_they_were_written(rows: list[dict[str, Any]]) -> None:
     content = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
@@ -54,7 +52,6 @@ def test_json_lines_come_back_as_they_were_written(rows: list[dict[str, Any]]) -
     assert digest_of(read(content, ".jsonl")) == digest_of(rows)
 
 
-@settings(deadline=None)
 @given(
     cells=st.lists(
         st.tuples(TEXTS.map("t{}".format), st.integers(-(10**17), 10**17), st.booleans()),

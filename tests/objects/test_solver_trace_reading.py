@@ -75,7 +75,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_any_json_is_a_trace_or_a_value_error(value: Any) -> None:
     try:
         made = read_trace(value)

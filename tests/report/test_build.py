@@ -470,7 +470,7 @@ def runs(draw: st.DrawFn) -> list[Outcome]:
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(runs(), st.randoms())
 def test_the_order_in_which_outcomes_land_changes_nothing(
     outcomes: list[Outcome], randomness: Any
@@ -484,7 +484,7 @@ def test_the_order_in_which_outcomes_land_changes_nothing(
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(runs())
 def test_a_model_that_fails_everywhere_changes_no_other_models_own_figures(
     outcomes: list[Outcome],
@@ -509,7 +509,7 @@ def test_a_model_that_fails_everywhere_changes_no_other_models_own_figures(
     assert {model: after.calibration[model] for model in before.models} == before.calibration
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(runs())
 def test_every_report_is_strict_json_within_its_bounds(outcomes: list[Outcome]) -> None:
     report = report_of(outcomes)
@@ -568,7 +568,7 @@ def test_the_score_of_a_record_lies_between_0_and_1() -> None:
 CATEGORIES = ("arithmetic", "mcq", "arithmetic", "summary")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(*[st.sampled_from([True, False, None])] * 3), min_size=1, max_size=len(CATEGORIES)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -234,7 +234,6 @@ def comparable(found: RunFold) -> object:
     return columns, usage, members, {key: kind.count for key, kind in found.failures.items()}
 
 
-@settings(deadline=None)
 @given(st.lists(ROWS, max_size=40).map(consistent), st.randoms(use_true_random=False))
 def test_rows_in_any_order_give_the_same_columns(
     rows: list[Row], randomness: random.Random
@@ -245,7 +244,6 @@ def test_rows_in_any_order_give_the_same_columns(
     assert comparable(fold_rows(plan(5, 5), shuffled)) == comparable(fold_rows(plan(5, 5), rows))
 
 
-@settings(deadline=None)
 @given(st.lists(ROWS, max_size=40).map(consistent))
 def test_the_sums_are_those_of_the_rows(rows: list[Row]) -> None:
     found = fold_rows(plan(5, 5), rows)

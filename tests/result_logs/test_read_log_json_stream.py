@@ -5,7 +5,7 @@ from io import BytesIO, StringIO, TextIOWrapper
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalwright.errors import BadLog
@@ -42,7 +42,6 @@ def read_all(stream: JsonStream) -> None:
     stream.expect_end()
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(), VALUES), st.integers(1, 40), st.sampled_from([None, 2]))
 def test_in_pieces_of_any_size_it_reads_what_json_reads(
     value: dict[str, Any], chunk: int, indent: int | None

@@ -193,7 +193,7 @@ def test_the_interval_of_the_brier_score_is_that_of_a_mean() -> None:
     assert brier_interval(CONFIDENCES, CORRECT) == mean_interval(losses, resamples=GROUP_RESAMPLES)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(answers.filter(bool), bin_counts)
 def test_the_interval_holds_the_figure_and_is_never_a_point(
     rows: list[tuple[float, bool]], bins: int

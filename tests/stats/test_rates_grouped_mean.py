@@ -68,7 +68,7 @@ def test_equal_values_have_a_bound_by_the_number_of_groups() -> None:
     assert interval.high - 0.25 == pytest.approx(0.75 * (1 - 0.05 ** (1 / 2)))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(values)
 def test_it_holds_the_mean(rows: list[tuple[float, int]]) -> None:
     scores, groups = [one for one, _ in rows], [one for _, one in rows]

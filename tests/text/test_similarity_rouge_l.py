@@ -3,7 +3,7 @@ import sys
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalwright.text.similarity import rouge_l, tokens
@@ -70,7 +70,6 @@ def test_equal_to_the_plain_table(prediction: str, target: str) -> None:
     assert rouge_l(prediction, [target]) == expected
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([63, 64, 65, 200]))
 def test_equal_to_the_plain_table_beyond_a_machine_word(seed: int, length: int) -> None:
     one = [str(seed * (position + 1) * 2_654_435_761 % 1_000_003 % 7) for position in range(length)]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from evalwright.sandbox.inside import judging
 from evalwright.sandbox.inside.judging import Target, describe
 
-SEEDED = settings(derandomize=True, deadline=None)
+SEEDED = settings(derandomize=True)
 
 
 class Report:

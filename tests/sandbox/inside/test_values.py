@@ -29,7 +29,7 @@ from evalwright.sandbox.inside.values import BadValue, Decoder, Encoder, Unsenda
 EMPTY: dict[Any, Any] = {}
 KEYS, VALUES, ITEMS = type(EMPTY.keys()), type(EMPTY.values()), type(EMPTY.items())
 CLOCKS_GO_BACK = dt.datetime(2024, 10, 27, 2, 30, fold=1)  # noqa: DTZ001 - one with a zone has no form
-SEEDED = settings(derandomize=True, deadline=None)
+SEEDED = settings(derandomize=True)
 CONTAINERS = {list, dict, set, bytearray, *values.CONTAINERS}
 DICTS = (dict, collections.Counter, collections.OrderedDict, collections.defaultdict)
 

@@ -39,7 +39,7 @@ from evalwright.spec.records.fixtures import TASKS, TASKS_BAD
 from evalwright.types import Issue, TaskSpec
 from evalwright.vocabulary import MAX_DEPTH
 
-SEEDED = settings(derandomize=True, deadline=None, max_examples=1500)
+SEEDED = settings(derandomize=True, max_examples=1500)
 
 
 def by_explain_alone(lines: Iterable[bytes]) -> list[TaskSpec | Issue]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from evalwright.spec.records.parse import BadJson, KeyPlace, depth, find_key, parse
 from evalwright.vocabulary import MAX_DEPTH, MAX_DIGITS
 
-SEEDED = settings(derandomize=True, deadline=None)
+SEEDED = settings(derandomize=True)
 VALUES = st.recursive(
     st.none()
     | st.booleans()

@@ -120,7 +120,7 @@ LINES = st.lists(
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, max_examples=300)
 @given(LINES, st.sampled_from(["arithmetic", "code_exec"]), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_few_shot_blocks_are_judged_alike(lines: list[str], category: str, newline: str) -> None:
     metric = "code_exec" if category == "code_exec" else "f1"
@@ -129,7 +129,7 @@ def test_few_shot_blocks_are_judged_alike(lines: list[str], category: str, newli
     assert accepted(task) == good(task)
 
 
-@settings(derandomize=True, deadline=None, max_examples=500)
+@settings(derandomize=True, max_examples=500)
 @given(st.text(max_size=4))
 def test_ids_and_prompts_are_judged_alike(text: str) -> None:
     for name in ("task_id", "prompt"):
@@ -138,7 +138,7 @@ def test_ids_and_prompts_are_judged_alike(text: str) -> None:
         assert accepted(task) == good(task)
 
 
-@settings(derandomize=True, deadline=None, max_examples=500)
+@settings(derandomize=True, max_examples=500)
 @given(st.integers(0, 2**32))
 def test_whatever_is_changed_is_judged_alike(seed: int) -> None:
     task = changed(Random(seed))
