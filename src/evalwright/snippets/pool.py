@@ -10,9 +10,8 @@ and all that ask the model or wait for something outside, concurrently in one pr
 Holds:      a time for each call, in which waiting for a model does not count; rlimits on address
             space, file size, open files and core dumps; an environment without keys; its own
             standard streams: prints go to `log`, stdin is empty. A call that raises, hangs,
-            crashes its process, or returns no JSON costs that call. A process is started when it
-            is first needed, and again when it has died; it ends with the engine, and its group
-            with it.
+            crashes its process, or returns no JSON costs that call. A process starts when it is
+            needed, and again when it has died; it and its group end with the engine.
 Does not:   isolate: snippets are as trusted as the project. They keep their state from call to
             call, per process, and lose it when another call ends the process.
 
@@ -197,7 +196,6 @@ class SnippetPool:
         return max(1, min(size, _BATCH, -(-waiting // max(free, 1))))
 
     def _find_worker(self, group: Group) -> "_SnippetWorker | None":
-        """A process that can take calls of a group now."""
         if group.concurrent:
             for worker in self._concurrent_workers:
                 if not worker.worn:

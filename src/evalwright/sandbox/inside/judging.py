@@ -185,24 +185,21 @@ def judge_in_process(report: int, nonce: str, source: str, targets: list[str]) -
     """Run the candidate and its targets here. Never returns, and runs no exit hook."""
     status = 1
     try:
-        _run_and_judge(speaker(report), nonce, source, targets)
+        say = speaker(report)
+        streams = (sys.stdout, sys.stderr)
+        compiled = compile_targets(targets)
+        module = new_module()
+        say("ready")
+        outcome, detail = run(source, module.__dict__)
+        say("candidate", outcome=outcome, detail=detail)
+        for target in compiled if outcome == "ran" else ():
+            verdict, detail = target.judge(module.__dict__)
+            say("target", outcome=verdict, detail=detail)
+        for stream in streams:
+            flush(stream)
+        say("done", nonce=nonce)
         status = 0
     except BaseException as error:  # noqa: BLE001 - a handler the candidate left can raise anything
         write(2, f"the evaluator: {describe(error)}\n".encode())
     finally:
         _exit(status)
-
-
-def _run_and_judge(say: Say, nonce: str, source: str, targets: list[str]) -> None:
-    streams = (sys.stdout, sys.stderr)
-    compiled = compile_targets(targets)
-    module = new_module()
-    say("ready")
-    outcome, detail = run(source, module.__dict__)
-    say("candidate", outcome=outcome, detail=detail)
-    for target in compiled if outcome == "ran" else ():
-        verdict, detail = target.judge(module.__dict__)
-        say("target", outcome=verdict, detail=detail)
-    for stream in streams:
-        flush(stream)
-    say("done", nonce=nonce)

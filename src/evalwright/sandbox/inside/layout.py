@@ -1,17 +1,13 @@
 """What of the host a jail must show, so that all of the standard library can be imported in it.
 
-`survey` runs in the interpreter that candidates will use, before it is jailed. That interpreter was
-started with `-S -s -P` and an empty environment: its `sys.path` has its own library and nothing
-else, but for the entry that this package was imported from, which is not shown.
+`survey` runs in the interpreter that candidates will use, before it is jailed. It was started with
+`-S -s -P` and an empty environment: its `sys.path` has its own library and the entry that this
+package was imported from, which is not shown. The layout serves two kinds of jail:
 
-There are two views of the same, for two kinds of jail:
-
-    one that builds a root      makes `links`, mounts `directories` and `files`, covers `hidden`
+    one that builds a root      makes `links`, mounts `directories` and `files`, covers `hidden`, in
+                                the order of their paths: a package may lie in a hidden directory
     one that only forbids       allows to read `open_directories` and `open_files`, and to list
                                 (not to read) `listable`
-
-The first takes directories and hidden ones together in the order of their paths: a package may lie
-in a hidden directory, and is mounted over the cover.
 
 Holds:      the library, its extension modules and every shared object that they need, the dynamic
             loader, the time zones, the packages asked for. All paths are absolute, real and sorted;
@@ -42,7 +38,7 @@ _MOST_LINKS = 40  # on one path, as in the kernel
 
 
 class JailLayout(NamedTuple):
-    """What to show; see the two views above."""
+    """What to show; the module's docstring says how."""
 
     directories: list[str]
     files: list[str]

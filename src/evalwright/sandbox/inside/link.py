@@ -1,7 +1,7 @@
-"""The evaluator's end of the conversation with the candidate: `candidate` shows what is said.
+"""The evaluator's end of the conversation with the candidate; `candidate` documents the messages.
 
-Every word from the other side may be a lie. It is taken apart by exact types, and what does not fit
-ends the process with a `died` record: no verdict is built on it.
+Nothing from the other side is trusted. It is decoded by exact types, and what does not fit ends the
+process with a `died` record.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Untrusted(TypeError):
 
 
 class Link:
-    """Asks, and is asked back."""
+    """Asks the candidate, and runs its callbacks."""
 
     def __init__(self, channel: int, candidate: int, say: judging.Say) -> None:
         self._channel, self._candidate, self._say = channel, candidate, say
@@ -48,11 +48,11 @@ class Link:
         return self._report_death(ValueError("an outcome that does not exist"))
 
     def ask(self, verb: str, *arguments: Any) -> Any:
-        """One question: its answer, or the exception that it raised over there."""
+        """Return the answer to a request, or raise the exception that it raised over there."""
         with self._turn:
             if verb != "call" or sys.stdout is self._stdout:
                 return self._ask(verb, *arguments)
-            # A target that looks at what is printed sees what is printed over there.
+            # A target that captures stdout sees what is printed over there.
             self._ask("capture")
             try:
                 return self._ask(verb, *arguments)
@@ -69,21 +69,6 @@ class Link:
             raise self.distrust(f"{error} cannot be passed to the candidate") from None
         if len(body) > wire.MAX_BYTES:
             raise self.distrust("more than 8 MiB cannot be passed to the candidate")
-        return self._exchange(verb, body, known)
-
-    def distrust(self, why: str) -> Untrusted:
-        """Remember that the present target has no verdict, whatever it makes of the exception."""
-        self.untrusted = self.untrusted or judging.shorten(why)
-        return Untrusted(why)
-
-    def encode(self, value: Any) -> str:
-        """A text that is another when the value is."""
-        try:
-            return values.dumps(_ProxyEncoder([], self).encode(value))
-        except (values.Unsendable, RecursionError):
-            return ""
-
-    def _exchange(self, verb: str, body: bytes, known: list[Any]) -> Any:
         passed = list(known)
         try:
             wire.send(self._channel, body)
@@ -92,6 +77,18 @@ class Link:
             return self._read_reply(verb, reply, known, passed)
         except (wire.Closed, values.BadValue) as error:
             self._report_death(error)
+
+    def distrust(self, why: str) -> Untrusted:
+        """Mark the present target as without verdict, whatever it does with the exception."""
+        self.untrusted = self.untrusted or judging.shorten(why)
+        return Untrusted(why)
+
+    def encode(self, value: Any) -> str:
+        """A text that changes when the value does."""
+        try:
+            return values.dumps(_ProxyEncoder([], self).encode(value))
+        except (values.Unsendable, RecursionError):
+            return ""
 
     def _receive(self) -> list[Any]:
         try:

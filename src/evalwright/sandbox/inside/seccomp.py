@@ -56,10 +56,9 @@ class _Program(ctypes.Structure):
 
 
 def install(pid: int, *, own_files: bool = False) -> None:
-    """Put the filter on this process, which must have one thread and the number `pid`.
+    """Put the filter on this process, which must have one thread and the number `pid`, for good.
 
-    It cannot be taken off. With `own_files` the candidate may also make, change and delete files:
-    only for where it has a root of its own.
+    With `own_files` the candidate may also make, change and delete files: it needs its own root.
     """
     libc.forbid_new_privileges()
     code = build_filter(libc.MACHINE, pid=pid, own_files=own_files)
@@ -68,9 +67,9 @@ def install(pid: int, *, own_files: bool = False) -> None:
 
 
 def build_filter(machine: str, *, pid: int, own_files: bool = False) -> bytes:
-    """The filter for the process `pid`, as the kernel reads it: 8 bytes an instruction.
+    """The filter for the process `pid`, as the kernel reads it: 8 bytes per instruction.
 
-    Most of the work is done once: a zygote that calls this before it forks spares it its children.
+    Most of the work is done once: a zygote calls this before it forks.
     """
     if pid < 1:
         raise ValueError(f"`{pid}` is not the number of a process")  # 0 and below are groups
@@ -87,8 +86,8 @@ def _assemble(machine: str, *, own_files: bool) -> bytes:
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _AT_NUMBER),
     ]
-    # In stretches, because a call that was compared with all numbers would take its time, and the
-    # kernel tries the filter on every call there is when it is installed.
+    # In stretches: comparing a call with all numbers is slow, and the kernel tries every call there
+    # is when the filter is installed.
     for start in range(0, len(answers), _STRETCH):
         stretch = answers[start : start + _STRETCH]
         body = [step for answer in stretch for step in _guard_answer(answer)] + _REFUSE
@@ -98,7 +97,7 @@ def _assemble(machine: str, *, own_files: bool) -> bytes:
 
 
 def _guard_answer(answer: Answer) -> list[Instruction]:
-    """An answer for those numbers that it is for. It returns, so others still find the number."""
+    """An answer that only its numbers get. It returns, so later answers still see the number."""
     first, last, steps = answer
     if first == last:
         return [(_EQUAL, 0, len(steps), first), *steps]
@@ -153,7 +152,7 @@ def _test(
 _OWN_PID = _rule(_test(0, _ANY_PID))
 
 # What a thread shares with its maker: memory, root and umask, descriptors, signal handlers, the
-# process, undo of semaphores. libc asks for all of it; a process of its own shares less.
+# process, undo of semaphores. libc asks for all of it; a new process shares less.
 _SHARED_BY_THREADS = 0x100 | 0x200 | 0x400 | 0x800 | 0x1_0000 | 0x4_0000
 # Where its storage is and where its number goes; and a bit that musl sets and no kernel reads.
 _TOLD_OF_A_THREAD = 0x8_0000 | 0x10_0000 | 0x20_0000 | 0x100_0000 | 0x40_0000

@@ -42,19 +42,19 @@ class Channel:
         self.is_copy = False
         self.max_bytes = 0
         """Of one value."""
-        os.register_at_fork(after_in_child=self._mark_as_copy)
+        os.register_at_fork(after_in_child=lambda: setattr(self, "is_copy", True))
 
     def read(self) -> Any:
         """Wait for the next line. When the engine has gone, this process ends."""
         while not self._lines:
-            self._split_lines(self._receive(0))
+            self._receive(0)
         return json.loads(self._lines.pop(0))
 
     def read_available(self) -> list[Any]:
         """The lines that have arrived, without waiting."""
         if self.is_copy:
             os._exit(0)
-        self._split_lines(self._receive(socket.MSG_DONTWAIT))
+        self._receive(socket.MSG_DONTWAIT)
         lines, self._lines = self._lines, []
         return [json.loads(line) for line in lines]
 
@@ -96,17 +96,13 @@ class Channel:
         if self._size > _FULL_BYTES:
             self.flush()
 
-    def _receive(self, flags: int) -> bytes | None:
+    def _receive(self, flags: int) -> None:
         try:
-            return self._socket.recv(_CHUNK_BYTES, flags)
+            chunk = self._socket.recv(_CHUNK_BYTES, flags)
         except BlockingIOError:
-            return None
+            return
         except OSError:  # the author's code has closed it
             os._exit(1)
-
-    def _split_lines(self, chunk: bytes | None) -> None:
-        if chunk is None:
-            return
         if not chunk:
             end_group()
         self._unread += chunk
@@ -121,9 +117,6 @@ class Channel:
             self._socket.sendall(line)
         except OSError:
             os._exit(1)
-
-    def _mark_as_copy(self) -> None:
-        self.is_copy = True
 
 
 class Streams:
