@@ -122,7 +122,10 @@ class SnippetPool:
         finally:
             self._waiting_for -= 1
             if call.future.cancelled():
-                self._forget(call)
+                if questions is not None:
+                    questions.cancel()
+                for worker in self._batch_workers + self._concurrent_workers:
+                    worker.forget(call)
 
     async def close(self) -> None:
         """End the processes; a second time does nothing."""
@@ -144,12 +147,6 @@ class SnippetPool:
             busy = self._waiting_for > 1 and not call.group.concurrent
             streams = busy and loop.time() - self._last_sent < _STREAM_S
             self._wake = loop.call_later(_COLLECT_S if streams else 0, self._dispatch)
-
-    def _forget(self, call: SnippetCall) -> None:
-        if call.questions is not None:
-            call.questions.cancel()
-        for worker in self._batch_workers + self._concurrent_workers:
-            worker.forget(call)
 
     def _dispatch(self) -> None:
         """Send waiting calls to processes that can take them."""

@@ -30,10 +30,8 @@ _READ_FILE = 1 << 2
 _READ_DIR = 1 << 3
 # Rights of the filesystem that came with a later ABI: REFER, TRUNCATE, IOCTL_DEV, RESOLVE_UNIX.
 _LATER = {2: 1 << 13, 3: 1 << 14, 5: 1 << 15, 9: 1 << 16}
-_BIND_AND_CONNECT_TCP = 0b11
-_ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
-_ABI_NETWORK = 4
-_ABI_SCOPES = 6
+# Whole sets of rights that came later: to bind and connect TCP; abstract sockets and signals.
+_LATER_SETS = {4: 0b11, 6: 0b11}
 _ABI_QUIET = 7
 
 _VERSION = 1  # flag of landlock_create_ruleset: say the ABI, make nothing
@@ -182,16 +180,9 @@ def enforce(ruleset: int) -> None:
 
 def _attributes(version: int) -> bytes:
     """Everything that this version can refuse. What is left out would stay allowed."""
-    handled = _EXECUTE_TO_MAKE_SYM
-    for since, right in _LATER.items():
-        if version >= since:
-            handled |= right
-    fields = [handled]
-    if version >= _ABI_NETWORK:
-        fields.append(_BIND_AND_CONNECT_TCP)
-    if version >= _ABI_SCOPES:
-        fields.append(_ABSTRACT_SOCKETS_AND_SIGNALS)
-    return pack(f"={len(fields)}Q", *fields)
+    later = sum(right for since, right in _LATER.items() if version >= since)
+    sets = [rights for since, rights in _LATER_SETS.items() if version >= since]
+    return pack(f"={1 + len(sets)}Q", _EXECUTE_TO_MAKE_SYM | later, *sets)
 
 
 def _allow(ruleset: int, path: str, rights: int, of_directories: int = 0) -> None:

@@ -115,8 +115,8 @@ _NUMBERS = {
 def numbers(machine: str) -> dict[str, int]:
     """Number by name, of the calls that the machine has. OSError for one that has no table."""
     column = _column(machine)
-    numbered = ((name, numbers[column]) for name, numbers in _NUMBERS.items())
-    return {name: number for name, number in numbered if number is not None}
+    pairs = _NUMBERS.items()
+    return {name: number for name, both in pairs if (number := both[column]) is not None}
 
 
 def number(machine: str, name: str) -> int:

@@ -82,10 +82,7 @@ class Encoder:
     """Encodes the values of one message."""
 
     def __init__(self, known: list[Any], side: Any = None) -> None:
-        """`known` are the containers of this exchange, by number; new ones are added to it.
-
-        `side` is what a subclass takes its own values from.
-        """
+        """`known` are the containers of this exchange, by number; `side` is for subclasses."""
         self._known, self._side = known, side
         self._numbers = {id(value): number for number, value in enumerate(known)}
         self._depth = 0

@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from inspect import Parameter
 from itertools import zip_longest
 from types import ModuleType
 from typing import Any
@@ -41,6 +42,8 @@ Ask = Callable[[bytes], "asyncio.Future[Any] | Future[Any]"]
 Code in the loop that answers gets a future of that loop; other code one for any thread.
 """
 
+_PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_KEYWORD_ONLY = Parameter.KEYWORD_ONLY
 _MAX_QUESTION_BYTES = 1024**3
 _PACKAGES = {
     "latticeflow", "latticeflow.assessment", "latticeflow.core", "latticeflow.core.experimental",
@@ -135,23 +138,16 @@ class Function:
             parameters = inspect.signature(self._function).parameters.values()
         except (TypeError, ValueError):  # some functions in C do not tell
             return count
-        places = [
-            parameter
-            for parameter in parameters
-            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-        ]
-        required = [parameter.name for parameter in places if parameter.default is parameter.empty]
-        named = [
-            parameter.name
-            for parameter in parameters
-            if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
-        ]
+        places = [parameter for parameter in parameters if parameter.kind in _PLACES]
+        mandatory = [parameter for parameter in parameters if parameter.default is Parameter.empty]
+        required = [parameter.name for parameter in mandatory if parameter.kind in _PLACES]
+        named = [parameter.name for parameter in mandatory if parameter.kind is _KEYWORD_ONLY]
         if len(required) > count or named:
             wanted = ", ".join(f"`{name}`" for name in required + named)
             most = f"{count} argument{'s'[: count != 1]}"
             problem = f"expected a function of {most}, got one that requires {wanted}"
             return CallFailed("TypeError", f"{self.place}: {problem}")
-        if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        if any(parameter.kind is Parameter.VAR_POSITIONAL for parameter in parameters):
             return count
         return min(count, len(places))
 

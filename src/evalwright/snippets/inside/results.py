@@ -24,18 +24,15 @@ _CONVERSIONS = ("to_json", "tolist", "model_dump")
 class CallFailed(Exception):
     """A call without a value. `kind` is an exception's name, or `result`, `timeout`, `crashed`."""
 
-    def __init__(self, kind: str, message: str, hint: str = "") -> None:
+    def __init__(self, kind: str, message: str, hint: str = "", ask: int | None = None) -> None:
         super().__init__(message)
-        self.kind = kind
-        self.hint = hint
-        self.ask: int | None = None
+        self.kind, self.hint = kind, hint
+        self.ask = ask
         """The question to the model that failed, if that is what the author's function raised."""
 
     def copy(self) -> "CallFailed":
         """The same, to raise again: an exception keeps the traceback of every raise."""
-        failed = CallFailed(self.kind, str(self), self.hint)
-        failed.ask = self.ask
-        return failed
+        return CallFailed(self.kind, str(self), self.hint, self.ask)
 
     def to_json(self) -> dict[str, Any]:
         """For the engine."""
@@ -47,8 +44,7 @@ class NoAnswer(Exception):
 
     def __init__(self, kind: str, message: str, ask: int) -> None:
         super().__init__(message)
-        self.kind = kind
-        self.ask = ask
+        self.kind, self.ask = kind, ask
 
 
 def describe_exception(error: BaseException, place: str, *, loading: bool = False) -> CallFailed:
@@ -64,15 +60,14 @@ def describe_exception(error: BaseException, place: str, *, loading: bool = Fals
     if isinstance(error, SyntaxError) and loading:
         message = str(error.msg)
         places.append(f"{error.filename}:{error.lineno or 0}")
+    ask = None
     if isinstance(error, NoAnswer):
-        name = error.kind
+        name, ask = error.kind, error.ask
     name = clean(name)
     place = places[-1] if places else place
     text = f"{place}: {name}: {message}" if message else f"{place}: {name}"
     hint = f"called from {places[-2]}" if len(places) > 1 else ""
-    failed = CallFailed(name, clean(text), clean(hint))
-    failed.ask = error.ask if isinstance(error, NoAnswer) else None
-    return failed
+    return CallFailed(name, clean(text), clean(hint), ask)
 
 
 def clean(text: str) -> str:
