@@ -343,17 +343,13 @@ def _connect_models(
     keyless = ModelOptions(parameters=options.parameters, environment=Keyless(os.environ))
     connect = provider_connector(options, tell=tell)
     connections: dict[str, Connection] = {}
-    refused = []
     for name in names:
-        if not _is_local(name) and not weighs(connect_provider(name, keyless).client):
-            refused.append(name)
-            continue
-        # No model looks at the sample, only at the text: every reply may be cached.
-        connection = structs.replace(connect(name, None), by_sample=False)
-        if weighs(connection.client):
-            connections[name] = connection
-        else:
-            refused.append(name)
+        if _is_local(name) or weighs(connect_provider(name, keyless).client):
+            # No model looks at the sample, only at the text: every reply may be cached.
+            connection = structs.replace(connect(name, None), by_sample=False)
+            if weighs(connection.client):
+                connections[name] = connection
+    refused = [name for name in names if name not in connections]
     if refused:
         raise UsageError("; ".join(map(_explain_refusal, refused)), hint=_CAPABLE_MODELS)
     return connections

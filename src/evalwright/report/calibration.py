@@ -110,14 +110,11 @@ class Answers(Struct, kw_only=True):
 
 def _first_verdict(outcome: Outcome, checks: Collection[tuple[str, str]]) -> bool | None:
     is_undecided = outcome.failure is not None and outcome.failure.stage == "action"
-    if outcome.actions or is_undecided:
-        return None
-    verdicts = (
-        score.correct
-        for scorer, score in outcome.scores.items()
-        if score.correct is not None and (outcome.task, scorer) not in checks
-    )
-    return next(verdicts, None)
+    if not outcome.actions and not is_undecided:
+        for scorer, score in outcome.scores.items():
+            if score.correct is not None and (outcome.task, scorer) not in checks:
+                return score.correct
+    return None
 
 
 class _SortedAnswers(Struct, frozen=True):
