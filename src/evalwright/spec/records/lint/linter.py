@@ -72,9 +72,7 @@ class Linter:
         for rule in self._rules:
             self._findings.extend(rule.end())
         order = {name: place for place, name in enumerate(RULES)}
-        self._findings.sort(
-            key=lambda finding: (finding.of_file, finding.record, order[finding.rule])
-        )
+        self._findings.sort(key=lambda item: (item.of_file, item.record, order[item.rule]))
         yield from map(self._places.issue, self._findings)
 
 
@@ -96,20 +94,15 @@ class Linting(Checking):
     def __iter__(self) -> Iterator[Issue]:
         linter = Linter()
         try:
-            for line, task in self._valid_records():
-                linter.look(line, task)
+            for line, item in check_batches(read_batches(self.file)):
+                if isinstance(item, TaskSpec):
+                    self.valid += 1
+                    linter.look(line, item)
+                else:
+                    self.skipped += 1
         except Unreadable as error:
             self.unreadable = error
         self.notes = linter.notes
         for issue in linter.end():
             self.rules[issue.rule] = self.rules.get(issue.rule, 0) + 1
             yield issue
-
-    def _valid_records(self) -> Iterator[tuple[int, TaskSpec]]:
-        """Yield the valid records, each with the number of its line."""
-        for number, item in check_batches(read_batches(self.file)):
-            if isinstance(item, TaskSpec):
-                self.valid += 1
-                yield number, item
-            else:
-                self.skipped += 1
