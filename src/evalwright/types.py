@@ -82,7 +82,6 @@ class Issue(Struct, frozen=True, kw_only=True):
     file: str = ""
     """As messages name it; empty for a record that is in no file."""
     line: int
-    """From 1."""
     column: int | None = None
     """Counted in characters from 1; None when the problem has no single place."""
     rule: str
@@ -342,7 +341,6 @@ class Outcome(Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...] = ()
     """Where a postprocessor made several samples of this one: `scores` is empty then."""
     actions: tuple[Action, ...] = ()
-    """The rules that apply to this sample."""
     whole: dict[str, Score] = {}
     """What a log says of the sample over all its trials; it stands with the first of them."""
 

@@ -20,15 +20,7 @@ command = entity_group(
 
 @command.command("test")
 @click.argument("name", metavar="KEY|FILE")
-@click.option(
-    "-n",
-    "samples",
-    metavar="N",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    help="How many rows to show.",
-)
+@shared.samples_option("samples", default=3, about="How many rows to show.", least=0)
 @click.option(
     "--show-io", is_flag=True, help="Make rows anew; show what models were asked and answered."
 )

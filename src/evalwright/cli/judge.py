@@ -54,14 +54,10 @@ command = shared.OrderedGroup(
     show_default=True,
     help="Verdicts per sample, that of the run among them: does it agree with itself?",
 )
-@click.option(
-    "-n",
+@shared.samples_option(
     "--samples",
-    metavar="N",
-    type=shared.COUNT,
     default=50,
-    show_default=True,
-    help="How many samples to judge again, chosen at random but always the same.",
+    about="How many samples to judge again, chosen at random but always the same.",
 )
 @shared.value_options
 @shared.env_option

@@ -50,6 +50,15 @@ def markdown_option(what: str) -> Decorator:
     )
 
 
+def samples_option(*names: str, default: int, about: str, least: int = 1) -> Decorator:
+    """Return `-n`, which counts samples."""
+    count = click.IntRange(min=least)
+    names = ("-n", *names)
+    return click.option(
+        *names, metavar="N", type=count, default=default, show_default=True, help=about
+    )
+
+
 def concurrency_option(about: str) -> Decorator:
     """Return `--concurrency`, which counts what `about` says."""
     return click.option("--concurrency", metavar="N", type=COUNT, help=about)

@@ -24,15 +24,7 @@ command = entity_group(
 @click.option("-m", "--model", "models", multiple=True, metavar="MODEL", help="Model to query.")
 @click.option("--dataset", metavar="KEY", help="On this dataset, not the one that is named.")
 @shared.value_options
-@click.option(
-    "-n",
-    "samples",
-    metavar="N",
-    type=shared.COUNT,
-    default=1,
-    show_default=True,
-    help="How many samples to try, from the first.",
-)
+@shared.samples_option("samples", default=1, about="How many samples to try, from the first.")
 @click.option("--id", "-id", "ids", multiple=True, metavar="ID", help="These samples instead.")
 @click.option("--show-io", is_flag=True, help="Show what models got and gave, word for word.")
 @shared.snippet_timeout_option

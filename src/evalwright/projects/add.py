@@ -44,7 +44,6 @@ class AddedEntity(Struct, frozen=True, kw_only=True):
     kind: EntityKind
     status: EntityStatus
     files: list[str]
-    """The files that were written."""
     warnings: list[str]
 
 
@@ -59,7 +58,6 @@ class _Addition(Struct, frozen=True, kw_only=True):
     """The entity that has its key now."""
     target: Path
     copies: list[_FileCopy]
-    """The copies that are needed."""
 
 
 def add_entities(

@@ -51,7 +51,6 @@ class ListedEntity(Struct, frozen=True, kw_only=True):
     file: str
     line: int
     valid: bool
-    """Whether the document has no errors."""
     entity_type: str | None = None
     """For a task: `model`, `dataset` or `system`."""
     url: str | None = None

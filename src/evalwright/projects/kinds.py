@@ -13,4 +13,3 @@ FOLDERS: Mapping[EntityKind, str] = {
     "adapter": "model_adapters",
     "evaluation": "evaluations",
 }
-"""The folder of a project for each kind."""

@@ -76,7 +76,6 @@ class TaskTrial(Struct, frozen=True, kw_only=True):
     specification: str | None
     """Where the specification stands; None if the task itself was named."""
     values: dict[str, Any]
-    """The values of the task's parameters."""
     samples: list[TrialSample]
     metrics: list[MetricRow]
     errors: list[FailureSummary]
@@ -84,7 +83,6 @@ class TaskTrial(Struct, frozen=True, kw_only=True):
     printed: list[str]
     ok: bool
     tries: int = 1
-    """The number of trials per sample."""
 
     def to_lines(self, *, bodies: bool = False) -> Iterator[str]:
         """Yield the samples, then the metrics; `bodies` adds requests and replies."""

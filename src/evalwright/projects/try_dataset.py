@@ -35,7 +35,6 @@ class DatasetTrial(Struct, frozen=True, kw_only=True):
     name: str
     file: str
     source: str
-    """The type of the source, and where it is."""
     rows: int
     """The number of rows that tasks get."""
     read: int
@@ -45,7 +44,6 @@ class DatasetTrial(Struct, frozen=True, kw_only=True):
     columns: dict[str, dict[str, int]]
     """The number of values per type of each column; `missing` counts rows without a value."""
     samples: list[dict[str, Any]]
-    """The first rows, each with its `id`."""
 
     def to_lines(self) -> Iterator[str]:
         """Yield the number of rows, what each filter drops, the columns and the first rows."""

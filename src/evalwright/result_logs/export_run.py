@@ -230,7 +230,6 @@ class ResultLogHeader(Struct, frozen=True, kw_only=True):
     finished: FinalResult
     facts: TaskFacts
     is_complete: bool = True
-    """Whether the task came to its end."""
     samples: int | None = None
     """How many samples the task has; None if only the written ones are known."""
     is_recorded: bool = False

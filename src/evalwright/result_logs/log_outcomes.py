@@ -62,7 +62,6 @@ class TaskFacts(Struct, frozen=True, kw_only=True):
     """What must be known about a task to write its samples."""
 
     scorers: Mapping[str, ScorerFacts] = {}
-    """By their keys."""
     trials: TrialPlan = TrialPlan()
 
 

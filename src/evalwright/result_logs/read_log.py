@@ -74,7 +74,6 @@ class ResultLog(Struct, frozen=True, kw_only=True):
     """The most trials of a sample, in all runs."""
     runs: int = 1
     notes: tuple[str, ...] = ()
-    """What is odd about it."""
     unattributed_usage: dict[str, Usage] = {}
     """What models took, where the log has only the total."""
 

@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 _BATCH = 500
 _MOST_NAMES = 3
 _MOST_NOTES = 20
-_JUDGES = (
+_JUDGE_SCORERS = (
     *("model_as_a_judge_classifier", "model_as_a_judge_scorer"),
     *("labeler_via_model", "rag_checker"),
 )
-"""The types of scorers that ask a model for a verdict."""
 
 
 class LoggedTask(Struct, frozen=True, kw_only=True):
@@ -151,5 +150,5 @@ def _judge_scorers(task: LoggedTask) -> list[str]:
     return [
         f"`{task.outline.name}/{scorer.get('key')}`"
         for scorer in (scorers if isinstance(scorers, list) else ())
-        if isinstance(scorer, dict) and scorer.get("type") in _JUDGES
+        if isinstance(scorer, dict) and scorer.get("type") in _JUDGE_SCORERS
     ]
