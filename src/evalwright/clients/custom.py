@@ -220,10 +220,9 @@ def hash_values(values: Mapping[str, Secret]) -> dict[str, str]:
 
 def select_logins(values: Mapping[str, Secret]) -> dict[str, Secret]:
     """Return the headers or variables that hold a key, by their names or by declaration."""
-    return {name: value for name, value in values.items() if value.declared or is_login(name)}
+    return {name: value for name, value in values.items() if value.declared or _is_login(name)}
 
 
-def is_login(name: str) -> bool:
-    """Tell whether a header or a variable of that name holds a key."""
+def _is_login(name: str) -> bool:
     plain = name.replace("-", "_")
     return plain.lower() in _LOGINS or bool(secrets_in({plain: "x" * 8}))

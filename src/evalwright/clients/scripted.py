@@ -115,16 +115,14 @@ def _answer_as_oracle(request: Request) -> Answer:
 
 def _answer_noisily(request: Request) -> Answer:
     """Answer rightly one time in ten, and confidently either way."""
-    randomness = _randomness("noisy", request)
-    return _answer_by_chance(_read_task(request), randomness, chance=0.1, confidence=0.9)
+    return _answer_by_chance("noisy", request, chance=0.1, confidence=0.9)
 
 
 def _answer_with_bias(request: Request) -> Answer:
     """Answer nearly always rightly in arithmetic, seldom elsewhere."""
-    task, randomness = _read_task(request), _randomness("biased", request)
-    if task.category == "arithmetic":
-        return _answer_by_chance(task, randomness, chance=0.95, confidence=0.85)
-    return _answer_by_chance(task, randomness, chance=0.35, confidence=0.6)
+    if _read_task(request).category == "arithmetic":
+        return _answer_by_chance("biased", request, chance=0.95, confidence=0.85)
+    return _answer_by_chance("biased", request, chance=0.35, confidence=0.6)
 
 
 def _echo(request: Request) -> Answer:
@@ -177,9 +175,8 @@ def _vector(text: str) -> list[float]:
     return [count / length for count in counts]
 
 
-def _answer_by_chance(
-    task: TaskSpec, randomness: random.Random, *, chance: float, confidence: float
-) -> Answer:
+def _answer_by_chance(script: str, request: Request, *, chance: float, confidence: float) -> Answer:
+    task, randomness = _read_task(request), _randomness(script, request)
     is_right = randomness.random() < chance
     confidence = min(0.99, confidence + 0.1 * (randomness.random() - 0.5))
     return Answer(_right_answer(task) if is_right else _wrong_answer(task, randomness), confidence)

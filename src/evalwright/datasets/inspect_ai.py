@@ -83,15 +83,13 @@ class _LogSpec(Struct, frozen=True):
     dataset: _LogDataset = _LogDataset()
 
 
-class InspectHeader(Struct, frozen=True):
-    """A log without its samples."""
-
+class _LogHeader(Struct, frozen=True):
     eval: _LogSpec
     status: str = "started"
     """`success`, `error`, `cancelled`; `started` where the end was never written."""
 
 
-class LogSample(Struct, frozen=True):
+class _LogSample(Struct, frozen=True):
     """The used fields of a sample. Their content is checked where it is read."""
 
     id: int | str
@@ -115,17 +113,17 @@ class LogSample(Struct, frozen=True):
     total_time: float | None = None
 
 
-class _JsonLog(InspectHeader, frozen=True):
-    samples: list[LogSample] | None = None
+class _JsonLog(_LogHeader, frozen=True):
+    samples: list[_LogSample] | None = None
 
 
 class LoggedSample(NamedTuple):
     """A sample, and the log that it is part of."""
 
-    header: InspectHeader
+    header: _LogHeader
     epochs: int
     """How often each sample was run, at most."""
-    sample: LogSample
+    sample: _LogSample
 
 
 class _LogFolder:
@@ -228,7 +226,7 @@ def _make_row(logged: LoggedSample, file: str) -> dict[str, Any]:
     }
 
 
-def _find_answer(sample: LogSample) -> str:
+def _find_answer(sample: _LogSample) -> str:
     output = sample.output or {}
     completion = _attach(output.get("completion"), sample)
     if isinstance(completion, str) and completion:
@@ -240,7 +238,7 @@ def _find_answer(sample: LogSample) -> str:
     return last_text(items_of([message]), "assistant") if isinstance(message, Mapping) else ""
 
 
-def _find_error(sample: LogSample, items: list[Item], answer: str, limit: Any) -> str | None:
+def _find_error(sample: _LogSample, items: list[Item], answer: str, limit: Any) -> str | None:
     if sample.error is not None:
         error = sample.error
         message = error.get("message") if isinstance(error, Mapping) else error
@@ -261,13 +259,13 @@ def _has_reply(items: list[Item]) -> bool:
     return False
 
 
-def _count_tokens(sample: LogSample) -> int | None:
+def _count_tokens(sample: _LogSample) -> int | None:
     usages = (sample.model_usage or {}).values()
     counts = [usage.get("total_tokens") for usage in usages if isinstance(usage, Mapping)]
     return sum(count for count in counts if isinstance(count, int)) if counts else None
 
 
-def _select_scores(sample: LogSample) -> dict[str, Any]:
+def _select_scores(sample: _LogSample) -> dict[str, Any]:
     scores = sample.scores or ({"score": sample.score} if sample.score else {})
     return {
         name: {key: score[key] for key in _SCORE_KEYS if score.get(key) is not None}
@@ -276,7 +274,7 @@ def _select_scores(sample: LogSample) -> dict[str, Any]:
     }
 
 
-def _attach(value: Any, sample: LogSample) -> Any:
+def _attach(value: Any, sample: _LogSample) -> Any:
     """Return the value with the attachments that it refers to."""
     attachments = sample.attachments
     if not attachments:
@@ -342,7 +340,7 @@ def _read_eval(path: Path) -> Iterator[LoggedSample]:
             raise _no_samples_error(path)
         epochs = max(epoch for _, epoch, _ in names.values())
         for name in sorted(names, key=names.__getitem__):
-            yield LoggedSample(header, epochs, _read_member(path, archive, name, LogSample))
+            yield LoggedSample(header, epochs, _read_member(path, archive, name, _LogSample))
 
 
 def _read_json(path: Path) -> Iterator[LoggedSample]:
@@ -368,12 +366,12 @@ def _open_archive(path: Path) -> "zipfile.ZipFile":
         raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error
 
 
-def _read_header(path: Path, archive: "zipfile.ZipFile") -> InspectHeader:
+def _read_header(path: Path, archive: "zipfile.ZipFile") -> _LogHeader:
     """Return the header; of a run that has not ended, what was written at its start."""
     names = set(archive.namelist())
     for name in ("header.json", "_journal/start.json"):
         if name in names:
-            return _read_member(path, archive, name, InspectHeader)
+            return _read_member(path, archive, name, _LogHeader)
     raise BadDataset(
         f"{show_path(path)}: a zip without `header.json`", hint="expected a log of Inspect AI"
     )
@@ -392,7 +390,7 @@ def _read_member(path: Path, archive: "zipfile.ZipFile", name: str, kind: type[T
     return _decode(raw, kind, where)
 
 
-def _order_ids(header: InspectHeader) -> dict[str, int]:
+def _order_ids(header: _LogHeader) -> dict[str, int]:
     ids = header.eval.dataset.sample_ids or ()
     return {str(sample_id): place for place, sample_id in enumerate(ids)}
 

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import msgspec
 
-from evalwright.datasets.faults import UnreadableLine, UnreadableLines, not_text, not_utf8
+from evalwright.datasets.faults import UnreadableLine, UnreadableLines, explain_bytes
 from evalwright.errors import BadDataset
 from evalwright.lines import BadLine, read_lines, read_whole, show_path
 
@@ -80,11 +80,10 @@ def read_objects(
 
 def explain_line(number: int, line: bytes) -> UnreadableLine | None:
     """Return why a line is no row; None for a blank one."""
-    if isinstance(line, BadLine):
-        return not_text(number, line)
-    if not line.strip():
-        return None
-    return not_utf8(number, line) or _explain_text(number, line.decode())
+    fault = explain_bytes(number, line)
+    if fault or not line.strip():
+        return fault
+    return _explain_text(number, line.decode())
 
 
 def _explain_text(number: int, text: str) -> UnreadableLine:

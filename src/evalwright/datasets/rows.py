@@ -14,30 +14,19 @@ from functools import cached_property
 from hashlib import blake2b
 from itertools import islice, zip_longest
 from operator import itemgetter
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 
 from evalwright.datasets.reading import Reader
 from evalwright.errors import BadDataset, StageError, boundary
+from evalwright.rules.filters import AnyFilter
 
 Row = dict[str, Any]
 Missing = Literal["absent", "nan"]
 _VERSION = 1
 """Increases when the same bytes become other rows: part of every digest."""
 _EXISTENCE = ("exists", "not_exists")
-
-
-class Filter(Protocol):
-    """A condition on rows; the filters are in `rules.filters`."""
-
-    op: Any
-
-    def matches(self, variables: Any) -> bool:
-        """Tell whether the variables satisfy it."""
-
-    def model_dump(self, *, mode: str) -> dict[str, Any]:
-        """Return it as JSON."""
 
 
 class CheckedRows:
@@ -73,7 +62,7 @@ class Rows(CheckedRows):
         reader: Reader,
         *,
         name: str,
-        filters: Sequence[Filter] = (),
+        filters: Sequence[AnyFilter] = (),
         missing: Missing = "absent",
     ) -> None:
         self.name = name
