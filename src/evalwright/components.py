@@ -220,10 +220,7 @@ class Snippet(_TextValue):
     """Python that an author wrote. It is compiled when it is read, and run elsewhere."""
 
     __slots__ = ("_digest", "key", "line", "path", "text")
-    _json_schema: ClassVar[dict[str, Any]] = {
-        "type": "string",
-        "contentMediaType": "text/x-python",
-    }
+    _json_schema: ClassVar[dict[str, Any]] = {"type": "string", "contentMediaType": "text/x-python"}
 
     def __init__(self, text: str, *, path: str = "<snippet>", line: int = 1) -> None:
         """SyntaxError if it is no Python, with the line as the author counts it."""

@@ -29,11 +29,7 @@ from evalwright.vocabulary import (
     REQUIRED,
 )
 
-VOCABULARIES = {
-    "category": CATEGORIES,
-    "metric_name": METRIC_NAMES,
-    "post_process": POST_PROCESSES,
-}
+VOCABULARIES = {"category": CATEGORIES, "metric_name": METRIC_NAMES, "post_process": POST_PROCESSES}
 # Both open with a newline, so that the matcher can jump from line to line.
 _MAY_OPEN = re.compile(r"\n[ \t]*[QqEe]").search
 _MARKER = re.compile(r"\n[ \t]*(?:question|q|example(?:[ \t]*\d+)?):", re.IGNORECASE | re.ASCII)

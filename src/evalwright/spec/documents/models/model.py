@@ -46,11 +46,7 @@ from evalwright.templates import Template
 from evalwright.types import MLTask
 
 IDENTITY = "latticeflow$identity"
-BUILT_IN_ADAPTERS = (
-    IDENTITY,
-    "latticeflow$openai_chat_completion",
-    "latticeflow$openai_responses",
-)
+BUILT_IN_ADAPTERS = (IDENTITY, "latticeflow$openai_chat_completion", "latticeflow$openai_responses")
 OLD_IDENTITIES = (
     "latticeflow$identity_chat_completion",
     "latticeflow$identity_embeddings",
