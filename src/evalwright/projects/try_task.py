@@ -105,13 +105,9 @@ def try_task(
             plan = _keep_samples(plan, spec.key, selection.ids)
         connect = project_connector(resolved, run_options, evaluated=plan.live_models, tell=tell)
         progress = _TrialProgress(tell)
+        on_print = progress.printed.append
         session = Session(
-            plan,
-            store,
-            run_options,
-            connect=connect,
-            progress=progress,
-            on_print=progress.printed.append,
+            plan, store, run_options, connect=connect, progress=progress, on_print=on_print
         )
         report = session.run()
         finalization = next(task.finalization for task in plan.tasks if task.name == spec.key)
@@ -197,14 +193,10 @@ def _choose_spec(specs: Sequence[ResolvedSpec], selection: TaskSelection) -> Res
     keys = [spec.key for spec in specs]
     first_keys = ", ".join(keys[:_MOST_NAMED])
     if selection.spec is None:
-        raise UsageError(
-            f"{selection.path}: {len(specs)} task specifications: {first_keys}",
-            hint="name one with `-s`",
-        )
-    raise UnknownName(
-        f"{selection.path}: no task specification `{selection.spec}`; there are {first_keys}",
-        hint=suggest(selection.spec, keys),
-    )
+        message = f"{selection.path}: {len(specs)} task specifications: {first_keys}"
+        raise UsageError(message, hint="name one with `-s`")
+    message = f"{selection.path}: no task specification `{selection.spec}`; there are {first_keys}"
+    raise UnknownName(message, hint=suggest(selection.spec, keys))
 
 
 def _dataset_setting(selection: TaskSelection) -> dict[str, str]:

@@ -69,20 +69,17 @@ def read_task_facts(
     specification: Mapping[str, Any], *, trials: int = 1, repeats: int = 1
 ) -> TaskFacts:
     """Read the facts from the specification of a log; `trials` and `repeats` are the plan's."""
-    scorers = {
-        str(scorer.get("key")): ScorerFacts(
-            name=str(scorer.get("display_name") or ""),
-            purpose=str(scorer.get("purpose") or "score"),
-        )
-        for scorer in specification.get("scorers") or ()
-        if isinstance(scorer, dict)
-    }
+    scorers = {}
+    for scorer in specification.get("scorers") or ():
+        if isinstance(scorer, dict):
+            name, purpose = scorer.get("display_name") or "", scorer.get("purpose") or "score"
+            facts = ScorerFacts(name=str(name), purpose=str(purpose))
+            scorers[str(scorer.get("key"))] = facts
     extension = specification.get(LOG_EXTENSION)
     written = extension.get("aggregates", ()) if isinstance(extension, dict) else ()
-    aggregates = tuple(msgspec.convert(written, list[TrialAggregate]))
-    return TaskFacts(
-        scorers=scorers, trials=TrialPlan(trials=trials, repeats=repeats, aggregates=aggregates)
-    )
+    aggregates = msgspec.convert(written, tuple[TrialAggregate, ...])
+    plan = TrialPlan(trials=trials, repeats=repeats, aggregates=aggregates)
+    return TaskFacts(scorers=scorers, trials=plan)
 
 
 class ScoreExtension(Struct, frozen=True, omit_defaults=True):
@@ -151,15 +148,11 @@ def _trial_to_json(outcome: Outcome, scorers: Mapping[str, ScorerFacts]) -> dict
 
 
 def _conversation_to_json(conversation: Mapping[str, Any]) -> dict[str, Any]:
-    apart = {"raw_outputs", _WIRE, "solver_outputs"}
-    output = {
-        "trace": {name: value for name, value in conversation.items() if name not in apart},
-        "raw_outputs": conversation.get("raw_outputs", []),
-        _WIRE: conversation.get(_WIRE, []),
-    }
-    if "solver_outputs" in conversation:
-        output["solver_outputs"] = conversation["solver_outputs"]
-    return output
+    trace = {**conversation}
+    output = {name: trace.pop(name, []) for name in ("raw_outputs", _WIRE)}
+    if "solver_outputs" in trace:
+        output["solver_outputs"] = trace.pop("solver_outputs")
+    return {"trace": trace, **output}
 
 
 def _trial_extension(outcome: Outcome) -> TrialExtension:
