@@ -2,26 +2,17 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
-from tests.living import PATIENCE_S
+from tests.e2e import in_process
 
 KEY = "sk-0123456789abcdef"
 
 
 def doctor(*arguments: str, cwd: Path) -> str:
     without_keys = {name: one for name, one in os.environ.items() if not name.endswith("_API_KEY")}
-    done = subprocess.run(
-        [sys.executable, "-m", "evalwright", "doctor", *arguments],
-        cwd=cwd,
-        env={**without_keys, "OPENAI_API_KEY": KEY},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    environment = {**without_keys, "OPENAI_API_KEY": KEY}
+    done = in_process.evalwright("doctor", *arguments, cwd=cwd, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert KEY not in done.stdout
     return done.stdout

@@ -1,13 +1,12 @@
 """A store that the version before wrote: its runs are listed, shown, reported, resumed, scored."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e import in_process
 
 from evalwright.store.sqlite import SqliteStore
 from evalwright.types import Outcome, Run, RunStatus, Score, Trace, Usage
@@ -219,13 +218,7 @@ def begin(
 
 
 def evalwright(folder: Path, *arguments: str, exit_code: int = 0) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "evalwright", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = in_process.evalwright(*arguments, cwd=folder)
     assert done.returncode == exit_code, done.stderr
     return done.stdout
 
