@@ -10,7 +10,7 @@ from evalwright.clients import local
 from evalwright.clients.local import Bundled
 from evalwright.clients.providers import PROVIDERS
 from evalwright.report.machine import Machine
-from evalwright.sandbox.selftest import Standing
+from evalwright.sandbox.tiers import Standing
 
 BEST = Standing(tier="namespaces+seccomp", available=True, canaries={"read": "FileNotFoundError"})
 SECOND = Standing(tier="landlock+seccomp", available=True, canaries={"read": "PermissionError"})

@@ -13,7 +13,7 @@ import pytest
 
 from evalwright.ports import Sandbox
 from evalwright.sandbox.jailed import Jailed
-from evalwright.sandbox.selftest import NoTier
+from evalwright.sandbox.tiers import NoTier
 from evalwright.sandbox.unsafe import Unsafe
 from evalwright.sandbox.worker import TIERS
 from evalwright.types import Execution, ExecutionOutcome, Program

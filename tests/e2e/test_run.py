@@ -155,7 +155,7 @@ def test_the_flag_for_systems_without_a_sandbox_changes_nothing_where_there_is_o
 NO_TIER = """
 import sys
 from evalwright import cli, registry
-from evalwright.sandbox.selftest import NoTier
+from evalwright.sandbox.tiers import NoTier
 
 def no_jail(**_):
     raise NoTier("namespaces+seccomp: forbidden here")

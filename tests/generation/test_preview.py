@@ -13,7 +13,7 @@ from evalwright.generation.preview import (
     PreviewRow,
     PreviewStep,
 )
-from evalwright.projects.try_dataset import DatasetTrial
+from evalwright.projects.try_dataset import DatasetPreview
 from evalwright.report.export import FailureSummary
 
 GENERATOR = """
@@ -114,7 +114,7 @@ def test_rows_that_are_made_are_shown_as_tasks_get_them(server: ModelServer) -> 
 
     trial = api.try_dataset("rows")
 
-    assert isinstance(trial, DatasetTrial)
+    assert isinstance(trial, DatasetPreview)
     assert (trial.rows, trial.source) == (2, "generated, made by `quiz`")
     assert server.log == []
     assert isinstance(api.try_dataset("rows", anew=True), GenerationPreview)

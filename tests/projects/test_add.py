@@ -5,7 +5,7 @@ from tests.api.demo import demo, files_in
 
 from evalwright import api
 from evalwright.errors import BadTasks, Unreadable, UsageError
-from evalwright.projects.try_dataset import DatasetTrial
+from evalwright.projects.try_dataset import DatasetPreview
 
 TASK = """\
 key: qa
@@ -74,7 +74,7 @@ def test_a_dataset_comes_with_its_rows(name: str, files: set[str], project: Path
 
     assert set(added.files) == files == set(files_in(project))
     tried = api.try_dataset(name)
-    assert isinstance(tried, DatasetTrial)
+    assert isinstance(tried, DatasetPreview)
     assert tried.rows > 0
 
 

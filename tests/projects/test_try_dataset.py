@@ -5,7 +5,7 @@ from tests.api.demo import demo
 
 from evalwright import api
 from evalwright.errors import BadDataset, BadTasks, UsageError
-from evalwright.projects.try_dataset import DatasetTrial
+from evalwright.projects.try_dataset import DatasetPreview
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("project")
 def test_a_dataset_shows_its_rows_and_the_types_of_its_columns() -> None:
     trial = api.try_dataset("customers", samples=1)
-    assert isinstance(trial, DatasetTrial)
+    assert isinstance(trial, DatasetPreview)
 
     assert (trial.rows, trial.read, trial.filters) == (5, 5, [])
     assert trial.columns["email"] == {"text": 4, "missing": 1}
@@ -35,7 +35,7 @@ def test_each_filter_says_how_many_rows_it_drops(project: Path) -> None:
     )
 
     trial = api.try_dataset("datasets/some.yaml")
-    assert isinstance(trial, DatasetTrial)
+    assert isinstance(trial, DatasetPreview)
 
     assert (trial.rows, trial.read) == (4, 6)
     assert [one["dropped"] for one in trial.filters] == [1, 1]

@@ -10,7 +10,7 @@ from tests.servers.model_server import json as json_reply
 
 from evalwright import api
 from evalwright.errors import UnknownName, UsageError
-from evalwright.projects.try_model import ModelTrial
+from evalwright.projects.try_model import ModelPreview
 
 KEY = "sk-test-9d7fA+/Kq2"
 ADAPTER = """\
@@ -54,7 +54,7 @@ def server(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServ
         yield server
 
 
-def steps(trial: ModelTrial) -> dict[str, object]:
+def steps(trial: ModelPreview) -> dict[str, object]:
     return {one.step: one.value for one in trial.steps}
 
 

@@ -6,7 +6,7 @@ from tests.local_model import needs_local_model
 
 from evalwright import api
 from evalwright.errors import BadTasks, UnknownName, UsageError
-from evalwright.projects.task_trial import TaskTrial
+from evalwright.projects.task_preview import TaskPreview
 
 BROKEN = """\
 key: broken
@@ -40,7 +40,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def try_key(name: str, *models: str, **selection: object) -> TaskTrial:
+def try_key(name: str, *models: str, **selection: object) -> TaskPreview:
     path, spec = api.locate_task(name)
     return api.try_task(api.TaskSelection(path=path, spec=spec, **selection), models)  # type: ignore[arg-type]
 

@@ -15,7 +15,7 @@ from tests.sandbox.attacks.trial import HONEST, judge, try_attack
 from tests.sandbox.attacks.unprivileged import SAMPLE
 
 from evalwright.sandbox.jailed import Jailed
-from evalwright.sandbox.selftest import NoTier
+from evalwright.sandbox.tiers import NoTier
 from evalwright.sandbox.worker import TIERS, Tier
 
 

@@ -10,7 +10,7 @@ from tests.sandbox.attacks.scene import Scene
 from tests.sandbox.attacks.trial import HONEST, judge
 
 from evalwright.sandbox.jailed import Jailed
-from evalwright.sandbox.selftest import NoTier
+from evalwright.sandbox.tiers import NoTier
 from evalwright.sandbox.worker import TIERS, Tier
 from evalwright.types import Execution, Program
 

@@ -18,7 +18,7 @@ from tests.living import descendants, is_running, wait_until
 
 from evalwright.errors import UsageError
 from evalwright.sandbox.jailed import Jailed, locate_packages
-from evalwright.sandbox.selftest import NoTier
+from evalwright.sandbox.tiers import NoTier
 from evalwright.sandbox.worker import TIERS, SandboxSettings, SandboxWorker
 from evalwright.types import Execution, Program
 

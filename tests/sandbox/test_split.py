@@ -11,7 +11,7 @@ from importlib.util import find_spec
 import pytest
 
 from evalwright.sandbox.jailed import Jailed
-from evalwright.sandbox.selftest import NoTier
+from evalwright.sandbox.tiers import NoTier
 from evalwright.types import Execution, Program
 
 MARKS = {"> ": True, "! ": False}

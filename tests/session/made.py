@@ -16,7 +16,7 @@ from evalwright.plan.records import compile_records
 from evalwright.ports import Model, Snippets, Store
 from evalwright.report.report import Report
 from evalwright.sandbox import jailed
-from evalwright.sandbox.selftest import NoTier
+from evalwright.sandbox.tiers import NoTier
 from evalwright.sandbox.unsafe import Unsafe
 from evalwright.session.manifests import describe_run
 from evalwright.session.models import LOCAL_PROVIDERS, SAMPLE_READERS, Connection, Connector

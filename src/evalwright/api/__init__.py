@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalwright.api.dataset_trials import dataset_trial_lines, try_dataset
+    from evalwright.api.dataset_previews import dataset_preview_lines, try_dataset
     from evalwright.api.entities import (
         add_entities,
         add_provider,
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     )
     from evalwright.api.logs import export_logs, import_results
     from evalwright.api.machine import doctor
-    from evalwright.api.model_trials import try_model
+    from evalwright.api.model_previews import try_model
     from evalwright.api.programs import Given, execute
     from evalwright.api.run_tasks import run, score
     from evalwright.api.stored_runs import collect_garbage, delete, export, find, load, runs
-    from evalwright.api.task_trials import TaskSelection, locate_task, try_task
+    from evalwright.api.task_previews import TaskSelection, locate_task, try_task
     from evalwright.api.text_perplexity import perplexity
     from evalwright.plan.options import RunOptions
     from evalwright.session.progress import Progress
@@ -62,7 +62,7 @@ _HOMES = {
     "run_tasks": ("run", "score"),
     "stored_runs": ("collect_garbage", "delete", "export", "find", "load", "runs"),
     "text_perplexity": ("perplexity",),
-    "dataset_trials": ("dataset_trial_lines", "try_dataset"),
+    "dataset_previews": ("dataset_preview_lines", "try_dataset"),
     "entities": (
         "add_entities",
         "add_provider",
@@ -78,8 +78,8 @@ _HOMES = {
     "judge": ("JudgeCheckOptions", "judge_check", "render_judge_check"),
     "listing": ("list_components", "list_models", "list_runs", "show_run", "show_samples"),
     "logs": ("export_logs", "import_results"),
-    "model_trials": ("try_model",),
-    "task_trials": ("TaskSelection", "locate_task", "try_task"),
+    "model_previews": ("try_model",),
+    "task_previews": ("TaskSelection", "locate_task", "try_task"),
 }
 _HOME_OF = {
     **{name: f"evalwright.api.{home}" for home, names in _HOMES.items() for name in names},
@@ -101,7 +101,7 @@ __all__ = [
     "check_policies",
     "checks",
     "collect_garbage",
-    "dataset_trial_lines",
+    "dataset_preview_lines",
     "delete",
     "delete_entity",
     "doctor",

@@ -21,7 +21,7 @@ from evalwright.report.machine import (
     Threads,
     Tier,
 )
-from evalwright.sandbox.selftest import survey
+from evalwright.sandbox.tiers import survey
 from evalwright.session.event_loop import run_async
 from evalwright.session.stores import MEMORY, store_name
 

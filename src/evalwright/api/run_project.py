@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from evalwright.engine.redact import refuse_secrets
 from evalwright.errors import UsageError
 from evalwright.plan.manifest import Command, read_manifest
 from evalwright.plan.options import RunOptions
@@ -20,11 +21,10 @@ from evalwright.plan.project import (
 from evalwright.ports import Store
 from evalwright.report.report import Report
 from evalwright.secrets import Secret, secrets_in
-from evalwright.session.locate import find_folder, refuse_other_project, relative_to
 from evalwright.session.progress import Progress
 from evalwright.session.project_models import project_connector
-from evalwright.session.redaction import refuse_secrets
 from evalwright.session.rescore import prepare_rescoring
+from evalwright.session.run_files import find_folder, refuse_other_project, relative_to
 from evalwright.session.session import Session
 from evalwright.session.stores import open_store
 from evalwright.types import Run

@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from evalwright.engine.redact import refuse_secrets
 from evalwright.errors import UsageError
 from evalwright.plan.manifest import read_manifest
 from evalwright.plan.model_names import canonical_names, check_names
@@ -12,12 +13,11 @@ from evalwright.plan.options import RunOptions, parse_options
 from evalwright.plan.records import compile_records
 from evalwright.ports import Store
 from evalwright.report.report import Report
-from evalwright.session.locate import find_folder, refuse_other_project, relative_to
 from evalwright.session.models import provider_connector
 from evalwright.session.modes import check_modes
 from evalwright.session.progress import Progress, SilentProgress
-from evalwright.session.redaction import refuse_secrets
 from evalwright.session.rescore import prepare_rescoring, restore_modes
+from evalwright.session.run_files import find_folder, refuse_other_project, relative_to
 from evalwright.session.session import Session
 from evalwright.session.stores import open_store
 from evalwright.spec.checking import is_project

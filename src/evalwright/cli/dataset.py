@@ -33,9 +33,9 @@ def test(name: str, *, samples: int, show_io: bool, as_json: bool, **place: Any)
     Of rows that a generator makes, and that are not made yet, the first N are made, shown step by
     step, and kept nowhere. Exit 1 if it cannot be read, or a row not be made.
     """
-    trial = api.try_dataset(name, samples=samples, anew=show_io, **place)
-    write_result(trial, api.dataset_trial_lines(trial, bodies=show_io), as_json=as_json)
-    sys.exit(not getattr(trial, "ok", True))
+    preview = api.try_dataset(name, samples=samples, anew=show_io, **place)
+    write_result(preview, api.dataset_preview_lines(preview, bodies=show_io), as_json=as_json)
+    sys.exit(not getattr(preview, "ok", True))
 
 
 @command.command("generate")

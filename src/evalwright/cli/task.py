@@ -54,7 +54,7 @@ def test(  # noqa: PLR0913 - one option each
     anything fails.
     """
     path, key = api.locate_task(name, file=file, spec=spec, project=project, env=env)
-    trial = api.try_task(
+    preview = api.try_task(
         api.TaskSelection(path=path, spec=key, samples=samples, ids=ids, dataset=dataset),
         models,
         tell=lambda text: click.echo(text, err=True),
@@ -62,9 +62,9 @@ def test(  # noqa: PLR0913 - one option each
         env=env,
         **options,
     )
-    write_result(trial, trial.to_lines(bodies=show_io), as_json=as_json)
+    write_result(preview, preview.to_lines(bodies=show_io), as_json=as_json)
     if not as_json:
-        samples_tried = format_count(len(trial.samples) // trial.tries, "sample")
-        result = "all went well" if trial.ok else "not all went well: see the errors above"
+        samples_tried = format_count(len(preview.samples) // preview.tries, "sample")
+        result = "all went well" if preview.ok else "not all went well: see the errors above"
         click.echo(f"{samples_tried} tried, and {result}", err=True)
-    sys.exit(not trial.ok)
+    sys.exit(not preview.ok)

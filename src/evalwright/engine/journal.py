@@ -1,4 +1,4 @@
-"""Outcomes on their way to the store, and the jobs that the store has outcomes of.
+"""Outcomes on their way to the store.
 
 Workers hand outcomes over and wait. One writer takes all that is there, commits it in one
 transaction, and only then do they take another job: what the death of the process costs is never
@@ -8,10 +8,9 @@ If writing fails, the run stops: an outcome that cannot be kept must not be paid
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from evalwright.plan.plan import Job
 from evalwright.types import Outcome
 
 
@@ -63,38 +62,3 @@ class Journal:
                     await asyncio.shield(loop.run_in_executor(thread, self._write, batch))
                     self._committed(batch)
                 stored.set()
-
-
-class FinishedJobs:
-    """Made from what the store says; `remaining_jobs` passes on the jobs that are not done."""
-
-    def __init__(
-        self, rows: Iterable[tuple[str, str, int, int, bool]], *, retry_failed: bool = False
-    ) -> None:
-        self._marks: dict[tuple[str, str, int], bytearray] = {}
-        self.count = 0
-        for task, model, ordinal, trial, failed in rows:
-            if failed and retry_failed:
-                continue
-            marks = self._marks.setdefault((task, model, trial), bytearray())
-            if ordinal >= len(marks):
-                marks.extend(bytes(ordinal + 1 - len(marks)))
-            self.count += not marks[ordinal]
-            marks[ordinal] = 1
-
-    def forget(self, task: str) -> int:
-        """Do all jobs of a task again: what they were about has changed. How many that are."""
-        gone = [self._marks.pop(key) for key in list(self._marks) if key[0] == task]
-        forgotten = sum(sum(marks) for marks in gone)
-        self.count -= forgotten
-        return forgotten
-
-    def remaining_jobs(self, jobs: Iterable[Job]) -> Iterator[Job]:
-        """In their order."""
-        if not self._marks:
-            yield from jobs
-            return
-        for job in jobs:
-            marks = self._marks.get((job.task, job.model, job.trial), b"")
-            if job.ordinal >= len(marks) or not marks[job.ordinal]:
-                yield job

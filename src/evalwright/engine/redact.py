@@ -6,8 +6,11 @@ Does not:   clean other exceptions than `ModelError`: a client maps what it can 
             one, and whoever writes failures down cleans once more.
 """
 
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct, structs
 
 from evalwright.engine.models.base import ModelWrapper
@@ -18,12 +21,12 @@ from evalwright.engine.results import (
     RunAgreement,
     TaskFailure,
 )
-from evalwright.errors import ModelError
+from evalwright.errors import ModelError, UsageError
 from evalwright.metrics.scores import Measure
 from evalwright.plan.manifest import Command
 from evalwright.plan.outline import PlanOutline, TaskOutline
 from evalwright.ports import Model
-from evalwright.secrets import Redactor
+from evalwright.secrets import Redactor, Secret, secrets_in
 from evalwright.types import Completion, Failure, Issue, Outcome, Part, Request, Score, Trace
 
 Value = TypeVar("Value")
@@ -72,6 +75,25 @@ def _redact(value: Any, redactor: Redactor) -> Any:
 def _redact_key(key: Any, item: Any, redactor: Redactor) -> Any:
     """A name of a scorer stays: it is the author's, and other tables refer to it."""
     return key if isinstance(item, Score) else _redact(key, redactor)
+
+
+def make_redactor(more: Iterable[Secret] = ()) -> Redactor:
+    """A redactor for the secrets of this process, and those that a project brings."""
+    return Redactor([*secrets_in(os.environ), *(secret.reveal() for secret in more)])
+
+
+def refuse_secrets(
+    names: Iterable[str], parameters: Mapping[str, Any], more: Iterable[Secret] = ()
+) -> None:
+    """Refuse a path, a model or a parameter that holds a secret: it would be stored."""
+    redactor = make_redactor(more)
+    encoded = msgspec.json.encode(parameters, enc_hook=repr).decode()
+    if any(redactor.clean(text) != text for text in (*names, encoded)):
+        raise UsageError(
+            "a path, a model or a parameter holds a secret of the environment, "
+            "and would be kept with the run",
+            hint="a key belongs into its variable: it travels in a header",
+        )
 
 
 class RedactingModel(ModelWrapper):

@@ -14,6 +14,7 @@ from evalwright.components import snippets_in
 from evalwright.engine.models.base import Counters, ModelWrapper
 from evalwright.engine.models.budget import Budget
 from evalwright.engine.models.wrap import AdaptiveConcurrency
+from evalwright.engine.redact import make_redactor
 from evalwright.engine.usage import UsageCounter
 from evalwright.errors import ModelError, UsageError
 from evalwright.plan.options import RunOptions
@@ -23,7 +24,6 @@ from evalwright.secrets import Redactor
 from evalwright.session.models import Connection, share_limits, wrap_models
 from evalwright.session.progress import Progress
 from evalwright.session.project_models import Keyless, connect_model
-from evalwright.session.redaction import make_redactor
 from evalwright.session.snippets import open_snippets
 from evalwright.spec.documents.project import Project
 from evalwright.spec.documents.resolve.generations import Generation

@@ -26,7 +26,7 @@ from evalwright.report.judges import (
     LabelRow,
     Pair,
 )
-from evalwright.scorers.judging.readers import fold_label
+from evalwright.scorers.judging.verdict_values import fold_label
 from evalwright.stats.agreement import (
     cohen_kappa,
     cohen_kappa_interval,

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import convert, structs, to_builtins
 
-from evalwright.engine.redact import redact
+from evalwright.engine.redact import make_redactor, redact
 from evalwright.errors import StoreError, UnknownName, UsageError
 from evalwright.judge_check.agreement import compare_with_labels
 from evalwright.judge_check.labels import HumanLabels, read_label_column, read_label_file
@@ -25,7 +25,6 @@ from evalwright.ports import Store
 from evalwright.report.judges import CHECKABLE, CHECKS, Agreement, Judge, JudgeCheck, read_judges
 from evalwright.secrets import Redactor
 from evalwright.session.progress import Progress
-from evalwright.session.redaction import make_redactor
 from evalwright.session.stores import open_store
 from evalwright.types import Outcome, Run
 

@@ -21,6 +21,7 @@ from msgspec import Struct, field, structs
 
 from evalwright.clients.placeholder import StoredModel
 from evalwright.datasets.sampling import choose_places, select_items
+from evalwright.engine.redact import make_redactor
 from evalwright.engine.run import Resources
 from evalwright.engine.stop import Stop
 from evalwright.errors import UsageError
@@ -53,11 +54,10 @@ from evalwright.report.tables import count_noun
 from evalwright.secrets import Redactor
 from evalwright.session.drive import drive_jobs
 from evalwright.session.judges import describe_judge, judge_model_key
-from evalwright.session.locate import find_folder, relative_to
 from evalwright.session.models import share_limits, wrap_models
 from evalwright.session.progress import Progress
 from evalwright.session.project_models import project_connector
-from evalwright.session.redaction import make_redactor
+from evalwright.session.run_files import find_folder, relative_to
 from evalwright.session.snippets import open_snippets
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 from evalwright.types import Outcome, Run, Sample, Trace, Usage

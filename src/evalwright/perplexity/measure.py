@@ -27,7 +27,7 @@ from msgspec import structs
 from evalwright._version import __version__
 from evalwright.datasets.texts import Document, Split, Texts
 from evalwright.engine.models.wrap import AdaptiveConcurrency
-from evalwright.engine.redact import redact
+from evalwright.engine.redact import make_redactor, redact
 from evalwright.engine.run import Resources
 from evalwright.engine.stop import Stop
 from evalwright.errors import UsageError
@@ -58,7 +58,6 @@ from evalwright.session.models import (
 )
 from evalwright.session.progress import Progress
 from evalwright.session.project_models import Keyless
-from evalwright.session.redaction import make_redactor
 from evalwright.solvers.likelihood import LikelihoodSolver
 from evalwright.stats.arrays import Floats
 from evalwright.stats.rates import rate_interval

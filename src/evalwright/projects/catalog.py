@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from evalwright.datasets.url import show_address
+from evalwright.engine.redact import make_redactor
 from evalwright.errors import UsageError
 from evalwright.plan.row_checks import LogCheck, row_problems
 from evalwright.projects.kinds import EntityKind
@@ -27,7 +28,6 @@ from evalwright.projects.lookup import (
 from evalwright.report.tables import align_rows, visible
 from evalwright.report.yaml_text import to_yaml
 from evalwright.secrets import MASK, Redactor
-from evalwright.session.redaction import make_redactor
 from evalwright.spec.checking import Checking
 from evalwright.spec.documents.models.model import ProviderModel
 from evalwright.spec.documents.project import Project

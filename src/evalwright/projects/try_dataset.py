@@ -28,7 +28,7 @@ _TYPES: Mapping[type, str] = {
 }
 
 
-class DatasetTrial(Struct, frozen=True, kw_only=True):
+class DatasetPreview(Struct, frozen=True, kw_only=True):
     """The result of `evalwright dataset test`."""
 
     key: str
@@ -67,7 +67,7 @@ class DatasetTrial(Struct, frozen=True, kw_only=True):
             yield from indent_yaml(sample["row"])
 
 
-def read_dataset(entity: Entity, generated: Mapping[str, Path], *, samples: int) -> DatasetTrial:
+def read_dataset(entity: Entity, generated: Mapping[str, Path], *, samples: int) -> DatasetPreview:
     """Read a dataset and describe its rows; raise `BadDataset` if it cannot be read.
 
     `generated` has the files of rows that a generator made, by the key of their dataset.
@@ -80,7 +80,7 @@ def read_dataset(entity: Entity, generated: Mapping[str, Path], *, samples: int)
     for count in range(len(source.filters) - 1, -1, -1):
         fewer = source.model_copy(update={"filters": source.filters[:count]})
         row_counts.insert(0, _open_rows(fewer, {}).check())
-    return DatasetTrial(
+    return DatasetPreview(
         key=entity.key,
         name=document.display_name,
         file=entity.file,

@@ -10,7 +10,7 @@ from msgspec import Struct
 from evalwright.clients.adapters import adapt_request
 from evalwright.components import snippets_in
 from evalwright.datasets.url import show_address
-from evalwright.engine.redact import redact
+from evalwright.engine.redact import make_redactor, redact
 from evalwright.errors import ModelError, StageError, Stopped, UsageError, boundary
 from evalwright.ports import Model
 from evalwright.projects.kinds import EntityKind
@@ -21,14 +21,13 @@ from evalwright.projects.lookup import (
     load_valid_environment,
     open_project,
 )
-from evalwright.projects.task_trial import nonempty_fields, printed_lines, stopped_error
+from evalwright.projects.task_preview import nonempty_fields, printed_lines, stopped_error
 from evalwright.report.export import FailureSummary
 from evalwright.report.tables import visible
 from evalwright.report.yaml_text import indent_yaml
 from evalwright.secrets import Secret, secrets_in
 from evalwright.session.event_loop import run_async
 from evalwright.session.project_models import adapter_of, connect_model, info_of
-from evalwright.session.redaction import make_redactor
 from evalwright.snippets.pool import SnippetPool
 from evalwright.snippets.sources import sources_of
 from evalwright.spec.documents.models.model import CustomConnection, CustomInference, ModelDocument
@@ -49,7 +48,7 @@ class ModelStep(Struct, frozen=True, kw_only=True):
     value: Any
 
 
-class ModelTrial(Struct, frozen=True, kw_only=True):
+class ModelPreview(Struct, frozen=True, kw_only=True):
     """The result of `evalwright model test`."""
 
     key: str
@@ -75,8 +74,8 @@ class ModelTrial(Struct, frozen=True, kw_only=True):
 
 def try_model(
     name: str, *, given: str | None = None, project: str = ".", env: Sequence[str] = ()
-) -> ModelTrial:
-    """Query a model once, and return every step; a failure is the trial's `error`.
+) -> ModelPreview:
+    """Query a model once, and return every step; a failure is the preview's `error`.
 
     `given` is the text of an input: JSON, or for a chat also what the user says.
     """
@@ -104,9 +103,9 @@ def try_model(
         error = FailureSummary(
             stage="solver", type=failure.type, message=message, hint=failure.hint
         )
-    except Stopped as reason:  # it would end a run; a trial shows it like any other error
+    except Stopped as reason:  # it would end a run; a preview shows it like any other error
         error = stopped_error(str(reason), reason.hint)
-    trial = ModelTrial(
+    preview = ModelPreview(
         key=key,
         connection={"model": plan.name, **_describe_connection(document)},
         steps=steps,
@@ -115,13 +114,13 @@ def try_model(
         ok=error is None,
     )
     redactor = make_redactor([*plan.secrets, *_secrets(opened, environment)])
-    fields = msgspec.to_builtins(trial)
+    fields = msgspec.to_builtins(preview)
     redacted = {name: redact(value, redactor) for name, value in fields.items()}
-    return msgspec.convert(redacted, ModelTrial)
+    return msgspec.convert(redacted, ModelPreview)
 
 
 async def _query(client: Model, request: Request, snippets: SnippetPool | None) -> Completion:
-    """Query without retries: a trial shows the first reply."""
+    """Query without retries: a preview shows the first reply."""
     try:
         return await client.complete(request)
     finally:

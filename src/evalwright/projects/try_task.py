@@ -1,7 +1,7 @@
 """Try a task on a few samples, as a run would, without keeping the results.
 
-    trial = try_task(TaskSelection(path="run.yaml", spec="capitals", samples=2))
-    trial = try_task(TaskSelection(path="tasks/capitals.yaml", ids=("fr",)), ["openai/gpt-4.1"])
+    preview = try_task(TaskSelection(path="run.yaml", spec="capitals", samples=2))
+    preview = try_task(TaskSelection(path="tasks/capitals.yaml", ids=("fr",)), ["openai/gpt-4.1"])
 
 The checks, the engine and the metrics are those of a run; only the store is in memory.
 """
@@ -30,9 +30,9 @@ from evalwright.projects.lookup import (
     open_project,
     require_own_file,
 )
-from evalwright.projects.task_trial import (
-    TaskTrial,
-    TrialSample,
+from evalwright.projects.task_preview import (
+    PreviewSample,
+    TaskPreview,
     sample_from_outcome,
     stopped_error,
 )
@@ -80,7 +80,7 @@ def try_task(
     compile_plan: CompilePlan,
     tell: Callable[[str], None] = lambda _: None,
     **options: Any,
-) -> TaskTrial:
+) -> TaskPreview:
     """Try a task; `options` are fields of `RunOptions`, `tell` receives messages for the user."""
     limit = None if selection.ids else selection.samples
     settings = {**_dataset_setting(selection), **options.pop("settings", {})}
@@ -117,7 +117,7 @@ def try_task(
             for outcome in store.outcomes(report.run_id, task=spec.key)
         ]
         file = project.tasks[spec.task.key].file
-        return _task_trial(session, report, progress, samples, spec, file)
+        return _task_preview(session, report, progress, samples, spec, file)
     finally:
         store.close()
         if earlier_runs is not None:
@@ -301,14 +301,14 @@ def _find_samples(
     return places
 
 
-def _task_trial(
+def _task_preview(
     session: Session,
     report: Report,
     progress: _TrialProgress,
-    samples: list[TrialSample],
+    samples: list[PreviewSample],
     spec: ResolvedSpec,
     file: str,
-) -> TaskTrial:
+) -> TaskPreview:
     stop, clean = session.stop, session.redactor.clean
     planned = next(task for task in session.outline.tasks if task.name == spec.key)
     is_complete = len(samples) == planned.jobs * len(planned.models)
@@ -323,7 +323,7 @@ def _task_trial(
     ]
     if stop.is_stopping and not is_complete:
         errors.append(stopped_error(clean(stop.reason), clean(stop.hint)))
-    return TaskTrial(
+    return TaskPreview(
         task=spec.task.key,
         name=spec.key,
         file=file,

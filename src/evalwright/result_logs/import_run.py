@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from evalwright.engine.redact import refuse_secrets
 from evalwright.errors import BadLog, EvalwrightError, Unreadable, UsageError
 from evalwright.plan.finalization import Finalization
 from evalwright.plan.options import RunOptions
@@ -24,7 +25,6 @@ from evalwright.result_logs.recorded_tasks import (
 )
 from evalwright.session.models import provider_connector
 from evalwright.session.progress import Progress
-from evalwright.session.redaction import refuse_secrets
 from evalwright.session.session import Session
 from evalwright.session.stores import open_store
 from evalwright.spec.documents.yaml.reader import read_document

@@ -5,7 +5,7 @@
 
     worker      the engine's end of one zygote, which forks for every candidate
     inside/     what runs in the zygote and its children
-    selftest    which tier of isolation this machine has
+    tiers    which tier of isolation this machine has
     verdict     what an evaluator's report means
 
 Every adapter keeps the promises of `ports.Sandbox`; `tests/contracts/test_sandbox.py` holds them.

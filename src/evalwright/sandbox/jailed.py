@@ -21,7 +21,7 @@ from pathlib import Path
 
 from evalwright.errors import UsageError
 from evalwright.processes import run_in_thread
-from evalwright.sandbox import selftest
+from evalwright.sandbox import tiers
 from evalwright.sandbox.worker import NoWorker, SandboxSettings, SandboxWorker, Tier, WorkerDied
 from evalwright.types import Execution, Program
 
@@ -43,7 +43,7 @@ class Jailed:
     ) -> None:
         """Find the best tier that holds, or try `tier` alone; `NoTier` if none does."""
         locations = locate_packages(packages)
-        self._settings, first = selftest.choose(
+        self._settings, first = tiers.choose(
             tier, in_process=in_process_targets, packages=locations, python=python
         )
         self.tier: str = self._settings.tier

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from evalwright.components import Title
 from evalwright.scorers.judging.judge_spec import JudgeSpec
-from evalwright.scorers.judging.readers import FreeLabelReader, LabelReader
+from evalwright.scorers.judging.verdict_values import FreeLabelReader, LabelReader
 from evalwright.templates import Template
 from evalwright.types import Score
 

@@ -23,7 +23,7 @@ from pydantic import Field
 
 from evalwright.components import Title
 from evalwright.scorers.judging.judge_spec import JudgeSpec
-from evalwright.scorers.judging.readers import LabelReader
+from evalwright.scorers.judging.verdict_values import LabelReader
 from evalwright.types import Score
 
 KEYS = ("prediction", "label", "verdict", "classification")

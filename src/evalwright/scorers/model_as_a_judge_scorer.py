@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from evalwright.scorers.judging.judge_spec import JudgeSpec
-from evalwright.scorers.judging.readers import NumberReader
+from evalwright.scorers.judging.verdict_values import NumberReader
 from evalwright.types import Score
 
 _FARTHEST = 1e12

@@ -12,7 +12,7 @@ from evalwright.registry import load
 def open_sandbox(options: RunOptions, *, tell: Callable[[str], None]) -> Sandbox:
     """A sandbox that isolates; a plain child process where none can, and only if asked for."""
     # A run without code must not import the sandbox.
-    from evalwright.sandbox.selftest import NoTier
+    from evalwright.sandbox.tiers import NoTier
 
     packages = sandbox_packages(options)
     try:

@@ -18,10 +18,11 @@ from typing import Any
 from msgspec import Struct, structs, to_builtins
 
 from evalwright.engine.finalize import finalize_task
-from evalwright.engine.journal import FinishedJobs, Journal
+from evalwright.engine.journal import Journal
 from evalwright.engine.models.wrap import SharedWrapping
-from evalwright.engine.redact import redact
+from evalwright.engine.redact import make_redactor, redact
 from evalwright.engine.results import TaskModelResult, TaskOutcomes
+from evalwright.engine.resume import FinishedJobs
 from evalwright.engine.run import Resources
 from evalwright.engine.run import run as run_engine
 from evalwright.engine.stop import Stop
@@ -53,7 +54,6 @@ from evalwright.session.models import (
 )
 from evalwright.session.modes import check_modes
 from evalwright.session.progress import Progress, SilentProgress
-from evalwright.session.redaction import make_redactor
 from evalwright.session.sandboxes import open_sandbox, sandbox_packages
 from evalwright.session.snippets import open_snippets
 from evalwright.store.scalars import RESUMABLE

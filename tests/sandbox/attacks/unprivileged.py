@@ -15,7 +15,7 @@ from tests.sandbox.attacks.scene import Scene
 from tests.sandbox.attacks.trial import HONEST, try_attack
 
 from evalwright.sandbox.jailed import Jailed
-from evalwright.sandbox.selftest import NoTier
+from evalwright.sandbox.tiers import NoTier
 from evalwright.sandbox.worker import TIERS, Tier
 
 SAMPLE = [

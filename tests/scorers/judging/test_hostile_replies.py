@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalwright.scorers.judging.readers import (
+from evalwright.scorers.judging.verdict_values import (
     FreeLabelReader,
     LabelReader,
     NumberReader,

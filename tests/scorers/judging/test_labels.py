@@ -1,7 +1,7 @@
 import pytest
 from tests.scorers.judging.judges import LABELER, read
 
-from evalwright.scorers.judging.readers import LabelReader, fold_bare_label, fold_label
+from evalwright.scorers.judging.verdict_values import LabelReader, fold_bare_label, fold_label
 from evalwright.scorers.judging.verdicts import NoVerdict
 
 

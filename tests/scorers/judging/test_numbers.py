@@ -1,7 +1,7 @@
 import pytest
 from tests.scorers.judging.judges import SCORER, read
 
-from evalwright.scorers.judging.readers import NumberReader
+from evalwright.scorers.judging.verdict_values import NumberReader
 from evalwright.scorers.judging.verdicts import NoVerdict
 
 SHARE = {**SCORER, "score_min": 0, "score_max": 1}

@@ -18,7 +18,7 @@ from typing import Any
 
 from evalwright.components import USER_KEY
 from evalwright.nearest import nearest
-from evalwright.scorers.judging.readers import fold_bare_label, fold_label
+from evalwright.scorers.judging.verdict_values import fold_bare_label, fold_label
 from evalwright.spec.documents.checks.trials import check_trials_definition
 from evalwright.spec.documents.models.parameters import is_stand_in
 from evalwright.spec.documents.yaml.problems import (

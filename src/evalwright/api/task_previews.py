@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evalwright.api.run_project import compile_run
-from evalwright.projects import try_task as task_trials
-from evalwright.projects.task_trial import TaskTrial
+from evalwright.projects import try_task as task_previews
+from evalwright.projects.task_preview import TaskPreview
 from evalwright.projects.try_task import TaskSelection, locate_task
 
 __all__ = ["TaskSelection", "locate_task", "try_task"]
@@ -17,6 +17,6 @@ def try_task(
     *,
     tell: Callable[[str], None] = lambda _: None,
     **options: Any,
-) -> TaskTrial:
+) -> TaskPreview:
     """Try a task; `options` are fields of `RunOptions`, `tell` receives messages for the user."""
-    return task_trials.try_task(selection, models, compile_plan=compile_run, tell=tell, **options)
+    return task_previews.try_task(selection, models, compile_plan=compile_run, tell=tell, **options)

@@ -15,7 +15,7 @@ from evalwright.types import Outcome, Score, Trace
 _NONE = "none"
 
 
-class TrialScore(Struct, frozen=True, kw_only=True):
+class PreviewScore(Struct, frozen=True, kw_only=True):
     """The score of one scorer."""
 
     values: dict[str, Any]
@@ -23,7 +23,7 @@ class TrialScore(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = {}
 
 
-class TrialConversation(Struct, frozen=True, kw_only=True):
+class PreviewConversation(Struct, frozen=True, kw_only=True):
     """What the solver and the model said, and the output."""
 
     messages: list[dict[str, Any]]
@@ -35,14 +35,14 @@ class TrialConversation(Struct, frozen=True, kw_only=True):
     """The requests and replies word for word, if the model's client keeps them."""
 
 
-class TrialPart(Struct, frozen=True, kw_only=True):
+class PreviewPart(Struct, frozen=True, kw_only=True):
     """One of the samples that a postprocessor split a sample into."""
 
     sample: dict[str, Any]
-    scores: dict[str, TrialScore]
+    scores: dict[str, PreviewScore]
 
 
-class TrialRule(Struct, frozen=True, kw_only=True):
+class PreviewRule(Struct, frozen=True, kw_only=True):
     """An action rule of the task."""
 
     rule: str
@@ -50,23 +50,23 @@ class TrialRule(Struct, frozen=True, kw_only=True):
     """What it does to the sample; None if it does not apply."""
 
 
-class TrialSample(Struct, frozen=True, kw_only=True):
+class PreviewSample(Struct, frozen=True, kw_only=True):
     """One sample, from its row to its scores."""
 
     sample_id: str
     model: str
     status: Literal["completed", "failed"]
     sample: dict[str, Any]
-    solver: TrialConversation | None
-    scores: dict[str, TrialScore]
-    parts: list[TrialPart]
-    rules: list[TrialRule]
+    solver: PreviewConversation | None
+    scores: dict[str, PreviewScore]
+    parts: list[PreviewPart]
+    rules: list[PreviewRule]
     error: FailureSummary | None
     trial: int = 0
     """Which trial of the sample it is, from 0, as in an export."""
 
 
-class TaskTrial(Struct, frozen=True, kw_only=True):
+class TaskPreview(Struct, frozen=True, kw_only=True):
     """The result of `evalwright task test`."""
 
     task: str
@@ -76,7 +76,7 @@ class TaskTrial(Struct, frozen=True, kw_only=True):
     specification: str | None
     """Where the specification stands; None if the task itself was named."""
     values: dict[str, Any]
-    samples: list[TrialSample]
+    samples: list[PreviewSample]
     metrics: list[MetricRow]
     errors: list[FailureSummary]
     """Errors that belong to no single sample."""
@@ -112,13 +112,13 @@ class TaskTrial(Struct, frozen=True, kw_only=True):
             yield from indent_yaml({"Error": nonempty_fields(error)})
 
 
-def sample_from_outcome(outcome: Outcome, rules: Iterable[str]) -> TrialSample:
+def sample_from_outcome(outcome: Outcome, rules: Iterable[str]) -> PreviewSample:
     """Describe an outcome for the author of a task; `rules` are the keys of its action rules."""
     actions = [*outcome.actions, *(action for part in outcome.parts for action in part.actions)]
     action_of = {action.rule_key: action.action for action in actions}
-    parts = [TrialPart(sample=part.sample, scores=_scores(part.scores)) for part in outcome.parts]
+    parts = [PreviewPart(sample=part.sample, scores=_scores(part.scores)) for part in outcome.parts]
     failure = outcome.failure
-    return TrialSample(
+    return PreviewSample(
         sample_id=outcome.sample_id,
         model=outcome.model,
         status="failed" if failure else "completed",
@@ -126,7 +126,7 @@ def sample_from_outcome(outcome: Outcome, rules: Iterable[str]) -> TrialSample:
         solver=_conversation(outcome.trace) if outcome.trace else None,
         scores=_scores(outcome.scores),
         parts=parts,
-        rules=[TrialRule(rule=key, action=action_of.get(key)) for key in rules],
+        rules=[PreviewRule(rule=key, action=action_of.get(key)) for key in rules],
         error=summarize_failure(failure),
         trial=outcome.trial,
     )
@@ -138,7 +138,7 @@ def nonempty_fields(struct: Struct) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in ("", [], {}, None)}
 
 
-def _sample_sections(sample: TrialSample, *, bodies: bool) -> dict[str, Any]:
+def _sample_sections(sample: PreviewSample, *, bodies: bool) -> dict[str, Any]:
     sections: dict[str, Any] = {"Dataset sample": sample.sample or _NONE}
     if sample.solver is not None:
         conversation = nonempty_fields(sample.solver)
@@ -168,13 +168,13 @@ def _metric_line(row: MetricRow) -> str:
     return visible(f"  {row.scorer}.{row.metric}: {value}  ({', '.join(about)})")
 
 
-def _scores(scores: dict[str, Score]) -> dict[str, TrialScore]:
-    return convert(scores, dict[str, TrialScore], from_attributes=True)
+def _scores(scores: dict[str, Score]) -> dict[str, PreviewScore]:
+    return convert(scores, dict[str, PreviewScore], from_attributes=True)
 
 
-def _conversation(trace: Trace) -> TrialConversation:
+def _conversation(trace: Trace) -> PreviewConversation:
     usage = {name: value for name, value in to_builtins(trace.usage).items() if value is not None}
-    return TrialConversation(
+    return PreviewConversation(
         messages=[_message(item) for item in trace.conversation.get("items") or ()],
         output=trace.output,
         usage=usage,
@@ -192,7 +192,7 @@ def _message(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def stopped_error(reason: str, hint: str) -> FailureSummary:
-    """Return the error of a trial that ended for a reason that would end a run."""
+    """Return the error of a preview that ended for a reason that would end a run."""
     return FailureSummary("solver", "Stopped", reason, hint)
 
 

@@ -1,9 +1,8 @@
 import pytest
 
-from evalwright.engine.redact import redact
+from evalwright.engine.redact import make_redactor, redact, refuse_secrets
 from evalwright.errors import UsageError
 from evalwright.plan.outline import PlanOutline, TaskOutline
-from evalwright.session.redaction import make_redactor, refuse_secrets
 from evalwright.types import Issue
 
 KEY = 'sk-4f1c+9A/z="7Qe\\2'

@@ -11,7 +11,7 @@ from evalwright.generation.preview import (
 )
 from evalwright.plan.options import RunOptions
 from evalwright.projects.lookup import find_valid_entity
-from evalwright.projects.try_dataset import DatasetTrial, read_dataset
+from evalwright.projects.try_dataset import DatasetPreview, read_dataset
 
 
 def try_dataset(
@@ -21,7 +21,7 @@ def try_dataset(
     anew: bool = False,
     project: str = ".",
     env: Sequence[str] = (),
-) -> DatasetTrial | GenerationPreview:
+) -> DatasetPreview | GenerationPreview:
     """Read a dataset and describe its rows; raise `BadDataset` if it cannot be read.
 
     If a generator makes the rows and has not made them yet, make the first ones; with `anew`, make
@@ -38,10 +38,10 @@ def try_dataset(
     return read_dataset(entity, generated, samples=samples)
 
 
-def dataset_trial_lines(
-    trial: DatasetTrial | GenerationPreview, *, bodies: bool = False
+def dataset_preview_lines(
+    preview: DatasetPreview | GenerationPreview, *, bodies: bool = False
 ) -> Iterator[str]:
     """Render the result of `try_dataset`; `bodies` adds what models were asked and answered."""
-    if isinstance(trial, DatasetTrial):
-        return trial.to_lines()
-    return trial.render_lines(show_model_calls=bodies)
+    if isinstance(preview, DatasetPreview):
+        return preview.to_lines()
+    return preview.render_lines(show_model_calls=bodies)

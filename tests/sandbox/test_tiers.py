@@ -7,15 +7,15 @@ import sys
 
 import pytest
 
-from evalwright.sandbox import selftest
-from evalwright.sandbox.selftest import NoTier
+from evalwright.sandbox import tiers
+from evalwright.sandbox.tiers import NoTier
 from evalwright.sandbox.worker import TIERS
 
 ATTEMPTS = {"read", "write", "connect", "fork", "signal"}
 
 
 def test_every_tier_is_looked_at() -> None:
-    standings = selftest.survey()
+    standings = tiers.survey()
 
     assert [standing.tier for standing in standings] == list(TIERS)
     for standing in standings:
@@ -29,29 +29,29 @@ def test_a_jail_that_lets_a_canary_out_is_not_used(
 ) -> None:
     """Here the canary only says that it got out; that is enough to be refused."""
     lie = f'attempts["{attempt}"] = lambda: None\nrefused = '
-    monkeypatch.setattr(selftest, "_CANARY", selftest._CANARY.replace("refused = ", lie))
+    monkeypatch.setattr(tiers, "_CANARY", tiers._CANARY.replace("refused = ", lie))
 
     with pytest.raises(NoTier, match=f"these were not stopped: {attempt}"):
-        selftest.choose(None, in_process=False, packages={}, python=None)
+        tiers.choose(None, in_process=False, packages={}, python=None)
 
 
 def test_a_jail_in_which_nothing_works_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selftest, "_CANARY", selftest._CANARY.replace("a + b", "a - b"))
+    monkeypatch.setattr(tiers, "_CANARY", tiers._CANARY.replace("a + b", "a - b"))
 
     with pytest.raises(NoTier, match="target 2 of 2: evaluated to False"):
-        selftest.choose(None, in_process=False, packages={}, python=None)
+        tiers.choose(None, in_process=False, packages={}, python=None)
 
 
 def test_other_systems_have_no_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "darwin")
 
-    assert {standing.why for standing in selftest.survey()} == {"needs Linux, and this is darwin"}
+    assert {standing.why for standing in tiers.survey()} == {"needs Linux, and this is darwin"}
 
 
 SURVEY = """
 import json
-from evalwright.sandbox import selftest
-print(json.dumps([[one.tier, one.available, one.why] for one in selftest.survey()]))
+from evalwright.sandbox import tiers
+print(json.dumps([[one.tier, one.available, one.why] for one in tiers.survey()]))
 """
 
 
@@ -71,7 +71,7 @@ def elsewhere(before: str = "") -> list[list[object]]:
 
 
 def test_the_root_of_a_container_has_every_tier() -> None:
-    here = [standing.available for standing in selftest.survey()]
+    here = [standing.available for standing in tiers.survey()]
 
     assert [available for _, available, _ in elsewhere()] == here
 
@@ -83,4 +83,4 @@ def test_where_user_namespaces_are_forbidden_the_reason_is_told() -> None:
         False,
         "unshare: No space left on device: the limit user.max_user_namespaces is reached, or zero",
     ]
-    assert landlock[1] == selftest.survey()[1].available
+    assert landlock[1] == tiers.survey()[1].available

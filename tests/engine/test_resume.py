@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.made import job
 
-from evalwright.engine.journal import FinishedJobs
+from evalwright.engine.resume import FinishedJobs
 from evalwright.plan.plan import Job
 
 Row = tuple[str, str, int, int, bool]
