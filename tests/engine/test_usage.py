@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from tests.engine.made import Breaking, job, resources
 
-from evalwright.clients.placeholder import PlaceholderModel
+from evalwright.clients.stand_ins import PlaceholderModel
 from evalwright.engine.run import attempt
 from evalwright.engine.usage import UsageCounter, add_usage, split_usage
 from evalwright.ports import Case

@@ -17,7 +17,7 @@ from evalwright.report.calibration import (
     recalibrate,
 )
 from evalwright.report.report import CalibrationRow, Report, ScaledRow
-from evalwright.report.report_tables import tables, to_markdown
+from evalwright.report.to_tables import tables, to_markdown
 from evalwright.stats.calibration import Bin, measure_calibration
 from evalwright.types import SELF_REPORT, Action, Failure, Outcome, Part, Score, Trace
 

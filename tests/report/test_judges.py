@@ -19,7 +19,7 @@ from evalwright.report.judges import (
     judge_rows,
     read_judges,
 )
-from evalwright.report.report_tables import judges_table
+from evalwright.report.to_tables import judges_table
 from evalwright.types import Run
 
 JUDGE = Judge(

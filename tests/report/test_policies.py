@@ -19,7 +19,7 @@ from evalwright.report.policies import (
     report_evidence,
 )
 from evalwright.report.report import FailureRow, MetricRow, PolicyRow
-from evalwright.report.report_tables import policies_table
+from evalwright.report.to_tables import policies_table
 from evalwright.spec.documents.models.policy import PolicyDocument
 
 NUMBERS = st.floats(-1e6, 1e6)

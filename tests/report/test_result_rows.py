@@ -15,8 +15,8 @@ from evalwright.engine.results import (
 )
 from evalwright.metrics.scores import Measure
 from evalwright.report.report import FlakyRow, RepeatRow, Report
-from evalwright.report.report_tables import tables
 from evalwright.report.result_rows import agreement_rows, flaky_rows, repeat_rows
+from evalwright.report.to_tables import tables
 from evalwright.stats.interval import Interval
 from evalwright.types import Failure
 

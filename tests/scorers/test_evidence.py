@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from evalwright.clients.placeholder import PlaceholderModel
+from evalwright.clients.stand_ins import PlaceholderModel
 from evalwright.components import Snippet
 from evalwright.ports import Case
 from evalwright.scorers.evidence import EvidenceScorer

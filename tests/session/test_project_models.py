@@ -9,7 +9,7 @@ from tests.servers.certificates import tls_of_a_stranger
 from tests.servers.model_server import ModelServer, by_path, json, models, status
 from tests.servers.model_server import chat as chatting
 
-from evalwright.clients.placeholder import PlaceholderModel
+from evalwright.clients.stand_ins import PlaceholderModel
 from evalwright.components import Snippet
 from evalwright.errors import UnknownName, UsageError
 from evalwright.secrets import Secret

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 from msgspec import Struct, structs
 
-from evalwright.clients.placeholder import PlaceholderModel
+from evalwright.clients.stand_ins import PlaceholderModel
 from evalwright.components import snippets_in
 from evalwright.engine.models.base import Counters, ModelWrapper
 from evalwright.engine.models.budget import Budget

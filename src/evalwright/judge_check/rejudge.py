@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec import Struct, field, structs
 
-from evalwright.clients.placeholder import StoredModel
+from evalwright.clients.stand_ins import StoredModel
 from evalwright.datasets.sampling import choose_places, select_items
 from evalwright.engine.redact import make_redactor
 from evalwright.engine.run import Resources

@@ -21,8 +21,8 @@ from msgspec import Struct
 
 from evalwright.nearest import nearest
 from evalwright.report.report import FailureRow, JudgedRow, MetricRow, PolicyRow, ReportBody
-from evalwright.report.report_tables import count_rules, policies_table
 from evalwright.report.tables import count_noun, table_to_markdown, visible
+from evalwright.report.to_tables import count_rules, policies_table
 from evalwright.spec.documents.models.policy import (
     ALL_LATEST,
     PolicyDocument,

@@ -406,7 +406,7 @@ class Report(ReportBody, frozen=True, kw_only=True):
 
     def to_markdown(self) -> str:
         """Return tables for an issue, a pull request or a page."""
-        from evalwright.report.report_tables import to_markdown
+        from evalwright.report.to_tables import to_markdown
 
         return to_markdown(self)
 

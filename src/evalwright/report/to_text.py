@@ -14,8 +14,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from evalwright.report.report import Report
-from evalwright.report.report_tables import remarks, tables
 from evalwright.report.tables import Table, count_noun
+from evalwright.report.to_tables import remarks, tables
 
 _WIDTH_WITHOUT_A_TERMINAL = 200
 _HEADER_UNWRAPPED = 13

@@ -28,8 +28,8 @@ from evalwright.clients.custom import (
     takes_sample,
 )
 from evalwright.clients.http import list_served_models
-from evalwright.clients.placeholder import PlaceholderModel
 from evalwright.clients.providers import PROVIDERS
+from evalwright.clients.stand_ins import PlaceholderModel
 from evalwright.components import provider_key
 from evalwright.errors import EvalwrightError, UnknownName, UsageError
 from evalwright.nearest import nearest

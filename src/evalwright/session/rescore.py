@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import structs
 
-from evalwright.clients.placeholder import StoredModel
+from evalwright.clients.stand_ins import StoredModel
 from evalwright.errors import UsageError
 from evalwright.plan.manifest import read_manifest
 from evalwright.plan.options import RunOptions

@@ -6,8 +6,8 @@ from msgspec import structs
 from tests.report.made import answer, finalized_report, outcome, report_of, task_of
 
 from evalwright.report.report import CodeExecution, PerplexityRow, Report, UsageRow
-from evalwright.report.report_tables import remarks, tables, to_markdown, usage_tables
 from evalwright.report.tables import Table
+from evalwright.report.to_tables import remarks, tables, to_markdown, usage_tables
 from evalwright.report.to_text import print_report
 from evalwright.types import Failure, Issue, Usage
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from tests.servers.asking import answered, asking, chat
 
-from evalwright.clients.placeholder import PlaceholderModel
+from evalwright.clients.stand_ins import PlaceholderModel
 from evalwright.types import Completion, Request, Usage
 
 
