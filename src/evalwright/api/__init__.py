@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from evalwright.api.logs import export_logs, import_results
     from evalwright.api.machine import doctor
     from evalwright.api.model_previews import try_model
-    from evalwright.api.programs import Given, execute
+    from evalwright.api.programs import ProgramRequest, execute
     from evalwright.api.run_tasks import run, score
     from evalwright.api.stored_runs import collect_garbage, delete, export, find, load, runs
     from evalwright.api.task_previews import TaskSelection, locate_task, try_task
@@ -58,7 +58,7 @@ _HOMES = {
     "gates": ("check_policies", "gate", "read_policies"),
     "generators": ("generate",),
     "machine": ("doctor",),
-    "programs": ("Given", "execute"),
+    "programs": ("ProgramRequest", "execute"),
     "run_tasks": ("run", "score"),
     "stored_runs": ("collect_garbage", "delete", "export", "find", "load", "runs"),
     "text_perplexity": ("perplexity",),
@@ -90,8 +90,8 @@ _HOME_OF = {
 
 __all__ = [
     "SCHEMAS",
-    "Given",
     "JudgeCheckOptions",
+    "ProgramRequest",
     "Progress",
     "RunOptions",
     "TaskSelection",

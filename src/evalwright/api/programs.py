@@ -18,7 +18,7 @@ from evalwright.types import Execution, Program, TaskSpec
 from evalwright.vocabulary import DEFAULT_TIMEOUT_S
 
 
-class Given(NamedTuple):
+class ProgramRequest(NamedTuple):
     """What is to be judged, as the author says it. What is None is the record's, or the default."""
 
     path: str
@@ -32,13 +32,13 @@ class Given(NamedTuple):
 
 
 def execute(
-    given: Given,
+    request: ProgramRequest,
     options: RunOptions,
     *,
     tell: Callable[[str], None] = lambda _: None,
 ) -> JudgedProgram:
     """What becomes of it. A target that does not compile is a `UsageError`."""
-    program, where = _program(given)
+    program, where = _program(request)
     sandbox = open_sandbox(options, tell=tell)
     try:
         execution = run_async(_judge(sandbox, program))
@@ -58,21 +58,21 @@ async def _judge(sandbox: Sandbox, program: Program) -> Execution:
         await sandbox.close()
 
 
-def _program(given: Given) -> tuple[Program, str]:
+def _program(request: ProgramRequest) -> tuple[Program, str]:
     """And where its targets stand, for an error."""
-    record, where = _record(given)
-    targets = (*(record.targets if record else ()), *given.targets)
+    record, where = _record(request)
+    targets = (*(record.targets if record else ()), *request.targets)
     if not targets:
         raise UsageError(
             "a program is judged by its targets, and there is none",
             hint="--target 'add(1, 2) == 3', or --task FILE.jsonl --id ID",
         )
-    rule = given.post_process or (record.post_process if record else "none")
+    rule = request.post_process or (record.post_process if record else "none")
     default = record.timeout_s if record else DEFAULT_TIMEOUT_S
     program = Program(
-        source=post_process(_source(given.path), rule),
+        source=post_process(_source(request.path), rule),
         targets=targets,
-        timeout_s=given.timeout_s or default,
+        timeout_s=request.timeout_s or default,
     )
     return program, where
 
@@ -86,21 +86,23 @@ def _source(path: str) -> str:
         raise Unreadable(f"{show_path(path)}: not text in UTF-8") from None
 
 
-def _record(given: Given) -> tuple[TaskSpec | None, str]:
-    if given.task is None and given.task_id is None:
+def _record(request: ProgramRequest) -> tuple[TaskSpec | None, str]:
+    if request.task is None and request.task_id is None:
         return None, ""
-    if given.task is None or given.task_id is None:
+    if request.task is None or request.task_id is None:
         raise UsageError("a record is named by `--task FILE.jsonl` and `--id ID` together")
     ids = []
-    for number, item in check_batches(read_batches(given.task)):
-        if item.task_id == given.task_id and isinstance(item, TaskSpec):
+    for number, item in check_batches(read_batches(request.task)):
+        if item.task_id == request.task_id and isinstance(item, TaskSpec):
             if item.category != "code_exec":
-                raise UsageError(f"{given.task}:{number}: `{item.task_id}` is no code_exec record")
-            return item, f"{given.task}:{number}: "
-        if item.task_id == given.task_id and not isinstance(item, TaskSpec):
-            raise UsageError(f"{given.task}:{number}: {item.rule}: {item.detail}")
+                raise UsageError(
+                    f"{request.task}:{number}: `{item.task_id}` is no code_exec record"
+                )
+            return item, f"{request.task}:{number}: "
+        if item.task_id == request.task_id and not isinstance(item, TaskSpec):
+            raise UsageError(f"{request.task}:{number}: {item.rule}: {item.detail}")
         ids.append(item.task_id or "")
     raise UnknownName(
-        f"{given.task}: has no record `{given.task_id}`",
-        hint=suggest(given.task_id, ids),
+        f"{request.task}: has no record `{request.task_id}`",
+        hint=suggest(request.task_id, ids),
     )

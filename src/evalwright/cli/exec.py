@@ -40,9 +40,9 @@ def command(path: str, *, as_json: bool, **options: Any) -> None:
     true, or statements that must not raise. Exit 0 if the program passes, 1 if it does not, 2 if a
     target does not compile, 4 if there is no sandbox.
     """
-    fields = {name: options.pop(name) for name in api.Given._fields if name in options}
+    fields = {name: options.pop(name) for name in api.ProgramRequest._fields if name in options}
     execution = api.execute(
-        api.Given(path=path, **fields),
+        api.ProgramRequest(path=path, **fields),
         api.RunOptions(**options),
         tell=lambda text: click.echo(text, err=True),
     )
