@@ -1,7 +1,7 @@
 """What is sent with a request: generation parameters, and the keys of the request itself.
 
-Parameters are checked once, before the first request. One that is not known here is sent as it is,
-because servers differ. A known one of the wrong type, one that the API does not have, and one that
+Parameters are checked once, before the first request. An unknown one is sent unchanged, because
+servers differ. A known one of the wrong type, one that the API does not have, and one that
 is not the author's to set are refused.
 
 Three are for this side of the wire. They are not sent, and do not change what is asked:

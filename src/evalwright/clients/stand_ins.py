@@ -1,7 +1,7 @@
 """Models that are never asked.
 
 `latticeflow$placeholder` is for tasks that must name a model and use none: recorded traces, checks
-of a dataset. `StoredModel` stands for a model whose stored outputs are scored again.
+of a dataset. `StoredModel` replaces a model whose stored outputs are scored again.
 """
 
 from typing import Any

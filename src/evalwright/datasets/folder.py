@@ -177,7 +177,7 @@ def _load_yaml(matter: str) -> Any:
 
 
 class _FrontMatterLoader(yaml.SafeLoader):
-    """The types of JSON and no others; a key that stands there twice is an error."""
+    """The types of JSON and no others; a duplicate key is an error."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML's way of a fresh start
 

@@ -86,7 +86,8 @@ class Texts:
             ) from error
         if split is not None and all(rows):
             raise UsageError(
-                "`--split` is for files of plain text", hint="a .jsonl file has a document a line"
+                "`--split` is for files of plain text",
+                hint="a .jsonl file has one document per line",
             )
 
     def check(self) -> DocumentCounts:
@@ -196,7 +197,7 @@ def _explain_row(number: int, line: bytes, field: str) -> UnreadableLine | None:
 def _read_text(path: str, faults: UnreadableLines) -> LineTexts:
     data = read_whole(path)
     if isinstance(data, BadLine):
-        hint = "`--split paragraphs` makes a document of each, or a .jsonl file with one a line"
+        hint = "`--split paragraphs` makes a document of each, or a .jsonl file with one per line"
         long = UnreadableLine(1, None, f"the text is {_TOO_LONG}", hint)
         faults.add(long if data.why == "too_long" else not_text(1, data))
         return

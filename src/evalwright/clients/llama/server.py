@@ -44,7 +44,7 @@ _LONGEST_SOCKET = 100
 _MOST_LOG = 4000
 _SHOWN_LINES = 2
 _STAMP = re.compile(r"^[\d.]+ [A-Z] [\w ]*: ?")
-"""What stands before a line of llama.cpp's: the time, how bad it is, and where."""
+"""The start of a log line of llama.cpp: time, level and place."""
 _INHERITED = (
     *("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "TMPDIR"),
     *("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES", "VIRTUAL_ENV"),
@@ -265,7 +265,7 @@ _servers = WeakKeyDictionary[asyncio.AbstractEventLoop, "dict[ServerSpec, LlamaS
 
 
 def join(spec: ServerSpec, tell: Tell) -> "LlamaServer":
-    """Return the server of this loop for that file; who has joined must `leave`."""
+    """Return the server of this loop for a file; each user must `leave` it."""
     servers = _servers.setdefault(asyncio.get_running_loop(), {})
     if spec not in servers:
         servers[spec] = LlamaServer(spec, tell)
