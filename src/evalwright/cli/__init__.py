@@ -15,28 +15,28 @@ import click
 from evalwright._version import __version__
 
 COMMANDS = {
-    "init": "Write a small project that runs as it is.",
+    "init": "Create a small example project.",
     "validate": "Report every mistake in task files and projects.",
-    "lint": "Report what is valid but suspicious.",
+    "lint": "Report what is valid but looks wrong.",
     "run": "Run tasks with models and rank them.",
     "perplexity": "Measure how well models predict a text.",
     "score": "Score the stored outputs of a run again.",
-    "exec": "Judge one program as `run` does.",
+    "exec": "Test one program the way `run` tests code answers.",
     "report": "Print the report of a run.",
     "gate": "Check a run against policies.",
-    "judge": "Check how far a judge can be trusted.",
-    "list": "List runs, component types, providers of models, or what a project has.",
-    "show": "Show a run, or the outcomes of its samples.",
-    "task": "The tasks of a project.",
-    "dataset": "The datasets of a project.",
-    "generator": "The dataset generators of a project.",
-    "model": "The models of a project.",
-    "adapter": "The model adapters of a project.",
-    "eval": "The evaluations of a project.",
-    "export": "Write every outcome of a run for other tools.",
+    "judge": "Measure how reliable a judge model is.",
+    "list": "List runs, component types, model providers or the contents of a project.",
+    "show": "Show the details of a run or the outcomes of its samples.",
+    "task": "Manage the tasks of a project.",
+    "dataset": "Manage the datasets of a project.",
+    "generator": "Manage the dataset generators of a project.",
+    "model": "Manage the models of a project.",
+    "adapter": "Manage the model adapters of a project.",
+    "eval": "Manage the evaluations of a project.",
+    "export": "Export the outcomes of a run for other tools.",
     "import": "Import results from other tools as a run.",
     "delete": "Delete a run and its outcomes.",
-    "gc": "Free the space of deleted runs.",
+    "gc": "Free the disk space of deleted runs.",
     "schema": "Print the JSON Schema of a document.",
     "doctor": "Show what this machine can do.",
 }
@@ -46,8 +46,8 @@ SHORTHANDS = {f"{name}s": name for name in _ENTITIES}
 MODULES = {"import": "import_"}
 """Commands whose module cannot have their name."""
 EXIT_CODES = """\
-Exit codes: 0 good; 1 the thing checked is bad; 2 used wrongly; 3 finished, but some samples
-failed; 4 could not run; 130 interrupted."""
+Exit codes: 0 success; 1 a check failed; 2 wrong usage; 3 finished, but some samples failed;
+4 could not run; 130 interrupted."""
 
 
 class Commands(click.Group):
@@ -55,7 +55,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names in the order of a first day's work."""
-        return list(COMMANDS)
+        return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import it."""
@@ -70,8 +70,8 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        with formatter.section("Commands"):  # below, `list` may be our own module
+            formatter.write_dl([*COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run it. Here and not in `main`, because click makes exit 1 of a broken pipe."""
@@ -82,10 +82,14 @@ class Commands(click.Group):
             sys.exit(141)
 
 
-@click.group(cls=Commands, epilog=EXIT_CODES, context_settings={"max_content_width": 100})
+@click.group(
+    cls=Commands,
+    epilog=EXIT_CODES,
+    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, message="evalwright %(version)s")
 def app() -> None:
-    """Evaluate models and datasets from declarative tasks: local, strict, fast, honest."""
+    """Evaluate language models and datasets from declarative tasks."""
 
 
 def main() -> None:

@@ -13,25 +13,25 @@ from evalwright.cli.progress import TerminalProgress
 
 command = entity_group(
     "dataset",
-    "The datasets of a project.",
-    "They are the files in datasets/, and what run.yaml lists: nothing needs registering.",
+    "Manage the datasets of a project.",
+    "Datasets are the files in datasets/ and those that run.yaml lists.",
 )
 
 
 @command.command("test")
 @click.argument("name", metavar="KEY|FILE")
-@shared.samples_option("samples", default=3, about="How many rows to show.", least=0)
+@shared.samples_option("samples", default=3, about="Number of rows to show.", least=0)
 @click.option(
-    "--show-io", is_flag=True, help="Make rows anew; show what models were asked and answered."
+    "--show-io", is_flag=True, help="Generate new rows, and show model inputs and outputs."
 )
 @shared.project_options
 @shared.json_option
 def test(name: str, *, samples: int, show_io: bool, as_json: bool, **place: Any) -> None:
-    """Read a dataset to its end, and show what tasks get of it.
+    """Read a whole dataset and show what tasks get from it.
 
-    How many rows there are, what each filter drops, the types in each column, and the first rows.
-    Of rows that a generator makes, and that are not made yet, the first N are made, shown step by
-    step, and kept nowhere. Exit 1 if it cannot be read, or a row not be made.
+    Shows the number of rows, what each filter drops, the types in each column, and the first rows.
+    If a generator has yet to make the rows, the first N are generated and shown step by step, but
+    not stored. Exit 1 if the dataset cannot be read or a row cannot be generated.
     """
     preview = api.try_dataset(name, samples=samples, anew=show_io, **place)
     write_result(preview, api.dataset_preview_lines(preview, bodies=show_io), as_json=as_json)
@@ -40,8 +40,10 @@ def test(name: str, *, samples: int, show_io: bool, as_json: bool, **place: Any)
 
 @command.command("generate")
 @click.argument("key", metavar="KEY")
-@click.option("--again", is_flag=True, help="Make the rows anew, though they are there.")
-@shared.concurrency_option("How many rows at once. Default: as many as the server takes, up to 64.")
+@click.option("--again", is_flag=True, help="Generate the rows again even if they exist.")
+@shared.concurrency_option(
+    "Number of rows to generate at once. Default: as many as the server accepts, up to 64."
+)
 @shared.retries_option
 @shared.max_cost_option()
 @shared.prices_option
@@ -50,11 +52,11 @@ def test(name: str, *, samples: int, show_io: bool, as_json: bool, **place: Any)
 @shared.project_options
 @shared.json_option
 def generate(key: str, *, again: bool, project: str, as_json: bool, **options: Any) -> None:
-    """Make the rows of a dataset that names a generator.
+    """Generate the rows of a dataset that names a generator.
 
-    They are kept under .evalwright/generated/, and made once: a run makes those that it needs and
-    that are not there, and this command makes them before. What they are made of is made first. If
-    a row cannot be made, the others are kept, and the same command resumes it. Exit 1 then.
+    Rows are stored under .evalwright/generated/ and generated once; a run generates the rows that
+    it needs and that are missing. Datasets that these rows depend on are generated first. If a row
+    fails, the others are kept, the exit code is 1, and the same command resumes.
     """
     datasets = api.generate(
         key, project=project, again=again, progress=TerminalProgress(), **options

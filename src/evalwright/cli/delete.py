@@ -9,14 +9,19 @@ from evalwright.cli.output import confirm_deletion, format_count, write_json
 
 @click.command()
 @click.argument("run", metavar="RUN")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @store_option
-@click.option("--json", "as_json", is_flag=True, help="Print what was deleted as JSON.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the run id and the number of deleted outcomes as JSON.",
+)
 def command(run: str, *, yes: bool, store: str | None, as_json: bool) -> None:
     """Delete a run and its outcomes.
 
-    RUN is an id, the start of one, or `latest`. On a terminal you are asked first; elsewhere --yes
-    is needed. Runs that were scored from it stay. `evalwright gc` frees the space.
+    RUN is an id, the start of one, or `latest`. Asks first on a terminal; elsewhere --yes is
+    required. Runs that rescored it stay. `evalwright gc` frees the disk space.
     """
     if not yes:
         listed = api.show_run(run, store)

@@ -14,9 +14,9 @@ from evalwright.report.machine import machine_lines
 def command(*, store: str | None, as_json: bool) -> None:
     """Show what this machine can do.
 
-    How programs are isolated here and, for each way that is not available, why; what can run models
-    on this machine, and how to install what is missing; which keys are set, never their values;
-    where runs are stored. Exit 0 in any case; with --json, `tier` is null where nothing isolates.
+    Shows how programs are isolated and why stronger isolation is not available; which local models
+    can run and how to install what is missing; which API keys are set (never their values); and
+    where runs are stored. Always exits 0; with --json, `tier` is null without isolation.
     """
     machine = api.doctor(store)
     write_result(machine, machine_lines(machine), as_json=as_json)

@@ -58,9 +58,7 @@ def _list(group: click.Group, kind: EntityKind) -> None:
 
 
 def _show(group: click.Group, kind: EntityKind) -> None:
-    @group.command(
-        "show", help=f"Show one {kind}: where it is, who uses it, and the document whole."
-    )
+    @group.command("show", help=f"Show one {kind}: its file, what uses it, and the whole document.")
     @click.argument("key", metavar="KEY")
     @project_options
     @json_option
@@ -72,12 +70,12 @@ def _show(group: click.Group, kind: EntityKind) -> None:
 def _add(group: click.Group, kind: EntityKind) -> None:
     @group.command(
         "add",
-        help=f"Check documents, and put them into the project.\n\nEach FILE (globs are fine) is "
-        f"copied to {FOLDERS[kind]}/, with the files that it includes or refers to in the same "
-        "relative places. If one is not valid, nothing is changed. Exit 1 then.",
+        help=f"Check documents and copy them into the project.\n\nEach FILE (globs are allowed) is "
+        f"copied to {FOLDERS[kind]}/, together with the files that it includes or refers to. If "
+        "any document is invalid, nothing is changed and the exit code is 1.",
     )
     @click.argument("files", nargs=-1, metavar="FILE...", required=kind != "model")
-    @click.option("--update", is_flag=True, help=f"Replace {_plural(kind)} that are there already.")
+    @click.option("--update", is_flag=True, help=f"Replace {_plural(kind)} that already exist.")
     @project_options
     @json_option
     def command(
@@ -107,8 +105,8 @@ def _add(group: click.Group, kind: EntityKind) -> None:
 def _validate(group: click.Group, kind: EntityKind) -> None:
     @group.command(
         "validate",
-        help=f"Point out every mistake in {_plural(kind)}.\n\nNAME is a key or a file; without "
-        f"one, all {_plural(kind)} of the project are checked. Exit 0 if all are valid, 1 if not.",
+        help=f"Report every mistake in {_plural(kind)}.\n\nNAME is a key or a file; without it, "
+        f"all {_plural(kind)} of the project are checked. Exit 0 if all are valid, 1 if not.",
     )
     @click.argument("names", nargs=-1, metavar="[NAME...]")
     @project_options
@@ -120,8 +118,8 @@ def _validate(group: click.Group, kind: EntityKind) -> None:
 def _export(group: click.Group, kind: EntityKind) -> None:
     @group.command(
         "export",
-        help=f"Write one {kind} as a single YAML document.\n\nWhat it includes or refers to is in "
-        "it; keys and other secrets are masked. Paths of data lead from where it is written.",
+        help=f"Export one {kind} as a single YAML document.\n\nThe document contains everything "
+        "that it includes or refers to; secrets are masked. Data paths are relative to the output.",
     )
     @click.argument("key", metavar="KEY")
     @click.option(
@@ -129,7 +127,7 @@ def _export(group: click.Group, kind: EntityKind) -> None:
         "--output",
         metavar="FILE",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="Write to FILE, not to stdout.",
+        help="Write to FILE instead of standard output.",
     )
     @project_options
     @json_option
@@ -156,12 +154,12 @@ def _export(group: click.Group, kind: EntityKind) -> None:
 def _delete(group: click.Group, kind: EntityKind) -> None:
     @group.command(
         "delete",
-        help=f"Remove the file of one {kind}.\n\nOn a terminal you are asked first; elsewhere "
-        "--yes is needed. What it includes, and the files of rows, stay. In a file with others it "
-        "is left, and its place is said.",
+        help=f"Delete the file of one {kind}.\n\nAsks first on a terminal; elsewhere --yes is "
+        "required. Included files and data files stay. If the file also holds other documents, "
+        "nothing is deleted, and the message says where the document is.",
     )
     @click.argument("key", metavar="KEY")
-    @click.option("--yes", is_flag=True, help="Do not ask.")
+    @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
     @project_options
     @json_option
     def command(key: str, *, yes: bool, as_json: bool, **place: Any) -> None:

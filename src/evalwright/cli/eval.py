@@ -7,16 +7,16 @@ import click
 from evalwright import api
 from evalwright.cli import run
 from evalwright.cli.entities import entity_group
-from evalwright.cli.options import project_option
+from evalwright.cli.options import SectionedCommand, project_option
 
 command = entity_group(
     "evaluation",
-    "The evaluations of a project.",
-    "They are the files in evaluations/, and the one in run.yaml.",
+    "Manage the evaluations of a project.",
+    "Evaluations are the files in evaluations/ and the one in run.yaml.",
 )
 
 
-@command.command("run")
+@command.command("run", cls=SectionedCommand, sections=run.SECTIONS)
 @click.argument("key", metavar="KEY")
 @click.option("-c", "--config", metavar="FILE", help="YAML with `config` and `run_config`.")
 @project_option
@@ -24,7 +24,7 @@ command = entity_group(
 def _run(context: click.Context, /, key: str, project: str, **options: Any) -> None:
     """Run one evaluation of the project.
 
-    The same as `evalwright run` with its file and --evaluation KEY; the options are those of `run`.
+    The same as `evalwright run FILE --evaluation KEY`, with the same options.
     """
     file = api.show_entity("evaluation", key, project, env=options["env"]).file
     context.invoke(run.command, paths=(file,), files=(), evaluation=key, **options)

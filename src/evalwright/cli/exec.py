@@ -15,30 +15,35 @@ from evalwright.vocabulary import LEGAL, MAX_TIMEOUT_S
 @click.command()
 @click.argument("path", metavar="FILE.py")
 @click.option(
-    "-t", "--target", "targets", multiple=True, metavar="CODE", help="A target; repeat for more."
+    "-t",
+    "--target",
+    "targets",
+    multiple=True,
+    metavar="CODE",
+    help="Python that must hold; repeatable.",
 )
-@click.option("--task", metavar="FILE.jsonl", help="Take the targets of a record in this file.")
-@click.option("--id", "task_id", metavar="ID", help="Which record.")
+@click.option("--task", metavar="FILE.jsonl", help="Take the targets from a record in this file.")
+@click.option("--id", "task_id", metavar="ID", help="Id of that record.")
 @click.option(
     "--timeout",
     "timeout_s",
     metavar="SECONDS",
     type=click.FloatRange(min=0, max=MAX_TIMEOUT_S, min_open=True),
-    help="For the program and its targets. Default: the record's, or 3.",
+    help="Time limit for the program and its targets. Default: the record's, or 3.",
 )
 @click.option(
     "--post-process",
     type=click.Choice(LEGAL["code_exec"].post_processes),
-    help="How to post-process FILE.py first. Default: the record's rule, or none.",
+    help="Post-process FILE.py first. Default: the record's rule, or none.",
 )
 @sandbox_options
 @json_option
 def command(path: str, *, as_json: bool, **options: Any) -> None:
-    """Judge one program as `run` does.
+    """Test one program the way `run` tests code answers.
 
-    FILE.py is the program; `-` is standard input. A target is Python: an expression that must be
-    true, or statements that must not raise. Exit 0 if the program passes, 1 if it does not, 2 if a
-    target does not compile, 4 if there is no sandbox.
+    FILE.py is the program; `-` reads standard input. A target is Python: an expression that must be
+    true, or statements that must not raise an exception. Exit 0 if the program passes,
+    1 if it does not, 2 if a target does not compile, 4 without a sandbox.
     """
     fields = {name: options.pop(name) for name in api.ProgramRequest._fields if name in options}
     execution = api.execute(

@@ -26,7 +26,8 @@ LOGS = "logs"
     "--format",
     "form",
     type=click.Choice([*FORMATS, LOGS]),
-    help="Default: as FILE ends, or jsonl. `logs`: a folder of result logs.",
+    help="Output format; `logs` is a folder of result logs. Default: by the ending of FILE, or "
+    "jsonl.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
 @click.option(
@@ -34,13 +35,13 @@ LOGS = "logs"
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Write to FILE: all of it, or nothing if anything goes wrong. Of `logs`, a folder.",
+    help="Write to FILE, completely or not at all. For `logs`, a folder.",
 )
-@click.option("--failed", is_flag=True, help="Only outcomes that failed.")
+@click.option("--failed", is_flag=True, help="Export only failed outcomes.")
 @click.option(
     "--link-logs",
     is_flag=True,
-    help="Of `logs`: the evaluation names its logs, so that it can be run from the folder.",
+    help="With `logs`: make the evaluation refer to its logs, so that it runs from the folder.",
 )
 @store_option
 def command(  # noqa: PLR0913 - one option each
@@ -53,12 +54,11 @@ def command(  # noqa: PLR0913 - one option each
     link_logs: bool,
     store: str | None,
 ) -> None:
-    """Write every outcome of a run for other tools.
+    """Export the outcomes of a run for other tools.
 
-    RUN is an id, the start of one, or `latest`, as without it. A line, or a row, is one outcome:
-    what was asked, what came back, its scores, its failure, what it took. `logs` are result logs,
-    one per task, which `evalwright import` and a `task_result_log_path` take. Memory does not grow
-    with the run.
+    RUN is an id, the start of one, or `latest`, as without it. Each line or row is one outcome:
+    input, output, scores, failure, usage and latency. `logs` writes one result log per task, which
+    `evalwright import` and `task_result_log_path` read. Memory use does not grow with the run.
     """
     if form == LOGS and not as_json:
         _export_logs(run, output, store, link_logs=link_logs, failed=failed)

@@ -23,13 +23,13 @@ from evalwright.spec.checking import Checking
     "policies",
     multiple=True,
     metavar="FILE",
-    help="YAML with policies, `-` for stdin; repeat for more. Default: those of the run's own "
-    "run file.",
+    help="YAML file with policies, `-` for standard input; repeatable. Default: those of the run "
+    "file.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Whole intervals must meet the thresholds, and no sample may be missing.",
+    help="Require whole confidence intervals to meet the thresholds, and no missing samples.",
 )
 @env_option
 @store_option
@@ -47,10 +47,10 @@ def command(  # noqa: PLR0913 - one option each
 ) -> None:
     """Check a run against policies.
 
-    RUN is an id, the start of one, or `latest`, as without it. Every rule is printed with its
-    verdict and the reason for it, the interval included. Nothing is run. Exit 0 if all rules hold,
-    1 if any fails; 2 if nothing could be judged, because a policy is written wrongly, there is no
-    such run, or its report cannot be read.
+    RUN is an id, the start of one, or `latest`, as without it. Prints every rule with its verdict,
+    the reason and the confidence interval. Nothing is run. Exit 0 if all rules hold, 1 if any
+    fails, 2 if nothing could be judged: a policy is invalid, the run does not exist, or its report
+    cannot be read.
     """
     check_writable(markdown)
     read = api.read_policies(policies, env=env)

@@ -9,11 +9,11 @@ from evalwright.cli.output import write_json
 
 @click.command()
 @store_option
-@click.option("--json", "as_json", is_flag=True, help="Print the number of bytes as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the number of freed bytes as JSON.")
 def command(*, store: str | None, as_json: bool) -> None:
-    """Free the space of deleted runs.
+    """Free the disk space of deleted runs.
 
-    Nothing that `evalwright list` shows is touched.
+    Runs that `evalwright list` shows are not changed.
     """
     given_back = api.collect_garbage(store)
     if as_json:

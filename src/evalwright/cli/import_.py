@@ -17,9 +17,9 @@ from evalwright.cli.progress import TerminalProgress
 def command(path: str, *, store: str | None, as_json: bool, markdown: Path | None) -> None:
     """Import results from other tools as a run.
 
-    PATH is a result log (JSON), or a folder of them as `evalwright export --format logs` writes
-    it. Its samples, scores and metrics become a run like any other; nothing is asked, scored or
-    measured again. Exit 0, or 1 if a log is damaged; nothing is imported then.
+    PATH is a result log (JSON) or a folder of logs as `evalwright export --format logs` writes it.
+    Samples, scores and metrics are stored as a run; nothing is queried, scored or computed again.
+    Exit 0, or 1 if a log is damaged, in which case nothing is imported.
     """
     check_writable(markdown)
     report = api.import_results(path, store, progress=TerminalProgress())

@@ -11,13 +11,13 @@ from evalwright.cli.output import write_json
 
 @click.command()
 @click.argument("directory", default=".", type=click.Path(file_okay=False))
-@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list of written files as JSON.")
 def command(directory: str, *, as_json: bool) -> None:
-    """Write a small project that runs as it is.
+    """Create a small example project.
 
-    A run file with eight example tasks, their datasets and a model that needs no network; JSON
-    Schemas for your editor; and ten task records, two per category. Existing files are never
-    touched.
+    Writes a run file with eight example tasks, their datasets and a model that needs no network;
+    JSON Schemas for your editor; and ten task records, two per category. Existing files are never
+    changed.
     """
     written = api.init(directory)
     if as_json:

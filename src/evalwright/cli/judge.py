@@ -13,38 +13,38 @@ from evalwright.judge_check.options import PROBES
 from evalwright.report.tables import dollars
 
 command = shared.OrderedGroup(
-    help="Check how far a judge can be trusted.\n\n"
-    "A judge is a model that a scorer asks for its verdict on an answer."
+    help="Measure how reliable a judge model is.\n\n"
+    "A judge is a model that a scorer asks to grade answers."
 )
 
 
 @command.command("check")
 @click.argument("run", metavar="RUN")
-@click.option("--labels", metavar="FILE", help="Labels of people: .csv, .jsonl, .json, .parquet.")
+@click.option("--labels", metavar="FILE", help="Human labels: .csv, .jsonl, .json or .parquet.")
 @click.option(
     "--id-column",
     metavar="NAME",
     default="sample_id",
     show_default=True,
-    help="The column with the ids of samples.",
+    help="Column with the sample ids.",
 )
 @click.option(
     "--label-column",
     metavar="NAME",
     default="label",
     show_default=True,
-    help="The column with the labels.",
+    help="Column with the labels.",
 )
-@click.option("--column", metavar="NAME", help="Labels in this column of the dataset instead.")
-@click.option("--task", metavar="KEY", help="The judge of this task specification.")
-@click.option("--scorer", metavar="KEY", help="The judge of this key.")
-@click.option("--model", metavar="MODEL", help="Only its verdicts on the answers of this model.")
+@click.option("--column", metavar="NAME", help="Take the labels from this column of the dataset.")
+@click.option("--task", metavar="KEY", help="Check the judge of this task specification.")
+@click.option("--scorer", metavar="KEY", help="Check the judge with this scorer key.")
+@click.option("--model", metavar="MODEL", help="Use only verdicts on the answers of this model.")
 @click.option(
     "--probe",
     "probes",
     multiple=True,
     type=click.Choice([*PROBES, "all"]),
-    help="Judge again with something changed that should not matter. Several, or `all`.",
+    help="Judge again with a change that should not matter; repeatable, or `all`.",
 )
 @click.option(
     "--repeat",
@@ -52,32 +52,32 @@ command = shared.OrderedGroup(
     type=click.IntRange(1, 100),
     default=1,
     show_default=True,
-    help="Verdicts per sample, that of the run among them: does it agree with itself?",
+    help="Verdicts per sample, including that of the run: does the judge agree with itself?",
 )
 @shared.samples_option(
     "--samples",
     default=50,
-    about="How many samples to judge again, chosen at random but always the same.",
+    about="Number of samples to judge again: a random choice that is always the same.",
 )
 @shared.value_options
 @shared.env_option
-@shared.concurrency_option("Samples at once.")
+@shared.concurrency_option("Number of samples to judge at once.")
 @shared.cache_option
-@shared.max_cost_option("Stop when this much is spent.")
+@shared.max_cost_option("Stop when this many dollars are spent.")
 @shared.seed_option
 @shared.store_option
 @shared.json_option
 def check(
     run: str, *, probes: tuple[str, ...], settings: tuple[str, ...], as_json: bool, **options: Any
 ) -> None:
-    """Compare a judge with people, and find what changes its verdicts.
+    """Compare a judge with human labels, and test what changes its verdicts.
 
-    RUN is an id, the start of one, or `latest`. With --labels or --column the verdicts of the run
-    are compared with labels that people gave: nothing is asked. With --probe and --repeat the judge
-    is asked again about some of the samples: swap reverses the order of what it is shown, pad makes
-    answers longer, fence marks them as data. The result is stored with the run, and shown in
-    reports of runs with the same judge. Exit 0, 3 if the judge gave no verdict on some, 130 if
-    interrupted.
+    RUN is an id, the start of one, or `latest`. With --labels or --column, the verdicts of the
+    run are compared with human labels; no model is queried. With --probe and --repeat, the judge is
+    queried again about some samples: `swap` reverses the order of what it is shown, `pad` makes
+    answers longer, `fence` marks them as data. The result is stored with the run and shown in
+    reports of runs with the same judge. Exit 0, 3 if the judge gave no verdict for some samples,
+    130 if interrupted.
     """
     progress = TerminalProgress()
     own_names = options.keys() & {*api.JudgeCheckOptions.__struct_fields__}

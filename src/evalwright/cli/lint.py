@@ -18,11 +18,11 @@ from evalwright.cli.output import format_count
 def command(
     paths: tuple[str, ...], *, strict: bool, env: tuple[str, ...], form: str, as_json: bool
 ) -> None:
-    """Report what is valid but suspicious.
+    """Report what is valid but looks wrong.
 
-    In records: leaked answers, duplicates, skewed letters, targets that no answer can reach. In
-    the documents of a project: a judge's prompt with the answer unfenced in it. What is invalid is
-    passed over; `validate` explains it. Exit 0 unless --strict.
+    In records: leaked answers, duplicates, unevenly distributed letters, targets that no answer can
+    match. In project documents: judge prompts that do not mark where the answer begins and ends.
+    Invalid records are skipped; `validate` reports them. Exit 0 unless --strict is given.
     """
     lints = api.lints(paths, env=env)
     write_issues(lints, "json" if as_json else form)

@@ -20,13 +20,12 @@ _KINDS = ("runs", "models", "scorers", "solvers", "metrics", "sources", *_OF_A_P
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def command(kind: str, *, store: str | None, as_json: bool) -> None:
-    """List runs, component types, providers of models, or what a project has.
+    """List runs, component types, model providers or the contents of a project.
 
-    Of a run: its id, when it began, its status, tasks and models, how many outcomes are stored of
-    how many, and how many of them failed. The newest is first. `scorers`, `solvers`, `metrics`,
-    `sources` (of datasets) and `models` are the types and providers that documents can name, with
-    the plugin that each comes from. `evalwright list tasks` is `evalwright tasks`, and so on; the
-    models of a project are `evalwright models`.
+    Without an argument it lists runs, the newest first. `scorers`, `solvers`, `metrics`, `sources`
+    (of datasets) and `models` list the types and providers that documents can name, and the plugin
+    each comes from. `tasks`, `datasets`, `generators`, `adapters` and `evals` list what the project
+    in the current folder has; `evalwright models` lists its models.
     """
     if kind in _OF_A_PROJECT:
         group = import_module(f"evalwright.cli.{SHORTHANDS[kind]}").command

@@ -14,9 +14,9 @@ from evalwright.errors import Unreadable
 
 command = entity_group(
     "model",
-    "The models of a project.",
-    "They are the files in models/, and what run.yaml lists. `evalwright list models` has the "
-    "providers, whose models need no file.",
+    "Manage the models of a project.",
+    "Models are the files in models/ and those that run.yaml lists. `evalwright list models` lists "
+    "the providers, whose models need no file.",
 )
 
 
@@ -26,15 +26,15 @@ command = entity_group(
     "--input",
     "given",
     metavar="FILE",
-    help="What to ask: a text, or JSON as the model's adapter gets it.",
+    help="File with the input: text, or JSON in the form that the model's adapter takes.",
 )
 @project_options
 @json_option
 def test(name: str, *, given: str | None, as_json: bool, **place: Any) -> None:
-    """Query a model once, and show every step.
+    """Query a model once and show every step.
 
-    The connection, the request, the response and the output; secrets are masked. A failed query is
-    not repeated. KEY may also be PROVIDER/MODEL. Exit 1 if it fails.
+    Shows the connection, the request, the response and the output; secrets are masked. A failed
+    query is not retried. KEY may also be PROVIDER/MODEL. Exit 1 if the query fails.
     """
     text = _read(given) if given else None
     trial = api.try_model(name, given=text, **place)

@@ -1,7 +1,7 @@
 """Options that several commands share, and how their values are parsed."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -29,6 +29,30 @@ class OrderedGroup(click.Group):
         return list(self.commands)
 
 
+class SectionedCommand(click.Command):
+    """A command whose help groups its options under headings."""
+
+    def __init__(self, *args: Any, sections: Mapping[str, Sequence[str]], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.sections = sections
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one section after another; the last one has what is in no other."""
+        records = {
+            str(param.name): record
+            for param in self.get_params(ctx)
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx))
+        }
+        sections = {
+            heading: [records.pop(name) for name in names if name in records]
+            for heading, names in self.sections.items()
+        }
+        list(sections.values())[-1].extend(records.values())
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
 def combine(*options: Decorator) -> Decorator:
     """Return a decorator that adds several options, in this order."""
 
@@ -46,7 +70,7 @@ def markdown_option(what: str) -> Decorator:
         "--markdown",
         metavar="FILE",
         type=click.Path(dir_okay=False, path_type=Path),
-        help=f"Write the {what} to FILE as markdown, too.",
+        help=f"Also write the {what} to FILE as Markdown.",
     )
 
 
@@ -64,7 +88,7 @@ def concurrency_option(about: str) -> Decorator:
     return click.option("--concurrency", metavar="N", type=COUNT, help=about)
 
 
-def max_cost_option(about: str = "Stop when this is spent.") -> Decorator:
+def max_cost_option(about: str = "Stop when this many dollars are spent.") -> Decorator:
     """Return `--max-cost`."""
     return click.option("--max-cost", metavar="DOLLARS", type=POSITIVE, help=about)
 
@@ -73,7 +97,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 store_option = click.option(
     "--store",
     metavar="FILE",
-    help="Where runs are stored. Default: EVALWRIGHT_STORE, or .evalwright/runs.db here.",
+    help="File that stores runs. Default: EVALWRIGHT_STORE, or .evalwright/runs.db.",
 )
 report_options = combine(
     click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
@@ -86,6 +110,7 @@ issue_format_options = combine(
         type=click.Choice(["text", "json", "github", "junit"]),
         default="text",
         show_default=True,
+        help="Output format.",
     ),
     click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
 )
@@ -93,13 +118,13 @@ env_option = click.option(
     "--env",
     multiple=True,
     metavar="FILE",
-    help="Variables for `$NAME` in documents: they win over the environment, that over .env.",
+    help="File with variables for `$NAME` in documents; overrides the environment and .env.",
 )
 project_option = click.option(
     "--project",
     metavar="DIR",
     default=".",
-    help="The folder of the project. Default: the current one.",
+    help="Folder of the project. Default: the current folder.",
 )
 project_options = combine(project_option, env_option)
 value_options = combine(
@@ -108,9 +133,9 @@ value_options = combine(
         "settings",
         multiple=True,
         metavar="KEY=VALUE",
-        help="A parameter of the evaluation, or of its tasks.",
+        help="Set a parameter of the evaluation or of its tasks.",
     ),
-    click.option("--config", metavar="FILE", help="YAML with `config` and `run_config`."),
+    click.option("--config", metavar="FILE", help="YAML file with `config` and `run_config`."),
 )
 model_options = combine(
     click.option(
@@ -119,7 +144,7 @@ model_options = combine(
         "models",
         multiple=True,
         metavar="MODEL",
-        help="provider/model; repeat to compare.",
+        help="Model to evaluate, as provider/model; repeat to compare models.",
     ),
     click.option(
         "-p",
@@ -127,31 +152,31 @@ model_options = combine(
         "parameters",
         multiple=True,
         metavar="NAME=VALUE",
-        help="A parameter of the models, such as temperature=0; the value is JSON, or else text.",
+        help="Generation parameter, such as temperature=0; JSON or text.",
     ),
 )
 sandbox_options = combine(
     click.option(
         "--in-process-targets",
         is_flag=True,
-        help="Judge a program in its own process: faster, but it could forge its verdict.",
+        help="Test a program inside its own process: faster, but it could fake its result.",
     ),
     click.option(
         "--sandbox-package",
         "sandbox_packages",
         multiple=True,
         metavar="NAME",
-        help="An installed package that programs may import; repeat for more.",
+        help="Installed package that programs may import; repeatable.",
     ),
     click.option(
         "--unsafe-code-exec",
         is_flag=True,
-        help="Where no sandbox is available, run programs in a plain child process: no isolation "
-        "from your files or network.",
+        help="If no sandbox is available, run programs without one, with access to your files "
+        "and network.",
     ),
 )
 no_snippets_option = click.option(
-    "--no-snippets", is_flag=True, help="Refuse a project that brings its own Python."
+    "--no-snippets", is_flag=True, help="Refuse projects that contain Python code."
 )
 snippet_timeout_option = click.option(
     "--snippet-timeout",
@@ -159,7 +184,7 @@ snippet_timeout_option = click.option(
     type=POSITIVE,
     default=60.0,
     show_default=True,
-    help="How long one call of a snippet may take.",
+    help="Time limit for one call of a project's Python code.",
 )
 retries_option = click.option(
     "--retries",
@@ -167,30 +192,41 @@ retries_option = click.option(
     type=click.IntRange(min=0),
     default=4,
     show_default=True,
-    help="How often to retry a call when that can help.",
+    help="Number of retries after a temporary error.",
 )
 prices_option = click.option(
-    "--prices", metavar="FILE", help="TOML: prices of models, in dollars per million tokens."
+    "--prices", metavar="FILE", help="TOML file with model prices, in dollars per million tokens."
 )
 cache_option = click.option(
-    "--cache", is_flag=True, help="Store replies, and answer equal requests from them."
+    "--cache", is_flag=True, help="Cache model replies and reuse them for identical requests."
 )
 durable_option = click.option(
-    "--durable", is_flag=True, help="Survive a power cut too, at some cost in speed."
+    "--durable",
+    is_flag=True,
+    help="Wait for the disk at every commit, to survive a power failure; slower.",
 )
 seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Bootstrap seed."
+    "--seed",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed for the bootstrap.",
 )
 statistics_options = combine(
     seed_option,
     click.option(
-        "--bins", type=click.IntRange(1, 100), default=10, show_default=True, help="ECE bins."
+        "--bins",
+        metavar="N",
+        type=click.IntRange(1, 100),
+        default=10,
+        show_default=True,
+        help="Number of bins for the ECE.",
     ),
     click.option(
         "--calibrate",
         is_flag=True,
-        help="Fit a temperature to the confidences on one half of the answers, judge it on the "
-        "other.",
+        help="Fit a temperature to the confidences on half of the answers; test it on the rest.",
     ),
 )
 

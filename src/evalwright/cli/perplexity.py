@@ -14,22 +14,26 @@ from evalwright.cli.progress import TerminalProgress
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @shared.model_options
-@click.option("--field", metavar="NAME", help="Of .jsonl files: where the text is. Default: text.")
+@click.option(
+    "--field", metavar="NAME", help="Field of a .jsonl file that holds the text. Default: text."
+)
 @click.option(
     "--split",
     type=click.Choice(["paragraphs", "lines"]),
-    help="Of other files: one document per paragraph or line. Default: the file is one document.",
+    help="How to split other files into documents. Default: one document per file.",
 )
-@click.option("--limit", metavar="N", type=shared.COUNT, help="Only the first N documents.")
-@shared.concurrency_option("How many documents at once.")
+@click.option("--limit", metavar="N", type=shared.COUNT, help="Use only the first N documents.")
+@shared.concurrency_option("Number of documents to process at once.")
 @click.option(
     "--cache/--no-cache",
     default=True,
     show_default=True,
-    help="Store results, and never compute them again.",
+    help="Store results and reuse them.",
 )
 @shared.seed_option
-@click.option("--json", "as_json", is_flag=True, help="Print all as JSON, with every document.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as JSON, including every document."
+)
 def command(
     files: tuple[str, ...],
     *,
@@ -40,11 +44,11 @@ def command(
 ) -> None:
     """Measure how well models predict a text.
 
-    FILE is a .jsonl file with one document per line, plain or compressed, or a file of plain text.
-    Perplexity, bits per byte and bits per character, each with its interval over the documents.
-    MODEL must be able to weigh a text that it did not write: `local/smollm2`, `local/PATH.gguf`;
-    the APIs of providers cannot. The same command again weighs only what was not weighed yet.
-    Exit 0, 3 if some documents failed, 130 if interrupted.
+    FILE is a .jsonl file with one document per line, plain or compressed, or a plain text file.
+    Reports perplexity, bits per byte and bits per character, each with a confidence interval over
+    the documents. MODEL must be able to score a given text: `local/smollm2` or `local/PATH.gguf`;
+    provider APIs cannot. Running the same command again computes only what is missing. Exit 0, 3
+    if some documents failed, 130 if interrupted.
     """
     progress = TerminalProgress()
     report = api.perplexity(

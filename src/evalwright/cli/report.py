@@ -12,12 +12,22 @@ from evalwright.cli.output import check_writable, print_report
 
 @click.command()
 @click.argument("run", metavar="[RUN]", default="latest")
-@click.option("--seed", type=click.IntRange(min=0), help="Bootstrap seed. Default: the run's.")
-@click.option("--bins", type=click.IntRange(1, 100), help="ECE bins. Default: the run's.")
+@click.option(
+    "--seed",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Seed for the bootstrap. Default: that of the run.",
+)
+@click.option(
+    "--bins",
+    metavar="N",
+    type=click.IntRange(1, 100),
+    help="Number of bins for the ECE. Default: that of the run.",
+)
 @click.option(
     "--calibrate/--no-calibrate",
     default=None,
-    help="Fit a temperature to the confidences. Default: as the run did.",
+    help="Fit a temperature to the confidences. Default: as in the run.",
 )
 @store_option
 @report_options
@@ -26,8 +36,8 @@ def command(
 ) -> None:
     """Print the report of a run.
 
-    RUN is an id, the start of one, or `latest`, as without it. The report is made from what is
-    stored: nothing is run or scored. Exit 0, whatever it says.
+    RUN is an id, the start of one, or `latest`, as without it. The report is built from stored
+    results: nothing is run or scored. Exit 0, whatever the results are.
     """
     check_writable(markdown)
     chosen = {name: value for name, value in statistics.items() if value is not None}

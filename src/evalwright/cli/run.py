@@ -12,16 +12,41 @@ from evalwright.cli.progress import TerminalProgress
 from evalwright.errors import UsageError
 from evalwright.vocabulary import MAX_SAMPLES
 
+SECTIONS = {
+    "What to run": (
+        *("files", "project", "evaluation", "settings", "config", "env", "limit", "trials"),
+        *("allow_bad_tasks", "fresh", "retry_failed"),
+    ),
+    "Models": ("models", "parameters", "mcq", "confidence"),
+    "Limits and cost": (
+        *("concurrency", "requests_per_minute", "tokens_per_minute", "retries", "max_cost"),
+        *("max_tokens_total", "max_failures", "fail_fast", "prices", "cache"),
+    ),
+    "Code": (
+        *("in_process_targets", "sandbox_packages", "unsafe_code_exec", "no_snippets"),
+        "snippet_timeout",
+    ),
+    "Output": ("as_json", "markdown", "store", "durable", "seed", "bins", "calibrate"),
+}
+"""The sections of `--help`, and the options in each."""
+_EXAMPLES = """\
+\b
+Examples:
+  evalwright run tasks.jsonl -m scripted/oracle -m scripted/noisy
+  evalwright run tasks.jsonl -m openai/gpt-4.1-mini -p temperature=0 --max-cost 2
+  evalwright run run.yaml --limit 5 --json
+"""
 
-@click.command()
+
+@click.command(cls=shared.SectionedCommand, sections=SECTIONS, epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="PATH...")
-@click.option("-f", "--file", "files", multiple=True, metavar="PATH", help="The same as PATH.")
+@click.option("-f", "--file", "files", multiple=True, metavar="PATH", help="Same as PATH.")
 @shared.model_options
 @shared.value_options
-@click.option("--evaluation", metavar="KEY", help="Of a project that has several.")
+@click.option("--evaluation", metavar="KEY", help="Evaluation to run, if the project has several.")
 @shared.env_option
 @click.option(
-    "--limit", metavar="N", type=shared.COUNT, help="Only the first N samples of each task."
+    "--limit", metavar="N", type=shared.COUNT, help="Run only the first N samples of each task."
 )
 @click.option(
     "--trials",
@@ -29,45 +54,54 @@ from evalwright.vocabulary import MAX_SAMPLES
     "trials",
     metavar="N",
     type=click.IntRange(1, MAX_SAMPLES),
-    help="How often to try each sample, for pass@k. Default: as the task says, or once.",
+    help="Trials per sample, for pass@k. Default: as the task says, or 1.",
 )
 @click.option(
     "--mcq",
     type=click.Choice(["letter", "loglikelihood"]),
     default="letter",
     show_default=True,
-    help="How multiple choice is answered: by the letter in what the model generates, or by the "
-    "one that it finds likeliest.",
+    help="How multiple choice is answered: by the letter in the generated text, or by the option "
+    "with the highest likelihood.",
 )
 @click.option(
     "--confidence",
     type=click.Choice(["logprobs", "self"]),
     default="logprobs",
     show_default=True,
-    help="Where confidences are from: log-probabilities of the answer, or the model itself, asked "
-    "about its answer.",
+    help="Where confidences come from: log-probabilities of the answer, or the model's own "
+    "estimate.",
 )
-@click.option("--allow-bad-tasks", is_flag=True, help="Run the valid records of a bad file.")
+@click.option("--allow-bad-tasks", is_flag=True, help="Run the valid records of an invalid file.")
 @shared.sandbox_options
 @shared.no_snippets_option
 @shared.snippet_timeout_option
 @shared.concurrency_option(
-    "How many samples at once. Default: as many as the server takes, up to 64."
+    "Number of samples to run at once. Default: as many as the server accepts, up to 64."
 )
-@click.option("--requests-per-minute", metavar="N", type=shared.POSITIVE, help="For each model.")
-@click.option("--tokens-per-minute", metavar="N", type=shared.POSITIVE, help="For each model.")
+@click.option(
+    "--requests-per-minute", metavar="N", type=shared.POSITIVE, help="Rate limit per model."
+)
+@click.option(
+    "--tokens-per-minute", metavar="N", type=shared.POSITIVE, help="Rate limit per model."
+)
 @shared.retries_option
 @shared.max_cost_option()
 @click.option(
-    "--max-tokens-total", metavar="N", type=shared.COUNT, help="Stop when these are used."
+    "--max-tokens-total",
+    metavar="N",
+    type=shared.COUNT,
+    help="Stop when this many tokens are used.",
 )
-@click.option("--max-failures", metavar="N|P%", help="Stop when more samples have failed.")
-@click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
+@click.option(
+    "--max-failures", metavar="N|P%", help="Stop when more samples than this have failed."
+)
+@click.option("--fail-fast", is_flag=True, help="Stop at the first failed sample.")
 @shared.prices_option
 @shared.cache_option
 @shared.store_option
-@click.option("--fresh", is_flag=True, help="Begin another run, and reuse nothing.")
-@click.option("--retry-failed", is_flag=True, help="Try the failed samples of the run again.")
+@click.option("--fresh", is_flag=True, help="Start a new run and reuse nothing.")
+@click.option("--retry-failed", is_flag=True, help="Retry the failed samples of an earlier run.")
 @shared.durable_option
 @shared.statistics_options
 @shared.report_options
@@ -86,12 +120,11 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
 ) -> None:
     """Run tasks with models and rank them.
 
-    PATH is a JSONL file of records, or a project of task documents: its run.yaml, its folder, or
-    one task. A project names its models itself; -m takes their place. MODEL is
-    `openai/gpt-4.1-mini`, `ollama/llama3.2` and so on, `replay/outputs.jsonl` (recorded answers),
-    or a fake such as `scripted/oracle`, which shows what a report looks like. The same command
-    resumes an unfinished run. Exit 0, 1 if a policy of the run file does not hold, 3 if some
-    samples failed or a cap was reached, 130 if interrupted.
+    PATH is a JSONL file of records or a project: its run.yaml, its folder or one of its tasks. A
+    project names its models; -m replaces them. MODEL is `openai/gpt-4.1-mini`, `ollama/llama3.2`
+    and so on, `replay/outputs.jsonl` (recorded answers), or a fake such as `scripted/oracle`, which
+    needs no key. Running the same command again resumes an unfinished run. Exit 0, 1 if a policy of
+    the run file does not hold, 3 if some samples failed or a limit was reached, 130 if interrupted.
     """
     paths = (*paths, *files)
     if not paths:

@@ -12,8 +12,8 @@ from evalwright import api
 def command(kind: str) -> None:
     """Print the JSON Schema of a document.
 
-    `records` is a line of a task file; `task`, `dataset`, `generator`, `model`, `evaluation`,
-    `policy` and `run` are the YAML documents of a project, for an editor; `report` is what
-    `evalwright run --json` prints, `perplexity` what `evalwright perplexity --json` does.
+    `records` describes one line of a task file; `task`, `dataset`, `generator`, `model`,
+    `evaluation`, `policy` and `run` describe the YAML documents of a project; `report` describes
+    the output of `evalwright run --json`, `perplexity` that of `evalwright perplexity --json`.
     """
     click.echo(json.dumps(api.schema(kind), indent=2))

@@ -13,15 +13,17 @@ from evalwright.cli.progress import TerminalProgress
 
 @click.command()
 @click.argument("run", metavar="RUN")
-@click.option("--allow-bad-tasks", is_flag=True, help="Score the valid records of a bad file.")
+@click.option("--allow-bad-tasks", is_flag=True, help="Score the valid records of an invalid file.")
 @shared.sandbox_options
 @shared.env_option
 @shared.no_snippets_option
-@shared.concurrency_option("How many samples at once.")
-@click.option("--requests-per-minute", metavar="N", type=shared.POSITIVE, help="For each judge.")
-@shared.max_cost_option("Stop when judges have cost this.")
+@shared.concurrency_option("Number of samples to score at once.")
+@click.option(
+    "--requests-per-minute", metavar="N", type=shared.POSITIVE, help="Rate limit per judge."
+)
+@shared.max_cost_option("Stop when judges have cost this many dollars.")
 @shared.prices_option
-@click.option("--retry-failed", is_flag=True, help="Try what could not be scored again.")
+@click.option("--retry-failed", is_flag=True, help="Retry samples that could not be scored.")
 @shared.durable_option
 @shared.statistics_options
 @shared.store_option
@@ -29,13 +31,13 @@ from evalwright.cli.progress import TerminalProgress
 def command(run: str, *, as_json: bool, markdown: Path | None, **options: Any) -> None:
     """Score the stored outputs of a run again.
 
-    RUN is an id, the start of one, or `latest`. The task files are read as they are now: targets,
-    scorers, metrics and post-process rules may have changed. No evaluated model is asked; a sample
-    whose prompt has changed has no stored output, and fails. A judge is asked again where its
-    scorer, the row or the answer has changed, and where it gave no verdict. A project is read where
-    RUN was given, with the models, `--set`, `--config` and `--env` of RUN. The result is a new run,
-    which names RUN as its parent. Exit 0, 1 if a policy of the run file does not hold, 3 if some
-    samples failed, 130 if interrupted.
+    RUN is an id, the start of one, or `latest`. Uses the current task files: targets, scorers,
+    metrics and post-process rules may have changed. Evaluated models are not queried; a sample
+    whose prompt has changed has no stored output and fails. A judge is queried again if its scorer,
+    the row or the answer has changed, or if it gave no verdict. A project is read from the folder
+    of RUN, with the models, `--set`, `--config` and `--env` of RUN. The result is a new run with
+    RUN as its parent. Exit 0, 1 if a policy of the run file does not hold, 3 if some samples
+    failed, 130 if interrupted.
     """
     check_writable(markdown)
     progress = TerminalProgress()

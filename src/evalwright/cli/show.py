@@ -14,21 +14,21 @@ from evalwright.report.runs import explain_outcome, run_lines, sample_lines
 @click.command()
 @click.argument("run", metavar="[RUN]", default="latest")
 @click.argument("sample_id", metavar="[SAMPLE_ID]", required=False)
-@click.option("--model", metavar="MODEL", help="Only the outcomes of this model.")
-@click.option("--task", metavar="NAME", help="Only the outcomes of this task specification.")
-@click.option("--failed", is_flag=True, help="Only outcomes that failed.")
-@click.option("--wrong", is_flag=True, help="Only outcomes with a score that says they are wrong.")
+@click.option("--model", metavar="MODEL", help="Show only outcomes of this model.")
+@click.option("--task", metavar="NAME", help="Show only outcomes of this task.")
+@click.option("--failed", is_flag=True, help="Show only failed outcomes.")
+@click.option("--wrong", is_flag=True, help="Show only wrong answers.")
 @store_option
 @json_option
 def command(
     run: str, sample_id: str | None, *, failed: bool, store: str | None, as_json: bool, **more: Any
 ) -> None:
-    """Show a run, or the outcomes of its samples.
+    """Show the details of a run or the outcomes of its samples.
 
-    RUN is an id, the start of one, or `latest`, as without it. Alone it shows the manifest: content
-    hashes of the task files, models, versions, seed, platform, git commit. With SAMPLE_ID, --model,
-    --task, --failed or --wrong it shows outcomes: input, output, post-processed output, scores and
-    their reasons.
+    RUN is an id, the start of one, or `latest`, as without it. On its own it shows what was run:
+    content hashes of the task files, models, versions, seed, platform, git commit. With SAMPLE_ID,
+    --model, --task, --failed or --wrong it shows outcomes: input, output, post-processed output,
+    scores and the reason for each.
     """
     if not (sample_id or failed or any(more.values())):
         listed = api.show_run(run, store)

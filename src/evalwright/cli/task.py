@@ -12,21 +12,30 @@ from evalwright.cli.output import format_count, write_result
 
 command = entity_group(
     "task",
-    "The tasks of a project.",
-    "They are the files in tasks/, and what run.yaml lists: nothing needs registering.",
+    "Manage the tasks of a project.",
+    "Tasks are the files in tasks/ and those that run.yaml lists.",
 )
 
 
 @command.command("test")
 @click.argument("name", metavar="[KEY|FILE]", required=False)
-@click.option("-f", "--file", metavar="FILE", help="A run file, whose specification is tried.")
-@click.option("-s", "--spec", "-sk", metavar="SPEC", help="The key of the specification.")
+@click.option("-f", "--file", metavar="FILE", help="Run file that has the task specification.")
+@click.option("-s", "--spec", "-sk", metavar="SPEC", help="Key of the task specification.")
 @click.option("-m", "--model", "models", multiple=True, metavar="MODEL", help="Model to query.")
-@click.option("--dataset", metavar="KEY", help="On this dataset, not the one that is named.")
+@click.option("--dataset", metavar="KEY", help="Use this dataset instead of the task's own.")
 @shared.value_options
-@shared.samples_option("samples", default=1, about="How many samples to try, from the first.")
-@click.option("--id", "-id", "ids", multiple=True, metavar="ID", help="These samples instead.")
-@click.option("--show-io", is_flag=True, help="Show what models got and gave, word for word.")
+@shared.samples_option(
+    "samples", default=1, about="Number of samples to try, starting with the first."
+)
+@click.option(
+    "--id",
+    "-id",
+    "ids",
+    multiple=True,
+    metavar="ID",
+    help="Try the sample with this id; repeatable.",
+)
+@click.option("--show-io", is_flag=True, help="Show the full model inputs and outputs.")
 @shared.snippet_timeout_option
 @shared.project_options
 @shared.json_option
@@ -48,10 +57,10 @@ def test(  # noqa: PLR0913 - one option each
 ) -> None:
     """Try a task on a few samples, and show every step.
 
-    Each sample's row, what was said, its scores and the rules that apply, then the metrics over
-    these samples: made as in a run, and kept nowhere. A KEY is tried as run.yaml uses it, with the
-    model and the values given there; a FILE with those of -m, --set and --config alone. Exit 1 if
-    anything fails.
+    For each sample: its row, the conversation, its scores and the rules that apply; then the
+    metrics over these samples. Everything is computed as in a run, but nothing is stored. A KEY is
+    tried with the model and values that run.yaml gives it; a FILE only with those of -m, --set and
+    --config. Exit 1 if anything fails.
     """
     path, key = api.locate_task(name, file=file, spec=spec, project=project, env=env)
     preview = api.try_task(

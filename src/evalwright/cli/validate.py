@@ -14,8 +14,8 @@ from evalwright.cli.options import env_option, issue_format_options
 def command(paths: tuple[str, ...], *, env: tuple[str, ...], form: str, as_json: bool) -> None:
     """Report every mistake in task files and projects.
 
-    A PATH is a JSONL file of records, plain, gzip or zstd (`-` is standard input); or a YAML file
-    of a project: a task, a dataset, a model, an evaluation, a run file; or a folder of them.
-    Nothing is run. Exit 0 if all of it is valid, 1 if any is not, 2 if a file cannot be read.
+    PATH is a JSONL file of records (plain, gzip or zstd; `-` for standard input), a YAML file of a
+    project (task, dataset, model, evaluation or run file), or a folder of such files. Nothing is
+    run. Exit 0 if everything is valid, 1 if anything is not, 2 if a file cannot be read.
     """
     report_and_exit(api.checks(paths, env=env), "json" if as_json else form)
