@@ -87,7 +87,7 @@ def rank_models(
 
     `excluded` says how many samples of a model do not count; they have no score.
     """
-    shared = _shared(scores)
+    shared = _find_shared(scores)
     members = list(categories)
     wins = win_rates({model: row[shared] for model, row in scores.items()})
     means = {model: average(row[shared], seed=seed) for model, row in scores.items()}
@@ -129,7 +129,7 @@ def compare_pairs(
     has_intervals: bool = True,
 ) -> list[TaskPairwiseRow]:
     """Compare every pair, the better one first, over the samples that all models completed."""
-    shared = _shared(scores)
+    shared = _find_shared(scores)
     rows = []
     for a, b in combinations(order, 2):
         paired = any_paired_difference(scores[a][shared], scores[b][shared], seed=seed)
@@ -149,7 +149,7 @@ def compare_pairs(
     return rows
 
 
-def _shared(scores: Mapping[str, Floats]) -> Members:
+def _find_shared(scores: Mapping[str, Floats]) -> Members:
     rows = np.vstack(list(scores.values()))
     return np.asarray(~np.isnan(rows).any(axis=0))
 
