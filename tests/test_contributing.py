@@ -85,6 +85,16 @@ def python(*arguments: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
+def test_the_tree_names_every_package_and_ground_module() -> None:
+    tree = GUIDE.read_text(encoding="utf-8").partition("src/evalwright/\n")[2].partition("```")[0]
+    source = ROOT / "src" / "evalwright"
+    packages = {path.parent.name for path in source.glob("*/__init__.py")}
+    ground = {path.name for path in source.glob("*.py") if not path.name.startswith("_")}
+
+    assert packages <= set(re.findall(r"^[├└]── (\w+)/", tree, re.MULTILINE))
+    assert ground == set(re.findall(r"\w+\.py", tree))
+
+
 def test_the_guide_shows_three_files() -> None:
     assert set(files_of_the_guide()) == {MODULE, TEST, CHANGELOG}
 
