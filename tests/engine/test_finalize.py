@@ -11,7 +11,7 @@ from evalwright.engine.results import FinalResult, TaskOutcomes
 from evalwright.metrics.scores import Measure, Scores
 from evalwright.plan.finalization import Finalization, ScorerMetrics
 from evalwright.ports import Snippets
-from evalwright.stats.interval import Interval
+from evalwright.stats.interval import UNBOUNDED, Bounds, Interval
 from evalwright.types import Action, Failure, Outcome, Part, Score, Trace, Usage
 
 
@@ -25,6 +25,10 @@ class Sum:
 
     def fields(self) -> frozenset[str]:
         return frozenset({self.field})
+
+    def bounds(self, scores: Scores) -> Bounds:
+        del scores
+        return UNBOUNDED
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None

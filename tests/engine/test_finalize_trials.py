@@ -396,20 +396,24 @@ def test_the_share_of_a_label_that_is_null_in_a_run_has_no_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "rows", "bounded"),
+    ("kind", "rows", "bounds"),
     [
-        pytest.param("mean", [[1, 0], [0.5, 1]], True, id="of scores from 0 to 1"),
-        pytest.param("mean", [[1, 0], [1.5, 1]], False, id="of any numbers"),
-        pytest.param("frequency", [["a", "b"]], True, id="a share"),
-        pytest.param("std_dev", [[1, 0], [0.5, 1]], False, id="a deviation"),
+        pytest.param("mean", [[1, 0], [0.5, 1]], (0, 1), id="scores from 0 to 1"),
+        pytest.param("mean", [[1, 0], [1.5, 1]], (None, None), id="any numbers"),
+        pytest.param("mean", [[1, 0], [4, 1]], (0, None), id="counts"),
+        pytest.param("mean", [[1, 0], [-4, 1]], (None, None), id="whole numbers, one below 0"),
+        pytest.param("frequency", [["a", "b"]], (0, 1), id="a share"),
+        pytest.param("std_dev", [[1, 0], [0.5, 1]], (0, None), id="a deviation"),
     ],
 )
-def test_what_lies_between_0_and_1_is_known(kind: str, rows: list[Any], *, bounded: bool) -> None:
+def test_the_range_of_a_metric_is_known(
+    kind: str, rows: list[Any], bounds: tuple[float | None, float | None]
+) -> None:
     measured = {"judge": ScorerMetrics(metrics=(metric(kind, "ok"),))}
 
     made = finished(tried(*rows), TrialPlan(repeats=2), measured=measured)
 
-    assert {one.bounded for one in made.figures} == {bounded}
+    assert {value.bounds for value in made.figures} == {bounds}
 
 
 def test_what_is_no_average_over_samples_has_no_interval_over_runs() -> None:

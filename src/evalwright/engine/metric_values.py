@@ -14,26 +14,26 @@ from msgspec import structs
 from evalwright.engine.results import FinalResult, MetricValue, TaskFailure, describe_failure
 from evalwright.errors import StageError, boundary
 from evalwright.metrics.scores import Measure, Scores, shares_over_runs
-from evalwright.plan.finalization import Finalization, ScorerMetrics, TaskMetric
+from evalwright.plan.finalization import Finalization, ScorerMetrics, TaskMetric, TrialPlan
 from evalwright.ports import Snippets
+from evalwright.stats.interval import UNBOUNDED, join_bounds
 from evalwright.stats.mean import plain_mean
 from evalwright.types import Outcome, Part
 
 _NOT_ASKED = "not asked: samples are missing"
 _EQUAL_WITHIN = 1e-9
-_SHARES = {"frequency", "precision", "recall", "f1_score"}
-_BOUNDED_WITH_SCORES = {"mean", "min", "max"}
 _NOT_AN_AVERAGE = "no interval: over all runs this is no average over samples"
 
 
 class ScoreTable:
     """What the metrics of one scorer read."""
 
-    def __init__(self, measured: ScorerMetrics, repeats: int = 1) -> None:
+    def __init__(self, measured: ScorerMetrics, trials: int = 1, repeats: int = 1) -> None:
         fields = [metric.fields() for _, metric in measured.metrics]
         named = frozenset(name for names in fields if names is not None for name in names)
-        self.runs = [Scores(None if None in fields else named) for _ in range(repeats)]
-        self.averaged = Scores(named) if repeats > 1 else None
+        kept, ranges = None if None in fields else named, measured.ranges
+        self.runs = [Scores(kept, ranges, trials=trials) for _ in range(repeats)]
+        self.averaged = Scores(named, ranges, trials=trials * repeats) if repeats > 1 else None
         """Each sample averaged over the runs; None where there is but one."""
         self.lacking: dict[str, str] = {}
         """The scores that trials have left nothing of, and why."""
@@ -46,8 +46,11 @@ class ScoreTable:
 
 def build_score_tables(task: Finalization) -> dict[str, ScoreTable]:
     """One for each scorer that has metrics, or might."""
-    repeats = task.trials.repeats if task.trials else 1
-    return {name: ScoreTable(measured, repeats) for name, measured in task.measured.items()}
+    plan = task.trials or TrialPlan()
+    return {
+        name: ScoreTable(measured, plan.trials, plan.repeats)
+        for name, measured in task.measured.items()
+    }
 
 
 def collect_scores(units: Iterable[Outcome | Part], books: Mapping[str, ScoreTable]) -> None:
@@ -74,6 +77,7 @@ async def measure_scorers(
         failed = 0 if name in unasked else max(0, counted - book.n)
         for key, metric in measured.metrics:
             runs: list[list[Measure]] = []
+            bounds = UNBOUNDED
             try:
                 with boundary("metric"):
                     if name in unasked:
@@ -82,6 +86,7 @@ async def measure_scorers(
                         measures = [Measure(key, None, None, 0, why)]
                     else:
                         measures, runs = await _measure_runs(metric, book, snippets, seed=seed)
+                        bounds = join_bounds(metric.bounds(scores) for scores in book.runs)
             except StageError as error:
                 what = f"{name}.{key}"
                 failure = describe_failure(error, what)
@@ -102,19 +107,10 @@ async def measure_scorers(
                     absent=_count_missing(metric, book, measure),
                     own_key=key in measured.own_keys,
                     runs=tuple(_run_value(measure.name, run, metric) for run in runs),
-                    bounded=bool(runs) and _has_unit_range(metric, book),
+                    bounds=bounds,
                 )
                 for measure in measures
             ]
-
-
-def _has_unit_range(metric: TaskMetric, book: ScoreTable) -> bool:
-    """Whether a figure lies in [0, 1] whatever the answers: a share, or an average of such."""
-    if metric.type in _SHARES:
-        return True
-    return metric.type in _BOUNDED_WITH_SCORES and all(
-        run.within_unit(name) for name in metric.fields() or () for run in book.runs
-    )
 
 
 def _count_missing(metric: TaskMetric, book: ScoreTable, measure: Measure) -> int:

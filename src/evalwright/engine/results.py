@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from evalwright.errors import StageError
 from evalwright.metrics.scores import Measure
-from evalwright.stats.interval import Interval
+from evalwright.stats.interval import UNBOUNDED, Bounds, Interval
 from evalwright.types import Failure, Outcome, Stage, Usage
 
 _UNSOLVED = {"configuration", "dataset", "solver"}
@@ -40,8 +40,10 @@ class MetricValue(Struct, frozen=True, kw_only=True):
     """Whether the author has given the metric its key."""
     runs: tuple[float | None, ...] = ()
     """The value of each run, where the task was run several times."""
+    bounds: Bounds = UNBOUNDED
+    """The range that the figure can have, whatever the answers."""
     bounded: bool = False
-    """Whether those lie in [0, 1] whatever the answers."""
+    """In results of earlier versions: whether that range is [0, 1]."""
 
 
 class TaskFailure(Struct, frozen=True, kw_only=True):

@@ -8,12 +8,14 @@ metrics:
 
 from typing import Annotated, ClassVar
 
+from msgspec import structs
 from pydantic import Field
 
 from evalwright.components import Authored, Component, ComponentUnion, OwnKey
 from evalwright.metrics.scores import Measure, Scores
 from evalwright.ports import Snippets
 from evalwright.stats.arrays import Floats, np
+from evalwright.stats.interval import UNBOUNDED, Bounds, clip_interval
 from evalwright.stats.mean import average
 
 Name = Annotated[str, Field(min_length=1)]
@@ -40,6 +42,11 @@ class MetricSpec(Component):
     def fields(self) -> frozenset[str] | None:
         """Return the names of the scores that it reads; None for whole records."""
         raise NotImplementedError
+
+    def bounds(self, scores: Scores) -> Bounds:
+        """Return the range that its values can have, whatever the answers."""
+        del scores
+        return UNBOUNDED
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
@@ -72,6 +79,15 @@ class ScoreMetric(MetricSpec):
         raise NotImplementedError
 
 
+class ShareMetric(ScoreMetric):
+    """A metric whose values are shares, from 0 to 1."""
+
+    def bounds(self, scores: Scores) -> Bounds:
+        """Return the range of a share."""
+        del scores
+        return 0.0, 1.0
+
+
 class FieldMetric(ScoreMetric):
     """A metric of one field."""
 
@@ -96,11 +112,17 @@ class FieldMetric(ScoreMetric):
         missing = describe_missing(n - values.size, n)
         if not values.size:
             return [Measure(self.value_name, None, None, 0, missing or NOTHING)]
-        return [self.measure_numbers(values, missing, seed=seed)]
+        measure = self.measure_numbers(values, missing, seed=seed)
+        interval = clip_interval(measure.interval, self.bounds(scores))
+        return [structs.replace(measure, interval=interval)]
 
     def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
         """Compute the value of at least one number; `missing` says what was left out."""
         raise NotImplementedError
+
+    def bounds(self, scores: Scores) -> Bounds:
+        """Return the range that the value can have: that of the field."""
+        return scores.bounds(self.field)
 
 
 def describe_missing(absent: int, n: int) -> str:
@@ -128,12 +150,14 @@ class ExtremeMetric(FieldMetric):
         return Measure(self.value_name, float(extreme), None, int(values.size), reason)
 
 
-def average_measure(name: str, values: Floats, missing: str, *, seed: int) -> Measure:
+def average_measure(
+    name: str, values: Floats, missing: str, *, seed: int, bounds: Bounds = UNBOUNDED
+) -> Measure:
     """Return the average under a name; `missing` says what was left out."""
     n = int(values.size)
     if not n:
         return Measure(name, None, None, 0, missing or NOTHING)
     if not np.isfinite(values).all():
         return Measure(name, None, None, n, join_reasons("some values are infinite", missing))
-    mean = average(values, seed=seed)
+    mean = average(values, seed=seed, bounds=bounds)
     return Measure(name, mean.mean, mean.interval, n, join_reasons(mean.reason, missing))

@@ -9,13 +9,13 @@ The shares of all values add up to 1.
 
 from typing import Literal
 
-from evalwright.metrics.base import Name, ScoreMetric, describe_missing
+from evalwright.metrics.base import Name, ShareMetric, describe_missing
 from evalwright.metrics.scores import Measure, Scores
 from evalwright.stats.arrays import np
 from evalwright.stats.interval import wilson
 
 
-class Frequency(ScoreMetric):
+class Frequency(ShareMetric):
     """The share of each value among the samples that have one. The shares sum to 1."""
 
     type: Literal["frequency"]

@@ -7,7 +7,7 @@
 Booleans count as 0 and 1.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from evalwright.metrics.base import FieldMetric, average_measure
 from evalwright.metrics.scores import Measure
@@ -16,6 +16,8 @@ from evalwright.stats.arrays import Floats
 
 class Mean(FieldMetric):
     """The average of a score over all samples. True counts as 1, false as 0."""
+
+    version: ClassVar[int] = 2
 
     type: Literal["mean"]
 

@@ -12,7 +12,7 @@ Counts are summed over the samples before they are divided. A denominator of zer
     that all have one ratio     bound, for values in [0, 1]
 """
 
-from evalwright.metrics.base import NOTHING, Name, ScoreMetric, describe_missing, join_reasons
+from evalwright.metrics.base import NOTHING, Name, ShareMetric, describe_missing, join_reasons
 from evalwright.metrics.scores import Column, Measure, Scores
 from evalwright.stats.arrays import Floats, Integers, np
 from evalwright.stats.interval import Interval, constant_bound, wilson
@@ -37,7 +37,7 @@ def _divide(above: Floats, below: Floats) -> Floats:
     return result
 
 
-class CountsMetric(ScoreMetric):
+class CountsMetric(ShareMetric):
     """A ratio of counts, each summed over all samples before they are divided."""
 
     name: Name | None = None

@@ -16,7 +16,7 @@ from msgspec import Struct
 from evalwright.nearest import nearest
 from evalwright.ports import Snippets
 from evalwright.stats.arrays import Booleans, Floats, Integers, np
-from evalwright.stats.interval import Interval
+from evalwright.stats.interval import EQUAL_WITHIN, UNBOUNDED, Bounds, Interval
 from evalwright.stats.mean import mean_interval
 
 
@@ -136,11 +136,19 @@ class ScoreRecord(Struct, frozen=True):
 class Scores:
     """The scores of one scorer, of all samples that count.
 
-    `fields` says which are kept; None keeps whole records.
+    `fields` says which are kept; None keeps whole records. `ranges` says which values a field can
+    have, and `trials` of how many trials a value may be the mean.
     """
 
-    def __init__(self, fields: Collection[str] | None) -> None:
+    def __init__(
+        self,
+        fields: Collection[str] | None,
+        ranges: Mapping[str, Bounds] | None = None,
+        *,
+        trials: int = 1,
+    ) -> None:
         self.n = 0
+        self._ranges, self._trials = ranges or {}, trials
         self._columns = {field: Column(field) for field in fields or ()}
         self._records: list[ScoreRecord] | None = [] if fields is None else None
         self._names: dict[str, None] = {}
@@ -182,11 +190,23 @@ class Scores:
             return not self.n or bool(self._columns[field].present)
         return not self.n or field in self._names
 
-    def within_unit(self, field: str) -> bool:
-        """Whether every value of a field is a number from 0 to 1, or there is none."""
+    def bounds(self, field: str) -> Bounds:
+        """Return the range of a field, as its scorer states it or else as its numbers suggest.
+
+        Numbers from 0 to 1 are shares of something. Whole numbers without a negative one are
+        counts: there is nothing below 0.
+        """
+        if field in self._ranges:
+            return self._ranges[field]
         values, there = self.column(field).numbers()
         known = values[there]
-        return bool(((known >= 0) & (known <= 1)).all())
+        if (known < 0).any() or (known > _LARGEST_INTEGER).any():
+            return UNBOUNDED
+        if (known <= 1).all():
+            return 0.0, 1.0
+        counts = known * self._trials
+        is_whole = np.abs(counts - np.rint(counts)) <= EQUAL_WITHIN * np.maximum(counts, 1)
+        return (0.0, None) if is_whole.all() else UNBOUNDED
 
     def records(self) -> Iterator[ScoreRecord]:
         """Iterate over whole scores."""
@@ -224,6 +244,11 @@ class EvidenceMetric:
 
     def fields(self) -> None:
         """Return None: the snippet chooses the names."""
+
+    def bounds(self, scores: Scores) -> Bounds:
+        """Return no range: the snippet may return any number."""
+        del scores
+        return UNBOUNDED
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None

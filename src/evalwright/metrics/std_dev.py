@@ -10,9 +10,10 @@ The standard deviation of a sample: the squares are divided by n - 1.
 from typing import Literal
 
 from evalwright.metrics.base import FieldMetric, join_reasons
-from evalwright.metrics.scores import Measure
+from evalwright.metrics.scores import Measure, Scores
 from evalwright.stats.arrays import Floats
 from evalwright.stats.deviation import FEWEST, deviation, deviation_interval
+from evalwright.stats.interval import Bounds
 
 _TOO_FEW = "undefined: a deviation needs two values"
 
@@ -31,3 +32,8 @@ class StdDev(FieldMetric):
         reason = "" if interval else f"no interval: fewer than {FEWEST} values, or all are equal"
         reason = join_reasons(reason, missing)
         return Measure(self.value_name, deviation(values), interval, n, reason)
+
+    def bounds(self, scores: Scores) -> Bounds:
+        """Return its range: nothing spreads less than equal values."""
+        del scores
+        return 0.0, None

@@ -11,7 +11,7 @@
 A label without a weight is an error.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -19,10 +19,13 @@ from evalwright.metrics.base import FieldMetric, average_measure, describe_missi
 from evalwright.metrics.scores import Measure, Scores
 from evalwright.nearest import nearest
 from evalwright.stats.arrays import np
+from evalwright.stats.interval import Bounds
 
 
 class WeightedAverage(FieldMetric):
     """The sum of the weights of all labels, divided by their number."""
+
+    version: ClassVar[int] = 2
 
     type: Literal["weighted_average"]
     field: Annotated[str, Field(min_length=1)]
@@ -36,7 +39,13 @@ class WeightedAverage(FieldMetric):
         worth = np.asarray([self._weight(text) for text in labels.texts], dtype=np.float64)
         codes = labels.codes[labels.codes >= 0]
         absent = describe_missing(labels.codes.size - codes.size, labels.codes.size)
-        return [average_measure(self.value_name, worth[codes], absent, seed=seed)]
+        bounds = self.bounds(scores)
+        return [average_measure(self.value_name, worth[codes], absent, seed=seed, bounds=bounds)]
+
+    def bounds(self, scores: Scores) -> Bounds:
+        """Return the lowest and the highest weight."""
+        del scores
+        return min(self.weights.values()), max(self.weights.values())
 
     def _weight(self, label: str) -> float:
         if label in self.weights:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from evalwright.metrics.scores import Measure, Scores
 from evalwright.ports import Snippets
+from evalwright.stats.interval import Bounds
 from evalwright.types import Outcome, Part, Score
 
 
@@ -61,6 +62,9 @@ class TaskMetric(Protocol):
     def fields(self) -> frozenset[str] | None:
         """The scores that it reads; None for everything."""
 
+    def bounds(self, scores: Scores) -> Bounds:
+        """The range that its numbers can have, whatever the answers."""
+
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
@@ -75,6 +79,8 @@ class ScorerMetrics(Struct, frozen=True, kw_only=True):
     """Each with its key."""
     own_keys: frozenset[str] = frozenset()
     """Those of the keys that the author has given; the others are made of types and fields."""
+    ranges: Mapping[str, Bounds] = {}
+    """The range of each score, where the scorer states it."""
 
 
 class TrialAggregate(Struct, frozen=True, kw_only=True):

@@ -391,7 +391,12 @@ def scorer_metrics(scorer: ScorerSpec, trials: TrialPlan | None = None) -> Score
             (f"{kind}_{field}" if several else kind, _default_metric(kind, field))
             for kind, field in defaults
         ]
-    return ScorerMetrics(purpose=scorer.purpose, metrics=tuple(metrics), own_keys=own_keys)
+    return ScorerMetrics(
+        purpose=scorer.purpose,
+        metrics=tuple(metrics),
+        own_keys=own_keys,
+        ranges=scorer.score_ranges,
+    )
 
 
 @cache

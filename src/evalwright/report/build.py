@@ -54,6 +54,7 @@ from evalwright.report.result_rows import (
     usage_rows,
 )
 from evalwright.stats.arrays import Floats, unit_values
+from evalwright.stats.interval import UNBOUNDED, Bounds, join_bounds
 from evalwright.stats.likelihood import perplexity
 from evalwright.stats.mean import average
 from evalwright.stats.pass_at_k import pass_at_k, pass_at_k_interval
@@ -300,7 +301,7 @@ class _ReportBuilder:
             self._rank(
                 {label: task_scores.values() for label, task_scores in own.items()},
                 self.reader.categories[task.name].members(),
-                ranked=ranked,
+                ranked=structs.replace(ranked, bounds=self._score_bounds(ranked)),
                 excluded={label: task_scores.excluded for label, task_scores in own.items()},
                 has_intervals=not any(
                     self._withholds_intervals(ranked.primary, contestant)
@@ -336,6 +337,18 @@ class _ReportBuilder:
             return True
         self.not_ranked.append(f"`{ranked.name}`: no leaderboard, because {why}")
         return False
+
+    def _score_bounds(self, ranked: RankedTask) -> Bounds:
+        """Return the range of the score that models are ranked by."""
+        places = {(task, model) for _, task, model in ranked.contestants}
+        bounds = [
+            value.bounds
+            for result in self.results
+            for value in result.finished.figures
+            if (result.task, result.model) in places and value.scorer == ranked.primary.scorer
+            if value.measure.name == ranked.primary.metric
+        ]
+        return join_bounds(bounds or [UNBOUNDED])
 
     def _withholds_intervals(self, primary: PrimaryMetric, contestant: Contestant) -> bool:
         """Whether finalization gave no interval, because the samples are not independent."""

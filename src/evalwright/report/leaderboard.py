@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from evalwright.plan.outline import PrimaryMetric, TaskOutline
 from evalwright.report.report import LeaderboardRow, TaskPairwiseRow, interval_fields
 from evalwright.stats.arrays import Floats
-from evalwright.stats.mean import average
+from evalwright.stats.interval import UNBOUNDED, Bounds
+from evalwright.stats.mean import average, plain_mean
 from evalwright.stats.paired import any_paired_difference, win_rates
 
 Members = NDArray[np.bool_]
@@ -40,6 +41,8 @@ class RankedTask(Struct, frozen=True, kw_only=True):
     primary: PrimaryMetric
     records: int
     contestants: tuple[Contestant, ...]
+    bounds: Bounds = UNBOUNDED
+    """The range of the score that they are ranked by."""
 
 
 def find_ranked_tasks(tasks: Iterable[TaskOutline]) -> list[RankedTask]:
@@ -89,16 +92,21 @@ def rank_models(
     """
     shared = _find_shared(scores)
     members = list(categories)
+    bounds = ranked.bounds if ranked else UNBOUNDED
     wins = win_rates({model: row[shared] for model, row in scores.items()})
-    means = {model: average(row[shared], seed=seed) for model, row in scores.items()}
+    means = {model: average(row[shared], seed=seed, bounds=bounds) for model, row in scores.items()}
     is_unit = not any(((row < 0) | (row > 1)).any() for row in scores.values())
     board = []
     for model, row in scores.items():
         mean, own = means[model].mean, row[~np.isnan(row)]
         interval = means[model].interval if has_intervals else None
         total = len(row) - (excluded or {}).get(model, 0)
-        own_sum = math.fsum(own)
-        has_bounds = total > 0 and is_unit
+        own_mean = own_low = own_high = plain_mean(own.tolist())
+        if len(own) < total and is_unit:
+            own_low = math.fsum(own) / total
+            own_high = (math.fsum(own) + total - len(own)) / total
+        elif not (total and is_unit):
+            own_low = own_high = None
         board.append(
             LeaderboardRow(
                 rank=_rank(mean, [other.mean for other in means.values()]),
@@ -109,10 +117,12 @@ def rank_models(
                 win_rate=wins[model],
                 completed=len(own),
                 total=total,
-                own_mean=_mean(own),
-                own_low=own_sum / total if has_bounds else None,
-                own_high=(own_sum + total - len(own)) / total if has_bounds else None,
-                categories={name: _mean(row[shared & inside]) for name, inside in members},
+                own_mean=own_mean,
+                own_low=own_low,
+                own_high=own_high,
+                categories={
+                    name: plain_mean(row[shared & inside].tolist()) for name, inside in members
+                },
                 task=ranked.name if ranked else "",
                 metric=ranked.primary.metric if ranked else "",
             )
@@ -152,10 +162,6 @@ def compare_pairs(
 def _find_shared(scores: Mapping[str, Floats]) -> Members:
     rows = np.vstack(list(scores.values()))
     return np.asarray(~np.isnan(rows).any(axis=0))
-
-
-def _mean(values: Floats) -> float | None:
-    return math.fsum(values) / len(values) if len(values) else None
 
 
 def _rank(mean: float | None, means: Sequence[float | None]) -> int | None:

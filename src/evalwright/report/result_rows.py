@@ -27,7 +27,7 @@ from evalwright.report.report import (
 )
 from evalwright.report.tables import truncate
 from evalwright.stats.deviation import deviation
-from evalwright.stats.interval import Interval
+from evalwright.stats.interval import clip_interval
 from evalwright.stats.mean import LARGEST, plain_mean, student_interval
 from evalwright.types import Failure, Outcome, Row, Usage
 
@@ -167,9 +167,8 @@ def _repeat_row(result: TaskModelResult, name: str, value: MetricValue) -> Repea
     reason = "" if is_whole else value.measure.reason
     is_small = bool(known.size) and float(np.abs(known).max()) <= LARGEST
     spread = deviation(known) if is_whole and is_small else None
-    interval = student_interval(known) if spread else None
-    if interval and value.bounded:
-        interval = Interval(max(0.0, interval.low), min(1.0, interval.high), interval.method)
+    bounds = (0.0, 1.0) if value.bounded else value.bounds
+    interval = clip_interval(student_interval(known), bounds) if spread else None
     if is_whole and not interval:
         reason = "no interval: all runs gave the same" if is_small else _TOO_LARGE
     return RepeatRow(

@@ -49,6 +49,8 @@ class ScorerSpec(Component):
     """Increases with every change that could move a score."""
     score_names: ClassVar[tuple[str, ...] | None] = None
     """The names of its scores; None if only a run shows them."""
+    score_ranges: ClassVar[dict[str, tuple[float | None, float | None]]] = {}
+    """The lowest and the highest value of scores, where they are known and not read off them."""
     text_scores: ClassVar[tuple[str, ...]] = ()
     """Names of scores that are texts, which cannot be aggregated over trials."""
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = ()

@@ -28,6 +28,7 @@ class SemanticSimilarity(ComparisonScorer):
     """Scores `similarity`: the cosine of the two embedded texts, in [-1, 1]."""
 
     score_names: ClassVar[tuple[str, ...] | None] = ("similarity",)
+    score_ranges: ClassVar[dict[str, tuple[float | None, float | None]]] = {"similarity": (-1, 1)}
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "similarity"),)
 
     type: Literal["semantic_similarity"]

@@ -1,6 +1,7 @@
 """Intervals, and those with a closed form: Wilson's of a proportion, a bound for equal values."""
 
 import math
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -15,6 +16,32 @@ class Interval(Struct, frozen=True):
     method: str
     """How it was made: `wilson`, `bca`, `bootstrap-t`, `bootstrap`, `student` or `bound`; of what
     is said of judges also `asymptotic` (kappa of many labels) and `fisher-z` (Spearman)."""
+
+
+Bounds = tuple[float | None, float | None]
+"""The lowest and the highest value there can be; None where that is not known."""
+UNBOUNDED: Bounds = (None, None)
+
+
+def clip_interval(interval: Interval | None, bounds: Bounds) -> Interval | None:
+    """Return the part of an interval that lies within bounds."""
+    if interval is None or bounds == UNBOUNDED:
+        return interval
+    low, high = bounds
+    return Interval(
+        interval.low if low is None else max(low, interval.low),
+        interval.high if high is None else min(high, interval.high),
+        interval.method,
+    )
+
+
+def join_bounds(several: Iterable[Bounds]) -> Bounds:
+    """Return the bounds that hold for all values, given those of each group."""
+    lows, highs = zip(*several, strict=True)
+    return (
+        None if None in lows else min(lows),
+        None if None in highs else max(highs),
+    )
 
 
 def wilson(successes: float, n: int, *, confidence: float = 0.95) -> Interval:

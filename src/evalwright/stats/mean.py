@@ -23,7 +23,15 @@ from msgspec import Struct
 
 from evalwright.stats.arrays import Floats, Numbers, np, unit_values
 from evalwright.stats.bootstrap import bca, bootstrap_t
-from evalwright.stats.interval import EQUAL_WITHIN, Interval, constant_bound, wilson
+from evalwright.stats.interval import (
+    EQUAL_WITHIN,
+    UNBOUNDED,
+    Bounds,
+    Interval,
+    clip_interval,
+    constant_bound,
+    wilson,
+)
 from evalwright.stats.quantiles import student_confidence, student_quantile
 
 LARGEST = 1e150
@@ -105,24 +113,26 @@ class Average(Struct, frozen=True):
     """Why there is no interval."""
 
 
-def average(values: Floats, *, seed: int = 0) -> Average:
+def average(values: Floats, *, seed: int = 0, bounds: Bounds = UNBOUNDED) -> Average:
     """Return the mean of finite numbers, with the interval that suits them.
 
     Zeros and ones are counted, others summed exactly: equal numbers have equal means everywhere.
+    The interval stays within the bounds.
     """
     n = int(values.size)
     if not n:
         return Average(None, None)
-    if max(float(values.max()), -float(values.min())) > LARGEST:
+    smallest, largest = float(values.min()), float(values.max())
+    if max(largest, -smallest) > LARGEST:
         mean = plain_mean(values.tolist())
         return Average(mean, None, "no interval: the values are too large to be squared")
     ones = int(np.count_nonzero(values == 1))
     binary = ones + int(np.count_nonzero(values == 0)) == n
     total = float(ones) if binary else math.fsum(values)
-    interval = any_mean_interval(values, seed=seed)
-    return Average(
-        total / n, interval, "" if interval else "no interval: the values show no spread"
-    )
+    interval = clip_interval(any_mean_interval(values, seed=seed), bounds)
+    # The sum of equal numbers, divided, may be a hair away from them.
+    mean = smallest if smallest == largest else total / n
+    return Average(mean, interval, "" if interval else "no interval: the values show no spread")
 
 
 def any_mean_interval(
