@@ -8,16 +8,19 @@
 
 `str()` of an output is the answer's text; of embeddings and of a custom task, its JSON. So an id or
 a count of tokens never gets into a judge's prompt, where it would be another one on every run.
+
+`solver_output.output` of a chat is an `AnswerText`: the answer's text, which has the completion's
+fields too.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from .items import Items, chat_items, items_from, refusal_of, text_of
-from .record import Record, Records, wrap
+from .record import Record, Records, changes, wrap
 
 
 class ChatMessage(Record):
@@ -106,8 +109,88 @@ class CustomOutputs(Records):
         return json_text(self)
 
 
+class AnswerText(str):
+    """The text of a chat's answer, with the fields of its completion.
+
+    Text wherever text is expected: `in`, `==`, `len`, slices, methods, regular expressions. By a
+    name it is the completion: `output.choices`, `output["usage"]`, `output.get("id")`. `in` is
+    true for the name of a field as well.
+    """
+
+    __slots__ = ("completion",)
+    completion: ChatCompletion
+
+    def __new__(cls, completion: ChatCompletion) -> Self:
+        """Take the text of the completion's answer."""
+        text = super().__new__(cls, answer_text(completion) or "")
+        object.__setattr__(text, "completion", completion)
+        return text
+
+    def __getnewargs__(self) -> tuple[Any, ...]:  # copies are made of it
+        return (self.completion,)
+
+    def __getattr__(self, name: str) -> Any:
+        return self.completion.__getattr__(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.completion[name] = value
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.completion[key] if isinstance(key, str) else super().__getitem__(key)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.completion[name] = value
+
+    def __contains__(self, part: object) -> bool:
+        return super().__contains__(part) or part in self.completion  # type: ignore[operator]
+
+    def __eq__(self, other: object) -> bool:
+        return self.completion == other if isinstance(other, dict) else super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The field of that name, or `default` where there is none."""
+        return self.completion.get(name, default)
+
+    def keys(self) -> Any:
+        """The names of the completion's fields."""
+        return self.completion.keys()
+
+    def values(self) -> Any:
+        """The completion's fields."""
+        return self.completion.values()
+
+    def items(self) -> Any:
+        """The completion's fields, with their names."""
+        return self.completion.items()
+
+    @changes
+    def update(self, *fields: Any, **named: Any) -> None:
+        """Set fields of the completion."""
+        self.completion.update(*fields, **named)
+
+    @changes
+    def pop(self, name: str, *default: Any) -> Any:
+        """Remove a field of the completion and return it."""
+        return self.completion.pop(name, *default)
+
+    def to_json(self) -> dict[str, Any]:
+        """The completion as a plain dict."""
+        return self.completion.to_json()
+
+    def model_dump(self) -> dict[str, Any]:
+        """The same as `to_json`."""
+        return self.completion.to_json()
+
+
 def wrap_output(raw: Any) -> Any:
     """A raw output in the class of its shape; text, numbers and the like are as they were."""
+    if isinstance(raw, AnswerText):
+        return raw.completion
     if type(raw) is dict:
         if _is_completion(raw):
             return ChatCompletion(raw)
@@ -117,6 +200,7 @@ def wrap_output(raw: Any) -> Any:
 
 def old_view(output: Any) -> Any:
     """An output as the older format knows it: items become a chat completion."""
+    output = wrap_output(output)
     if not isinstance(output, OpenResponse):
         return output
     spoken = [item for item in output["items"] if _is_assistant_message(item)]
@@ -156,6 +240,8 @@ def completion_of(item: dict[str, Any]) -> ChatCompletion:
 
 def output_items(raw: Any) -> list[dict[str, Any]]:
     """The items, as JSON, that a raw output adds to a trace. Embeddings add none: they are long."""
+    if isinstance(raw, AnswerText):
+        raw = raw.completion
     if not isinstance(raw, dict):
         return [{"type": "custom_task_output_message", "content": raw}]
     if _is_completion(raw):

@@ -19,6 +19,7 @@ from typing import Any
 
 from .items import CustomTaskInputMessage, Item, Items, items_from, make_message, shorten
 from .output import (
+    AnswerText,
     ChatCompletion,
     ChatMessage,
     answer_text,
@@ -104,7 +105,15 @@ class SolverTrace(Keyed):
 
     @property
     def output(self) -> Any:
-        """The last output of the model, else the last assistant message as one, else None."""
+        """The last output of the model, else the last assistant message as one, else None.
+
+        Of a chat it is the answer's text, with the fields of the completion.
+        """
+        output = self.read_output()
+        return AnswerText(output) if isinstance(output, ChatCompletion) else output
+
+    def read_output(self) -> Any:
+        """The same, of a chat the completion alone."""
         if self._raw_outputs:
             return old_view(self.raw_outputs[-1])
         for item in reversed(self.trace.raw_items):
@@ -159,7 +168,7 @@ class SolverTrace(Keyed):
         return f"<SolverTrace of {len(self.trace.raw_items)} items>"
 
     def __str__(self) -> str:
-        output = self.output
+        output = self.read_output()
         return "" if output is None else str(output)
 
 
@@ -266,6 +275,6 @@ def variables(sample: Any, conversation: Mapping[str, Any] | None = None) -> dic
         "model_outputs": solver_output.raw_outputs,
         "trace": solver_output.trace,
     }
-    if isinstance(output, ChatCompletion):
-        names["input_prompt"] = answer_text(output) or ""
+    if isinstance(output, AnswerText):
+        names["input_prompt"] = str(output)
     return names

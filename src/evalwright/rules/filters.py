@@ -8,6 +8,7 @@ An expression is a native template: what it gives is compared as it is, a string
 Python literal (`3`, `True`) as that literal. Where this fails, its text is compared too (`3` is
 "3", `3.0` is "3.0" and "3", true is "True" and "true"), because an author who lists "3" and "6"
 means the ids 3 and 6, and the cell of a table that was read as true may have had either spelling.
+`{{ solver_output.output }}` is the text of the answer.
 
     op                     undefined     otherwise
     exists, not_exists     not there     is there, null included

@@ -133,12 +133,13 @@ def answer_text(case: Case) -> str:
             "say in `value` what is compared, such as `{{ sample.answer }}`"
         )
     solved = SolverTrace.from_json(case.answer.conversation)
-    if isinstance(solved.output, ChatCompletion | None):
+    output = solved.read_output()
+    if isinstance(output, ChatCompletion | None):
         text = solved.trace.get_last_assistant_text()
         if text is not None:
             return text
-    if isinstance(solved.output, ChatCompletion):
-        return str(solved.output)  # it only called functions
+    if isinstance(output, ChatCompletion):
+        return str(output)  # it only called functions
     raise ValueError(
         "there is no assistant message to compare: "
         "say in `value` what is compared, such as `{{ solver_output.output.label }}`"

@@ -4,8 +4,7 @@
       - type: python
         compute_scores_snippet: |
           def compute_scores(sample, solver_output):
-              said = solver_output.output.choices[0].message.content
-              return {"is_short": len(said) < 100}
+              return {"is_short": len(solver_output.output) < 100}
         metrics:
           - type: mean
             field: is_short
@@ -15,7 +14,7 @@ It runs apart from the engine; what it raises is a failure of that sample, and n
 There are no default metrics: only the author knows what the scores are called.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from evalwright.components import Snippet
 from evalwright.ports import Case
@@ -25,6 +24,8 @@ from evalwright.types import Score
 
 class PythonScorer(ScorerSpec):
     """Scores whatever `compute_scores` returns."""
+
+    version: ClassVar[int] = 2
 
     type: Literal["python"]
     compute_scores_snippet: Snippet

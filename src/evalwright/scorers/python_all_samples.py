@@ -13,7 +13,7 @@ There are no default metrics.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from evalwright.components import Snippet
 from evalwright.ports import Snippets
@@ -25,6 +25,8 @@ Rows = Sequence[dict[str, Any]]
 
 class PythonAllSamples(ScorerSpec):
     """Scores whatever `compute_scores` returns for each sample."""
+
+    version: ClassVar[int] = 2
 
     type: Literal["python_all_samples"]
     compute_scores_snippet: Snippet

@@ -302,7 +302,7 @@ def _read_completion(case: Case) -> ChatCompletion:
     """Return the model's chat completion; ValueError if its output is something else."""
     if case.answer is None:
         raise ValueError("`rag_checker` needs the answer of a model, and the task has no solver")
-    output = SolverTrace.from_json(case.answer.conversation).output
+    output = SolverTrace.from_json(case.answer.conversation).read_output()
     if isinstance(output, ChatCompletion) and output.get("choices"):
         return output
     raise ValueError(

@@ -223,7 +223,7 @@ def conversation_answer(conversation: dict[str, Any]) -> str:
     raw_outputs = conversation["raw_outputs"]
     if raw_outputs and (text := answer_text(raw_outputs[-1])):  # nearly always, and fast
         return text
-    output = SolverTrace.from_json(conversation).output
+    output = SolverTrace.from_json(conversation).read_output()
     return "" if output is None else to_text(output)
 
 

@@ -82,14 +82,20 @@ def _explain_missing(
 ) -> str:
     if message.within is missing:
         names, has = list(variables), "there is"
-    elif isinstance(message.within, Mapping):
-        names = [str(key) for key in message.within]
+    elif isinstance(fields := _read_fields(message.within), Mapping):
+        names = [str(key) for key in fields]
         has = "the row has" if message.within is variables.get("sample") else "it has"
     else:
         return f"`{path}` is not there ({place}): {message}"
     shown = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
     hint = _hint(str(message.name), names)
     return f"`{path}` is not there ({place}); {has}: {shown or 'nothing'}{hint}"
+
+
+def _read_fields(value: Any) -> Any:
+    """Return the value, or its fields if it is text that has some, as a model's answer does."""
+    to_json = getattr(value, "to_json", None) if isinstance(value, str) else None
+    return value if to_json is None else to_json()
 
 
 _BLOCKS = ("break", "continue", "do", "elif", "else", "filter", "for", "if", "macro", "raw", "set")

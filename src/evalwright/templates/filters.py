@@ -34,6 +34,8 @@ def _fromjson(_: WorkBudget, value: Any) -> Any:
 
 def _tojson(budget: WorkBudget, value: Any, indent: int | None = None) -> str:
     _check(indent or 0, _MOST_INDENT, "an indent")
+    if isinstance(value, str) and hasattr(value, "to_json"):  # an answer's text is an object too
+        value = value.to_json()
     budget.spend(weight(value, budget.left) * (1 + (indent or 0)))
     return json.dumps(value, default=_as_json, indent=indent, ensure_ascii=False)
 
