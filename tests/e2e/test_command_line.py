@@ -1,13 +1,18 @@
 """The first ten minutes at the command line: help, names of runs, lists, what is wrong, `lf`."""
 
+import json
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from tests.e2e.commands import Held, finished, record, start, write_tasks
 from tests.e2e.in_process import evalwright
+from tests.living import wait_until
+from tests.servers.model_server import ModelServer, chat
 
 from evalwright import cli
 from evalwright.spec.records.fixtures import TASKS
@@ -76,3 +81,37 @@ def test_the_help_of_run_ends_with_three_examples_that_parse() -> None:
         program, verb, *arguments = line.split()
         assert (program, verb) == ("evalwright", "run")
         command.make_context("run", arguments)
+
+
+# What a stopped run says.
+
+
+def test_after_ctrl_c_the_summary_counts_all_samples(folder: Path) -> None:
+    write_tasks(folder, (record(f"t{number}") for number in range(56)))
+    held = Held(chat("4"))
+    with ModelServer(held) as server:
+        command = ("run", "tasks.jsonl", "-m", "openai/x", "--concurrency", "8")
+        process = start(server, *command, cwd=folder)
+        wait_until(lambda: len(server.log) == 8)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr
+        process.stderr.readline()
+        held.open()
+        stopped = finished(process)
+
+    assert stopped.returncode == 130
+    assert re.search(r": 8 of 56 samples completed, [\d.]+ s$", stopped.stdout.strip())
+    summary = json.loads(_output("report", "--json", cwd=folder))["summary"]
+    assert (summary["completed"], summary["samples"], summary["planned"]) == (8, 8, 56)
+
+
+def test_a_changed_plan_says_only_what_changed(folder: Path) -> None:
+    command = ("run", "tasks.jsonl", "-m", "scripted/oracle")
+    evalwright(*command, cwd=folder)  # two records run code: this opens a sandbox
+
+    limited = evalwright(*command, "--limit", "3", cwd=folder)  # none of these does
+
+    assert re.fullmatch(
+        r"new run: since [\w-]+, the limit is 3, it was none; unchanged results are reused\n",
+        limited.stderr,
+    )

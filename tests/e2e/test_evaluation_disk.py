@@ -122,7 +122,7 @@ def test_rows_that_were_changed_are_another_plan_that_says_so(tmp_path: Path) ->
         again = evalwright(server, *RUN, cwd=tmp_path)
 
     assert again.stderr == (
-        f"not the plan of {first['run_id']}: ask has changed; what is the same is reused\n"
+        f"new run: since {first['run_id']}, ask has changed; unchanged results are reused\n"
     )
     report = report_of(again)
     assert report["run_id"] != first["run_id"]

@@ -220,7 +220,7 @@ def test_a_changed_plan_says_what_has_changed(tmp_path: Path, write: Write) -> N
 
     assert json.loads(done.stdout)["summary"]["reused"] == 2
     assert done.stderr == (
-        f"not the plan of {first['run_id']}: tasks.jsonl has changed; what is the same is reused\n"
+        f"new run: since {first['run_id']}, tasks.jsonl has changed; unchanged results are reused\n"
     )
 
 

@@ -129,7 +129,6 @@ class TestAnotherPlan:
         [
             pytest.param("solver", {"record": 99}, id="solver"),
             pytest.param("scorers", {"record": 99}, id="scorers"),
-            pytest.param("sandbox", SandboxFacts(tier="container", verified=True), id="sandbox"),
         ],
     )
     def test_another_version_of_a_part_is_another_plan(
@@ -140,7 +139,7 @@ class TestAnotherPlan:
 
         assert plan_key(newer) != plan_key(manifest)
         assert changes(newer, manifest) == [
-            f"not the plan of earlier: another version of the {part}; what is the same is reused"
+            f"new run: since earlier, another version of the {part}; unchanged results are reused"
         ]
 
     @pytest.mark.parametrize(
@@ -178,7 +177,37 @@ class TestWhatHasChanged:
     )
     def test_it_is_said(self, tasks: str, options: dict[str, Any], change: str) -> None:
         assert changes(describe_records(tasks, **options), describe_records(tasks)) == [
-            f"not the plan of earlier: {change}; what is the same is reused"
+            f"new run: since earlier, {change}; unchanged results are reused"
+        ]
+
+    @pytest.mark.parametrize(
+        ("now", "said"),
+        [
+            pytest.param({"tier": "rlimits"}, "the sandbox is rlimits, it was jail", id="tier"),
+            pytest.param({"verified": False}, "--in-process-targets is on", id="where judged"),
+            pytest.param(
+                {"packages": ["numpy"]}, "--sandbox-package is numpy, it was none", id="packages"
+            ),
+        ],
+    )
+    def test_another_sandbox_is_described(self, tasks: str, now: dict[str, Any], said: str) -> None:
+        before = SandboxFacts(tier="jail", verified=True)
+        manifest = structs.replace(describe_records(tasks), sandbox=before)
+        newer = structs.replace(manifest, sandbox=structs.replace(before, **now))
+
+        assert plan_key(newer) != plan_key(manifest)
+        assert changes(newer, manifest) == [
+            f"new run: since earlier, {said}; unchanged results are reused"
+        ]
+
+    def test_a_sandbox_that_was_not_needed_is_no_change(self, tasks: str) -> None:
+        with_code = structs.replace(
+            describe_records(tasks), sandbox=SandboxFacts(tier="jail", verified=True)
+        )
+        limited = describe_records(tasks, limit=1)
+
+        assert changes(limited, with_code) == [
+            "new run: since earlier, the limit is 1, it was none; unchanged results are reused"
         ]
 
     def test_a_changed_file_is_named(self, tmp_path: Path, tasks: str) -> None:
@@ -188,7 +217,7 @@ class TestWhatHasChanged:
         write_records(tmp_path / "other.jsonl", record("a", targets=["5"]))
 
         assert changes(describe_records(tasks, other), before) == [
-            f"not the plan of earlier: {other} has changed; what is the same is reused"
+            f"new run: since earlier, {other} has changed; unchanged results are reused"
         ]
 
     def test_the_newest_run_of_the_same_tasks_is_compared_with(
@@ -203,7 +232,7 @@ class TestWhatHasChanged:
 
         (said,) = describe_changes(describe_records(tasks), earlier)
 
-        assert said.startswith("not the plan of newer: the limit is none, it was 1;")
+        assert said.startswith("new run: since newer, the limit is none, it was 1;")
 
     def test_nothing_is_said_where_nothing_has_changed_or_nothing_was(
         self, tmp_path: Path, tasks: str
@@ -424,7 +453,7 @@ class TestAManifestWithoutAVersion:
 
         (said,) = changes(now, {**records(samples=3), "models": {"m": "1"}})
 
-        assert said.startswith(f"not the plan of earlier: {path} has changed, ")
+        assert said.startswith(f"new run: since earlier, {path} has changed, ")
         assert "--trials is 2, it was 3" in said
 
 

@@ -70,8 +70,8 @@ class TestWhatIsAskedAgain:
         assert second.run_id != first.run_id
         (told,) = progress.told
         assert told == (
-            f"not the plan of {first.run_id}: --mcq is loglikelihood, it was letter; "
-            "what is the same is reused"
+            f"new run: since {first.run_id}, --mcq is loglikelihood, it was letter; "
+            "unchanged results are reused"
         )
 
     def test_back_again_is_the_first_run_and_asks_nothing(self, tasks: str, store: Store) -> None:
@@ -100,8 +100,8 @@ class TestWhatIsAskedAgain:
         assert second.summary.reused == 3
         (told,) = progress.told
         assert told == (
-            f"not the plan of {first.run_id}: --confidence is self, it was logprobs; "
-            "what is the same is reused"
+            f"new run: since {first.run_id}, --confidence is self, it was logprobs; "
+            "unchanged results are reused"
         )
 
     def test_what_was_asked_about_an_answer_is_not_asked_again(

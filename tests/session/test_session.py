@@ -186,7 +186,7 @@ class TestAnotherPlanReusesWhatIsTheSame:
         assert second.summary.reused == 3
         assert [first.leaderboard[0].mean, second.leaderboard[0].mean] == [1.0, 2 / 3]
         assert progress.told == [
-            f"not the plan of {first.run_id}: {tasks} has changed; what is the same is reused"
+            f"new run: since {first.run_id}, {tasks} has changed; unchanged results are reused"
         ]
 
     def test_another_rule_makes_other_post_processed_answers_of_the_same_outputs(

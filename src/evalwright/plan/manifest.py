@@ -195,7 +195,7 @@ def describe_changes(manifest: Manifest, earlier: Sequence[Run]) -> Iterator[str
         if before and [task.name for task in before.plan.tasks] == names:
             changes = list(_changes(before, manifest))
             if changes:
-                yield f"not the plan of {run.id}: {', '.join(changes)}; what is the same is reused"
+                yield f"new run: since {run.id}, {', '.join(changes)}; unchanged results are reused"
             return
 
 
@@ -217,9 +217,20 @@ def _changes(before: Manifest, after: Manifest) -> Iterator[str]:
     versions = (
         ("solver", before.solver, after.solver),
         ("scorers", _plain_scorers(before), _plain_scorers(after)),
-        ("sandbox", before.sandbox, after.sandbox),
     )
     yield from (f"another version of the {part}" for part, was, now in versions if was != now)
+    if before.sandbox and after.sandbox:  # without code to run, none is opened: not a change
+        yield from _sandbox_changes(before.sandbox, after.sandbox)
+
+
+def _sandbox_changes(before: SandboxFacts, after: SandboxFacts) -> Iterator[str]:
+    if before.tier != after.tier:
+        yield f"the sandbox is {after.tier}, it was {before.tier}"
+    elif before.verified != after.verified:
+        yield f"--in-process-targets is {'off' if after.verified else 'on'}"
+    if before.packages != after.packages:
+        was, now = (", ".join(facts.packages) or "none" for facts in (before, after))
+        yield f"--sandbox-package is {now}, it was {was}"
 
 
 def _model_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:

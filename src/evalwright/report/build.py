@@ -194,6 +194,10 @@ class _ReportBuilder:
                 wall_seconds=round(facts.wall_seconds, 3),
                 trials=fold.landed if self._noun == "trials" else 0,
                 flaky=sum(result.finished.all_flaky for result in results),
+                planned=sum(
+                    (task.records if task.finalized else task.jobs) * len(task.models)
+                    for task in self.plan.tasks
+                ),
             ),
             failures=[*failed, *broken],
             left_out=left_out,

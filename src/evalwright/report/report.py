@@ -348,6 +348,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     """Trials that finished, where samples of a project have several; else 0."""
     flaky: int = 0
     """Samples whose runs do not all agree."""
+    planned: int = 0
+    """Samples that the run has when it is finished; 0 in reports of older versions."""
 
 
 class ReportBody(Struct, frozen=True, kw_only=True):

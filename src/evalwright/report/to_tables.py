@@ -81,7 +81,8 @@ def to_markdown(report: Report) -> str:
     """Return title, summary, remarks and every table."""
     summary = report.summary
     counts = (
-        f"{summary.completed} of {summary.samples} samples completed, {summary.failed} failed, "
+        f"{summary.completed} of {planned_samples(report)} samples completed, "
+        f"{summary.failed} failed, "
         f"{summary.excluded} left out"
     )
     head = f"Run `{report.run_id}`, {report.status.replace('_', ' ')}: {counts}"
@@ -91,6 +92,13 @@ def to_markdown(report: Report) -> str:
         parts.append("\n".join(f"- {escape_markdown(note)}" for note in notes))
     parts.extend(map(table_to_markdown, tables(report)))
     return "\n\n".join(parts) + "\n"
+
+
+def planned_samples(report: Report) -> int:
+    """Return how many samples the run has, including those that it was stopped before."""
+    summary = report.summary
+    is_stopped = report.status == "stopped"
+    return max(summary.samples, summary.planned) if is_stopped else summary.samples
 
 
 def remarks(report: Report) -> list[str]:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from evalwright.report.report import Report
 from evalwright.report.tables import Table, count_noun
-from evalwright.report.to_tables import remarks, tables
+from evalwright.report.to_tables import planned_samples, remarks, tables
 
 _WIDTH_WITHOUT_A_TERMINAL = 200
 _HEADER_UNWRAPPED = 13
@@ -68,7 +68,7 @@ def _render(table: Table, available: int) -> RichTable:
 
 def _last_line(report: Report) -> str:
     summary = report.summary
-    parts = [f"{summary.completed} of {count_noun(summary.samples, 'sample')} completed"]
+    parts = [f"{summary.completed} of {count_noun(planned_samples(report), 'sample')} completed"]
     if summary.trials:
         parts.append(count_noun(summary.trials, "trial"))
     if summary.failed:
