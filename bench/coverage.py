@@ -70,7 +70,7 @@ class Counts(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """Documents with nats and tokens each, whose nats a token are known in all."""
+    """Documents with their nats and tokens; the overall nats per token are known."""
 
     name: str
     draw: Callable[[Generator, int], tuple[Floats, Floats]]
@@ -197,7 +197,7 @@ HARD_ANY = (
 
 
 def _documents(name: str, sigma: float, *, gibberish: float = 0.0) -> Weighed:
-    """Lengths around 200 tokens, and 3 nats a token, more or less; of gibberish, 8."""
+    """Draw lengths around 200 tokens with about 3 nats per token; gibberish has 8."""
 
     def draw(rng: Generator, n: int) -> tuple[Floats, Floats]:
         tokens = 200 * rng.lognormal(0, sigma, n)
@@ -228,7 +228,7 @@ HARD_WEIGHED = (
 
 
 def _found(name: str, things: float, wrong: float) -> Counts:
-    """So many things a sample, of which a share that differs between samples is found."""
+    """Draw a number of things per sample; the share that is found differs between samples."""
 
     def draw(rng: Generator, n: int) -> Floats:
         there = rng.poisson(things, n)
@@ -240,7 +240,7 @@ def _found(name: str, things: float, wrong: float) -> Counts:
 
 
 def _labelled(positive: float, found: float, false_alarm: float) -> Counts:
-    """One label a sample."""
+    """Draw one label per sample."""
 
     def draw(rng: Generator, n: int) -> Floats:
         true = rng.random(n) < positive
@@ -254,8 +254,8 @@ def _labelled(positive: float, found: float, false_alarm: float) -> Counts:
 
 
 COUNTED = (
-    _found("4 things a sample", 4, 1),
-    _found("1 thing a sample", 1, 0.3),
+    _found("4 things per sample", 4, 1),
+    _found("1 thing per sample", 1, 0.3),
     _labelled(0.5, 0.8, 0.2),
 )
 
@@ -499,7 +499,7 @@ def _tables(repeats: int) -> dict[str, Iterator[str]]:
         "paired": _paired("equal models called different, in %", NULLS + HARD_NULLS, repeats),
         "means": _means("mean of numbers, coverage in %", ANY + HARD_ANY, repeats),
         "ratios": _ratios("ratio of sums, coverage in %", COUNTED + RARE, repeats),
-        "rates": _rates("nats a token, coverage in %", WEIGHED + HARD_WEIGHED, repeats),
+        "rates": _rates("nats per token, coverage in %", WEIGHED + HARD_WEIGHED, repeats),
         "deviations": _deviations("standard deviation, coverage in %", ANY + HARD_ANY, repeats),
         "python": _python("`python` metric, coverage in %", COMPUTED, repeats),
     }
