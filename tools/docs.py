@@ -97,7 +97,10 @@ def records_page() -> str:
         "## Few-shot markers\n\n"
         "A prompt holds a few-shot block when two or more of its lines open with "
         f"{code(words.MARKERS)}, in any case, after any spaces. `code_exec` prompts are exempt.\n\n"
-        f"## Errors\n\nOne error a bad record: the first rule it breaks, in this order.\n\n{rules}"
+        "## Errors\n\nOne error per bad record: the first rule it breaks, in this order. "
+        "The error's `also` lists the record's other problems, with `column`, `rule`, `field` "
+        "and `detail`: at most 16 unknown fields, and a rule only where what it needs "
+        f"is there and sound.\n\n{rules}"
     )
 
 

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from evalwright.vocabulary import DEFAULT_TIMEOUT_S, Category, MetricName, PostProcess
 
@@ -76,6 +77,15 @@ class TaskSpec(
         return int(self.metadata.get("samples", 1))
 
 
+class OtherProblem(Struct, frozen=True, kw_only=True):
+    """Another broken rule of a record that already has an issue."""
+
+    column: int | None = None
+    rule: str
+    field: str | None = None
+    detail: str
+
+
 class Issue(Struct, frozen=True, kw_only=True):
     """One problem at a place of a file: of a record, a task document or a policy."""
 
@@ -95,6 +105,8 @@ class Issue(Struct, frozen=True, kw_only=True):
     hint: str = ""
     """One line: what to write instead."""
     level: Literal["error", "warning"] = "error"
+    also: tuple[OtherProblem, ...] = ()
+    """What else is wrong with the same record; the counts of errors are without these."""
 
     @property
     def message(self) -> str:
@@ -111,6 +123,7 @@ class Issue(Struct, frozen=True, kw_only=True):
             "task_id": self.task_id,
             "detail": self.message,
             "raw": self.raw,
+            "also": [asdict(problem) for problem in self.also],
         }
 
 

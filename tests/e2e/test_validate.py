@@ -69,13 +69,13 @@ def test_an_empty_file_is_valid(tmp_path: Path) -> None:
 
 def test_one_of_each_is_counted_in_the_singular(tmp_path: Path) -> None:
     path = tmp_path / "tasks.jsonl"
-    path.write_bytes(written(record()) + b"\n\n{}")
+    path.write_bytes(written(record()) + b"\n\n7")
 
     done = validate(str(path))
 
     assert done.returncode == 1
-    assert done.stdout == f"{path}:3: missing_required: `task_id` is missing\n"
-    assert done.stderr == "1 valid record, 1 error: missing_required 1\n"
+    assert done.stdout.startswith(f"{path}:3: not_an_object: a record must be a JSON object")
+    assert done.stderr == "1 valid record, 1 error: not_an_object 1\n"
 
 
 def test_json_is_one_object_of_the_pinned_shape() -> None:
@@ -87,7 +87,7 @@ def test_json_is_one_object_of_the_pinned_shape() -> None:
     assert (found["valid"], found["errors"]) == (10, 70)
     assert [set(file) for file in found["files"]] == [{"file", "kind", "valid", "errors"}] * 2
     assert {frozenset(error) for file in found["files"] for error in file["errors"]} == {
-        frozenset({"line", "column", "rule", "field", "task_id", "detail", "raw"})
+        frozenset({"line", "column", "rule", "field", "task_id", "detail", "raw", "also"})
     }
     assert validate("--format", "json", GOOD, BAD).stdout == done.stdout
 
@@ -122,6 +122,106 @@ def test_one_missing_file_hides_no_other(tmp_path: Path, form: str) -> None:
     )
 
 
+# Everything that is wrong, and what the file really is
+
+
+def test_every_problem_of_a_record_is_reported_and_the_first_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    broken = record(category="mcq", prompt="", metric_name="bleu_4", extra=1)
+    broken["metadata"] = {"timeout_s": 99, "samples": 0}
+    path.write_bytes(written(record()) + b"\n" + written(broken))
+
+    text, machine = validate(str(path)), validate("--json", str(path))
+
+    (error,) = json.loads(machine.stdout)["files"][0]["errors"]
+    assert (error["rule"], error["field"], error["task_id"]) == ("unknown_field", "extra", "a")
+    assert [(other["rule"], other["field"]) for other in error["also"]] == [
+        ("bad_value", "prompt"),
+        ("bad_value", "targets"),
+        ("bad_value", "metadata"),
+        ("bad_value", "metadata"),
+        ("illegal_metric", "metric_name"),
+        ("duplicate_task_id", "task_id"),
+    ]
+    assert {frozenset(other) for other in error["also"]} == {
+        frozenset({"column", "rule", "field", "detail"})
+    }
+    assert written(broken).decode()[error["also"][0]["column"] - 1 :].startswith('"", "targets"')
+    assert text.stderr == "1 valid record, 1 error: unknown_field 1\n"
+    assert "\n  also bad_value: `prompt` is empty\n" in text.stdout
+    assert text.stdout.count("\n  also ") == 6
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        pytest.param("id", "task_id", id="the name of other formats"),
+        pytest.param("question", "prompt", id="another name of other formats"),
+        pytest.param("metrc_name", "metric_name", id="misspelt"),
+    ],
+)
+def test_a_wrong_key_is_answered_with_the_right_one(wrong: str, right: str) -> None:
+    renamed = {wrong if key == right else key: value for key, value in record().items()}
+
+    done = validate("-", stdin=written(renamed))
+
+    assert done.stdout.splitlines()[0].endswith(
+        f"missing_required: `{right}` is missing, but there is `{wrong}`; did you mean `{right}`?"
+    )
+    assert "also" not in done.stdout
+
+
+def test_a_field_that_is_there_is_not_suggested() -> None:
+    done = validate("-", stdin=written(record(id=7)))
+
+    assert "`id` is not a field of a record; put what is your own under `metadata`" in done.stdout
+
+
+CSV = (
+    "task_id,category,prompt,targets,metric_name,post_process\n"
+    'a,arithmetic,"2 + 2, please",4,exact_match,none\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        pytest.param("t.csv", CSV, "CSV", id="CSV"),
+        pytest.param("t.txt", CSV.replace(",", ";"), "CSV", id="CSV with semicolons"),
+        pytest.param("t.tsv", CSV.replace(",", "\t"), "CSV", id="CSV with tabs"),
+        pytest.param("t.json", json.dumps([record()]), "a JSON array", id="an array on a line"),
+        pytest.param("t.json", json.dumps([record()], indent=1), "a JSON array", id="an array"),
+        pytest.param(
+            "an array.json", f"[\n{json.dumps(record())}\n]\n", "a JSON array", id="a line per item"
+        ),
+    ],
+)
+def test_another_format_is_named_and_the_command_converts_it(
+    tmp_path: Path, name: str, content: str, kind: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+
+    done = validate(str(path))
+    lint = in_process.evalwright("lint", str(path))
+
+    assert done.returncode == 1
+    assert done.stdout.startswith(f"{path}:1: ")
+    assert f": this is {kind}, not JSON Lines; " in done.stdout
+    assert done.stderr.startswith("0 valid records, 1 error: ")
+    assert f"note: {path}:1: this is {kind}, not JSON Lines; " in lint.stderr
+    command = done.stdout.split("convert it: `")[1].splitlines()[0].removesuffix("`")
+    subprocess.run(["/bin/sh", "-c", command], check=True)
+    assert validate(str(path.with_suffix(".jsonl"))).stderr == "1 valid record, 0 errors\n"
+
+
+@pytest.mark.parametrize("first", [b"[", b"[{", b"task_id,prompt", b"[1, 2", b"[]"])
+def test_a_bad_first_line_before_records_costs_that_record_only(first: bytes) -> None:
+    done = validate("-", stdin=first + b"\n" + TASKS.read_bytes())
+
+    assert done.stderr.startswith("10 valid records, 1 error: ")
+
+
 # Where a file comes from
 
 
@@ -138,7 +238,8 @@ def test_a_file_may_be_compressed_and_come_by_pipe(tmp_path: Path, pack: type[by
 def test_a_mistake_in_standard_input_is_placed() -> None:
     done = validate("-", stdin=b"\xef\xbb\xbf\r\n{}\r\n")
 
-    assert (done.returncode, done.stdout) == (1, "-:2: missing_required: `task_id` is missing\n")
+    assert done.returncode == 1
+    assert done.stdout.startswith("-:2: missing_required: `task_id` is missing\n  also missing_")
 
 
 def test_standard_input_can_be_read_once() -> None:

@@ -164,7 +164,7 @@ def plan_key(manifest: Manifest, *, parent: str = "") -> str:
     decisive = {
         "tasks": [
             {name: getattr(task, name) for name in _KEYED_TASK_FIELDS}
-            | {"issues": [issue.to_json() for issue in task.issues]}
+            | {"issues": [(issue.line, issue.rule, issue.field) for issue in task.issues]}
             for task in plan.tasks
         ],
         "plan": [plan.models, plan.evaluation, plan.limit, plan.ranking],

@@ -106,7 +106,7 @@ def _check_file(name: str, path: str, models: tuple[str, ...], options: RunOptio
     content = blake2b(digest_size=16)
     for _, item in check_batches(_digest_batches(read_batches(path), content)):
         if isinstance(item, Issue):
-            issues.append(structs.replace(item, raw=""))
+            issues.append(structs.replace(item, raw="", also=()))
         elif options.limit is None or len(trials) < options.limit:
             trials.append(options.trials or item.samples)
             code_exec += item.category == "code_exec"

@@ -6,6 +6,7 @@ memory. For a person: where, what, and a caret under the place.
     tasks.jsonl:3:50: bad_value: `prompt` is empty
       {"task_id": "a", "prompt": "", "targets": ["4"], …
                                  ^
+      also illegal_metric: arithmetic records may not use `bleu_4`, only `exact_match`, `f1`
 """
 
 import re
@@ -33,7 +34,11 @@ def render_text(
                 place += f"{issue.column}:"
             rule = style(f"{issue.rule}:", "rule")
             excerpt = "".join(_excerpt(issue, style))
-            yield f"{style(place, 'place')} {rule} {_one_line(issue.message)}\n{excerpt}"
+            others = "".join(
+                f"  also {style(f'{other.rule}:', 'rule')} {_one_line(other.detail)}\n"
+                for other in issue.also
+            )
+            yield f"{style(place, 'place')} {rule} {_one_line(issue.message)}\n{excerpt}{others}"
 
 
 def _excerpt(issue: Issue, style: Callable[[str, str], str]) -> Iterator[str]:
@@ -70,7 +75,8 @@ def render_json(checks: Iterable[Checking]) -> Iterator[str]:
 
     {"files": [{"file", "kind", "errors": […], "valid"}], "valid", "errors"}
 
-    A file of documents may also have `warnings`, in the shape of errors.
+    An error is counted once per record; its `also` lists the record's other problems. A file of
+    documents may also have `warnings`, in the shape of errors.
     """
     encode = msgspec.json.encode
     valid = errors = 0
@@ -110,9 +116,12 @@ def _github_command(level: str, file: str, issue: Issue) -> str:
     place = f"file={_github_property(file)},line={issue.line}"
     if issue.column:
         place += f",col={issue.column}"
-    return (
-        f"::{level} {place},title={_github_property(issue.rule)}::{_github_data(issue.message)}\n"
-    )
+    details = _github_data("\n".join((issue.message, *_other_problems(issue))))
+    return f"::{level} {place},title={_github_property(issue.rule)}::{details}\n"
+
+
+def _other_problems(issue: Issue) -> Iterator[str]:
+    return (f"also {other.rule}: {other.detail}" for other in issue.also)
 
 
 def _github_data(text: str) -> str:
@@ -151,10 +160,11 @@ def _junit_case(file: str, issue: Issue) -> str:
     from xml.sax.saxutils import escape  # slow to import, and needed here alone
 
     line, rule, detail = issue.line, issue.rule, issue.message
+    text = "\n".join((f"{file}:{line}: {rule}: {detail}", *_other_problems(issue)))
     return (
         f"    <testcase classname={_xml_attribute(file)} name={_xml_attribute(f'line {line}')}>"
         f"<failure type={_xml_attribute(rule)} message={_xml_attribute(detail)}>"
-        f"{escape(_clean_xml(f'{file}:{line}: {rule}: {detail}'))}</failure></testcase>\n"
+        f"{escape(_clean_xml(text))}</failure></testcase>\n"
     )
 
 

@@ -13,7 +13,7 @@ def lines_of(*checks: Checking) -> list[str]:
 
 
 def test_an_issue_is_one_annotation(tmp_path: Path) -> None:
-    check = checking(tmp_path, GOOD_LINE, written(record(prompt="")), b"[]")
+    check = checking(tmp_path, GOOD_LINE, written(record(task_id="b", prompt="")), b"[]")
 
     first, second = lines_of(check)
 
@@ -31,7 +31,14 @@ def test_a_file_that_cannot_be_read_is_an_annotation_too(tmp_path: Path) -> None
     found = lines_of(gone, checking(tmp_path, b"{}"))
 
     assert found[0] == f"::error file={gone.file}::{gone.file}: no such file"
-    assert found[1].endswith("title=missing_required::`task_id` is missing")
+    assert found[1].endswith(
+        "title=missing_required::`task_id` is missing"
+        "%0Aalso missing_required: `category` is missing"
+        "%0Aalso missing_required: `prompt` is missing"
+        "%0Aalso missing_required: `targets` is missing"
+        "%0Aalso missing_required: `metric_name` is missing"
+        "%0Aalso missing_required: `post_process` is missing"
+    )
 
 
 @pytest.mark.parametrize(

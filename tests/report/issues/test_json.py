@@ -34,6 +34,7 @@ def test_the_shape_that_tools_rely_on(tmp_path: Path) -> None:
                         "task_id": "b",
                         "detail": "`prompt` is empty",
                         "raw": broken.decode(),
+                        "also": [],
                     },
                     {
                         "line": 4,
@@ -43,6 +44,7 @@ def test_the_shape_that_tools_rely_on(tmp_path: Path) -> None:
                         "task_id": None,
                         "detail": "a record must be a JSON object, this is a list",
                         "raw": "[]",
+                        "also": [],
                     },
                 ],
             }

@@ -6,6 +6,7 @@ from tests.report.issues.made import GOOD_LINE, checking, missing
 from tests.spec.records.made import GOOD, record, with_text, written
 
 from evalwright.report.issues import render_text
+from evalwright.vocabulary import REQUIRED
 
 
 def lines_of(folder: Path, *lines: bytes) -> list[str]:
@@ -36,10 +37,10 @@ def test_good_files_say_nothing(tmp_path: Path) -> None:
 
 
 def test_an_issue_is_where_what_and_a_caret(tmp_path: Path) -> None:
-    line = '{"task_id": "a", "prompt": ""}'
+    line = written({key: value for key, value in GOOD.items() if key != "category"})
 
     found = lines_of(tmp_path, GOOD_LINE, b"", written(GOOD | {"task_id": "b", "prompt": ""}))
-    plain = lines_of(tmp_path, line.encode())
+    plain = lines_of(tmp_path, line)
 
     assert found[0] == f"{tmp_path}/tasks.jsonl:3:54: bad_value: `prompt` is empty"
     assert under_the_caret(found[1], found[2]).startswith('"", "targets"')
@@ -48,7 +49,7 @@ def test_an_issue_is_where_what_and_a_caret(tmp_path: Path) -> None:
 
 def test_every_issue_of_every_file_is_told_in_order(tmp_path: Path) -> None:
     checks = [
-        checking(tmp_path, b"{}", b"[]", name="one.jsonl"),
+        checking(tmp_path, b"7", b"{}", name="one.jsonl"),
         missing(tmp_path),
         checking(tmp_path, b"1", name="two.jsonl"),
     ]
@@ -56,8 +57,9 @@ def test_every_issue_of_every_file_is_told_in_order(tmp_path: Path) -> None:
     found = "".join(render_text(checks)).splitlines()
 
     assert [line.removeprefix(f"{tmp_path}/").split(": ")[:2] for line in found] == [
-        ["one.jsonl:1", "missing_required"],
-        ["one.jsonl:2", "not_an_object"],
+        ["one.jsonl:1", "not_an_object"],
+        ["one.jsonl:2", "missing_required"],
+        *[["  also missing_required", f"`{name}` is missing"] for name in REQUIRED[1:]],
         ["two.jsonl:1", "not_an_object"],
     ]
     assert [str(check.unreadable) for check in checks if check.unreadable] == [

@@ -36,7 +36,7 @@ from evalwright.spec.records.check import (
 )
 from evalwright.spec.records.explain import duplicate_id, explain
 from evalwright.spec.records.fixtures import TASKS, TASKS_BAD
-from evalwright.types import Issue, TaskSpec
+from evalwright.types import Issue, OtherProblem, TaskSpec
 from evalwright.vocabulary import MAX_DEPTH
 
 SEEDED = settings(derandomize=True, max_examples=1500)
@@ -54,6 +54,11 @@ def by_explain_alone(lines: Iterable[bytes]) -> list[TaskSpec | Issue]:
         task_id = item.task_id
         if issue is None and task_id in claimed:
             item = duplicate_id(number, line, task_id, claimed[task_id])
+        fields = {issue.field, *(other.field for other in issue.also)} if issue else set()
+        if issue and task_id in claimed and "task_id" not in fields:
+            repeated = duplicate_id(number, line, task_id, claimed[task_id])
+            values = {name: getattr(repeated, name) for name in OtherProblem.__struct_fields__}
+            item = replace(issue, also=(*issue.also, OtherProblem(**values)))
         if task_id is not None:
             claimed.setdefault(task_id, number)
         items.append(item)
@@ -61,7 +66,11 @@ def by_explain_alone(lines: Iterable[bytes]) -> list[TaskSpec | Issue]:
 
 
 def agree(lines: list[bytes]) -> list[tuple[str, str | None] | None]:
-    """Verdicts, after every way to check these lines has come to the same ones."""
+    """Verdicts, after every way to check these lines has come to the same ones.
+
+    A good record goes before them: whatever they are, the file is JSON Lines.
+    """
+    lines = [written(record(task_id="first")), *lines]
     expected = by_explain_alone(lines)
     one_by_one = list(check(lines))
     together = [item for _, item in check_batches([lines])]
@@ -69,7 +78,7 @@ def agree(lines: list[bytes]) -> list[tuple[str, str | None] | None]:
     assert one_by_one == expected
     assert together == expected
     assert repr(one_by_one) == repr(expected)  # 1 and 1.0 and true are equal to Python
-    return [verdict(item) for item in expected]
+    return [verdict(item) for item in expected[1:]]
 
 
 # The fast path

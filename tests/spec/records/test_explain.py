@@ -10,7 +10,7 @@ from evalwright.spec.records.explain import (
     duplicate_id,
     explain,
     explain_metadata,
-    find_broken_rule,
+    find_broken_rules,
     has_few_shot_block,
 )
 from evalwright.types import Issue
@@ -164,7 +164,9 @@ def test_a_missing_field_may_be_there_under_a_misspelt_name() -> None:
     found = issue(line)
 
     assert verdict(found) == ("missing_required", "metric_name")
-    assert found.detail == "`metric_name` is missing; did you mean it by `metrc_name`?"
+    assert found.detail == (
+        "`metric_name` is missing, but there is `metrc_name`; did you mean `metric_name`?"
+    )
     assert pointed_at(line).startswith('"metrc_name": "f1"')
 
 
@@ -664,7 +666,7 @@ ALL_BROKEN: list[dict[str, Any]] = [
         strange
         for name in FIELDS
         for stranger in STRANGERS
-        if find_broken_rule(strange := record(**{name: stranger}))
+        if [*find_broken_rules(strange := record(**{name: stranger}))]
     ),
     *(record(**{name: value}) for name, value in BAD_VALUES.items()),
     *(record(metadata={"timeout_s": odd}) for odd in (0, "3", True, 10**30)),
@@ -687,7 +689,7 @@ def test_a_detail_is_a_sentence_to_act_on() -> None:
 
 def test_metadata_alone_can_be_judged() -> None:
     assert explain_metadata({"timeout_s": 3, "samples": 5, "x": None}) is None
-    broken = find_broken_rule(record(metadata={"samples": 0}))
+    broken = next(find_broken_rules(record(metadata={"samples": 0})))
     assert broken is not None
     assert explain_metadata({"samples": 0}) == broken.detail
 
@@ -723,6 +725,6 @@ NUMBERED: dict[Any, Any] = {**GOOD, 1: 2}
 def test_a_python_value_is_judged_and_never_crashes(
     value: Any, expected: tuple[str, str] | None
 ) -> None:
-    fault = find_broken_rule(value)
+    fault = next(find_broken_rules(value), None)
 
     assert (fault and (fault.rule, fault.field)) == expected

@@ -21,16 +21,18 @@ from msgspec.structs import replace
 from evalwright.errors import InvalidTask, Unreadable
 from evalwright.lines import read_batches, read_lines
 from evalwright.spec.records.explain import (
+    NOT_READ,
     BrokenRule,
     duplicate_id,
     explain,
     explain_metadata,
-    find_broken_rule,
+    find_broken_rules,
     has_few_shot_block,
     make_issue,
 )
+from evalwright.spec.records.formats import recognize_format
 from evalwright.spec.records.parse import depth
-from evalwright.types import Issue, NoMetadata, TaskSpec
+from evalwright.types import Issue, NoMetadata, OtherProblem, TaskSpec
 from evalwright.vocabulary import LEGAL, LETTERS, MAX_DEPTH, MAX_EXAMPLES, MAX_RAW_CHARACTERS
 
 _decode = msgspec.json.Decoder(TaskSpec).decode
@@ -67,10 +69,11 @@ def validate_file(path: str | Path) -> Validated:
 
 
 def validate_task(record: Any) -> TaskSpec:
-    """One decoded record as a TaskSpec, or `InvalidTask` with the first rule it breaks."""
-    fault = find_broken_rule(record)
-    if fault is None:
+    """One decoded record as a TaskSpec, or `InvalidTask` with every rule it breaks."""
+    faults = list(find_broken_rules(record))
+    if not faults:
         return msgspec.convert(record, TaskSpec)
+    fault, *others = faults
     task_id = record.get("task_id") if isinstance(record, Mapping) else None
     try:
         raw = repr(record)[:MAX_RAW_CHARACTERS]
@@ -84,6 +87,10 @@ def validate_task(record: Any) -> TaskSpec:
             detail=fault.detail,
             task_id=task_id if isinstance(task_id, str) else None,
             raw=raw,
+            also=tuple(
+                OtherProblem(rule=other.rule, field=other.field, detail=other.detail)
+                for other in others
+            ),
         )
     )
 
@@ -113,12 +120,14 @@ def check_batches(
     """Each line's number, and its record or its issue; `file` is what the issues name.
 
     A bad record claims its id too: the next one of that name would be an error as soon as the
-    first was mended, so it is one now.
+    first was corrected, so it is one now. A file in another format ends at its first line.
     """
     claimed: dict[str, int] = {}
     number = 0
+    is_first = True
     for batch in batches:
-        for line, task in zip(batch, _decode_batch(batch), strict=True):
+        tasks = _decode_batch(batch)
+        for line, task in zip(batch, tasks, strict=True):
             number += 1
             item = task or _decode_slowly(number, line)
             if isinstance(item, TaskSpec):
@@ -129,9 +138,43 @@ def check_batches(
                 else:
                     yield number, item
             elif item is not None:
-                if item.task_id is not None:
-                    claimed.setdefault(item.task_id, number)
-                yield number, replace(item, file=file)
+                if is_first and not claimed:
+                    item, reads_on = _explain_format(item, line, batch, tasks, file)
+                    if not reads_on:
+                        yield number, replace(item, file=file)
+                        return
+                is_first = False
+                yield number, replace(_claim_id(item, line, claimed), file=file)
+
+
+def _claim_id(issue: Issue, line: bytes, claimed: dict[str, int]) -> Issue:
+    """Claim the id of a bad record; that an earlier record has it is one more problem."""
+    if issue.task_id is None:
+        return issue
+    first = claimed.setdefault(issue.task_id, issue.line)
+    if first == issue.line or "task_id" in {issue.field, *(other.field for other in issue.also)}:
+        return issue
+    repeated = duplicate_id(issue.line, line, issue.task_id, first)
+    problem = OtherProblem(
+        column=repeated.column, rule=repeated.rule, field="task_id", detail=repeated.detail
+    )
+    return replace(issue, also=(*issue.also, problem))
+
+
+def _explain_format(
+    issue: Issue, line: bytes, batch: list[bytes], tasks: list[TaskSpec | None], file: str
+) -> tuple[Issue, bool]:
+    """Say of the first bad line that the file is not JSON Lines; return whether to read on."""
+    other = recognize_format(line, file)
+    if other is None:
+        return issue, True
+    detail, hint = f"this is {other.name}, not JSON Lines", f"convert it: `{other.command}`"
+    if other.is_whole:
+        return replace(issue, detail=detail, hint=hint), True
+    last_line = [text for text in map(bytes.strip, batch) if text][-1]
+    if sum(task is not None for task in tasks) > (last_line == b"]"):
+        return issue, True  # the last item of an array looks like a record; others do not
+    return replace(issue, column=None, detail=f"{detail}; {NOT_READ}", hint=hint), False
 
 
 def _decode_batch(batch: list[bytes]) -> list[TaskSpec | None]:

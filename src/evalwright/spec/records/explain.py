@@ -1,19 +1,20 @@
 """What is wrong with a record, in words a person can act on.
 
 This is the authority on the rules of contract A. It takes its time: `check` calls it only for
-lines that its fast path could not vouch for. One issue a record: the first rule it breaks, in
-the order of `vocabulary.RULES`; within a rule the first field, in the order of `FIELDS`.
+lines that its fast path could not vouch for. One issue per record: the first rule it breaks, in
+the order of `vocabulary.RULES`; within a rule the first field, in the order of `FIELDS`. The other
+problems of the record are its `also`, in the same order.
 """
 
 import re
-from collections.abc import Mapping
-from itertools import islice
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from evalwright.lines import BadLine
 from evalwright.nearest import nearest
 from evalwright.spec.records.parse import BadJson, find_key, parse
-from evalwright.types import Issue
+from evalwright.types import Issue, OtherProblem
 from evalwright.vocabulary import (
     CATEGORIES,
     EXAMPLE_FIELDS,
@@ -35,13 +36,20 @@ _MAY_OPEN = re.compile(r"\n[ \t]*[QqEe]").search
 _MARKER = re.compile(r"\n[ \t]*(?:question|q|example(?:[ \t]*\d+)?):", re.IGNORECASE | re.ASCII)
 _LONG_NUMBER = 10**15
 _MAX_STRAYS = 16
+_SYNONYMS = {
+    **dict.fromkeys(("id", "key", "name", "sample_id"), "task_id"),
+    **dict.fromkeys(("input", "instruction", "problem", "question", "text"), "prompt"),
+    **dict.fromkeys(("answer", "answers", "expected", "label", "reference", "solution"), "targets"),
+    **dict.fromkeys(("examples", "few_shot", "shots"), "few_shot_examples"),
+}
+"""Names that other formats have for a field; they count only where the field is missing."""
 _SPACE = re.compile(r"\s")
 _OWN_FIELDS = "put what is your own under `metadata`"
-_REST = "nothing after this was read"
+NOT_READ = "nothing after this was read"
 _NOT_TEXT = {
     "too_long": ("bad_json", "the line is longer than 16 MiB"),
-    "binary": ("bad_encoding", f"this is a binary file, not JSON Lines; {_REST}"),
-    "utf-16": ("bad_encoding", f"this file is UTF-16, save it as UTF-8; {_REST}"),
+    "binary": ("bad_encoding", f"this is a binary file, not JSON Lines; {NOT_READ}"),
+    "utf-16": ("bad_encoding", f"this file is UTF-16, save it as UTF-8; {NOT_READ}"),
 }
 
 
@@ -71,24 +79,40 @@ def explain(number: int, line: bytes) -> Issue | None:
     except BadJson as error:
         fault = BrokenRule("bad_json", None, error.detail)
         return make_issue(number, fault, line, column=error.column)
-    broken = find_broken_rule(record)
+    faults = list(find_broken_rules(record))
+    if not faults:
+        return None
     task_id = record.get("task_id") if isinstance(record, dict) else None
-    return broken and make_issue(number, broken, line, task_id=task_id)
+    return make_issue(number, faults[0], line, task_id=task_id, others=faults[1:])
 
 
-def find_broken_rule(record: Any) -> BrokenRule | None:
-    """The first rule that a decoded record breaks on its own; uniqueness is a file's business."""
+def find_broken_rules(record: Any) -> Iterator[BrokenRule]:
+    """Yield every rule that a decoded record breaks on its own; uniqueness is a file's business.
+
+    What a rule needs must be there and be sound: a metric is not held against a bad category.
+    """
     if not isinstance(record, Mapping):
         detail = f"a record must be a JSON object, this is {_describe(record)}"
-        return BrokenRule("not_an_object", None, detail)
-    return (
-        _find_missing(record)
-        or _find_unknown(record)
-        or _find_bad_type(record)
-        or _find_bad_value(record)
-        or _find_few_shot_block(record)
-        or _find_illegal(record)
-    )
+        yield BrokenRule("not_an_object", None, detail)
+        return
+    missing = list(_find_missing(record))
+    yield from missing
+    yield from _find_unknown(record, explained={fault.key for fault in missing})
+    sound: dict[str, Any] = {}
+    for name in FIELDS:
+        if name in record:
+            details = list(_type_details(name, record[name]))
+            yield from (BrokenRule("bad_type", name, detail) for detail in details)
+            if not details:
+                sound[name] = record[name]
+    for name in tuple(sound):
+        details = list(_value_details(name, sound))
+        yield from (BrokenRule("bad_value", name, detail) for detail in details)
+        if details and name in VOCABULARIES:
+            del sound[name]
+    if "category" in sound:
+        yield from _find_few_shot_block(sound)
+        yield from _find_illegal(sound)
 
 
 def duplicate_id(number: int, line: bytes, task_id: str, first: int) -> Issue:
@@ -99,22 +123,42 @@ def duplicate_id(number: int, line: bytes, task_id: str, first: int) -> Issue:
 
 
 def make_issue(
-    number: int, fault: BrokenRule, line: bytes, *, column: int | None = None, task_id: Any = None
+    number: int,
+    fault: BrokenRule,
+    line: bytes,
+    *,
+    column: int | None = None,
+    task_id: Any = None,
+    others: Sequence[BrokenRule] = (),
 ) -> Issue:
     """Place a broken rule in its line: by default at the value of the field, or at a stray key."""
     text = line.decode(errors="replace")
-    key = fault.key or fault.field
-    if key is not None and (place := find_key(key, text)):
-        column = place.key if fault.key or fault.rule == "unknown_field" else place.value
     return Issue(
         line=number,
-        column=column,
+        column=column or _find_column(fault, text),
         rule=fault.rule,
         field=fault.field,
         task_id=task_id if isinstance(task_id, str) else None,
         detail=fault.detail,
         raw=text.rstrip("\r\n")[:MAX_RAW_CHARACTERS],
+        also=tuple(
+            OtherProblem(
+                column=_find_column(other, text),
+                rule=other.rule,
+                field=other.field,
+                detail=other.detail,
+            )
+            for other in others
+        ),
     )
+
+
+def _find_column(fault: BrokenRule, text: str) -> int | None:
+    key = fault.key or fault.field
+    place = find_key(key, text) if key is not None else None
+    if place is None:
+        return None
+    return place.key if fault.key or fault.rule == "unknown_field" else place.value
 
 
 def has_few_shot_block(prompt: str) -> bool:
@@ -124,128 +168,132 @@ def has_few_shot_block(prompt: str) -> bool:
 
 def explain_metadata(metadata: Mapping[str, Any]) -> str | None:
     """What is wrong with the two entries of `metadata` that have a meaning."""
-    return _metadata_type(metadata) or _metadata_value(metadata)
+    details = chain(_metadata_types(metadata), _metadata_values(metadata))
+    return next(details, None)
 
 
-def _find_missing(record: Mapping[Any, Any]) -> BrokenRule | None:
-    for name in REQUIRED:
-        if name not in record:
-            detail = f"`{name}` is missing"
-            strays = (key for key in record if isinstance(key, str) and key not in FIELDS)
-            stray = nearest(name, [*islice(strays, _MAX_STRAYS)])
-            if stray:
-                detail += f"; did you mean it by `{_shorten(stray)}`?"
-            return BrokenRule("missing_required", name, detail, stray)
-    return None
+def _find_missing(record: Mapping[Any, Any]) -> Iterator[BrokenRule]:
+    missing = [name for name in REQUIRED if name not in record]
+    if not missing:
+        return
+    keys = (key for key in record if isinstance(key, str) and key not in FIELDS)
+    strays = [*islice(keys, _MAX_STRAYS)]
+    for name in missing:
+        detail = f"`{name}` is missing"
+        synonyms = (key for key in strays if _SYNONYMS.get(key.casefold()) == name)
+        stray = nearest(name, strays) or next(synonyms, None)
+        if stray:
+            detail += f", but there is `{_shorten(stray)}`; did you mean `{name}`?"
+        yield BrokenRule("missing_required", name, detail, stray)
 
 
-def _find_unknown(record: Mapping[str, Any]) -> BrokenRule | None:
-    for key in map(str, record):
-        if key not in FIELDS:
-            suggestion = nearest(key, FIELDS)
-            hint = f"did you mean `{suggestion}`?" if suggestion else _OWN_FIELDS
-            detail = f"`{_shorten(key)}` is not a field of a record; {hint}"
-            return BrokenRule("unknown_field", key, detail)
-    return None
+def _find_unknown(
+    record: Mapping[str, Any], *, explained: Container[str | None]
+) -> Iterator[BrokenRule]:
+    """Yield the first unknown fields, without those that are explained by a missing one."""
+    unknown = (key for key in map(str, record) if key not in FIELDS and key not in explained)
+    for key in islice(unknown, _MAX_STRAYS):
+        synonym = _SYNONYMS.get(key.casefold(), "")
+        suggestion = nearest(key, FIELDS) or (synonym if synonym not in record else "")
+        hint = f"did you mean `{suggestion}`?" if suggestion else _OWN_FIELDS
+        detail = f"`{_shorten(key)}` is not a field of a record; {hint}"
+        yield BrokenRule("unknown_field", key, detail)
 
 
-def _find_bad_type(record: Mapping[str, Any]) -> BrokenRule | None:
-    for name in FIELDS:
-        if name in record and (detail := _type_detail(name, record[name])):
-            return BrokenRule("bad_type", name, detail)
-    return None
-
-
-def _type_detail(name: str, value: Any) -> str | None:
+def _type_details(name: str, value: Any) -> Iterator[str]:
     if name == "targets":
-        return _targets_type(value)
-    if name == "few_shot_examples":
-        return _examples_type(value)
-    if name == "metadata":
-        return _metadata_type(value)
-    if name == "post_process" and isinstance(value, list | tuple):
-        return "`post_process` is one rule, never a list: rules do not combine"
-    if not isinstance(value, str):
-        return f"`{name}` must be a string, it is {_describe(value)}"
-    return None
+        yield from _targets_types(value)
+    elif name == "few_shot_examples":
+        yield from _examples_types(value)
+    elif name == "metadata":
+        yield from _metadata_types(value)
+    elif name == "post_process" and isinstance(value, list | tuple):
+        yield "`post_process` is one rule, never a list: rules do not combine"
+    elif not isinstance(value, str):
+        yield f"`{name}` must be a string, it is {_describe(value)}"
 
 
-def _targets_type(targets: Any) -> str | None:
+def _targets_types(targets: Any) -> Iterator[str]:
     if not isinstance(targets, list | tuple):
-        return f"`targets` must be a list of strings, it is {_describe(targets)}"
-    for index, target in enumerate(targets):
-        if not isinstance(target, str):
-            return f"`targets[{index}]` must be a string, it is {_describe(target)}"
-    return None
+        yield f"`targets` must be a list of strings, it is {_describe(targets)}"
+        return
+    wrong = [index for index, target in enumerate(targets) if not isinstance(target, str)]
+    if wrong:
+        count = f"; {len(wrong)} of {len(targets)} targets are not strings"
+        others = count if len(wrong) > 1 else ""
+        kind = _describe(targets[wrong[0]])
+        yield f"`targets[{wrong[0]}]` must be a string, it is {kind}{others}"
 
 
-def _examples_type(examples: Any) -> str | None:
+def _examples_types(examples: Any) -> Iterator[str]:
     if not isinstance(examples, list | tuple):
-        return f"`few_shot_examples` must be a list of objects, it is {_describe(examples)}"
-    for index, example in enumerate(examples):
-        here = f"few_shot_examples[{index}]"
-        if not isinstance(example, Mapping):
-            kind = _describe(example)
-            return f"`{here}` must be an object with `prompt` and `completion`, it is {kind}"
-        for key in EXAMPLE_FIELDS:
-            if key not in example:
-                return f"`{here}` has no `{key}`"
-            if not isinstance(example[key], str):
-                return f"`{here}.{key}` must be a string, it is {_describe(example[key])}"
-        for key in map(str, example):
-            if key not in EXAMPLE_FIELDS:
-                return f"`{here}` may have only `prompt` and `completion`, not `{_shorten(key)}`"
+        yield f"`few_shot_examples` must be a list of objects, it is {_describe(examples)}"
+        return
+    details = (
+        detail
+        for index, example in enumerate(examples)
+        if (detail := _example_type(f"few_shot_examples[{index}]", example))
+    )
+    yield from islice(details, MAX_EXAMPLES)
+
+
+def _example_type(place: str, example: Any) -> str | None:
+    if not isinstance(example, Mapping):
+        kind = _describe(example)
+        return f"`{place}` must be an object with `prompt` and `completion`, it is {kind}"
+    for key in EXAMPLE_FIELDS:
+        if key not in example:
+            return f"`{place}` has no `{key}`"
+        if not isinstance(example[key], str):
+            return f"`{place}.{key}` must be a string, it is {_describe(example[key])}"
+    for key in map(str, example):
+        if key not in EXAMPLE_FIELDS:
+            return f"`{place}` may have only `prompt` and `completion`, not `{_shorten(key)}`"
     return None
 
 
-def _metadata_type(metadata: Any) -> str | None:
+def _metadata_types(metadata: Any) -> Iterator[str]:
     if not isinstance(metadata, Mapping):
-        return f"`metadata` must be an object, it is {_describe(metadata)}"
+        yield f"`metadata` must be an object, it is {_describe(metadata)}"
+        return
     timeout, samples = metadata.get("timeout_s", 1), metadata.get("samples", 1)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-        return f"`metadata.timeout_s` must be a number of seconds, it is {_describe(timeout)}"
+        yield f"`metadata.timeout_s` must be a number of seconds, it is {_describe(timeout)}"
     if isinstance(samples, bool) or not isinstance(samples, int):
-        return f"`metadata.samples` must be a whole number, it is {_describe(samples)}"
-    for key in metadata:  # a record that was never JSON may have other keys
-        if not isinstance(key, str):
-            return f"the keys of `metadata` must be strings, one is {_describe(key)}"
-    return None
+        yield f"`metadata.samples` must be a whole number, it is {_describe(samples)}"
+    strange = [key for key in metadata if not isinstance(key, str)]  # such a record was never JSON
+    if strange:
+        yield f"the keys of `metadata` must be strings, one is {_describe(strange[0])}"
 
 
-def _metadata_value(metadata: Mapping[str, Any]) -> str | None:
+def _metadata_values(metadata: Mapping[str, Any]) -> Iterator[str]:
     timeout, samples = metadata.get("timeout_s", 1), metadata.get("samples", 1)
     if not 0 < timeout <= MAX_TIMEOUT_S:
         legal = f"it must be above 0 and at most {MAX_TIMEOUT_S}"
-        return f"`metadata.timeout_s` is {_show_number(timeout)}; {legal}"
+        yield f"`metadata.timeout_s` is {_show_number(timeout)}; {legal}"
     if not 1 <= samples <= MAX_SAMPLES:
         legal = f"it must be between 1 and {MAX_SAMPLES}"
-        return f"`metadata.samples` is {_show_number(samples)}; {legal}"
-    return None
+        yield f"`metadata.samples` is {_show_number(samples)}; {legal}"
 
 
-def _find_bad_value(record: Mapping[str, Any]) -> BrokenRule | None:
-    for name in FIELDS:
-        if name in record and (detail := _value_detail(name, record)):
-            return BrokenRule("bad_value", name, detail)
-    return None
-
-
-def _value_detail(name: str, record: Mapping[str, Any]) -> str | None:
+def _value_details(name: str, record: Mapping[str, Any]) -> Iterator[str]:
     value = record[name]
     if name in VOCABULARIES:
-        return None if value in VOCABULARIES[name] else _not_in_vocabulary(name, value)
-    if name == "metadata":
-        return _metadata_value(value)
-    if name == "few_shot_examples":
-        too_many = f"{len(value)} few-shot examples; at most {MAX_EXAMPLES} are allowed"
-        return too_many if len(value) > MAX_EXAMPLES else None
-    if not value:
-        return f"`{name}` is empty"
-    if name == "task_id" and (space := _SPACE.search(value)):
-        return f"`task_id` has whitespace at character {space.start() + 1}; use `_` or `-`"
-    if name == "prompt" and value[-1].isspace():
-        return f"`prompt` ends in whitespace ({value[-1]!r}); strip it on the right"
-    return _mcq_detail(value) if name == "targets" and record["category"] == "mcq" else None
+        if value not in VOCABULARIES[name]:
+            yield _not_in_vocabulary(name, value)
+    elif name == "metadata":
+        yield from _metadata_values(value)
+    elif name == "few_shot_examples":
+        if len(value) > MAX_EXAMPLES:
+            yield f"{len(value)} few-shot examples; at most {MAX_EXAMPLES} are allowed"
+    elif not value:
+        yield f"`{name}` is empty"
+    elif name == "task_id" and (space := _SPACE.search(value)):
+        yield f"`task_id` has whitespace at character {space.start() + 1}; use `_` or `-`"
+    elif name == "prompt" and value[-1].isspace():
+        yield f"`prompt` ends in whitespace ({value[-1]!r}); strip it on the right"
+    elif name == "targets" and record.get("category") == "mcq" and (detail := _mcq_detail(value)):
+        yield detail
 
 
 def _mcq_detail(targets: Any) -> str | None:
@@ -264,28 +312,27 @@ def _not_in_vocabulary(name: str, value: str) -> str:
     return f"`{name}` is {written}; it must be one of {_quote(words)}{hint}"
 
 
-def _find_few_shot_block(record: Mapping[str, Any]) -> BrokenRule | None:
-    if record["category"] == "code_exec" or not has_few_shot_block(record["prompt"]):
-        return None
-    count = len(_MARKER.findall("\n" + record["prompt"]))
-    detail = (
-        f"{count} lines of the prompt open like examples (`Question:`, `Q:`, `Example:`); "
-        "put examples into `few_shot_examples`"
-    )
-    return BrokenRule("embedded_few_shot", "prompt", detail)
+def _find_few_shot_block(record: Mapping[str, Any]) -> Iterator[BrokenRule]:
+    prompt = record.get("prompt", "")
+    if record["category"] != "code_exec" and has_few_shot_block(prompt):
+        count = len(_MARKER.findall("\n" + prompt))
+        detail = (
+            f"{count} lines of the prompt open like examples (`Question:`, `Q:`, `Example:`); "
+            "put examples into `few_shot_examples`"
+        )
+        yield BrokenRule("embedded_few_shot", "prompt", detail)
 
 
-def _find_illegal(record: Mapping[str, Any]) -> BrokenRule | None:
+def _find_illegal(record: Mapping[str, Any]) -> Iterator[BrokenRule]:
     category = record["category"]
     legal = LEGAL[category]
     for rule, name, allowed in (
         ("illegal_metric", "metric_name", legal.metrics),
         ("illegal_post_process", "post_process", legal.post_processes),
     ):
-        if record[name] not in allowed:
+        if name in record and record[name] not in allowed:
             detail = f"{category} records may not use `{record[name]}`, only {_quote(allowed)}"
-            return BrokenRule(rule, name, detail)
-    return None
+            yield BrokenRule(rule, name, detail)
 
 
 def _quote(words: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ the last record is in. What else is kept: see `corpus` (bounded), and some 20 by
 from collections.abc import Iterator
 
 from evalwright.errors import Unreadable
-from evalwright.lines import read_batches
+from evalwright.lines import read_batches, show_path
 from evalwright.spec.checking import Checking
 from evalwright.spec.records.check import check_batches
 from evalwright.spec.records.lint.corpus import MOST_WORDS, PromptCorpus
@@ -89,20 +89,22 @@ class Linting(Checking):
         super().__init__(file)
         self.skipped = 0
         self.notes: list[str] = []
-        """What was not looked at, in words; empty unless the file is very large."""
+        """What was not looked at, in words; for a very large file, or one in another format."""
 
     def __iter__(self) -> Iterator[Issue]:
         linter = Linter()
         try:
-            for line, item in check_batches(read_batches(self.file)):
+            for line, item in check_batches(read_batches(self.file), file=self.file):
                 if isinstance(item, TaskSpec):
                     self.valid += 1
                     linter.look(line, item)
                 else:
                     self.skipped += 1
+                    if item.hint:  # the file is in another format
+                        self.notes.append(f"{show_path(self.file)}:{line}: {item.message}")
         except Unreadable as error:
             self.unreadable = error
-        self.notes = linter.notes
+        self.notes += linter.notes
         for issue in linter.end():
             self.rules[issue.rule] = self.rules.get(issue.rule, 0) + 1
             yield issue

@@ -1,0 +1,61 @@
+"""Recognize a file of records that is not JSON Lines, and say how to convert it.
+
+It is judged by its first line that is not blank. `check` looks at the others: valid records there
+mean JSON Lines with a bad first line, which costs that record only.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+
+from evalwright.lines import STDIN
+from evalwright.vocabulary import FIELDS
+
+_CELL = re.compile(r"[A-Za-z_][\w-]*").fullmatch
+_SEPARATORS = ",;\t"
+_COLUMNS = frozenset({*FIELDS, "id", "question", "answer", "target", "label", "text", "input"})
+_PACKED = (".gz", ".zst")
+_WRITE = 'python3 -c "import csv, json, sys; [print(json.dumps({row})) for r in {rows}]"'
+
+
+class OtherFormat(NamedTuple):
+    """What a file is instead of JSON Lines."""
+
+    name: str
+    command: str
+    is_whole: bool
+    """Whether the first line is all of it; else nothing after that line is worth reading."""
+
+
+def recognize_format(line: bytes, path: str) -> OtherFormat | None:
+    """Return the format of a file with this first line; None for JSON Lines and the unknown."""
+    text = line.decode(errors="replace").strip()
+    if text.startswith("["):
+        start, end = text[1:].lstrip()[:1], text[-1]
+        if start not in {"{", ""} or end not in "[{,]":
+            return None
+        command = _convert("r", "json.load(sys.stdin)", path)
+        return OtherFormat("a JSON array", command, is_whole=end == "]")
+    for separator in _SEPARATORS:
+        cells = [cell.strip().strip('"') for cell in text.split(separator)]
+        if len(cells) > 1 and all(map(_CELL, cells)) and not _COLUMNS.isdisjoint(cells):
+            return OtherFormat("CSV", _convert_csv(cells, separator, path), is_whole=False)
+    return None
+
+
+def _convert_csv(cells: Sequence[str], separator: str, path: str) -> str:
+    row = "r | {'targets': [r['targets']]}" if "targets" in cells else "r"
+    delimiter = "" if separator == "," else f", delimiter={separator!r}"
+    return _convert(row, f"csv.DictReader(sys.stdin{delimiter})", path)
+
+
+def _convert(row: str, rows: str, path: str) -> str:
+    from shlex import quote  # most files are JSON Lines, and `validate` starts faster without it
+
+    is_named = path not in {"", STDIN} and path.isprintable() and not path.endswith(_PACKED)
+    source = quote(path) if is_named else "FILE"
+    target = quote(str(PurePath(path).with_suffix(".jsonl"))) if is_named else "FILE.jsonl"
+    if target == source:
+        target = quote(f"{path}.jsonl")
+    return f"{_WRITE.format(row=row, rows=rows)} < {source} > {target}"
