@@ -43,7 +43,7 @@ BESIDE = {
         *("failures", "left_out", "rules", "code_execution", "notes", "version", "kind"),
         *("policies", "repeatability", "agreement", "flaky", "asked_beside", "judges"),
     },
-    "metrics": {"interval", "purpose", "reason", "key", "own_key", "name", "absent"},
+    "metrics": {"interval", "purpose", "reason", "key", "own_key", "name", "absent", "is_default"},
     "leaderboard": {"interval", "n", "own_low", "own_high", "task", "metric"},
     "pairwise": {"task", "metric"},
     "calibration": {"ece_low", "ece_high", "brier_low", "brier_high", "scaled"},

@@ -178,6 +178,7 @@ class _Finalizer:
             self.breakages.add(name, combined, run[0].sample_id)
             if name in self.books:
                 self.books[name].lacking.update(combined.lacking)
+                self.books[name].aliases.update(combined.again)
         return scores
 
     def _apply_rules_to_run(

@@ -8,6 +8,7 @@ mean of having it. What is no average over samples has none.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from msgspec import structs
 
@@ -32,11 +33,15 @@ class ScoreTable:
         fields = [metric.fields() for _, metric in measured.metrics]
         named = frozenset(name for names in fields if names is not None for name in names)
         kept, ranges = None if None in fields else named, measured.ranges
-        self.runs = [Scores(kept, ranges, trials=trials) for _ in range(repeats)]
-        self.averaged = Scores(named, ranges, trials=trials * repeats) if repeats > 1 else None
+        all_fields = measured.default_metric is not None
+        make = partial(Scores, ranges=ranges, keeps_all=all_fields)
+        self.runs = [make(kept, trials=trials) for _ in range(repeats)]
+        self.averaged = make(named, trials=trials * repeats) if repeats > 1 else None
         """Each sample averaged over the runs; None where there is but one."""
         self.lacking: dict[str, str] = {}
         """The scores that trials have left nothing of, and why."""
+        self.aliases: set[str] = set()
+        """The names of scores that have another name, too."""
 
     @property
     def n(self) -> int:
@@ -75,7 +80,7 @@ async def measure_scorers(
     for name, measured in task.measured.items():
         book = books[name]
         failed = 0 if name in unasked else max(0, counted - book.n)
-        for key, metric in measured.metrics:
+        for key, metric in measured.metrics or _default_metrics(measured, book):
             runs: list[list[Measure]] = []
             bounds = UNBOUNDED
             try:
@@ -106,11 +111,23 @@ async def measure_scorers(
                     failed=failed,
                     absent=_count_missing(metric, book, measure),
                     own_key=key in measured.own_keys,
+                    is_default=measured.default_metric is not None,
                     runs=tuple(_run_value(measure.name, run, metric) for run in runs),
                     bounds=bounds,
                 )
                 for measure in measures
             ]
+
+
+def _default_metrics(measured: ScorerMetrics, book: ScoreTable) -> list[tuple[str, TaskMetric]]:
+    """Make a metric for each score that is a number, with its key."""
+    if measured.default_metric is None:
+        return []
+    names = dict.fromkeys(name for scores in book.runs for name in scores.numeric_fields())
+    fields = [name for name in names if name not in book.aliases]
+    metrics = [(field, measured.default_metric(field)) for field in fields]
+    several = len(fields) > 1
+    return [(f"{each.type}_{field}" if several else each.type, each) for field, each in metrics]
 
 
 def _count_missing(metric: TaskMetric, book: ScoreTable, measure: Measure) -> int:

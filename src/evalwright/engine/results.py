@@ -38,6 +38,8 @@ class MetricValue(Struct, frozen=True, kw_only=True):
     """Samples that it has judged, and whose score has no value for this figure."""
     own_key: bool = False
     """Whether the author has given the metric its key."""
+    is_default: bool = False
+    """Whether it is measured because the scorer says nothing about metrics."""
     runs: tuple[float | None, ...] = ()
     """The value of each run, where the task was run several times."""
     bounds: Bounds = UNBOUNDED

@@ -6,7 +6,7 @@ scores, they are kept whole.
 """
 
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from json import dumps
 from math import isnan
 from typing import Any
@@ -48,12 +48,12 @@ class Labels(Struct, frozen=True):
 class Column:
     """The values of one score, sample by sample."""
 
-    def __init__(self, field: str) -> None:
+    def __init__(self, field: str, skipped: int = 0) -> None:
         self.field = field
         self.present = 0
         """In how many scores the field is."""
-        self._kinds = array("B")
-        self._numbers = array("d")
+        self._kinds = array("B", [NULL]) * skipped
+        self._numbers = array("d", [0.0]) * skipped
         self._texts: dict[str, int] = {}
 
     def add(self, value: Any) -> None:
@@ -75,6 +75,10 @@ class Column:
     def skip(self) -> None:
         """Add a score that does not have the field."""
         self._append(NULL, 0.0)
+
+    def is_numeric(self) -> bool:
+        """Whether it holds numbers and nothing else."""
+        return not self._texts and any(self._kinds)
 
     def numbers(self) -> tuple[Floats, Booleans]:
         """Return the numbers, and where there is one; ValueError if there is something else."""
@@ -122,6 +126,8 @@ def _label_text(kind: int, number: float, texts: list[str]) -> str:
 
 _MOST_NAMES = 200
 """Field names that are remembered for a message."""
+_MOST_COLUMNS = 20
+"""Fields that are kept where nobody said which."""
 _NO_SAMPLES = "a system task has no samples"
 _NO_NUMBER = "undefined: the snippet gave no number"
 
@@ -136,7 +142,8 @@ class ScoreRecord(Struct, frozen=True):
 class Scores:
     """The scores of one scorer, of all samples that count.
 
-    `fields` says which are kept; None keeps whole records. `ranges` says which values a field can
+    `fields` says which are kept; None keeps whole records. `keeps_all` keeps every field as a
+    column, up to a limit. `ranges` says which values a field can
     have, and `trials` of how many trials a value may be the mean.
     """
 
@@ -146,8 +153,10 @@ class Scores:
         ranges: Mapping[str, Bounds] | None = None,
         *,
         trials: int = 1,
+        keeps_all: bool = False,
     ) -> None:
         self.n = 0
+        self._keeps_all = keeps_all
         self._ranges, self._trials = ranges or {}, trials
         self._columns = {field: Column(field) for field in fields or ()}
         self._records: list[ScoreRecord] | None = [] if fields is None else None
@@ -158,6 +167,8 @@ class Scores:
         self.n += 1
         if self._records is not None:
             self._records.append(ScoreRecord(values, metadata))
+        if self._keeps_all and not values.keys() <= self._columns.keys():
+            self._add_columns(values)
         for field, column in self._columns.items():
             if field in values:
                 column.add(values[field])
@@ -165,6 +176,15 @@ class Scores:
                 column.skip()
         if len(self._names) < _MOST_NAMES:
             self._names.update(dict.fromkeys(values))
+
+    def _add_columns(self, fields: Iterable[str]) -> None:
+        room = _MOST_COLUMNS - len(self._columns)
+        new = [field for field in fields if field not in self._columns][:room]
+        self._columns.update((field, Column(field, self.n - 1)) for field in new)
+
+    def numeric_fields(self) -> list[str]:
+        """Return the names of the columns that hold numbers and nothing else."""
+        return [field for field, column in self._columns.items() if column.is_numeric()]
 
     def column(self, field: str) -> Column:
         """Return the values of a field; ValueError, with all fields, if no score has it."""

@@ -81,6 +81,8 @@ class ScorerMetrics(Struct, frozen=True, kw_only=True):
     """Those of the keys that the author has given; the others are made of types and fields."""
     ranges: Mapping[str, Bounds] = {}
     """The range of each score, where the scorer states it."""
+    default_metric: Callable[[str], TaskMetric] | None = None
+    """Makes the metric of each numeric score if nobody said which metrics there are."""
 
 
 class TrialAggregate(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ Every mistake is found here, before the first model call.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -372,11 +372,14 @@ def trial_plan(spec: ResolvedSpec) -> TrialPlan | None:
 def scorer_metrics(scorer: ScorerSpec, trials: TrialPlan | None = None) -> ScorerMetrics:
     """The metrics of a scorer: its own, or the defaults of its type.
 
+    A scorer whose scores only a run shows has the mean of each number by default.
+
     What trials are aggregated to is measured by default, too: who asks for pass@3 of a score wants
     to see it.
     """
     metrics: list[tuple[str, Any]] = []
     own_keys: frozenset[str] = frozenset()
+    has_means = scorer.metrics is None and scorer.purpose == "score" and not scorer.default_metrics
     if scorer.metrics is not None:
         metrics = [(str(metric.key or metric.type), metric) for metric in scorer.metrics]
         own_keys = frozenset(str(metric.key) for metric in scorer.metrics if metric.own_key)
@@ -396,6 +399,7 @@ def scorer_metrics(scorer: ScorerSpec, trials: TrialPlan | None = None) -> Score
         metrics=tuple(metrics),
         own_keys=own_keys,
         ranges=scorer.score_ranges,
+        default_metric=partial(_default_metric, "mean") if has_means else None,
     )
 
 

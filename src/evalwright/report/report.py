@@ -52,6 +52,8 @@ class MetricRow(Struct, frozen=True, kw_only=True):
     """The name that the metric gives the value. `metric` adds the key where two have one name."""
     absent: int = 0
     """Samples whose score has no value for this metric; `n` does not count them."""
+    is_default: bool = False
+    """Whether it is shown because the scorer has no `metrics`: the mean of a score."""
 
 
 class JudgedRow(Struct, frozen=True, kw_only=True):

@@ -78,6 +78,7 @@ def metric_row(
         own_key=value.own_key,
         name=measure.name,
         absent=value.absent,
+        is_default=value.is_default,
     )
 
 

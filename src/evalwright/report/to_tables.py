@@ -246,7 +246,7 @@ def _results(rows: Sequence[MetricRow], purpose: str) -> Table:
         name_column("task"),
         *([name_column("model")] if len({row.model for row in shown}) > 1 else []),
         name_column("scorer"),
-        TableColumn("metric", lambda row: shorten_message(row.metric)),
+        TableColumn("metric", _name_metric),
         decimal_column("value"),
         _ci_column(),
         count_column("n", "samples"),
@@ -263,9 +263,14 @@ def _results(rows: Sequence[MetricRow], purpose: str) -> Table:
         columns,
         "a failed or excluded sample is in no figure"
         + ("; no value: samples whose score has none, left out as well" if has_absent else "")
+        + ("; default: the scorer has no `metrics`" if any(row.is_default for row in shown) else "")
         + _bound_note(shown)
         + _reasons(shown),
     )
+
+
+def _name_metric(row: MetricRow) -> str:
+    return shorten_message(row.metric) + (" (default)" if row.is_default else "")
 
 
 def _reasons(rows: Sequence[MetricRow]) -> str:

@@ -56,6 +56,7 @@ class MetricExtension(Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: tuple[float | None, ...] = ()
     absent: int = 0
     own_key: bool = False
+    is_default: bool = False
 
 
 def metrics_to_json(metrics: Sequence[MetricValue], facts: TaskFacts) -> list[dict[str, Any]]:
@@ -93,6 +94,7 @@ def _extension_to_json(metric: MetricValue) -> Any:
         runs=metric.runs,
         absent=metric.absent,
         own_key=metric.own_key,
+        is_default=metric.is_default,
     )
     return msgspec.to_builtins(extension)
 
@@ -142,6 +144,7 @@ def _read_metric(metric: Any, path: str) -> Iterator[LoggedMetric]:
             failed=more.failed,
             absent=more.absent,
             own_key=more.own_key,
+            is_default=more.is_default,
             runs=more.runs,
         )
         yield LoggedMetric(value=logged, is_ours=name in extensions)

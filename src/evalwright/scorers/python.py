@@ -11,7 +11,7 @@
 
 In a task without a solver the function is `compute_scores(sample)`. Either may be `async def`.
 It runs apart from the engine; what it raises is a failure of that sample, and no score.
-There are no default metrics: only the author knows what the scores are called.
+Without `metrics` the report shows the mean of each score that is a number, marked as default.
 """
 
 from typing import ClassVar, Literal

@@ -9,7 +9,7 @@
 
 It returns a list with one entry per sample, in their order. Use it for what one sample cannot know:
 duplicates, ranks, shares. All samples are in memory at once; `python` is for tasks of any size.
-There are no default metrics.
+Without `metrics` the report shows the mean of each score that is a number, marked as default.
 """
 
 from collections.abc import Mapping, Sequence

@@ -371,7 +371,7 @@ tasks:
         message_builders: [{type: loop, max_iterations: 2, message_builders: [{type: generate}]}]
       scorers:
         - {type: bleu, ground_truth: "{{ sample.a }}", metrics: [{type: mean, field: bleu_score}]}
-        - {type: python, compute_scores_snippet: "def compute_scores(sample): return {}"}
+        - {type: python, metrics: [], compute_scores_snippet: "def compute_scores(s): return {}"}
       actions:
         - key: r
           action: exclude_from_metrics

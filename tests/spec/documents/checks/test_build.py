@@ -168,7 +168,9 @@ def test_jinja_that_does_not_compile_is_told_at_its_line(tmp_path: Path) -> None
 
 
 def test_python_that_does_not_compile_is_told_in_its_own_file(tmp_path: Path) -> None:
-    text = START + "  scorers: [{type: python, compute_scores_snippet: !include s.py}]\n"
+    text = (
+        START + "  scorers: [{type: python, metrics: [], compute_scores_snippet: !include s.py}]\n"
+    )
     problem = only(tmp_path, text, s="\n\ndef compute_scores(sample):\n    return {\n")
 
     assert (Path(problem.file).name, problem.line) == ("s.py", 4)

@@ -269,6 +269,7 @@ definition:
       compute_scores_snippet: |
         def compute_scores(sample):
             return {"filled": bool(sample.get("<< config.column >>"))}
+      metrics: []
 """
 
 

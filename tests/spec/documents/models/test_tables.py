@@ -401,7 +401,7 @@ def test_a_snippet_may_be_a_parameter(tmp_path: Path, kind: str) -> None:
     spec = "config_spec:\n  - {type: string, string_kind: python, key: code, display_name: C,"
     text = WHOLE.replace(
         "definition:", f"{spec} default_value: !include code.py}}\ndefinition:"
-    ) + (f"  scorers: [{{type: {kind}, compute_scores_snippet: << config.code >>}}]\n")
+    ) + (f"  scorers: [{{type: {kind}, metrics: [], compute_scores_snippet: << config.code >>}}]\n")
 
     (scorer,) = benchmark(tmp_path, text, code__py=SNIPPET).scorers
     assert scorer.model_dump()["compute_scores_snippet"] == SNIPPET
@@ -410,7 +410,8 @@ def test_a_snippet_may_be_a_parameter(tmp_path: Path, kind: str) -> None:
 def test_a_parameter_stands_inside_a_snippet_too(tmp_path: Path) -> None:
     spec = "config_spec: [{type: string, key: field, display_name: F, default_value: name}]\n"
     text = WHOLE.replace("definition:", f"{spec}definition:") + (
-        "  scorers: [{type: python_all_samples, compute_scores_snippet: !include code.py}]\n"
+        "  scorers:\n    - {type: python_all_samples, metrics: [],"
+        " compute_scores_snippet: !include code.py}\n"
     )
     code = 'field_name = "<< config.field >>"\ndef compute_scores(samples): return []\n'
 

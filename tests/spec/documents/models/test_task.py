@@ -422,6 +422,7 @@ def test_a_secret_in_a_snippet_is_told_at_its_line(tmp_path: Path) -> None:
       compute_scores_snippet: |
         KEY = "<< secrets.KEY >>"
         def compute_scores(sample): return {}
+      metrics: []
 """
     problem = only(tmp_path, HEAD + "definition:\n" + SOLVER + DATA + snippet)
 

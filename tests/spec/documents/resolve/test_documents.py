@@ -93,7 +93,7 @@ def test_a_value_that_the_author_wrote_is_not_made_a_text(tmp_path: Path) -> Non
 
 
 def test_what_is_written_out_is_checked_in_its_place(tmp_path: Path) -> None:
-    made = of(tmp_path, "{type: python, compute_scores_snippet: << config.n >>}")
+    made = of(tmp_path, "{type: python, metrics: [], compute_scores_snippet: << config.n >>}")
 
     assert {one.rule for one in made.problems} == {"bad_snippet"}
     assert {one.line for one in made.problems} == {20}

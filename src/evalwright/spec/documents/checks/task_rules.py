@@ -39,6 +39,7 @@ _MAY_LACK = re.compile(r"\b(?:defined|undefined|default)\b")
 _PARTS = ("type", "evaluated_entity_type", "dataset", "solver", "scorers", "actions", "trials")
 _COMPARE_ANSWERS = ("string_equals", "bleu", "semantic_similarity", "code_exec")
 _NEED_ANSWERS = ("rag_checker",)
+_OWN_SCORES = ("python", "python_all_samples")
 _NO_CHAT = {"custom", "embeddings"}
 _ASK_ONCE = ("single_turn_solver", "grouped_single_turn_solver")
 """The solvers whose output is the model's, whatever that is."""
@@ -94,6 +95,7 @@ def _complete_benchmark(definition: dict[str, Any]) -> list[Fault]:
         path: FieldPath = ("definition", "scorers")
         faults += find_duplicate_keys(scorers, path, "scorer")
         faults += check_judges(scorers)
+        faults += _warn_without_metrics(scorers)
         if kind == "dataset" and "solver" not in misspelt:
             faults += _check_values_without_solver(scorers)
         definition["scorers"] = scorers = assign_keys(scorers)
@@ -172,6 +174,20 @@ def _missing_values(scorers: list[Any], detail: str, hint: str) -> Iterator[Faul
         compares = scorer.get("type") in _COMPARE_ANSWERS
         if compares and scorer.get("value") is None and not misspelt:
             yield Fault(("definition", "scorers", number, "value"), "missing_key", detail, hint)
+
+
+def _warn_without_metrics(scorers: list[Any]) -> Iterator[Fault]:
+    """Nobody but the author knows what the scores of a function mean."""
+    for number, scorer in _list_mappings(scorers):
+        kind = scorer.get("type")
+        lacks_metrics = scorer.get("metrics") is None and scorer.get("purpose") != "qa"
+        misspelt = any(did_you_mean(str(key), ["metrics"]) for key in scorer if key != "metrics")
+        if kind in _OWN_SCORES and lacks_metrics and not misspelt:
+            shown = "the report shows the mean of each numeric score by default"
+            advice = "write which you want, or `metrics: []`"
+            detail = f"this `{kind}` scorer has no `metrics`: {shown}; {advice}"
+            path = ("definition", "scorers", number, "type")
+            yield Fault(path, "no_metrics", detail, level="warning")
 
 
 def assign_keys(parts: list[Any], *, name: str = "type") -> list[Any]:

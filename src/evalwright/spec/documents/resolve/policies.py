@@ -261,6 +261,8 @@ def _metrics_of_scorer(scorer: ScorerSpec) -> Iterator[_KnownMetric | None]:
             name, key = _metric_name(metric), str(metric.key or metric.type)
             own = metric.own_key
             yield None if name is None else _KnownMetric(name, key, own_key=own, **whose)
+    elif scorer.purpose == "score" and not scorer.default_metrics:
+        yield None  # the means of its scores, whatever they are called
     elif scorer.purpose == "score":
         several = len(scorer.default_metrics) > 1
         for kind, field in scorer.default_metrics:
