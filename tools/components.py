@@ -1,7 +1,7 @@
 """The reference pages of what a task document is made of, from its classes.
 
-A section a class: what its module or its docstring says, then a table of its fields, with the
-types of the JSON Schema and the words below each field.
+One section per class: the docstring of its module or class, then a table of its fields, with the
+types of the JSON Schema and the docstring of each field.
 """
 
 from collections.abc import Iterable, Iterator
@@ -58,13 +58,13 @@ from evalwright.spec.documents.models.task import (
 )
 
 PAGES = {
-    "solvers": ("Solvers", "What answers a sample: `definition.solver` of a task."),
-    "scorers": ("Scorers", "What judges an answer, or a row: `definition.scorers` of a task."),
-    "metrics": ("Metrics", "Scores to figures: `metrics` of a scorer."),
-    "datasets": ("Sources of data", "Where rows come from: `source` of a dataset."),
+    "solvers": ("Solvers", "A solver answers a sample: `definition.solver` of a task."),
+    "scorers": ("Scorers", "A scorer judges an answer or a row: `definition.scorers` of a task."),
+    "metrics": ("Metrics", "A metric is computed from scores: `metrics` of a scorer."),
+    "datasets": ("Sources of data", "The source of the rows of a dataset: `source`."),
     "synthesizers": (
         "Synthesizers",
-        "What makes rows of rows: `definition.synthesizers` of a dataset generator.",
+        "A synthesizer changes or creates rows: `definition.synthesizers` of a dataset generator.",
     ),
 }
 DOCUMENTS: dict[str, tuple[type[BaseModel], ...]] = {
@@ -130,7 +130,7 @@ def _component(name: str, target: str) -> str:
 def _documents(generated: str) -> str:
     head = (
         f"# Task documents\n\n{generated}"
-        "The YAML files of a project, key by key. Any string may hold `<< config.NAME >>`. "
+        "The YAML files of a project, key by key. Any string may contain `<< config.NAME >>`. "
         "`evalwright schema task` (`dataset`, `model`, `evaluation`, `policy`, `run`) prints the "
         "same as a JSON Schema.\n"
     )

@@ -82,7 +82,7 @@ def records_page() -> str:
     )
     return (
         f"# Task records, spec version {words.SPEC_VERSION}\n\n{GENERATED}"
-        "A task file is JSON Lines: one JSON object a line, UTF-8, plain, gzip or zstd. "
+        "A task file is JSON Lines: one JSON object per line, UTF-8, uncompressed, gzip or zstd. "
         "`evalwright schema records` prints the same rules as a JSON Schema.\n\n"
         f"## Fields\n\n{fields_table}\n"
         f"At most {words.MAX_EXAMPLES} examples. `metadata.timeout_s` is above 0 and at most "
@@ -95,17 +95,18 @@ def records_page() -> str:
         "One tokenizer serves `f1`, `bleu_4` and `rouge_l`: lowercase, then runs of Unicode "
         "`\\w`.\n\n"
         "## Few-shot markers\n\n"
-        "A prompt holds a few-shot block when two or more of its lines open with "
-        f"{code(words.MARKERS)}, in any case, after any spaces. `code_exec` prompts are exempt.\n\n"
-        "## Errors\n\nOne error per bad record: the first rule it breaks, in this order. "
-        "The error's `also` lists the record's other problems, with `column`, `rule`, `field` "
-        "and `detail`: at most 16 unknown fields, and a rule only where what it needs "
-        f"is there and sound.\n\n{rules}"
+        "A prompt contains a few-shot block if two or more of its lines start with "
+        f"{code(words.MARKERS)}, in any case, with or without leading spaces. "
+        "`code_exec` prompts are exempt.\n\n"
+        "## Errors\n\nOne error per bad record: the first rule that it breaks, in this order. "
+        "`also` lists the other problems of the record, with `column`, `rule`, `field` and "
+        "`detail`: at most 16 unknown fields, and only rules whose fields are present and valid."
+        f"\n\n{rules}"
     )
 
 
 def models_page() -> str:
-    """A section a provider, from the docstring of its module."""
+    """One section per provider, from the docstring of its module."""
     groups: dict[str, list[str]] = {}
     for name, target in BUILT_IN["models"].items():
         groups.setdefault(target, []).append(name)

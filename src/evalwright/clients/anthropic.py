@@ -2,7 +2,7 @@
 
     -m anthropic/claude-haiku-4-5           ANTHROPIC_API_KEY
 
-`ANTHROPIC_BASE_URL` is another address: what `/v1/messages` is appended to, or `/messages` if it
+`ANTHROPIC_BASE_URL` sets another address. `/v1/messages` is appended to it, or `/messages` if it
 ends in `/v1`. For keys, proxies and timeouts see `openai/…`.
 
 Parameters are sent unchanged; `stop` is sent as `stop_sequences`. The API requires `max_tokens`;

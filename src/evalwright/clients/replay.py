@@ -6,9 +6,9 @@
     {"id": "row_7", "output": {"choices": [{"message": {"role": "assistant", "content": "7"}}]}}
 
 One line per answer: its text, or the JSON of a whole output (embeddings, tool calls, references,
-what a custom task gave back). Several lines with one id are its trials, in order. `logprobs`
-(natural, one per token) is optional and gives the answer its confidence. An id that is not in the
-file is a failure of that sample, never a wrong answer.
+the result of a custom task). Several lines with the same id are its trials, in order. `logprobs`
+(natural logarithm, one per token) is optional; the confidence of the answer is computed from it. If
+an id is not in the file, that sample fails; it does not count as a wrong answer.
 """
 
 from hashlib import blake2b

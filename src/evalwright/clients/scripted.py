@@ -1,17 +1,17 @@
-"""`scripted/…`: answers written by a script. They are not models, and every report says so.
+"""`scripted/…`: answers from a script. Scripts are not models, and every report says so.
 
     scripted/oracle   the first target, in the shape the post-process rule expects
     scripted/noisy    mostly wrong, and sure of itself
     scripted/biased   good at arithmetic, poor at everything else
     scripted/echo     the prompt, word for word
 
-An embedding is a vector of hashed words: texts that share words are near each other. A given answer
-is likely if the script would give it itself. To a custom request, `echo` returns the input. The
-first three answer records of contract A only; `echo` answers any row.
+An embedding is a vector of hashed words: texts that share words are similar. A given answer is
+likely if the script would give it itself. For a custom request, `echo` returns the input. The first
+three answer task records only; `echo` answers any row.
 
-They know the targets, so they show what a report looks like, never how good anything is. They
-are deterministic: an answer depends on the script, the record and the trial only. For a
-code_exec record the right answer is the program in `metadata.solution`.
+Scripts know the targets, so they show what a report looks like, not how good a model is. They are
+deterministic: an answer depends only on the script, the record and the trial. For a code_exec
+record, the correct answer is the program in `metadata.solution`.
 """
 
 import hashlib

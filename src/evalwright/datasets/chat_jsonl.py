@@ -4,8 +4,8 @@
       type: chat_jsonl
       file_path: chats.jsonl       # also .jsonl.gz, .jsonl.zst
 
-A line is one of these, and may have any other keys, which are columns of their own (under
-`line_NAME` where one of the columns below has their name):
+A line has one of these forms. Any other key is an additional column (named `line_NAME` if one of
+the columns below has its name):
 
     {"messages": […]}                                     the answer is the last message
     {"messages": […], "choices": […]}                     or `response`: a completion, or its text
@@ -20,10 +20,10 @@ A line is one of these, and may have any other keys, which are columns of their 
     error        why there is no answer; null where there is one
     model        the model that answered; null where the line does not name it
 
-A line without an answer is a row, too, and fails when its trace is used: a failed call, a reply
-that was cut before its first word (`length`, `content_filter`), a conversation that ends with the
-call of a tool or its result. A completion that only calls a tool is an answer without words. A file
-without any answer is refused. Of several choices the first is used.
+A line without an answer is also a row; it fails when its trace is used. Examples: a failed call, a
+reply that was cut off before its first word (`length`, `content_filter`), a conversation that ends
+with a tool call or its result. A completion that only calls a tool is an answer with an empty text.
+A file without any answer is an error. If there are several choices, the first is used.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -10,8 +10,8 @@
     content      its text, after the front matter
     …            the keys of its YAML front matter, but for these three
 
-Sorted by path. PDFs and hidden files (`.git`, `.DS_Store`) are skipped. Links are followed; a
-directory that contains itself is entered once.
+Rows are sorted by path. PDFs and hidden files (`.git`, `.DS_Store`) are skipped. Links are
+followed; a directory that links to itself is read once.
 """
 
 import re
@@ -123,7 +123,7 @@ class Folder(SourceSpec):
     directory_path: Location
     """Relative to the document."""
     extension: str | None = None
-    """Only files with this ending; `.md`, `md` and `.MD` are the same."""
+    """Only files with this extension; `.md`, `md` and `.MD` are the same."""
 
     @field_validator("extension")
     @classmethod

@@ -6,8 +6,8 @@
       split: test
       load_dataset_kwargs: { name: main }
 
-It is loaded by `datasets.load_dataset`, the extra `hf`, which has its own cache. Datasets that run
-Python code are refused.
+It is loaded by `datasets.load_dataset` (extra `hf`), which has its own cache. Datasets that run
+Python code are rejected.
 """
 
 from collections.abc import Iterator
@@ -77,9 +77,9 @@ class HuggingFace(SourceSpec):
 
     type: Literal["huggingface"]
     path: str
-    """Its name on the hub; a directory if it begins with a dot or a slash."""
+    """Name on the hub; a directory if it starts with a dot or a slash."""
     split: str | None = None
-    """The split; optional where there is only one."""
+    """Split; optional if there is only one."""
     load_dataset_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Other arguments of `datasets.load_dataset`: `name`, `revision`, `data_files`…"""
 

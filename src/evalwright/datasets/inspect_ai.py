@@ -22,9 +22,9 @@
     inspect_scores   the scores of Inspect: {"match": {"value": "C", "answer": …}}
     inspect_status   of the whole log: `success`, `error`, `cancelled`, `started`
 
-Rows come in the order of the evaluated dataset. Of a run that did not finish, the finished samples
-are read. A `.eval` log is read sample by sample; a `.json` log is read whole and may have 256 MiB.
-A log that is damaged, cut short or no log is one `BadDataset` that says where.
+Rows are in the order of the evaluated dataset. If a run did not finish, its finished samples are
+read. A `.eval` log is read sample by sample; a `.json` log is read whole and may have at most 256
+MiB. A damaged, truncated or invalid log is one `BadDataset` error with the position.
 """
 
 import fnmatch
@@ -293,9 +293,9 @@ class InspectAi(SourceSpec):
 
     type: Literal["inspect_ai"]
     file_path: Location | None = None
-    """A log, `.eval` or `.json`, relative to the document."""
+    """Path of a log, `.eval` or `.json`, relative to the document."""
     directory_path: Location | None = None
-    """A directory with logs, and the directories in it, relative to the document."""
+    """Path of a directory with logs, searched recursively, relative to the document."""
 
     @model_validator(mode="after")
     def _check_paths(self) -> Self:

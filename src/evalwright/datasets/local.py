@@ -1,4 +1,4 @@
-"""`local`: a file beside the document.
+"""`local`: a file in the project.
 
     source:
       type: local
@@ -6,7 +6,7 @@
       filters:
         - { op: equals, expression: "{{ sample.language }}", value: en }
 
-How each format is read is in its module: `csv_file`, `json_files`, `reading` (Parquet).
+The modules `csv_file`, `json_files` and `reading` (Parquet) describe how each format is read.
 """
 
 from typing import Annotated, Literal
@@ -32,7 +32,7 @@ class Local(SourceSpec):
 
     type: Literal["local"]
     file_path: TableFile
-    """Relative to the document. Its ending says how it is read."""
+    """Path relative to the document. The extension determines the format."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
         """Return a reader of the file, which is opened with the first row."""

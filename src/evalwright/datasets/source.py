@@ -29,10 +29,11 @@ class SourceSpec(Component):
     type: str
     """The kind of source."""
     filters: tuple[AnyFilter, ...] = ()
-    """A row must pass all of them. Expressions see `sample` and every column by its own name."""
+    """Only rows that pass all filters are used. Expressions may refer to `sample` and to every
+    column by its name."""
     missing: Missing = "absent"
-    """What a row has in a column that it has no value for: no key (`absent`), or the number NaN
-    (`nan`) as where rows pass through data frames."""
+    """How a missing value is represented: no key (`absent`), or the number NaN (`nan`), as in a
+    data frame."""
 
     def rows(self, surroundings: Surroundings) -> Rows:
         """Return the rows, ready to be read; reading them raises what is wrong with them."""

@@ -22,7 +22,7 @@ class TaskResultSource(SourceSpec):
 
     type: Literal["task_result"]
     key: str
-    """The key of its task specification."""
+    """Key of its task specification."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
         """Return the result; `UnknownName` if no task has that key."""

@@ -4,8 +4,9 @@
       type: url
       url: https://example.org/questions.jsonl.gz
 
-It is stored under `.evalwright/downloads/`, by the hash of its address, and not fetched again:
-delete it there to do so. Only `http` and `https`, also after a redirect.
+The file is stored in `.evalwright/downloads/`, named by the hash of its address, and is not fetched
+again. To fetch it again, delete it there. Only `http` and `https` are allowed, also after a
+redirect.
 """
 
 from hashlib import sha256
@@ -38,7 +39,7 @@ class Url(SourceSpec):
 
     type: Literal["url"]
     url: str
-    """`http` or `https`; the path ends as the name of a local file would."""
+    """`http` or `https` address; its path has the extension of a local file."""
 
     @field_validator("url")
     @classmethod

@@ -29,7 +29,7 @@ class MetricSpec(Component):
     type: str
     """The kind of metric."""
     key: OwnKey | None = None
-    """What reports call this metric; without it, its type."""
+    """Name of this metric in reports; default: its type."""
 
     version: ClassVar[int] = 1
     """Grows with every change that could move a figure."""
@@ -92,9 +92,9 @@ class FieldMetric(ScoreMetric):
     """A metric of one field."""
 
     field: Name
-    """The score that it is made of. True and false count as 1 and 0, null is left out."""
+    """Score that the metric is computed from. True and false count as 1 and 0; null is skipped."""
     name: Name | None = None
-    """What the figure is called; without it, the field and the type: `is_correct_mean`."""
+    """Name of the value; default: the field and the type, such as `is_correct_mean`."""
 
     def fields(self) -> frozenset[str]:
         """Return the field."""

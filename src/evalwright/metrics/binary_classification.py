@@ -1,4 +1,4 @@
-"""`binary-classification`: how well a score tells two answers apart.
+"""`binary-classification`: how well a score distinguishes two answers.
 
     metrics:
       - type: binary-classification
@@ -7,7 +7,7 @@
         positive_answer: spam
         negative_answer: ham
 
-Beside accuracy, precision, recall and F1 it gives the four counts.
+It computes accuracy, precision, recall, F1 and the four counts.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -36,13 +36,13 @@ class BinaryClassification(ScoreMetric):
 
     type: Literal["binary-classification"]
     field_gt: Name
-    """The score that holds the true answer."""
+    """Score that contains the true answer."""
     field_pred: Name
-    """The score that holds the predicted answer."""
+    """Score that contains the predicted answer."""
     positive_answer: Answer
-    """What a positive sample says."""
+    """Answer that counts as positive."""
     negative_answer: Answer
-    """What a negative sample says."""
+    """Answer that counts as negative."""
 
     @model_validator(mode="after")
     def _two_answers(self) -> Self:

@@ -20,10 +20,10 @@ class F1Score(CountsMetric):
 
     type: Literal["f1_score"]
     num_true_positives_field: Name
-    """The score that says how many things were rightly found in a sample."""
+    """Score with the number of true positives in a sample."""
     num_false_positives_field: Name
-    """The score that says how many things were wrongly found in a sample."""
+    """Score with the number of false positives in a sample."""
     num_false_negatives_field: Name
-    """The score that says how many things were missed in a sample."""
+    """Score with the number of false negatives in a sample."""
 
     divide = staticmethod(f1)

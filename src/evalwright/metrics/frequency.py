@@ -20,7 +20,7 @@ class Frequency(ShareMetric):
 
     type: Literal["frequency"]
     field: Name
-    """The score whose values are counted. Null is left out."""
+    """Score whose values are counted. Null is skipped."""
 
     def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute a share for each value, `{field}_{value}`, in the order of their names.

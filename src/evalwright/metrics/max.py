@@ -4,7 +4,7 @@
       - type: max
         field: score
 
-It has no interval: an extreme of a sample says nothing about values that were not seen.
+It has no interval: the extreme value of a sample says nothing about unseen values.
 """
 
 from typing import ClassVar, Literal

@@ -1,11 +1,11 @@
-"""`multiclass-classification`: how well a score tells several classes apart.
+"""`multiclass-classification`: how well a score distinguishes several classes.
 
     metrics:
       - type: multiclass-classification
         field_gt: expected
         field_pred: answered
 
-The classes are those that the scores have.
+The classes are all values that occur in the scores.
 """
 
 from typing import Literal
@@ -23,9 +23,9 @@ class MulticlassClassification(ScoreMetric):
 
     type: Literal["multiclass-classification"]
     field_gt: Name
-    """The score that holds the true class."""
+    """Score that contains the true class."""
     field_pred: Name
-    """The score that holds the predicted class."""
+    """Score that contains the predicted class."""
 
     def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute `accuracy`, and `{class}_precision` and `{class}_recall`, class by class."""

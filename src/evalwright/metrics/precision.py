@@ -19,6 +19,6 @@ class Precision(CountsMetric):
 
     type: Literal["precision"]
     num_true_positives_field: Name
-    """The score that says how many things were rightly found in a sample."""
+    """Score with the number of true positives in a sample."""
     num_false_positives_field: Name
-    """The score that says how many things were wrongly found in a sample."""
+    """Score with the number of false positives in a sample."""

@@ -1,4 +1,4 @@
-"""`python`: figures that the author's own code computes.
+"""`python`: metrics that a Python function computes.
 
     metrics:
       - type: python
@@ -6,8 +6,8 @@
           def compute_metrics(scores):
               return {"longest": max(score.values["length"] for score in scores)}
 
-Its intervals come from calling it again on resampled scores, where that is cheap and says
-something: 10 to 1,000 samples, and a first call within two seconds.
+For its intervals, the function is called again on resampled scores. This requires 10 to 1,000
+samples and a first call within two seconds.
 """
 
 import asyncio
@@ -33,12 +33,12 @@ _FEWEST_SAMPLES = 10
 
 
 class PythonMetric(MetricSpec):
-    """The figures that `compute_metrics(scores)` returns, under its own names."""
+    """The numbers that `compute_metrics(scores)` returns, by name."""
 
     type: Literal["python"]
     compute_metrics_snippet: Snippet
-    """Python that defines `compute_metrics(scores)`: of a list of scores, each with `values` and
-    `metadata`, it returns a dict of numbers. `def` or `async def`."""
+    """Python that defines `compute_metrics(scores)`, with `def` or `async def`. It takes a list of
+    scores, each with `values` and `metadata`, and returns a dict of numbers."""
 
     def fields(self) -> None:
         """Return None: only the code knows what it reads."""

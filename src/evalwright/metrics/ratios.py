@@ -41,7 +41,7 @@ class CountsMetric(ShareMetric):
     """A ratio of counts, each summed over all samples before they are divided."""
 
     name: Name | None = None
-    """What the figure is called; without it, the type."""
+    """Name of the value; default: the type."""
 
     divide = staticmethod(share)
 

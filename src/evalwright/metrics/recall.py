@@ -19,6 +19,6 @@ class Recall(CountsMetric):
 
     type: Literal["recall"]
     num_true_positives_field: Name
-    """The score that says how many things were rightly found in a sample."""
+    """Score with the number of true positives in a sample."""
     num_false_negatives_field: Name
-    """The score that says how many things were missed in a sample."""
+    """Score with the number of false negatives in a sample."""

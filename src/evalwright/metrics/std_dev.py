@@ -1,10 +1,10 @@
-"""`std_dev`: how far the values of a score lie from their mean.
+"""`std_dev`: the standard deviation of a score.
 
     metrics:
       - type: std_dev
         field: score
 
-The standard deviation of a sample: the squares are divided by n - 1.
+It is the sample standard deviation: the sum of squares is divided by n - 1.
 """
 
 from typing import Literal

@@ -1,4 +1,4 @@
-"""`weighted_average`: the average of what each label is worth.
+"""`weighted_average`: the mean weight of the labels.
 
     metrics:
       - type: weighted_average
@@ -29,9 +29,9 @@ class WeightedAverage(FieldMetric):
 
     type: Literal["weighted_average"]
     field: Annotated[str, Field(min_length=1)]
-    """The score that holds the label. Null is left out."""
+    """Score that contains the label. Null is skipped."""
     weights: Annotated[dict[str, float], Field(min_length=1)]
-    """What each label is worth. A label that is not here is an error."""
+    """Weight of each label. A label without a weight is an error."""
 
     def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute one average, `{field}_weighted_average`."""

@@ -43,13 +43,14 @@ class MetricRow(Struct, frozen=True, kw_only=True):
     purpose: Literal["score", "qa"]
     """`qa`: a check of the samples, not a result of the task."""
     reason: str
-    """Why there is no value or no interval; what the value leaves out."""
+    """Why there is no value or no interval, or what the value does not include."""
     key: str = ""
     """The key of the metric, shared by all its values. Empty in reports of older versions."""
     own_key: bool = False
     """Whether the author of the task chose the key."""
     name: str = ""
-    """The name that the metric gives the value. `metric` adds the key where two have one name."""
+    """Name that the metric gives the value. `metric` adds the key where two values have the same
+    name."""
     absent: int = 0
     """Samples whose score has no value for this metric; `n` does not count them."""
     is_default: bool = False
@@ -57,7 +58,7 @@ class MetricRow(Struct, frozen=True, kw_only=True):
 
 
 class JudgedRow(Struct, frozen=True, kw_only=True):
-    """One metric that a rule of a policy is about."""
+    """One metric that a rule of a policy applies to."""
 
     run_id: str
     task: str
@@ -72,7 +73,7 @@ class JudgedRow(Struct, frozen=True, kw_only=True):
     reason: str
     """The comparison in words, with the interval."""
     n: int = 0
-    """How many samples it is over."""
+    """Number of samples."""
     absent: int = 0
     """Samples whose score has no value for it."""
 
@@ -83,14 +84,14 @@ class PolicyRow(Struct, frozen=True, kw_only=True):
     policy: str
     rule: str
     name: str
-    """What people call the rule."""
+    """Display name of the rule."""
     demand: str
-    """What must hold: `is_correct_mean >= 0.8`."""
+    """Condition that must hold: `is_correct_mean >= 0.8`."""
     holds: bool
     reason: str
-    """Why, with the interval. Of several metrics, those that decide."""
+    """Reason, with the interval. If there are several metrics, those that decide."""
     figures: list[JudgedRow]
-    """Every metric that the rule is about."""
+    """Every metric that the rule applies to."""
 
 
 class RuleRow(Struct, frozen=True, kw_only=True):
@@ -164,7 +165,7 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
     rank: int | None
     model: str
     """The model; `SPECIFICATION (MODEL)` where two specifications ran the same model, and the
-    specification alone where it asks no model."""
+    specification alone where it calls no model."""
     mean: float | None
     ci_low: float | None
     ci_high: float | None
@@ -233,9 +234,9 @@ class ScaledRow(Struct, frozen=True, kw_only=True):
     temperature_low: float | None = None
     temperature_high: float | None = None
     raw: CalibrationFigures | None = None
-    """Of the confidences before scaling."""
+    """Metrics of the confidences before scaling."""
     scaled: CalibrationFigures | None = None
-    """Of the same answers at the temperature."""
+    """Metrics of the same answers with the temperature."""
     brier_difference: float | None = None
     """Scaled minus raw, paired by answer; below 0 the temperature helped."""
     brier_difference_low: float | None = None
@@ -261,7 +262,7 @@ class CalibrationRow(Struct, frozen=True, kw_only=True):
     """The reliability diagram."""
     populated_bins: int
     covered: int
-    """Answers that came with a confidence; the numbers are over these."""
+    """Answers with a confidence; the numbers are over these."""
     n: int
     scaled: ScaledRow | None = None
     """With `--calibrate`: the same on held-out answers, raw and with a temperature."""
@@ -309,7 +310,7 @@ class FailureRow(Struct, frozen=True, kw_only=True):
 
 
 class LeftOutRow(Struct, frozen=True, kw_only=True):
-    """A bad record that `--allow-bad-tasks` left out."""
+    """A bad record that `--allow-bad-tasks` excluded."""
 
     file: str
     line: int
@@ -327,7 +328,7 @@ class CodeExecution(Struct, frozen=True, kw_only=True):
     verified: bool
     """Whether programs could not forge their own verdicts."""
     packages: list[str] = []
-    """Packages that programs could import beside the standard library."""
+    """Packages that programs could import in addition to the standard library."""
 
     @property
     def isolates(self) -> bool:
@@ -336,7 +337,7 @@ class CodeExecution(Struct, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """The run in numbers."""
+    """Totals of the run."""
 
     samples: int
     completed: int
@@ -345,7 +346,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     failed: int
     excluded: int
     wall_seconds: float
-    """How long samples were running in this invocation."""
+    """Seconds for which samples were running in this invocation."""
     trials: int = 0
     """Trials that finished, where samples of a project have several; else 0."""
     flaky: int = 0
@@ -371,7 +372,8 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     failures: list[FailureRow]
     left_out: list[LeftOutRow]
     rules: list[RuleRow]
-    """How many samples each action rule took out of the metrics; a sample may be in several."""
+    """How many samples each action rule excluded from the metrics; a sample may be excluded by
+    several rules."""
     code_execution: CodeExecution | None
     notes: list[str]
     version: str
@@ -384,10 +386,10 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     agreement: list[AgreementRow] = []
     """How far the runs agree, score by score."""
     flaky: list[FlakyRow] = []
-    """The samples on which runs agree least, of each task and model at most 50, the worst first."""
+    """The samples on which runs agree least: at most 50 per task and model, worst first."""
     asked_beside: dict[str, UsageRow] = {}
     """Usage by scorers and solvers, by model: judges, embeddings, simulated users. `usage` counts
-    the answers alone; the cost of a run is both."""
+    answers only; the cost of a run is the sum of both."""
     judges: list[JudgeRow] = []
     """The models that judged, and what checks of this or earlier runs say about each."""
 

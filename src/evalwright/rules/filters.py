@@ -1,14 +1,14 @@
-"""Filters, which say what a sample must be, and the action rules that use them.
+"""Filters, which select samples, and the action rules that use them.
 
     filter: {op: exists, expression: "{{ sample.answer }}"}
     filter: {op: equals, expression: "{{ sample.language }}", value: en}
     filter: {op: in, expression: "{{ sample.id }}", values: ["3", "6"]}
 
-An expression is a native template: what it gives is compared as it is, a string that looks like a
-Python literal (`3`, `True`) as that literal. Where this fails, its text is compared too (`3` is
-"3", `3.0` is "3.0" and "3", true is "True" and "true"), because an author who lists "3" and "6"
-means the ids 3 and 6, and the cell of a table that was read as true may have had either spelling.
-`{{ solver_output.output }}` is the text of the answer.
+An expression is a native template: its value is compared unchanged; a string that looks like a
+Python literal (`3`, `True`) is compared as that literal. If this does not match, its text is
+compared, too (`3` matches "3", `3.0` matches "3.0" and "3", true matches "True" and "true"),
+because an author who lists "3" and "6" means the ids 3 and 6, and a table cell that was read as
+true may have had either spelling. `{{ solver_output.output }}` is the text of the answer.
 
     op                     undefined     otherwise
     exists, not_exists     not there     is there, null included
@@ -17,7 +17,7 @@ means the ids 3 and 6, and the cell of a table that was read as true may have ha
     less_than, …           an error      numbers on both sides, or an error
     in, not_in             an error      == to one of them, or the same text
 
-An action rule says what becomes of a sample after it was scored:
+An action rule applies to samples after scoring:
 
     actions:
       - key: wrong_language
@@ -50,7 +50,7 @@ _MEMBERSHIP = {"in", "not_in"}
 
 class _Filter(Component):
     expression: Native
-    """What is looked at, in `{{ }}`: `{{ sample.language }}`."""
+    """Expression to test, in `{{ }}`: `{{ sample.language }}`."""
 
     def warnings(self) -> list[str]:
         """What is legal and surely not meant."""
@@ -62,10 +62,10 @@ class _Filter(Component):
 
 
 class FilterUnary(_Filter):
-    """Whether something is there, or true."""
+    """Whether a value exists or is true."""
 
     op: Literal["exists", "not_exists", "is_true", "is_false"]
-    """What must hold: it `exists` (null does), it does not, it is true, it is false."""
+    """Condition: the value exists (null does), does not exist, is true, or is false."""
 
     def matches(self, variables: Mapping[str, Any]) -> bool:
         """Whether it holds; ValueError or TypeError where that cannot be said."""
@@ -85,14 +85,14 @@ class FilterUnary(_Filter):
 
 
 class FilterComparison(_Filter):
-    """How something compares with a value."""
+    """How an expression compares with a value."""
 
     op: Literal[
         "equals", "not_equals", "greater_than", "less_than", "greater_or_equal", "less_or_equal"
     ]
     """How the expression must compare with the value."""
     value: Scalar
-    """What it is compared with: a text, a number, or true or false."""
+    """Value to compare with: a text, a number, or true or false."""
 
     def warnings(self) -> list[str]:
         """The same, and an order of what has none."""
@@ -115,12 +115,12 @@ class FilterComparison(_Filter):
 
 
 class FilterMembership(_Filter):
-    """Whether something is one of several values."""
+    """Whether an expression is one of several values."""
 
     op: Literal["in", "not_in"]
     """Whether the expression must be one of the values, or none of them."""
     values: list[Scalar]
-    """What it is compared with: texts, numbers, true or false."""
+    """Values to compare with: texts, numbers, true or false."""
 
     def matches(self, variables: Mapping[str, Any]) -> bool:
         """Whether it holds; ValueError where that cannot be said."""
@@ -163,15 +163,15 @@ AnyFilter = Annotated[
 
 
 class ActionRule(Component):
-    """A sample that matches the filter is in no metric of the task. Its scores are kept."""
+    """Excludes the samples that match the filter from the metrics; their scores are stored."""
 
     key: UserKey
-    """What reports call this rule."""
+    """Name of this rule in reports."""
     action: Literal["exclude_from_metrics"]
-    """What is done with the sample."""
+    """Action to apply to the sample."""
     filter: AnyFilter
-    """Which samples: its expression sees `sample`, `solver_output`, and `scores` by the key of
-    the scorer, such as `{{ scores.language.label }}`."""
+    """Samples that the rule applies to. The expression may refer to `sample`, `solver_output`, and
+    `scores` by the key of the scorer, such as `{{ scores.language.label }}`."""
 
     def applies(
         self,

@@ -36,14 +36,15 @@ class ScorerSpec(Component):
     type: str
     """The kind of scorer."""
     key: UserKey | None = None
-    """The name of this scorer in action rules and reports; without it, its type."""
+    """Name of this scorer in action rules and reports; default: its type."""
     purpose: Literal["score", "qa"] = "score"
     """`score`: its metrics are results of the task. `qa`: its values are for checks and action
-    rules, it has no default metrics, and the metrics it lists are shown apart."""
+    rules, it has no default metrics, and the metrics that it lists are shown in a separate
+    table."""
     display_name: str | None = None
     """The name that people read."""
     metrics: list[AnyMetric] | None = None
-    """The metrics of its scores. Without it, the scorer's default metrics."""
+    """Metrics over its scores; default: the scorer's default metrics."""
 
     version: ClassVar[int] = 1
     """Increases with every change that could move a score."""
@@ -102,10 +103,10 @@ class ComparisonScorer(ScorerSpec):
     """A scorer that compares two texts: a value and its ground truth."""
 
     ground_truth: Template
-    """What the value is compared with. May refer to `sample`."""
+    """Text that the value is compared with. May refer to `sample`."""
     value: Template | None = None
-    """What is compared. May refer to `sample` and to what the solver made (`solver_output`).
-    Without it, the text of the last assistant message; a task without a solver must give it."""
+    """Text that is compared. May refer to `sample` and `solver_output`. Default: the text of the
+    last assistant message. Required in a task without a solver."""
 
     def render_pair(self, case: Case) -> tuple[str, str]:
         """Return the rendered value (without one, the answer) and the rendered ground truth."""

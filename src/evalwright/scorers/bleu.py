@@ -1,14 +1,15 @@
-"""`bleu`: how much of the ground truth's wording the value has, from 0 to 1.
+"""`bleu`: how much of the ground truth's wording the value contains, from 0 to 1.
 
     scorers:
       - type: bleu
         ground_truth: "{{ sample.translation }}"
 
 It is sacrebleu's sentence BLEU with 13a tokens, exponential smoothing and the effective order
-(signature `nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp`), divided by 100. The same text scores 1,
-also the empty one; a value without a single word of the ground truth scores 0.
+(signature `nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp`), divided by 100. Identical texts score
+1, even if both are empty. A value that shares no word with the ground truth scores 0.
 
-A language without spaces is not split into words. A mean of sentence scores is no corpus BLEU.
+Text in a language without spaces is not split into words. A mean of sentence scores is not corpus
+BLEU.
 """
 
 from functools import cache

@@ -1,4 +1,4 @@
-"""`code_exec`: run the answer as Python in the sandbox, and hold it against targets.
+"""`code_exec`: run the answer as Python in the sandbox and check it against targets.
 
     scorers:
       - type: code_exec
@@ -11,12 +11,12 @@
           - "add(2, 3) == 5"
           - "add({{ sample.a }}, {{ sample.b }}) == {{ sample.sum }}"
 
-A target is an expression that must be true, or statements that must not raise; it sees the names
-that the answer defines. An answer that is not Python, raises or takes too long scores 0. A target
-that is not Python is a fault of the task: the sample fails.
+A target is an expression that must be true, or statements that must not raise; it can use the names
+that the answer defines. An answer that is not valid Python, raises or takes too long scores 0. A
+target that is not valid Python is an error in the task: the sample fails.
 
-This scorer is evalwright's own, and scores as `category: code_exec` of a record does. `evalwright
-doctor` says how programs are isolated on this machine.
+This scorer is an extension by evalwright. It scores like `category: code_exec` of a record.
+`evalwright doctor` shows how programs are isolated on this machine.
 """
 
 import ast
@@ -84,16 +84,17 @@ class CodeExec(ScorerSpec):
 
     type: Literal["code_exec"]
     targets: _Targets
-    """What must hold of the program: a list of Python expressions or statements, each a template,
-    or one template that renders to a JSON or Python list of them. May refer to `sample`."""
+    """Conditions that the program must meet: a list of Python expressions or statements, each a
+    template, or one template that renders to a JSON or Python list of them. May refer to
+    `sample`."""
     value: Template | None = None
-    """The program. May refer to `sample` and to what the solver made (`solver_output`). Without it,
-    the text of the last assistant message; a task without a solver must give it."""
+    """The program. May refer to `sample` and `solver_output`. Default: the text of the last
+    assistant message. Required in a task without a solver."""
     post_process: Literal["extract_code_block", "none"] = "extract_code_block"
-    """What is taken of the value: the first block between triple backticks (the whole text where
-    there is none), or always the whole text."""
+    """Part of the value to run: the first block between triple backticks (the whole text if there
+    is none), or always the whole text."""
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S)
-    """Seconds that the program with all its targets may take, at most 30."""
+    """Time limit for the program with all its targets, in seconds; at most 30."""
 
     async def score(self, case: Case) -> Score:
         """Run the program and its targets."""

@@ -1,15 +1,16 @@
-"""`function_call_coverage`: whether the functions that had to be called were called.
+"""`function_call_coverage`: whether the model made the required function calls.
 
     scorers:
       - type: function_call_coverage
         function_calls: "{{ sample.expected_calls | tojson }}"   # ["search", {"name": "book", …}]
         mode: in_order
 
-The list has names, or objects `{"name": …, "arguments": {…}}` whose arguments must be equal as JSON
-values: `1` is `1.0`, `true` is not `1`, the order of keys does not count. A call meets one entry at
-most; entries with arguments choose first. Calls before the first user message do not count. With
-`in_order`, `all_required_calls_made` is only true if the calls were made in the order of the list,
-with or without others between them; the counts are the same in both modes.
+The list contains names, or objects `{"name": …, "arguments": {…}}` whose arguments must be equal as
+JSON values: `1` equals `1.0`, `true` does not equal `1`, and the order of keys does not matter. A
+call matches at most one entry; entries with arguments are matched first. Calls before the first
+user message do not count. With `in_order`, `all_required_calls_made` is only true if the calls were
+made in the order of the list, with or without others between them; the counts are the same in both
+modes.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""`labeler_via_model`: the label that a model puts on an answer or on a sample.
+"""`labeler_via_model`: a label that a model assigns to an answer or a sample.
 
     scorers:
       - type: labeler_via_model
@@ -7,8 +7,8 @@
           Which language is this? <text>{{ sample.text }}</text>
         valid_labels: [Arabic, English, German]
 
-Without `valid_labels` any text of one line and at most 8 words is a label. With them, anything else
-is a failure of the sample, with the labeler's words in it.
+Without `valid_labels`, any text of one line and at most 8 words is a label. With `valid_labels`,
+any other reply is a failure of the sample, and the message quotes it.
 """
 
 from functools import cached_property
@@ -37,11 +37,11 @@ class LabelerViaModel(JudgeSpec):
         "You are a helpful assistant and will be used to label the output of another model "
         "or a dataset sample."
     )
-    """What the labeler is told first. May refer to all that `user_prompt` may. An empty one is
-    not sent."""
+    """System message for the labeler. May refer to everything that `user_prompt` may. An empty text
+    is not sent."""
     valid_labels: list[Title] = Field(default_factory=list)
-    """The labels that it may give, no two of which may differ in case, quotation marks or a last
-    period alone. An empty list allows any text of one line and at most 8 words."""
+    """Labels that it may give. Labels must differ in more than case, quotation marks or a final
+    period. An empty list allows any text of one line and at most 8 words."""
 
     @property
     def verdict_schema(self) -> tuple[str, str, dict[str, Any]]:

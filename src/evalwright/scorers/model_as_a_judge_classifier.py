@@ -1,4 +1,4 @@
-"""`model_as_a_judge_classifier`: right when a judge says one of the labels that mean so.
+"""`model_as_a_judge_classifier`: correct if a judge gives one of the labels that mean correct.
 
     scorers:
       - type: model_as_a_judge_classifier
@@ -12,8 +12,8 @@
         use_structured_outputs: true
 
 The verdict is one of the labels, in any case: the whole reply, its last line, a line
-`Verdict: correct`, or `prediction` of a JSON object. Anything else is a failure of the sample that
-quotes the judge; `evalwright.scorers.judging.verdicts` has the rules.
+`Verdict: correct`, or `prediction` of a JSON object. Any other reply is a failure of the sample,
+and the message quotes it. The rules are in `evalwright.scorers.judging.verdicts`.
 """
 
 from functools import cached_property
@@ -41,10 +41,11 @@ class ModelAsAJudgeClassifier(JudgeSpec):
 
     type: Literal["model_as_a_judge_classifier"]
     correct_labels: LabelList
-    """The labels that mean that the answer is right. No two labels may differ in case, quotation
-    marks or a last period alone."""
+    """Labels that mean that the answer is correct. Labels must differ in more than case, quotation
+    marks or a final period."""
     incorrect_labels: LabelList
-    """The labels that mean that it is wrong. A reply that is in neither list is a failure."""
+    """Labels that mean that the answer is incorrect. A reply that is in neither list is a
+    failure."""
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`model_as_a_judge_scorer`: how good an answer is, on a judge's scale.
+"""`model_as_a_judge_scorer`: a judge's rating of an answer, on a numeric scale.
 
     scorers:
       - type: model_as_a_judge_scorer
@@ -9,9 +9,9 @@
         score_min: 1
         score_max: 5
 
-The score is (raw - score_min) / (score_max - score_min), so that 0 is the worst and 1 the best on
-every scale; the judge's own number is in the metadata. A number outside the scale, of another
-scale, in words or in percent is a failure of the sample, with the judge's words in it.
+The score is (raw - score_min) / (score_max - score_min), so 0 is the worst and 1 the best on every
+scale; the metadata contains the judge's own number. A number outside the scale, of another scale,
+in words or in percent is a failure of the sample, and the message quotes the judge.
 """
 
 from functools import cached_property
@@ -37,9 +37,9 @@ class ModelAsAJudgeScorer(JudgeSpec):
 
     type: Literal["model_as_a_judge_scorer"]
     score_min: Bound = 0.0
-    """The lowest number that the judge may give; it scores 0."""
+    """Lowest rating that the judge may give; it scores 0."""
     score_max: Bound = 1.0
-    """The highest, which scores 1."""
+    """Highest rating that the judge may give; it scores 1."""
 
     @field_validator("score_max")
     @classmethod

@@ -1,4 +1,4 @@
-"""`python`: whatever the author's own function finds, one sample at a time.
+"""`python`: scores that a Python function computes, one sample at a time.
 
     scorers:
       - type: python
@@ -9,9 +9,9 @@
           - type: mean
             field: is_short
 
-In a task without a solver the function is `compute_scores(sample)`. Either may be `async def`.
-It runs apart from the engine; what it raises is a failure of that sample, and no score.
-Without `metrics` the report shows the mean of each score that is a number, marked as default.
+In a task without a solver the function is `compute_scores(sample)`. Either may be `async def`. It
+runs in a separate process; an exception is a failure of that sample, not a score. Without
+`metrics`, the report shows the mean of each numeric score, marked as default.
 """
 
 from typing import ClassVar, Literal
@@ -31,7 +31,7 @@ class PythonScorer(ScorerSpec):
     compute_scores_snippet: Snippet
     """Python that defines `compute_scores(sample, solver_output)`, or `compute_scores(sample)` for
     a task without a solver. It returns a dict of scores, or `{"scores": …, "metadata": …}`;
-    metadata is kept beside the scores and is in no metric."""
+    metadata is stored with the scores and is not used by metrics."""
 
     async def score(self, case: Case) -> Score:
         """Call the function."""

@@ -1,4 +1,4 @@
-"""`python_all_samples`: the author's own function, once, over all samples of a task.
+"""`python_all_samples`: scores that a Python function computes, once, for all samples of a task.
 
     scorers:
       - type: python_all_samples
@@ -7,9 +7,9 @@
           - type: mean
             field: is_unique
 
-It returns a list with one entry per sample, in their order. Use it for what one sample cannot know:
-duplicates, ranks, shares. All samples are in memory at once; `python` is for tasks of any size.
-Without `metrics` the report shows the mean of each score that is a number, marked as default.
+It returns a list with one entry per sample, in their order. Use it for scores that depend on other
+samples: duplicates, ranks, shares. All samples are in memory at once; for large tasks use `python`.
+Without `metrics`, the report shows the mean of each numeric score, marked as default.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""`rag_checker`: what an answer from retrieved texts owes to them, and what is wrong with it.
+"""`rag_checker`: how well an answer is supported by retrieved texts, and which claims are wrong.
 
     scorers:
       - type: rag_checker
@@ -9,9 +9,9 @@
 
 The judge splits target and response into claims, and checks the claims against each other's text
 and against every chunk that the model returned as `references`. Scores are shares of claims or of
-chunks, by the formulas of `rag.formulas`; one that is not defined is null, which a mean leaves out
-and counts. The judge is asked only what the scores need. Claims and verdicts are kept, so other
-scores of the same answers cost nothing.
+chunks; the formulas are in `rag.formulas`. An undefined score is null; a mean skips and counts it.
+The judge gets only the requests that the scores need. Claims and verdicts are stored, so adding
+scores for the same answers costs nothing.
 """
 
 from collections.abc import Mapping
@@ -62,31 +62,31 @@ class RagChecker(ScorerSpec):
 
     type: Literal["rag_checker"]
     judge_model_key: ModelKey
-    """The model that finds and checks claims: a key of the project, or `provider/model`."""
+    """Model that extracts and checks claims: a key of the project, or `provider/model`."""
     query_column: ColumnName = "query"
-    """The column with the question. It is read where claims are extracted or labelled."""
+    """Column with the question. It is used to extract and label claims."""
     target_column: ColumnName | None = None
-    """The column with the right answer. Without it, `target`, where the sample has such a column;
-    else the claims of `target_claims_column` stand for the target."""
+    """Column with the correct answer. Without it, the column `target` if the sample has one;
+    otherwise the claims of `target_claims_column` take the place of the target."""
     scores_to_compute: Annotated[list[ScoreName], Field(min_length=1)] | None = None
     """The scores; without it, all eleven."""
     target_claims_column: ColumnName | None = None
     """The column with the claims of the target: a list of objects with `subject`, `predicate` and
     `object`, or the JSON of one. Without it, the judge extracts them."""
     response_claims_column: ColumnName | None = None
-    """The same for the claims of the response, for answers that were recorded."""
+    """Column with the claims of the response, for recorded answers."""
     claim_extraction_instructions: str | None = None
-    """More that the judge is told when it extracts claims."""
+    """Additional instructions for the judge when it extracts claims."""
     mode: Mode = "all_claims"
-    """`all_claims`: scores of all claims. `required_only`: of the required ones alone, under names
-    that begin with `required_`. `required_and_optional`: both."""
+    """`all_claims`: scores over all claims. `required_only`: scores over the required claims only,
+    with names that start with `required_`. `required_and_optional`: both."""
     target_labels_column: ColumnName | None = None
     """The column with `REQUIRED` or `OPTIONAL` for each claim of `target_claims_column`. Without
-    it, the judge labels them; where all claims count, nobody does."""
+    it, the judge labels them. With `all_claims`, no labels are needed."""
     response_labels_column: ColumnName | None = None
-    """The same for `response_claims_column`."""
+    """Column with `REQUIRED` or `OPTIONAL` for each claim of `response_claims_column`."""
     claim_labeling_instructions: str | None = None
-    """More that the judge is told when it labels claims."""
+    """Additional instructions for the judge when it labels claims."""
 
     @model_validator(mode="after")
     def _labels_are_of_claims(self) -> "RagChecker":

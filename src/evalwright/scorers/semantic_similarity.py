@@ -1,14 +1,14 @@
-"""`semantic_similarity`: how near two texts are in the space of an embedding model.
+"""`semantic_similarity`: how similar two texts are according to an embedding model.
 
     scorers:
       - type: semantic_similarity
         ground_truth: "{{ sample.reference }}"
         model_key: local/wordllama
 
-One request embeds both texts; the score is the cosine of their vectors. This scorer is evalwright's
-own. `local/wordllama` embeds on this machine, without a key; any other embedding model will do.
-Compare scores of the same model only: with most models, unrelated texts score well above 0. An
-empty text has no direction: the sample fails.
+One request embeds both texts; the score is the cosine of their vectors. This scorer is an extension
+by evalwright. `local/wordllama` runs on this machine, without a key; any other embedding model
+works, too. Compare only scores of the same model: with most models, unrelated texts score well
+above 0. If a text is empty, the sample fails.
 """
 
 from collections.abc import Sequence
@@ -33,8 +33,8 @@ class SemanticSimilarity(ComparisonScorer):
 
     type: Literal["semantic_similarity"]
     model_key: ModelKey | None = None
-    """The model that embeds: a key of the project, or `local/wordllama`, which needs no key and no
-    server. Without it, the model that is evaluated."""
+    """Embedding model: a key of the project, or `local/wordllama`, which needs no key and no
+    server. Without it, the evaluated model."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:

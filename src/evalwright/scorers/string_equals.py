@@ -1,11 +1,12 @@
-"""`string_equals`: right when the value is exactly the ground truth.
+"""`string_equals`: correct if the value is exactly the ground truth.
 
     scorers:
       - type: string_equals
         ground_truth: "{{ sample.target }}"
         value: "{{ solver_output.output.choices[0].message.content | trim }}"   # optional
 
-Every character counts: case, spaces and line ends too. To forgive them, say so in the templates.
+Every character counts, including case, spaces and line ends. To ignore them, use filters in the
+templates (`trim`, `lower`).
 """
 
 from typing import ClassVar, Literal

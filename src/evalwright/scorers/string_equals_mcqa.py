@@ -1,13 +1,13 @@
-"""`string_equals_mcqa`: right when the answer begins with the letter of the right choice.
+"""`string_equals_mcqa`: correct if the answer starts with the letter of the correct choice.
 
     scorers:
       - type: string_equals_mcqa
         ground_truth_choice: "{{ sample.answer }}"      # renders to `A`
         choices: "{{ sample.options }}"                 # renders to a JSON or Python list
 
-The predicted choice is the first character of the last assistant message, as it stands: `A) Paris`
-predicts `A`, but ` A` predicts a space and `The answer is A` predicts `T`. So the prompt has to ask
-for the letter alone. An empty answer predicts the empty string.
+The predicted choice is the first character of the last assistant message, unchanged: `A) Paris`
+predicts `A`, but ` A` predicts a space and `The answer is A` predicts `T`. The prompt should
+therefore ask for the letter only. An empty answer predicts the empty string.
 
 `completion_validity`, in the metadata, does not move the score. It is
     valid      if the predicted choice is the ground truth or a label: one of the choices if each is
@@ -15,8 +15,8 @@ for the letter alone. An empty answer predicts the empty string.
     invalid    if it is any other character
     unknown    if the answer is empty, or there are no choices
 
-With `--mcq loglikelihood` the model weighs these labels in place of writing an answer; the metadata
-then has the probability of each, as `options`.
+With `--mcq loglikelihood`, the model writes no answer; the likelihood of each label is computed
+instead. The metadata then contains the probability of each label as `options`.
 
 The older spelling, `ground_truth_choice_field: answer` and `choices_field: options`, names columns.
 """
@@ -60,7 +60,7 @@ class StringEqualsMcqa(ScorerSpec):
 
     type: Literal["string_equals_mcqa"]
     ground_truth_choice: Template
-    """The right choice, as the answer must begin. May refer to `sample`."""
+    """The correct choice; the answer must start with it. May refer to `sample`."""
     choices: Template
     """The possible choices: renders to a JSON or Python list. May refer to `sample`."""
 

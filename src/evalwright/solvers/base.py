@@ -75,7 +75,7 @@ class SolverSpec(Component):
     type: str
     """The kind of solver."""
     postprocessor: PythonPostprocessor | None = None
-    """Changes what is scored, or splits one sample into several, after the solver is done."""
+    """Runs after the solver: changes what is scored, or splits one sample into several."""
 
     version: ClassVar[int] = 1
     """Increases with every change that could move an answer."""

@@ -1,4 +1,4 @@
-"""`grouped_single_turn_solver`: ask the model several questions of one sample.
+"""`grouped_single_turn_solver`: send several requests per sample.
 
     solver:
       type: grouped_single_turn_solver
@@ -9,8 +9,9 @@
            "long": {"messages": [{"role": "user", "content": {{ sample.q_long | tojson }}}]}}
 
 The template renders to a list or an object of inputs, each as for a `single_turn_solver`. They are
-asked in turn, each by itself. `solver_output.solver_outputs` is a list, or an object with the same
-keys, of outputs, each with its `output` and `messages`. The group has all items and raw outputs.
+sent one after another, as independent requests. `solver_output.solver_outputs` is a list of
+outputs, or an object with the same keys; each output has its own `output` and `messages`. The group
+contains all items and raw outputs.
 """
 
 from collections.abc import Callable

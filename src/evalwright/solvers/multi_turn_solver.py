@@ -19,8 +19,9 @@
               terminate_if: {includes: <done>, keep_iteration: false}
             - type: generate
 
-What a `terminate_if` takes back is gone from the trace and from the raw outputs; its calls are
-still counted. The raw outputs, and so `solver_output.output`, are those of the evaluated model.
+Messages that a `terminate_if` discards are removed from the trace and the raw outputs; their calls
+are still counted. The raw outputs, and therefore `solver_output.output`, are those of the evaluated
+model.
 """
 
 from collections.abc import Iterator, Sequence
@@ -120,7 +121,7 @@ class LoadTraceBuilder(Component):
     type: Literal["load_trace"]
     """The kind of builder."""
     trace_column: str
-    """The column that holds the trace."""
+    """Column that contains the trace."""
 
     async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
         """Read the column, and add its items."""
@@ -166,9 +167,9 @@ class MultiTurnSolver(SolverSpec):
 
     type: Literal["multi_turn_solver"]
     message_builders: list[MessageBuilder] = Field(min_length=1)
-    """What adds messages, in order."""
+    """Builders that add messages, in order."""
     message_format: MessageFormat = "open_responses"
-    """Taken and without effect: every solver output can be read in both formats."""
+    """Accepted, without effect: every solver output can be read in both formats."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
-"""`pass_through_solver`: score conversations that stand in the dataset.
+"""`pass_through_solver`: score conversations that are in the dataset.
 
     solver:
       type: pass_through_solver
       trace_column: conversation
 
-No model is asked. The column holds a trace: an object with `items`, a list of items or of chat
+No model is called. The column contains a trace: an object with `items`, a list of items or of chat
 messages, or any of these as JSON text. Scorers without a `value` judge the last assistant message.
 A row whose trace is null fails with the text of its column `error`.
 """
@@ -23,9 +23,9 @@ class PassThroughSolver(SolverSpec):
 
     type: Literal["pass_through_solver"]
     trace_column: str
-    """The column that holds the trace."""
+    """Column that contains the trace."""
     message_format: MessageFormat = "open_responses"
-    """Taken and without effect: every solver output can be read in both formats."""
+    """Accepted, without effect: every solver output can be read in both formats."""
 
     @property
     def calls_model(self) -> bool:

@@ -1,4 +1,4 @@
-"""`python`: a solver that its author wrote.
+"""`python`: a solver written in Python.
 
     solver:
       type: python
@@ -8,11 +8,11 @@
             trace.add_model_response(await model.predict(trace.items))
             return trace
 
-`model.predict` takes the items of a trace, a list of messages, a text, or for a task other than
-chat any JSON. More keyword arguments become keys of the request (`temperature=0`); `sample=`
-replaces the sample that a custom inference is shown. Retries, limits, cache and cost apply to each
-call, whether its answer is kept in the trace or not. A call that fails raises an exception in the
-snippet; if nothing catches it, the sample fails.
+`model.predict` takes the items of a trace, a list of messages, a text, or, for tasks other than
+chat, any JSON. Additional keyword arguments become keys of the request (`temperature=0`); `sample=`
+replaces the sample that a custom inference receives. Retries, limits, cache and cost apply to each
+call, even if its answer is not added to the trace. A call that fails raises an exception in the
+snippet; if it is not caught, the sample fails.
 """
 
 from typing import Any, Literal

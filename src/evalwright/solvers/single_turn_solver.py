@@ -1,4 +1,4 @@
-"""`single_turn_solver`: ask the model once.
+"""`single_turn_solver`: send one request per sample.
 
     solver:
       type: single_turn_solver
@@ -10,8 +10,8 @@
           - role: user
             content: "{{ sample.question }}"
 
-Nothing is added to what is written here. What is stored depends on what is sent and on nothing
-else, so a change of the document that sends the same asks nothing again.
+Nothing is added to these messages. Answers are stored by the request alone: if a change to the
+document does not change the request, the model is not called again.
 """
 
 from collections.abc import Callable
@@ -33,9 +33,9 @@ class SingleTurnSolver(SolverSpec):
 
     type: Literal["single_turn_solver"]
     input_builder: InputBuilder
-    """How a sample becomes what is asked."""
+    """How a request is built from a sample."""
     message_format: MessageFormat = "open_responses"
-    """Taken and without effect: every solver output can be read in both formats."""
+    """Accepted, without effect: every solver output can be read in both formats."""
 
     def describe_inputs(self, sample: Sample) -> str:
         """Return what is sent; the whole row where that cannot be built, for `solve` to say why."""

@@ -86,7 +86,7 @@ class EmptySource(DataSource):
     type: Literal["empty"]
     """The kind of source."""
     num_samples: Count | None = None
-    """How many; the `num_samples` of the dataset takes precedence."""
+    """Number of rows; the `num_samples` of the dataset takes precedence."""
 
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
         """Select `count` rows, or `num_samples` of them."""
@@ -204,7 +204,7 @@ class TaskResultSamples(DataSource):
     type: Literal["task_result"]
     """The kind of source."""
     key: str
-    """The key of its task specification."""
+    """Key of its task specification."""
     ai_app_key: str | None = None
     """Accepted and ignored: results are always those of this project."""
 

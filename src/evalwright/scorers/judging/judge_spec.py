@@ -28,19 +28,19 @@ class JudgeSpec(ScorerSpec):
     version: ClassVar[int] = 2
 
     model_key: ModelKey
-    """The model that judges: a key of the project, or `provider/model`."""
+    """Model that judges: a key of the project, or `provider/model`."""
     system_prompt: Template = Template(
         "You are a helpful assistant and will be used to judge the output of another model."
     )
-    """What the judge is told first. May refer to all that `user_prompt` may. An empty one is
-    not sent."""
+    """System message for the judge. May refer to everything that `user_prompt` may. An empty text
+    is not sent."""
     user_prompt: Template
-    """What the judge is asked. May refer to `sample` and, in a task with a solver, to
+    """User message for the judge. May refer to `sample` and, in a task with a solver, to
     `solver_output`, `model_output`, `model_outputs`, `messages`, `trace` and, in a chat,
     `input_prompt` (which is the text of the last output). It is sent as it is rendered."""
     use_structured_outputs: Flag = False
-    """Whether the judge is held to a JSON schema: its reasoning, then its verdict, then how sure it
-    is. A server that refuses the schema is asked without it, and the report says so."""
+    """Whether to constrain the reply with a JSON schema: reasoning, verdict, confidence. If a
+    server rejects the schema, the request is sent without it, and the report says so."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@
     display_name: Quiz
     generator_specification: { dataset_generator_key: quiz, num_samples: 100 }
 
-What a source may say stands in its own module: `datasets/local.py` and its neighbours.
+The keys of each source are described in its own module, such as `datasets/local.py`.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ from evalwright.spec.documents.yaml.problems import Fault
 
 
 class DatasetDocument(Component):
-    """Rows, under a key."""
+    """Rows that tasks can refer to by a key."""
 
     key: UserKey
     """Key by which tasks and evaluations refer to it."""

@@ -10,8 +10,8 @@
         task_config: { style: "short" }
         num_samples: 200
 
-The older form has no `config_spec`, names its models and datasets outright, and says itself how
-many samples to take. Both forms may be mixed.
+The older form has no `config_spec`, names its models and datasets directly, and sets the number of
+samples itself. Both forms may be mixed.
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ class TaskSpecification(Component):
     dataset_key: Title | None = None
     """Dataset to evaluate, for a task that does not name one itself."""
     num_samples: SampleCount | None = None
-    """Number of samples; without it, as the evaluation or the run says, or all."""
+    """Number of samples; default: as set by the evaluation or the run, otherwise all."""
     subsampling: Subsampling | None = None
     """Which samples: the first, or a random draw with a fixed seed."""
     trials: TrialsNumber | None = None
@@ -59,8 +59,8 @@ class TaskSpecification(Component):
     repeatability: RepeatabilityConfig | None = None
     """Run the specification several times, and report how far the runs agree."""
     task_result_log_path: Title | None = None
-    """A result log, relative to this document. Nothing is run then: the result is taken from it,
-    all of it, and neither the task nor a model need be in the project."""
+    """Path of a result log, relative to this document. The specification is then not run: its whole
+    result is read from the log, and the project needs neither the task nor a model."""
 
 
 class RepeatedInput(Component):
@@ -120,9 +120,9 @@ class EvaluationDocument(Component):
     task_specifications: list[AnySpecification]
     """Specifications to run."""
     num_samples: SampleCount | None = None
-    """Number of samples per task, where its specification does not say."""
+    """Number of samples per task, if its specification sets none."""
     subsampling: Subsampling | None = None
-    """Which samples, where the specification does not say."""
+    """Which samples, if the specification does not set it."""
     cache_policy: CachePolicy | None = None
     """`reuse` what the store has (the default), `update` it, or use `no-cache`."""
     mode: Literal["debug", "full"] | None = None
@@ -141,14 +141,14 @@ class RunConfig(Component):
     """How an evaluation is run."""
 
     num_samples: SampleCount | None = None
-    """Number of samples per task, where its specification does not say."""
+    """Number of samples per task, if its specification sets none."""
     subsampling: Subsampling | None = None
-    """Which samples, where the specification does not say."""
+    """Which samples, if the specification does not set it."""
     cache_policy: CachePolicy | None = None
     """`reuse` what the store has (the default), `update` it, or use `no-cache`."""
     trials_config: TrialsNumber | None = None
-    """Number of trials per sample, where its specification does not say, of every task that
-    calls a model."""
+    """Number of trials per sample for every task that calls a model, if its specification sets
+    none."""
 
 
 def complete_evaluation(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:

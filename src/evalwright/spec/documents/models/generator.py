@@ -1,4 +1,4 @@
-"""A dataset generator: how rows are made, and how a dataset asks for them.
+"""A dataset generator: how rows are generated, and how a dataset uses it.
 
     key: quiz
     display_name: Quiz questions
@@ -20,8 +20,8 @@
       num_samples: 100
       dataset_generator_config: { writer: openai/gpt-4.1-mini }
 
-What a synthesizer may say stands in its own module: `datasets/synthesizers/llm.py` and its
-neighbours.
+The keys of each synthesizer are described in its own module, such as
+`datasets/synthesizers/llm.py`.
 """
 
 from typing import Annotated, Any, Self
@@ -36,10 +36,10 @@ from evalwright.spec.documents.models.parameters import AnyParameter
 
 
 class GeneratorDefinition(Component):
-    """Where rows come from, and what is done to each."""
+    """The source of the rows, and the steps applied to each row."""
 
     data_source: AnyDataSource | None = None
-    """Where the first rows come from."""
+    """Source of the rows that the synthesizers start from."""
     dataset: AnyDataSource | None = None
     """Another name of `data_source`."""
     synthesizers: Annotated[list[AnySynthesizer], Field(min_length=1)]

@@ -143,7 +143,7 @@ class CustomConnection(Component):
     custom_headers: dict[HeaderName, Header] = Field(default_factory=dict)
     """Additional headers."""
     tls_context: TlsContext | None = None
-    """How the endpoint's certificate is checked; without it, as usual."""
+    """How the endpoint's certificate is checked; default: the usual verification."""
 
     @field_validator("url")
     @classmethod
@@ -307,7 +307,7 @@ class Process(Component):
 class AdapterDocument(Component):
     """Translates between a solver and an endpoint with its own request format.
 
-    A direction that is left out changes nothing.
+    If a direction is omitted, it changes nothing.
     """
 
     key: ReferencedKey

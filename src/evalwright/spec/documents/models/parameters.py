@@ -8,7 +8,8 @@
         default_value: 3
 
 A parameter without a default that is not nullable requires a value. Values are checked, never
-coerced: a bool is no number, a text of digits is a text; only an int is a float too.
+converted: a boolean is not a number, and a text of digits is a text. The only exception: an integer
+is also accepted as a float.
 """
 
 import json
@@ -247,7 +248,7 @@ class StringParameter(Parameter):
     takes: ClassVar[str] = "text"
     type: Literal["string"]
     string_kind: Literal["freeform", "python", "jinja"] = "freeform"
-    """What the text is. Only for editors."""
+    """Kind of text. Only used by editors."""
     default_file_content: str | None = None
     """Content of a new file for this text. Not a default: no task runs with it."""
     examples: list[StringExample] = Field(default_factory=list)
@@ -353,7 +354,7 @@ class CategoricalParameter(Parameter):
     multiple: Flag = False
     """Whether several may be chosen, as a list."""
     values_mapping: dict[str, bool | int | float | str] | None = None
-    """Values to use in place of the chosen texts. A text that is not in it is used as it is."""
+    """Values that replace the chosen texts. A text without an entry is used unchanged."""
 
     def faults(self) -> Iterator[Fault]:
         """What is mapped must be allowed."""

@@ -1,4 +1,4 @@
-"""A policy: what the metrics of a run must be, rule by rule.
+"""A policy: rules that the metrics of a run must meet.
 
     key: release
     display_name: "Release"
@@ -73,7 +73,7 @@ class ExistsDefinition(Component):
 
 
 class ThresholdDefinition(Component):
-    """The metric was measured, and all its values are on the right side of a number."""
+    """The metric was measured, and all its values meet a threshold."""
 
     type: Literal["threshold"]
     """Kind of rule."""
@@ -81,9 +81,10 @@ class ThresholdDefinition(Component):
     """Name of a metric value, as reports show it or as its metric calls it. Where no value has
     the name: the key that the task gives the metric."""
     operator: Operator
-    """How a value must compare with the threshold. In quotes: a bare `>` begins a text in YAML."""
+    """How a value must compare with the threshold. Write it in quotes: an unquoted `>` starts a
+    block text in YAML."""
     threshold: Threshold
-    """The number. Values nearer to it than 1e-9 are equal to it."""
+    """Threshold. Values within 1e-9 of it are equal to it."""
 
 
 RuleDefinition = Annotated[ExistsDefinition | ThresholdDefinition, Field(discriminator="type")]
@@ -96,7 +97,7 @@ class Scope(Component):
     """
 
     evaluation_keys: Keys | None = None
-    """Evaluations: of each, its latest finished run. Without it: the run that is judged."""
+    """Evaluations; the latest finished run of each is used. Default: the run that is judged."""
     task_specification_keys: Keys | None = None
     """Task specifications; for task records, the file names without extension."""
     scorer_keys: Keys | None = None

@@ -13,7 +13,8 @@
     run_config:
       num_samples: 100
 
-What stands in the lists is checked as a document of its own kind, with its own places.
+Each entry of a list is checked as a document of its kind; errors point to the entry's own file and
+line.
 """
 
 from typing import Any

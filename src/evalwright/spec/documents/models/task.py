@@ -1,4 +1,4 @@
-"""A task: what is asked, of whom, and how the answers are judged.
+"""A task: its samples, how a model answers them, and how the answers are scored.
 
     key: capital-cities
     display_name: "Capital cities"
@@ -15,8 +15,8 @@
         - { type: string_equals, ground_truth: "{{ sample.capital }}" }
 
 A task with a solver evaluates a model, one without evaluates a dataset, and a `system_task`
-evaluates whatever its snippet looks at. These classes are the shape; what holds between their
-fields is in `checks.task_rules`, so that it is reported even when the shape is wrong.
+evaluates whatever its snippet looks at. These classes define single fields; rules between fields
+are in `checks.task_rules`, so they are reported even if a field is wrong.
 """
 
 from typing import Annotated, Literal
@@ -50,7 +50,7 @@ class DatasetTemplate(Component):
 
 
 class BenchmarkTask(Component):
-    """Samples, a solver that answers them, scorers that judge the answers."""
+    """A task with samples, a solver that answers them, and scorers that judge the answers."""
 
     type: Literal["benchmark_task"] = "benchmark_task"
     """Kind of task. `declarative_task` is its old name."""
@@ -60,9 +60,10 @@ class BenchmarkTask(Component):
     """Where the samples come from. A task that evaluates a dataset may leave it open: then the
     task specification names the dataset, as `dataset_key`."""
     solver: AnySolver | None = None
-    """What answers a sample. Required to evaluate a model; a dataset has none."""
+    """Solver that answers the samples. Required to evaluate a model; a task that evaluates a
+    dataset has none."""
     scorers: list[AnyScorer] = Field(default_factory=list)
-    """What judges the answers, or the rows."""
+    """Scorers that judge the answers, or the rows."""
     trials: TrialsDefinition | None = None
     """Number of trials per sample, and how they become one score. Without it, one trial."""
     actions: list[ActionRule] | None = None
