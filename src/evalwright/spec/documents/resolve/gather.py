@@ -1,8 +1,8 @@
 """Gather the documents of a project: what was named, what lies beside it, and all keys.
 
 What was named (`main`) is always checked. A mistake in what lies beside it counts only if something
-refers to it. In a folder, everything was named. A file whose key cannot be read is kept apart
-(`unread`), because nobody knows what would refer to it.
+refers to it. In a folder, everything was named. Beside a run file no other run file is read. A file
+whose key cannot be read is kept apart (`unread`), because nobody knows what would refer to it.
 
 Assessment plans (several evaluations with their values, as a server keeps them) are not supported:
 the message lists the evaluations that a plan names, and how to run each.
@@ -166,6 +166,8 @@ def _read_files(path: Path, root: Path, environment: Mapping[str, str]) -> list[
     others = [file for file in list_project_files(root) if os.path.realpath(file.path) not in known]
     composed: ComposedFiles = {}
     files = [_read_file(file, environment, composed, main=True) for file in named]
+    if any(file.kind == "run" for file in files):  # a folder may have several: only this one counts
+        others = [file for file in others if file.folder]
     files += [_read_file(file, environment, composed, main=False) for file in others]
     fragments = {os.path.realpath(name) for file in files for name in file.document.files[1:]}
     return [
