@@ -79,3 +79,52 @@ def test_the_mean_of_equal_scores_is_that_score(tmp_path: Path) -> None:
 
     assert row["value"] == 0.95
     assert " 0.950 " in evalwright("report", cwd=project)
+
+
+NAMED = """\
+key: ask
+display_name: World capitals
+description: Does it hold?
+definition:
+  evaluated_entity_type: dataset
+  dataset: {key: rows}
+  scorers:
+    - type: python
+      key: judged
+      display_name: Answer key
+      compute_scores_snippet: |
+        def compute_scores(sample):
+            return {"ok": sample["value"]}
+      metrics:
+        - {type: mean, key: share, field: ok, display_name: Share of right answers}
+        - {type: frequency, key: values, field: ok, display_name: Values}
+"""
+
+
+def test_reports_show_display_names_and_json_has_the_keys(tmp_path: Path) -> None:
+    write_rows(tmp_path, [{"value": value} for value in (1, 1, 0)])
+    write_project(tmp_path, run=run_file(OF_ROWS), tasks__ask=NAMED)
+
+    text = evalwright("run", "run.yaml", "--markdown", "report.md", cwd=tmp_path)
+
+    names = ["World capitals", "Answer key", "Share of right answers", "Values: ok_0"]
+    assert all(name in text for name in names)
+    assert all(name in (tmp_path / "report.md").read_text() for name in ("World", "Answer key"))
+    assert "ok_mean" not in text
+    keys = evalwright("report", "--keys", cwd=tmp_path)
+    assert ("judged" in keys, "ok_mean" in keys, "World capitals" in keys) == (True, True, False)
+    body = report("report", cwd=tmp_path)
+    assert (body["metrics"][0]["task"], body["metrics"][0]["scorer"]) == ("ask", "judged")
+    assert body["display_names"]["tasks"] == {"ask": "World capitals"}
+    assert body["display_names"]["scorers"] == {"ask": {"judged": "Answer key"}}
+
+
+def test_tasks_with_the_same_display_name_are_told_apart_by_their_keys(tmp_path: Path) -> None:
+    write_rows(tmp_path, [{"value": 1}])
+    both = (OF_ROWS, OF_ROWS.replace("key: ask,", "key: again,"))
+    write_project(tmp_path, run=run_file(*both), tasks__ask=NAMED)
+
+    text = evalwright("run", "run.yaml", cwd=tmp_path)
+
+    assert "World capitals (ask)" in text
+    assert "World capitals (again)" in text
