@@ -1,7 +1,9 @@
 """What reports and exports tell people: ranges, names, exact numbers, and why answers are wrong."""
 
+import csv
 import json
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +130,70 @@ def test_tasks_with_the_same_display_name_are_told_apart_by_their_keys(tmp_path:
 
     assert "World capitals (ask)" in text
     assert "World capitals (again)" in text
+
+
+RECORD = {
+    "task_id": "fr",
+    "category": "classification",
+    "prompt": "What is the capital of France?",
+    "targets": ["Paris"],
+    "metric_name": "exact_match",
+    "post_process": "strip_whitespace",
+    "metadata": {"source": "atlas"},
+}
+
+
+def run_records(folder: Path, *records: dict[str, Any]) -> None:
+    """Run records with a model that repeats the question."""
+    lines = "".join(f"{json.dumps(record)}\n" for record in records)
+    (folder / "tasks.jsonl").write_text(lines)
+    evalwright("run", "tasks.jsonl", "-m", "scripted/echo", cwd=folder)
+
+
+def test_an_export_of_records_has_the_records_and_the_reasons(tmp_path: Path) -> None:
+    run_records(tmp_path, RECORD, {**RECORD, "task_id": "de", "prompt": "Germany?"})
+
+    rows = [json.loads(line) for line in evalwright("export", cwd=tmp_path).splitlines()]
+
+    assert [row["sample"] for row in rows] == [
+        RECORD,
+        {**RECORD, "task_id": "de", "prompt": "Germany?"},
+    ]
+    assert rows[1]["reasons"] == {"record": "'Germany?' against 'Paris'"}
+
+
+def test_an_export_of_records_to_csv_has_a_column_for_each_part_of_the_record(
+    tmp_path: Path,
+) -> None:
+    run_records(tmp_path, RECORD)
+
+    (row,) = csv.DictReader(StringIO(evalwright("export", "--format", "csv", cwd=tmp_path)))
+
+    assert row["sample.prompt"] == RECORD["prompt"]
+    assert json.loads(row["sample.targets"]) == ["Paris"]
+    assert (row["sample.category"], row["sample.metadata"]) == (
+        "classification",
+        '{"source":"atlas"}',
+    )
+    assert "against 'Paris'" in row["record.reason"]
+
+
+def test_records_that_changed_since_the_run_are_not_exported_and_that_is_said(
+    tmp_path: Path,
+) -> None:
+    run_records(tmp_path, RECORD)
+    (tmp_path / "tasks.jsonl").write_text(json.dumps({**RECORD, "targets": ["London"]}))
+
+    done = in_process.evalwright("export", cwd=tmp_path)
+
+    assert "sample" not in json.loads(done.stdout)
+    assert "tasks.jsonl has changed since the run or is gone" in done.stderr
+
+
+def test_an_export_to_a_json_file_is_one_json_list(tmp_path: Path) -> None:
+    run_records(tmp_path, RECORD, {**RECORD, "task_id": "de"})
+
+    evalwright("export", "-o", "out.json", cwd=tmp_path)
+
+    rows = json.loads((tmp_path / "out.json").read_text())
+    assert [row["sample_id"] for row in rows] == ["fr", "de"]
