@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from evalwright.plan.manifest import read_manifest_if_readable
 from evalwright.plan.options import parse_options
-from evalwright.plan.stored_records import StoredRecords
 from evalwright.report.report import Report
 from evalwright.session.memory import RunOutcomes
 from evalwright.session.reports import load_report
@@ -49,18 +47,9 @@ def load(
 def export(
     name: str = "latest", store: str | Path | None = None, *, failed: bool | None = None
 ) -> Iterator[Outcome]:
-    """Every outcome of a run, one after another; with its record, where its file is unchanged."""
+    """Every outcome of a run, one after another."""
     with closing(open_store(store, create=False)) as opened:
-        run = opened.find(name)
-        manifest = read_manifest_if_readable(run)
-        outcomes = opened.outcomes(run.id, failed=failed)
-        yield from StoredRecords(manifest).attach(outcomes) if manifest else outcomes
-
-
-def find_changed_files(name: str = "latest", store: str | Path | None = None) -> list[str]:
-    """The task files of a run of records that have changed since, or are gone."""
-    manifest = read_manifest_if_readable(find(name, store))
-    return StoredRecords(manifest).changed if manifest else []
+        yield from opened.outcomes(opened.find(name).id, failed=failed)
 
 
 def delete(name: str, store: str | Path | None = None) -> tuple[str, int]:

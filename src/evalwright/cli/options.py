@@ -152,7 +152,7 @@ model_options = combine(
         "parameters",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Generation parameter, such as temperature=0; JSON or text. extra.NAME: any name.",
+        help="Generation parameter, such as temperature=0; JSON or text.",
     ),
 )
 sandbox_options = combine(

@@ -129,7 +129,6 @@ def report_facts(
         notes=manifest.notes,
         mcq=manifest.mcq,
         confidence=manifest.confidence,
-        specifications=manifest.specifications,
     )
 
 
