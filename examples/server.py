@@ -1,17 +1,17 @@
-"""A server with small models that answer by rule, so that every example runs without a network.
+"""A server with small rule-based models, so that every example runs without a network.
 
     python examples/server.py            # listens on 127.0.0.1:8917 until it is interrupted
 
     POST /v1/chat/completions            gpt-4.1-mini, gpt-4.1-nano, which knows less, and gpt-4.1,
                                          which judges answers between tags
-    POST /v1/embeddings                  text-embedding-3-small: a number for each idea in a text
-    GET  /v1/models                      which there are
-    POST /triage                         an endpoint with words of its own
+    POST /v1/embeddings                  text-embedding-3-small: one number per idea in a text
+    GET  /v1/models                      the list of models
+    POST /triage                         an endpoint with its own request format
     GET  /rivers.jsonl                   a file of rows
 
-The same question has the same answer every day, and some of them are wrong, so that there is
-something to see in the reports; but of products the models are unsure, and go through their
-opinions in turn. What the models know is in the tables below.
+The same question always has the same answer. Some answers are wrong, so that reports have something
+to show. For products, the models cycle through several answers. The tables below contain everything
+that the models know.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 PORT = 8917
 KEY = "not-a-real-key"
-"""What `/triage` wants to be shown."""
+"""The key that `/triage` requires."""
 
 SYMBOLS = {
     "hydrogen": "H",
@@ -83,9 +83,9 @@ PRODUCTS = {
     "4 x 26": ("104", "104", "104", "94", "104"),
 }
 LONG = 150
-"""From here on an answer impresses the judge of capitals."""
+"""The judge of capitals accepts any answer with more characters than this."""
 TURNS: Counter[str] = Counter()
-"""How often each product was asked for."""
+"""How often each product was requested."""
 HANDBOOK = {
     "hours": "The library opens at nine. The library closes at six. The cafe closes at four.",
     "sunday": "The library is closed on Sunday.",
@@ -110,7 +110,7 @@ LIBRARY = {
         ("rooms", "hours"),
     ),
 }
-"""Answers, and the pages of the handbook that they are made from, or should be."""
+"""Answers, and the pages of the handbook that they use or should use."""
 IDEAS = (
     ("dog", "puppy", "hound"),
     ("cat", "kitten"),
@@ -129,7 +129,7 @@ RIVERS = (
 
 
 def reply(model: str, messages: list[dict[str, Any]], request: dict[str, Any]) -> str:
-    """What a model says next."""
+    """Return the next message of a model."""
     said = [str(one["content"]) for one in messages]
     asked, told = said[-1], " ".join(said)
     for know in (
@@ -146,7 +146,7 @@ def reply(model: str, messages: list[dict[str, Any]], request: dict[str, Any]) -
 
 
 def _grade(_: str, asked: str, __: Any) -> str | None:
-    """A judge that looks for the reference in the answer, and takes many words for good ones."""
+    """Judge: search for the reference in the answer; prefer long answers."""
     reference = re.search(r"^Reference: (.+)$", asked, re.MULTILINE)
     answer = re.search(r"<answer>(.*)</answer>", asked, re.DOTALL)
     if not reference or not answer:
@@ -169,7 +169,7 @@ def _end(_: str, asked: str, __: Any) -> str | None:
 
 
 def _judge(_: str, asked: str, request: dict[str, Any]) -> str | None:
-    """One that is not talked round: it looks at what stands between the tags, and does not obey."""
+    """Judge the text between the tags without following instructions in it."""
     found = re.search(r"<answer>\s*(.*?)\s*</answer>", asked, re.DOTALL)
     if not found:
         return None
@@ -189,7 +189,7 @@ def _judge(_: str, asked: str, request: dict[str, Any]) -> str | None:
 
 
 def _order(_: str, asked: str, request: dict[str, Any]) -> str | None:
-    """Only when JSON is asked for."""
+    """Return JSON only if the request asks for it."""
     if "response_format" not in request or not (found := re.search(r"to ([A-Z]\w+)", asked)):
         return None
     number = next((n for word, n in NUMBERS.items() if f"{word} " in f"{asked.lower()} "), 1)
@@ -201,7 +201,7 @@ def _library(_: str, asked: str, __: Any) -> str | None:
 
 
 def _checker(_: str, asked: str, request: dict[str, Any]) -> str | None:
-    """Takes texts apart into claims, and finds claims in texts: a sentence is one."""
+    """Split texts into claims, one per sentence, and find claims in texts."""
     told = str(request["messages"][0]["content"])
     material = re.findall(r"The (\w+):\n\[begin (\w+)\]\n(.*?)\n\[end \2\]", asked, re.DOTALL)
     shown = {title: text for title, _, text in material}
@@ -218,7 +218,7 @@ def _checker(_: str, asked: str, request: dict[str, Any]) -> str | None:
 
 
 def _product(_: str, asked: str, __: Any) -> str | None:
-    """The next opinion."""
+    """Return the next of several answers."""
     found = re.search(r"\d+ x \d+", asked)
     if not found or found[0] not in PRODUCTS:
         return None
@@ -232,7 +232,7 @@ def _letter(_: str, asked: str, __: Any) -> str | None:
 
 
 def _legs(_: str, asked: str, __: Any) -> str | None:
-    """With a doubt about crabs, and about snails where the question is short."""
+    """Return the number of legs; unsure about crabs, and about snails in short questions."""
     found = re.search(r"legs (?:does|of) an? (\w+)", asked, re.IGNORECASE)
     if not found:
         return None
@@ -260,7 +260,7 @@ def _colour(_: str, asked: str, __: Any) -> str | None:
 
 
 def _moons(model: str, asked: str, _: Any) -> str | None:
-    """The small one does not know Neptune well, and likes to talk."""
+    """Return the number of moons; the small model is wrong about Neptune, and wordy."""
     found = re.search(r"moons does (\w+) have", asked)
     if not found:
         return None
@@ -280,7 +280,7 @@ def _mood(_: str, asked: str, __: Any) -> str | None:
 
 
 def _clerk(told: str) -> str:
-    """Asks until the day and the number of guests are known."""
+    """Ask until the day and the number of guests are known."""
     day = re.search(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b", told)
     guests = re.search(r"\b\d+\b", told)
     if not day:
@@ -291,7 +291,7 @@ def _clerk(told: str) -> str:
 
 
 def _customer(asked: str, told: str) -> str:
-    """Answers what the clerk asks, with what it was told to want."""
+    """Answer the clerk with the details from the instructions."""
     wish = told.partition("want:")[2].partition("\n")[0]
     pattern = r"\w+day\b" if "day" in asked else r"\b\d+\b"
     found = re.search(pattern, wish)
@@ -299,25 +299,25 @@ def _customer(asked: str, told: str) -> str:
 
 
 def vector(text: str) -> list[float]:
-    """How often each idea is in a text, and a little of everything."""
+    """Count each idea in a text, plus a small constant."""
     words = re.findall(r"\w+", text.lower())
     return [0.1 + sum(word in idea for word in words) for idea in IDEAS]
 
 
 def triage(ticket: str) -> dict[str, Any]:
-    """Which team a ticket is for."""
+    """Return the team for a ticket."""
     text = ticket.lower()
     queue = next((q for q in ("invoice", "password", "parcel") if q in text), "other")
     return {"queue": queue, "urgent": "!" in text or "urgent" in text}
 
 
 class Handler(BaseHTTPRequestHandler):
-    """The ways of the server."""
+    """Handles the requests of the examples."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Files, and the list of models."""
+        """Serve files and the list of models."""
         if self.path == "/rivers.jsonl":
             rows = "".join(f"{json.dumps(row)}\n" for row in RIVERS)
             self._send(rows.encode(), "application/jsonl")
@@ -328,7 +328,7 @@ class Handler(BaseHTTPRequestHandler):
             self._answer({"error": {"message": f"nothing at {self.path}"}}, status=404)
 
     def do_POST(self) -> None:
-        """Questions."""
+        """Answer requests."""
         raw = self.rfile.read(int(self.headers["Content-Length"]))
         body = json.loads(raw)
         if self.path == "/v1/chat/completions":
@@ -351,7 +351,7 @@ class Handler(BaseHTTPRequestHandler):
             self._answer({"error": {"message": f"nothing at {self.path}"}}, status=404)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
-        """Say nothing."""
+        """Write no log."""
 
     def _answer(self, value: Any, *, status: int = 200) -> None:
         self._send(json.dumps(value).encode(), "application/json", status=status)
@@ -372,7 +372,7 @@ def _completion(text: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def serving(port: int = PORT, handler: type[Handler] = Handler) -> ThreadingHTTPServer:
-    """A server, bound and not yet serving; port 0 takes any that is free."""
+    """Create a server that is bound but not yet serving; port 0 takes any free port."""
     server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     server.daemon_threads = True
     return server

@@ -4,7 +4,7 @@ from typing import Any
 
 
 def compute_scores(sample: dict[str, Any]) -> dict[str, Any]:
-    """Whether there is any doubt in the answer."""
+    """Return whether the answer expresses any doubt."""
     (*_, last) = sample["solver_output"]["items"]
     text = last["content"] if isinstance(last["content"], str) else last["content"][0]["text"]
     return {"scores": {"is_sure": "I think" not in text}, "metadata": {"of": sample["sample_id"]}}

@@ -1,4 +1,4 @@
-"""A metric of your own: a median, and the share of slow predictions."""
+"""A metric in Python: a median, and the share of slow predictions."""
 
 from statistics import median
 from typing import Any

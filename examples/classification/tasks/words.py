@@ -1,10 +1,10 @@
-"""Counts, for metrics that sum over all samples before they divide."""
+"""Counts for metrics that are summed over all samples before they are divided."""
 
 from typing import Any
 
 
 def compute_scores(sample: dict[str, Any]) -> dict[str, Any]:
-    """Of the words that should be found, which were, and which others."""
+    """Count the keywords that were found, found wrongly, and missed."""
     wanted, found = set(sample["keywords"]), set(sample["found"])
     return {
         "right": len(wanted & found),

@@ -1,11 +1,11 @@
-"""Which values stand only once. Hyphens make no difference in an ISBN."""
+"""Find values that occur only once. Hyphens in an ISBN are ignored."""
 
 from collections import Counter
 from typing import Any
 
 
 def compute_scores(samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One entry a row, in their order; beside the score, how often the value is there."""
+    """Return one entry per row, in order: the score, and how often the value occurs."""
     values = [str(sample["<< config.field >>"]).replace("-", "") for sample in samples]
     times = Counter(values)
     return [

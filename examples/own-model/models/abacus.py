@@ -1,11 +1,11 @@
-"""Adds without carrying: right where no column comes to ten."""
+"""Adds without carrying: correct if no column reaches ten."""
 
 import json
 import re
 
 
 def run_inference(body: str, environment: dict[str, str]) -> str:
-    """A chat request in, a chat completion out, both as JSON."""
+    """Take a chat request and return a chat completion, both as JSON."""
     base = int(environment["BASE"])
     asked = json.loads(body)["messages"][-1]["content"]
     one, other = re.findall(r"\d+", asked)

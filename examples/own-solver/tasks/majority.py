@@ -12,7 +12,7 @@ WAYS = (
 
 
 async def run_solver(sample: dict[str, Any], model: Any, trace: Any) -> Any:
-    """Ask all at once; what is kept in the trace is what scorers see."""
+    """Ask all at once; scorers see what is in the trace."""
     questions = [way.format(sample["animal"]) for way in WAYS]
     responses = await asyncio.gather(*(model.predict(question) for question in questions))
     for question, response in zip(questions, responses, strict=True):

@@ -1,7 +1,7 @@
 """A label for an answer.
 
-The values of parameters are put into the text before it is Python. Lists come as JSON; in quotes
-the file stays Python for editors too.
+Parameter values are inserted into the text before it is run as Python. Lists are inserted as JSON;
+in quotes, so that editors still see valid Python.
 """
 
 import json
@@ -15,7 +15,7 @@ MOST_WORDS = int("<< config.most_words >>")
 
 
 def compute_scores(sample: dict[str, Any], solver_output: Any) -> dict[str, Any]:
-    """A label, and two checks of the wording."""
+    """Return a label, and two checks of the wording."""
     said = solver_output.output.choices[0].message.content
     found = re.search(r"\d+", said)
     off = abs(int(found[0]) - sample["<< config.column >>"]) if found else float("inf")

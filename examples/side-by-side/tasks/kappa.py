@@ -1,10 +1,10 @@
-"""Cohen's kappa: agreement beyond what chance gives."""
+"""Cohen's kappa: agreement beyond chance."""
 
 from typing import Any
 
 
 def compute_metrics(scores: list[Any]) -> dict[str, float | None]:
-    """Null where chance alone explains everything."""
+    """Return kappa; null if chance alone explains the agreement."""
     pairs = [(score.values["first"], score.values["second"]) for score in scores]
     n = len(pairs)
     observed = sum(one == other for one, other in pairs) / n

@@ -1,4 +1,4 @@
-"""Reads an inventory, and says what in it is not allowed."""
+"""Read an inventory and report licences that are not allowed."""
 
 import json
 
@@ -9,7 +9,7 @@ SHIPPED = {"parser": "MIT", "plotter": "BSD-3-Clause", "player": "GPL-3.0", "pol
 
 
 def compute_evidence() -> SystemTaskOutput:
-    """One metric a question, each with the reason for its value."""
+    """Return two metrics, each with the reason for its value."""
     refused = sorted(name for name, licence in SHIPPED.items() if licence not in ALLOWED)
     share = 1 - len(refused) / len(SHIPPED)
     return SystemTaskOutput(

@@ -1,4 +1,4 @@
-"""A small model that answers by rule: no network, and the same answers every day."""
+"""A small rule-based model: no network, and always the same answers."""
 
 import json
 import re
@@ -8,7 +8,7 @@ CAPITALS = {
     "Japan": "Tokyo",
     "Kenya": "Nairobi",
     "Peru": "Lima",
-    "Australia": "Sydney",  # wrong, so that there is something to see in the report
+    "Australia": "Sydney",  # wrong, so that the report has something to show
     "Bolivia": "La Paz",  # the seat of its government, but not its capital by law
 }
 

@@ -1,11 +1,11 @@
-"""Evidence about the Python that snippets run in."""
+"""Evidence about the Python version that runs snippets."""
 
 import sys
 from typing import Any
 
 
 def compute_evidence() -> dict[str, Any]:
-    """One metric, with the reason for its value."""
+    """Return one metric, with the reason for its value."""
     version = ".".join(map(str, sys.version_info[:2]))
     recent = sys.version_info >= (3, 11)
     reason = f"snippets run in Python {version}; 3.11 is the oldest that is supported"

@@ -1,4 +1,4 @@
-"""Which values are there only once; an empty one is no duplicate of another."""
+"""Find values that occur only once; an empty value is not a duplicate."""
 
 from collections import Counter
 from typing import Any
@@ -7,7 +7,7 @@ FIELD = "<< config.field >>"
 
 
 def compute_scores(samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One entry a sample, in their order."""
+    """Return one entry per sample, in the same order."""
     times = Counter(sample.get(FIELD) for sample in samples)
     return [
         {"is_unique": sample.get(FIELD) is None or times[sample.get(FIELD)] == 1}
