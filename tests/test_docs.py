@@ -183,6 +183,27 @@ def test_a_yaml_example_is_right(block: Block, tmp_path: Path) -> None:
     assert [f"{one.line}: {one.detail}" for one in wrong] == []
 
 
+PLAIN = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/start.md")),
+    *sorted((ROOT / "docs" / "guides").glob("*.md")),
+]
+NOT_IDIOMATIC = re.compile(
+    r"gone on with| is no |beside the answers|\bwhom\b|\bmend"
+    r"|\b(?:requests|tokens|dollars|bits|bytes|seconds|calls|one|line|file|row|ms)"
+    r" an? (?:minute|second|million|weight|task|sample|answer|row)\b",
+    re.IGNORECASE,
+)
+
+
+def test_the_guides_have_no_phrase_that_is_not_idiomatic() -> None:
+    assert [
+        f"{page.relative_to(ROOT)}:{number}: {line.strip()}"
+        for page in PLAIN
+        for number, line in enumerate(page.read_text("utf-8").splitlines(), 1)
+        if NOT_IDIOMATIC.search(line)
+    ] == []
+
+
 def test_every_link_inside_the_docs_leads_somewhere() -> None:
     link = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
     links = [(page, target) for page in PAGES for target in link.findall(page.read_text("utf-8"))]
