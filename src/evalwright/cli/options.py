@@ -152,7 +152,7 @@ model_options = combine(
         "parameters",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Generation parameter, such as temperature=0; JSON or text.",
+        help="Generation parameter, such as temperature=0; JSON or text. extra.NAME: any name.",
     ),
 )
 sandbox_options = combine(

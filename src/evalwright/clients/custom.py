@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from evalwright.clients.adapters import AdaptedModel, Adapter, AdapterInfo, parse_json
 from evalwright.clients.http import Endpoint
-from evalwright.clients.parameters import SamplingParameters, check_parameters
+from evalwright.clients.parameters import SamplingParameters, check_parameters, refuse_misspelt
 from evalwright.clients.providers import locate_document
 from evalwright.errors import ModelError, SnippetFailed, UsageError
 from evalwright.ports import Snippets
@@ -69,6 +69,7 @@ class CustomConnectionModel(AdaptedModel):
     def __init__(
         self, config: ConnectionConfig, adapter: Adapter, info: AdapterInfo, options: ModelOptions
     ) -> None:
+        refuse_misspelt(options.parameters, model=info.key)
         parameters, timeouts = check_parameters(
             options.parameters, SamplingParameters, model=info.key, never=_NEVER
         )

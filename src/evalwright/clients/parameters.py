@@ -1,8 +1,9 @@
 """What is sent with a request: generation parameters, and the keys of the request itself.
 
 Parameters are checked once, before the first request. An unknown one is sent unchanged, because
-servers differ. A known one of the wrong type, one that the API does not have, and one that
-is not the author's to set are refused.
+servers differ, unless it looks like a misspelt one. A known one of the wrong type, one that the API
+does not have, and one that is not the author's to set are refused. `extra.NAME` sends NAME
+unchecked.
 
 Three are for this side of the wire. They are not sent, and do not change what is asked:
 
@@ -19,6 +20,7 @@ from msgspec import Struct
 
 from evalwright.clients.providers import Address, locate
 from evalwright.errors import ModelError, UsageError
+from evalwright.nearest import nearest
 from evalwright.types import ModelOptions, Request
 
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
@@ -43,6 +45,42 @@ class SamplingParameters(Struct, frozen=True, kw_only=True):
     stream: bool | None = None
 
 
+EXTRA = "extra."
+_NEVER_EXTRA = {"input", "messages", "model", "stream"}
+_MOST_ADDED = 2
+"""A longer ending makes another name, not a misspelt one: `stop_token_ids`."""
+
+COMMON_PARAMETERS = (
+    *("temperature", "max_tokens", "top_p", "top_k", "seed", "stop", "n", "logprobs"),
+    *("top_logprobs", "frequency_penalty", "presence_penalty", "logit_bias", "response_format"),
+    *("tools", "tool_choice", "reasoning_effort", "max_completion_tokens", "max_output_tokens"),
+    *("stream", "include", "instructions", "text", "reasoning", "store", "stop_sequences"),
+    *("system", "thinking", "min_p", "grammar", "json_schema", "cache_prompt", "dimensions"),
+    *("user", "slots", "context", "threads", *Timeouts.__struct_fields__),
+)
+"""The names that a misspelt one is compared with, the likeliest first."""
+_ALIKE = ("min_keep", "min_tokens", "n_probs", "safe_prompt", "speed", "think", "top_a", "top_h")
+"""Names that some servers have, each close to a common one."""
+
+
+def refuse_misspelt(parameters: Mapping[str, Any], *, model: str) -> None:
+    """Refuse a parameter that no API has and that is close to a common one."""
+    for name in parameters:
+        if name in COMMON_PARAMETERS or name in _ALIKE or name.startswith(EXTRA):
+            continue
+        meant = nearest(name, COMMON_PARAMETERS)
+        if meant and not (name.startswith(meant) and len(name) > len(meant) + _MOST_ADDED):
+            raise UsageError(
+                f"`{name}` is not a parameter of {model}; did you mean `{meant}`?",
+                hint=f"`-p {EXTRA}{name}=…` sends it unchanged",
+            )
+
+
+def resolve_extra(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters by the names that are sent, without the `extra.` before them."""
+    return {name.removeprefix(EXTRA): value for name, value in parameters.items()}
+
+
 def check_parameters(
     parameters: Mapping[str, Any],
     known: type[SamplingParameters],
@@ -51,20 +89,24 @@ def check_parameters(
     never: Mapping[str, str],
 ) -> tuple[dict[str, Any], Timeouts]:
     """Return what is to be sent, and the timeouts. `never` says why a name is refused."""
-    for name in parameters:
+    extra = {name: value for name, value in parameters.items() if name.startswith(EXTRA)}
+    parameters = {name: value for name, value in parameters.items() if name not in extra}
+    extra = resolve_extra(extra)
+    for name in (*parameters, *(name for name in extra if name in _NEVER_EXTRA)):
         if name in never:
             raise UsageError(f"{model} takes no parameter `{name}`: {never[name]}")
     try:
-        msgspec.convert(dict(parameters), known)
-        timeouts = msgspec.convert(dict(parameters), Timeouts)
+        msgspec.convert(parameters, known)
+        timeouts = msgspec.convert(parameters, Timeouts)
     except msgspec.ValidationError as error:
         raise UsageError(
             f"parameters of {model}: {error}", hint="a parameter is a JSON value"
         ) from error
-    if parameters.get("stream"):
+    if parameters.get("stream") or extra.get("stream"):
         raise UsageError(f"{model} is not streamed: a reply is read whole", hint="drop `stream`")
     unsent = {"stream", *Timeouts.__struct_fields__}
-    return {name: value for name, value in parameters.items() if name not in unsent}, timeouts
+    sent = {name: value for name, value in parameters.items() if name not in unsent}
+    return {**sent, **extra}, timeouts
 
 
 def locate_model(

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from msgspec import Struct, structs
 
 from evalwright.clients.llama.settings import LlamaSettings
+from evalwright.clients.parameters import refuse_misspelt, resolve_extra
 from evalwright.engine.models.base import Counters
 from evalwright.engine.models.budget import Budget
 from evalwright.engine.models.limits import Rate
@@ -21,7 +22,7 @@ from evalwright.engine.models.wrap import (
 from evalwright.errors import UsageError
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Model, Snippets
-from evalwright.registry import load
+from evalwright.registry import BUILT_IN, load
 from evalwright.secrets import Redactor, Secret
 from evalwright.session.stores import open_reply_cache
 from evalwright.types import NOTHING, MLTask, ModelOptions, Usage
@@ -60,6 +61,9 @@ def connect_provider(name: str, options: ModelOptions) -> Connection:
     provider, _, rest = name.partition("/")
     if not provider or not rest:
         raise UsageError(f"`{name}` is not a model", hint="a model is written provider/model")
+    refuse_misspelt(options.parameters, model=name)
+    if provider not in BUILT_IN["models"]:  # a plugin takes names as they are
+        options = structs.replace(options, parameters=resolve_extra(options.parameters))
     client: Model = load("models", provider)(rest, structs.replace(options, provider=provider))
     return Connection(
         name=name,

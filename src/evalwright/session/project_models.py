@@ -28,6 +28,7 @@ from evalwright.clients.custom import (
     takes_sample,
 )
 from evalwright.clients.http import list_served_models
+from evalwright.clients.parameters import resolve_extra
 from evalwright.clients.providers import PROVIDERS
 from evalwright.clients.stand_ins import PlaceholderModel
 from evalwright.components import provider_key
@@ -205,7 +206,7 @@ def _connect_inference(
         ),
         adapter_of(document, adapters),
         info_of(document, config),
-        parameters=dict(options.parameters),
+        parameters=resolve_extra(options.parameters),
     )
     return Connection(
         name=document.key,

@@ -1,0 +1,28 @@
+import pytest
+
+from evalwright.clients.anthropic import AnthropicParameters
+from evalwright.clients.llama.settings import LlamaParameters, LlamaSettings
+from evalwright.clients.openai import ChatParameters
+from evalwright.clients.openai_responses import ResponsesParameters
+from evalwright.clients.parameters import COMMON_PARAMETERS, Timeouts, refuse_misspelt
+from evalwright.errors import UsageError
+
+
+def test_every_parameter_of_every_client_is_known() -> None:
+    clients = (ChatParameters, ResponsesParameters, AnthropicParameters, LlamaParameters)
+    fields = {
+        name for known in (*clients, LlamaSettings, Timeouts) for name in known.__struct_fields__
+    }
+
+    assert fields - set(COMMON_PARAMETERS) == set()
+
+
+@pytest.mark.parametrize("name", ["min_tokens", "stop_token_ids", "user", "extra.temprature", "x"])
+def test_other_names_are_not_taken_for_misspelt_ones(name: str) -> None:
+    refuse_misspelt({name: 1}, model="openai/m")
+
+
+def test_a_long_ending_makes_another_name() -> None:
+    refuse_misspelt({"reasoning_format": 1}, model="openai/m")
+    with pytest.raises(UsageError, match="did you mean `reasoning`"):
+        refuse_misspelt({"reasonings": 1}, model="openai/m")
