@@ -212,6 +212,8 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
     """Where keys and base URLs are looked up."""
     provider: str = ""
     """What stands before the slash, for a client that serves several providers."""
+    base_url: str = ""
+    """The address in the model's name; empty where the environment or the provider has it."""
     tell: Callable[[str], None] = lambda _: None
     """Receives messages about slow steps."""
 

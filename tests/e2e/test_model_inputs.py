@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.e2e.commands import evalwright, record, write_tasks
-from tests.servers.model_server import ModelServer
+from tests.e2e.commands import KEY, evalwright, outcomes_in, record, report_of, write_tasks
+from tests.servers.model_server import ModelServer, chat
 
 # Parameters.
 
@@ -60,3 +60,86 @@ def test_extra_cannot_replace_what_the_task_sends(tmp_path: Path, name: str) -> 
         )
 
     assert (done.returncode, server.log) == (2, [])
+
+
+# Addresses.
+
+
+def test_two_addresses_of_one_provider_are_two_models(tmp_path: Path) -> None:
+    write_tasks(tmp_path, [record("a"), record("b")])
+
+    with ModelServer(chat("4")) as right, ModelServer(chat("5")) as wrong, ModelServer() as other:
+        models = [f"openai/org/m@{right.url}", f"openai:org/m@{wrong.url}"]
+        done = evalwright(
+            other, "run", "tasks.jsonl", "-m", models[0], "-m", models[1], "--json", cwd=tmp_path
+        )
+
+    report = report_of(done)
+    names = [f"openai/org/m@{server.url}" for server in (right, wrong)]
+    assert other.log == []
+    assert [asked.body["model"] for asked in (*right.log, *wrong.log)] == ["org/m"] * 4
+    assert {asked.headers["Authorization"] for asked in right.log} == {f"Bearer {KEY}"}
+    assert [row["model"] for row in report["leaderboard"]] == names
+    assert [row["mean"] for row in report["leaderboard"]] == [1.0, 0.0]
+    assert {outcome.model for outcome in outcomes_in(tmp_path)} == set(names)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answers"),
+    [
+        pytest.param(
+            ("-m", "http://host/v1"),
+            ("`http://host/v1` is an address", "openai/MODEL@http://host/v1", "OPENAI_BASE_URL"),
+            id="an address instead of a model",
+        ),
+        pytest.param(
+            ("-m", "openai/m", "-p", "base_url=http://host/v1"),
+            ("`base_url` is not a parameter", "`-m openai/m@http://…`", "OPENAI_BASE_URL"),
+            id="an address as a parameter",
+        ),
+        pytest.param(
+            ("-m", "vllm/m", "-p", "api_base=http://host/v1"),
+            ("`-m vllm/m@http://…`", "VLLM_BASE_URL"),
+            id="of another provider",
+        ),
+        pytest.param(
+            ("-m", "scripted/oracle@http://host/v1"),
+            ("scripted models have no address", "write scripted/oracle"),
+            id="a model without an address",
+        ),
+        pytest.param(
+            ("-m", "openai/m@http://user:pass@host/v1"),
+            ("the address after `@` is more than an address", "its own variable"),
+            id="with a password",
+        ),
+        pytest.param(
+            ("-m", "https://user:pass@host/v1"), ("is an address, not a model",), id="a password"
+        ),
+    ],
+)
+def test_a_misplaced_address_is_answered_with_its_place(
+    tmp_path: Path, arguments: tuple[str, ...], answers: tuple[str, ...]
+) -> None:
+    write_tasks(tmp_path, [record("a")])
+
+    with ModelServer() as server:
+        done = evalwright(server, "run", "tasks.jsonl", *arguments, cwd=tmp_path)
+
+    assert (done.returncode, done.stdout, server.log) == (2, "", [])
+    assert all(answer in done.stderr for answer in answers), done.stderr
+    assert "pass" not in done.stderr
+
+
+def test_a_server_that_is_not_there_is_looked_for_where_it_was_written(tmp_path: Path) -> None:
+    write_tasks(tmp_path, [record("a")])
+    with ModelServer() as gone:
+        model = f"openai/m@{gone.url}"
+
+    with ModelServer() as server:
+        done = evalwright(
+            server, "run", "tasks.jsonl", "-m", model, "--retries", "0", "--json", cwd=tmp_path
+        )
+
+    (failure,) = report_of(done, exit_code=done.returncode)["failures"]
+    assert server.log == []
+    assert failure["hint"] == "is there a server? the address after `@` says where"

@@ -144,7 +144,7 @@ model_options = combine(
         "models",
         multiple=True,
         metavar="MODEL",
-        help="Model to evaluate, as provider/model; repeat to compare models.",
+        help="Model to evaluate: provider/model or provider/model@URL; repeat to compare models.",
     ),
     click.option(
         "-p",

@@ -19,6 +19,7 @@
 `OPENAI_BASE_URL`, `OLLAMA_BASE_URL` and so on set another address. `/chat/completions` is appended
 to it; if it has no path, `/v1` is added first. A key is needed at a provider's own address;
 elsewhere the server decides. `HTTPS_PROXY` and similar variables are respected.
+`-m openai/MODEL@http://host/v1` sets the address of one model, to compare two servers.
 
 Generation parameters are sent as they are given: `temperature`, `max_tokens`, `stop`,
 `response_format`, `tools`. `logprobs=true` requests log-probabilities, which not every server

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Struct
 
-from evalwright.clients.providers import Address, locate
+from evalwright.clients.providers import PROVIDERS, Address, locate
 from evalwright.errors import ModelError, UsageError
 from evalwright.nearest import nearest
 from evalwright.types import ModelOptions, Request
@@ -46,6 +46,7 @@ class SamplingParameters(Struct, frozen=True, kw_only=True):
 
 
 EXTRA = "extra."
+_ADDRESSES = ("base_url", "api_base")
 _NEVER_EXTRA = {"input", "messages", "model", "stream"}
 _MOST_ADDED = 2
 """A longer ending makes another name, not a misspelt one: `stop_token_ids`."""
@@ -64,8 +65,16 @@ _ALIKE = ("min_keep", "min_tokens", "n_probs", "safe_prompt", "speed", "think", 
 
 
 def refuse_misspelt(parameters: Mapping[str, Any], *, model: str) -> None:
-    """Refuse a parameter that no API has and that is close to a common one."""
+    """Refuse an address, and a parameter that no API has and that is close to a common one."""
     for name in parameters:
+        if name in _ADDRESSES:
+            server = PROVIDERS.get(model.partition("/")[0])
+            raise UsageError(
+                f"`{name}` is not a parameter of {model}: an address belongs to one model",
+                hint=f"write `-m {model}@http://…`, or set {server.base_url_variable}"
+                if server
+                else "only models of a provider have an address, such as openai/MODEL@http://…",
+            )
         if name in COMMON_PARAMETERS or name in _ALIKE or name.startswith(EXTRA):
             continue
         meant = nearest(name, COMMON_PARAMETERS)
@@ -122,7 +131,8 @@ def locate_model(
     provider = options.provider or usual
     if not name:
         raise UsageError(f"`{provider}/` needs a model", hint=f"write {provider}/MODEL")
-    address, model = locate(provider, path, options.environment), f"{provider}/{name}"
+    address = locate(provider, path, options.environment, base_url=options.base_url)
+    model = f"{provider}/{name}"
     return address, *check_parameters(options.parameters, known, model=model, never=never)
 
 

@@ -1,6 +1,7 @@
 """The addresses of providers: one line per provider, one pattern for all of them.
 
-`NAME_BASE_URL` says where, `NAME_API_KEY` is the key. A base URL is exactly what the path of an
+`NAME_BASE_URL` says where, unless a model is written `provider/model@URL`; `NAME_API_KEY` is the
+key. A base URL is exactly what the path of an
 endpoint is appended to, with or without a slash at its end. A URL without any path gets `/v1`; a
 URL that already ends in the endpoint's path is used unchanged.
 
@@ -8,9 +9,10 @@ A key is needed at a provider's own address. At any other base URL the server de
 in headers only: a base URL with a user, a password or a query is refused.
 """
 
+import re
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from yarl import URL
 
 from evalwright.errors import UnknownName, UsageError
@@ -25,11 +27,13 @@ class Provider(Struct, frozen=True):
     prefix: str = ""
     """The start of its variables; empty for the server of a document."""
     needs_key: bool = True
+    address_in: str = ""
+    """Where the base URL was written, if not in its variable."""
 
     @property
     def base_url_variable(self) -> str:
         """Where a user sets the base URL."""
-        return f"{self.prefix}_BASE_URL" if self.prefix else "`config.url`"
+        return self.address_in or (f"{self.prefix}_BASE_URL" if self.prefix else "`config.url`")
 
     @property
     def key_variable(self) -> str:
@@ -58,6 +62,19 @@ PROVIDERS: dict[str, Provider] = {
 }
 
 
+_AT_ADDRESS = re.compile(r"@(?=https?://)").split
+
+
+def split_address(provider: str, name: str) -> tuple[str, str]:
+    """Split `model@URL` into the two; the address is empty where the name has none."""
+    model, *addresses = _AT_ADDRESS(name, maxsplit=1)
+    if addresses and provider not in PROVIDERS:
+        raise UsageError(
+            f"{provider} models have no address", hint=f"write {provider}/{model}, without the `@`"
+        )
+    return model, "".join(addresses)
+
+
 class Address:
     """The URL of one endpoint, with its key. Not a struct: it must never print the key."""
 
@@ -78,7 +95,7 @@ class Address:
         return f"Address({str(self.url)!r})"
 
 
-def locate(name: str, path: str, environment: Mapping[str, str]) -> Address:
+def locate(name: str, path: str, environment: Mapping[str, str], *, base_url: str = "") -> Address:
     """Return the address of a provider's endpoint; `UsageError` for a bad or missing setting."""
     if name not in PROVIDERS:
         known = ", ".join(f"`{provider}`" for provider in PROVIDERS)
@@ -86,8 +103,10 @@ def locate(name: str, path: str, environment: Mapping[str, str]) -> Address:
             f"`{name}` is not a provider; there are {known}", hint=suggest(name, tuple(PROVIDERS))
         )
     provider = PROVIDERS[name]
+    if base_url:
+        provider = structs.replace(provider, address_in="the address after `@`")
     variable = provider.base_url_variable
-    base_url = environment.get(variable, "").strip() or provider.base_url
+    base_url = base_url or environment.get(variable, "").strip() or provider.base_url
     if not base_url:
         raise UsageError(
             f"{name} has no public address",

@@ -1,4 +1,7 @@
-"""How a model is written: `provider/model` and `provider:model` are the same model."""
+"""How a model is written: `provider/model` and `provider:model` are the same model.
+
+`@URL` after either says at which address.
+"""
 
 from collections.abc import Sequence
 
@@ -6,7 +9,14 @@ from evalwright.errors import UsageError
 
 
 def canonical_name(model: str) -> str:
-    """The first form, which reports print."""
+    """The first form, which reports print; `UsageError` for an address without a model."""
+    if model.startswith(("http://", "https://")):
+        address = "http://…" if "@" in model else model  # what stands before an `@` may be secret
+        raise UsageError(
+            f"`{address}` is an address, not a model",
+            hint=f"write `-m openai/MODEL@{address}`, or set OPENAI_BASE_URL and write "
+            "`-m openai/MODEL`",
+        )
     provider, colon, rest = model.partition(":")
     return f"{provider}/{rest}" if colon and "/" not in provider else model
 

@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 
 from evalwright.clients.llama.settings import LlamaSettings
 from evalwright.clients.parameters import refuse_misspelt, resolve_extra
+from evalwright.clients.providers import split_address
 from evalwright.engine.models.base import Counters
 from evalwright.engine.models.budget import Budget
 from evalwright.engine.models.limits import Rate
@@ -57,14 +58,16 @@ Connector = Callable[[str, Snippets | None], Connection]
 
 
 def connect_provider(name: str, options: ModelOptions) -> Connection:
-    """The model `provider/model`."""
+    """The model `provider/model`, or `provider/model@URL`."""
     provider, _, rest = name.partition("/")
     if not provider or not rest:
         raise UsageError(f"`{name}` is not a model", hint="a model is written provider/model")
-    refuse_misspelt(options.parameters, model=name)
+    rest, base_url = split_address(provider, rest)
+    refuse_misspelt(options.parameters, model=f"{provider}/{rest}")
     if provider not in BUILT_IN["models"]:  # a plugin takes names as they are
         options = structs.replace(options, parameters=resolve_extra(options.parameters))
-    client: Model = load("models", provider)(rest, structs.replace(options, provider=provider))
+    options = structs.replace(options, provider=provider, base_url=base_url)
+    client: Model = load("models", provider)(rest, options)
     return Connection(
         name=name,
         client=client,
