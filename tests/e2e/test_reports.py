@@ -1,7 +1,9 @@
 """What reports and exports tell people: ranges, names, exact numbers, and why answers are wrong."""
 
+import csv
 import json
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -79,3 +81,119 @@ def test_the_mean_of_equal_scores_is_that_score(tmp_path: Path) -> None:
 
     assert row["value"] == 0.95
     assert " 0.950 " in evalwright("report", cwd=project)
+
+
+NAMED = """\
+key: ask
+display_name: World capitals
+description: Does it hold?
+definition:
+  evaluated_entity_type: dataset
+  dataset: {key: rows}
+  scorers:
+    - type: python
+      key: judged
+      display_name: Answer key
+      compute_scores_snippet: |
+        def compute_scores(sample):
+            return {"ok": sample["value"]}
+      metrics:
+        - {type: mean, key: share, field: ok, display_name: Share of right answers}
+        - {type: frequency, key: values, field: ok, display_name: Values}
+"""
+
+
+def test_reports_show_display_names_and_json_has_the_keys(tmp_path: Path) -> None:
+    write_rows(tmp_path, [{"value": value} for value in (1, 1, 0)])
+    write_project(tmp_path, run=run_file(OF_ROWS), tasks__ask=NAMED)
+
+    text = evalwright("run", "run.yaml", "--markdown", "report.md", cwd=tmp_path)
+
+    names = ["World capitals", "Answer key", "Share of right answers", "Values: ok_0"]
+    assert all(name in text for name in names)
+    assert all(name in (tmp_path / "report.md").read_text() for name in ("World", "Answer key"))
+    assert "ok_mean" not in text
+    keys = evalwright("report", "--keys", cwd=tmp_path)
+    assert ("judged" in keys, "ok_mean" in keys, "World capitals" in keys) == (True, True, False)
+    body = report("report", cwd=tmp_path)
+    assert (body["metrics"][0]["task"], body["metrics"][0]["scorer"]) == ("ask", "judged")
+    assert body["display_names"]["tasks"] == {"ask": "World capitals"}
+    assert body["display_names"]["scorers"] == {"ask": {"judged": "Answer key"}}
+
+
+def test_tasks_with_the_same_display_name_are_told_apart_by_their_keys(tmp_path: Path) -> None:
+    write_rows(tmp_path, [{"value": 1}])
+    both = (OF_ROWS, OF_ROWS.replace("key: ask,", "key: again,"))
+    write_project(tmp_path, run=run_file(*both), tasks__ask=NAMED)
+
+    text = evalwright("run", "run.yaml", cwd=tmp_path)
+
+    assert "World capitals (ask)" in text
+    assert "World capitals (again)" in text
+
+
+RECORD = {
+    "task_id": "fr",
+    "category": "classification",
+    "prompt": "What is the capital of France?",
+    "targets": ["Paris"],
+    "metric_name": "exact_match",
+    "post_process": "strip_whitespace",
+    "metadata": {"source": "atlas"},
+}
+
+
+def run_records(folder: Path, *records: dict[str, Any]) -> None:
+    """Run records with a model that repeats the question."""
+    lines = "".join(f"{json.dumps(record)}\n" for record in records)
+    (folder / "tasks.jsonl").write_text(lines)
+    evalwright("run", "tasks.jsonl", "-m", "scripted/echo", cwd=folder)
+
+
+def test_an_export_of_records_has_the_records_and_the_reasons(tmp_path: Path) -> None:
+    run_records(tmp_path, RECORD, {**RECORD, "task_id": "de", "prompt": "Germany?"})
+
+    rows = [json.loads(line) for line in evalwright("export", cwd=tmp_path).splitlines()]
+
+    assert [row["sample"] for row in rows] == [
+        RECORD,
+        {**RECORD, "task_id": "de", "prompt": "Germany?"},
+    ]
+    assert rows[1]["reasons"] == {"record": "'Germany?' against 'Paris'"}
+
+
+def test_an_export_of_records_to_csv_has_a_column_for_each_part_of_the_record(
+    tmp_path: Path,
+) -> None:
+    run_records(tmp_path, RECORD)
+
+    (row,) = csv.DictReader(StringIO(evalwright("export", "--format", "csv", cwd=tmp_path)))
+
+    assert row["sample.prompt"] == RECORD["prompt"]
+    assert json.loads(row["sample.targets"]) == ["Paris"]
+    assert (row["sample.category"], row["sample.metadata"]) == (
+        "classification",
+        '{"source":"atlas"}',
+    )
+    assert "against 'Paris'" in row["record.reason"]
+
+
+def test_records_that_changed_since_the_run_are_not_exported_and_that_is_said(
+    tmp_path: Path,
+) -> None:
+    run_records(tmp_path, RECORD)
+    (tmp_path / "tasks.jsonl").write_text(json.dumps({**RECORD, "targets": ["London"]}))
+
+    done = in_process.evalwright("export", cwd=tmp_path)
+
+    assert "sample" not in json.loads(done.stdout)
+    assert "tasks.jsonl has changed since the run or is gone" in done.stderr
+
+
+def test_an_export_to_a_json_file_is_one_json_list(tmp_path: Path) -> None:
+    run_records(tmp_path, RECORD, {**RECORD, "task_id": "de"})
+
+    evalwright("export", "-o", "out.json", cwd=tmp_path)
+
+    rows = json.loads((tmp_path / "out.json").read_text())
+    assert [row["sample_id"] for row in rows] == ["fr", "de"]

@@ -23,7 +23,7 @@ from evalwright.types import Outcome, Run, Score, Trace
 COMMAND = [sys.executable, "-m", "evalwright"]
 EXPORTED = [
     *("task", "model", "sample_id", "trial", "status", "input", "output", "post_processed"),
-    *("scores", "metadata", "failure", "usage", "latency_s"),
+    *("scores", "metadata", "failure", "usage", "latency_s", "reasons"),
 ]
 LARGE = ("export", "large", "--store", "runs.db")
 OUTCOMES = 20_000
@@ -244,7 +244,7 @@ def test_a_sample_is_shown_for_each_model_with_the_reason_of_its_score(folder: P
 def test_a_sample_as_json_has_its_reasons(recorded: Path) -> None:
     (sample,) = json.loads(said("show", "latest", "b", "--json", cwd=recorded))
 
-    assert list(sample) == [*EXPORTED, "reasons"]
+    assert list(sample) == EXPORTED
     assert sample["output"] == "zwei\n数\x1b[31m"
     assert "against '2'" in sample["reasons"]["record"]
 
@@ -318,7 +318,7 @@ def test_a_report_made_again_is_the_report_of_the_run(folder: Path) -> None:
 def test_an_exported_line_has_the_promised_shape(recorded: Path) -> None:
     a, b, c = exported("latest", cwd=recorded)
 
-    assert [list(row) for row in (a, b, c)] == [EXPORTED] * 3
+    assert [list(row) for row in (a, b, c)] == [[*EXPORTED, "sample"]] * 3
     assert a["scores"] == {"record": {"score": 1.0}}
     assert (a["output"], a["post_processed"]) == (" 1\n", "1")
     assert (a["metadata"], a["failure"]) == ({}, None)

@@ -41,6 +41,7 @@ KEYS = {
 BESIDE = {
     "report": {
         *("failures", "left_out", "rules", "code_execution", "notes", "version", "kind"),
+        "display_names",
         *("policies", "repeatability", "agreement", "flaky", "asked_beside", "judges"),
     },
     "metrics": {"interval", "purpose", "reason", "key", "own_key", "name", "absent", "is_default"},

@@ -1,7 +1,8 @@
 import pytest
 from tests.report.export.made import completed, failed, judged
 
-from evalwright.report.runs import explain_outcome, sample_lines
+from evalwright.report.export import outcome_row
+from evalwright.report.runs import sample_lines
 from evalwright.report.tables import visible
 from evalwright.types import Outcome, Score, Trace, Usage
 
@@ -83,7 +84,7 @@ def test_what_acts_on_a_terminal_is_written_out(text: str, shown: str) -> None:
 def test_json_has_the_reasons_beside_the_exported_row() -> None:
     score = Score(values={"score": 0.0}, reason="no")
 
-    sample = explain_outcome(completed(scores={"record": score, "other": Score(values={})}))
+    sample = outcome_row(completed(scores={"record": score, "other": Score(values={})}))
 
     assert sample.reasons == {"record": "no"}
     assert sample.scores == {"record": {"score": 0.0}, "other": {}}

@@ -47,7 +47,15 @@ if TYPE_CHECKING:
     from evalwright.api.model_previews import try_model
     from evalwright.api.programs import ProgramRequest, execute
     from evalwright.api.run_tasks import run, score
-    from evalwright.api.stored_runs import collect_garbage, delete, export, find, load, runs
+    from evalwright.api.stored_runs import (
+        collect_garbage,
+        delete,
+        export,
+        find,
+        find_changed_files,
+        load,
+        runs,
+    )
     from evalwright.api.task_previews import TaskSelection, locate_task, try_task
     from evalwright.api.text_perplexity import perplexity
     from evalwright.plan.options import RunOptions
@@ -60,7 +68,15 @@ _HOMES = {
     "machine": ("doctor",),
     "programs": ("ProgramRequest", "execute"),
     "run_tasks": ("run", "score"),
-    "stored_runs": ("collect_garbage", "delete", "export", "find", "load", "runs"),
+    "stored_runs": (
+        "collect_garbage",
+        "delete",
+        "export",
+        "find",
+        "find_changed_files",
+        "load",
+        "runs",
+    ),
     "text_perplexity": ("perplexity",),
     "dataset_previews": ("dataset_preview_lines", "try_dataset"),
     "entities": (
@@ -110,6 +126,7 @@ __all__ = [
     "export_entity",
     "export_logs",
     "find",
+    "find_changed_files",
     "gate",
     "generate",
     "import_results",

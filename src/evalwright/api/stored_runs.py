@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from evalwright.plan.manifest import read_manifest_if_readable
 from evalwright.plan.options import parse_options
+from evalwright.plan.stored_records import StoredRecords
 from evalwright.report.report import Report
 from evalwright.session.memory import RunOutcomes
 from evalwright.session.reports import load_report
@@ -47,9 +49,18 @@ def load(
 def export(
     name: str = "latest", store: str | Path | None = None, *, failed: bool | None = None
 ) -> Iterator[Outcome]:
-    """Every outcome of a run, one after another."""
+    """Every outcome of a run, one after another; with its record, where its file is unchanged."""
     with closing(open_store(store, create=False)) as opened:
-        yield from opened.outcomes(opened.find(name).id, failed=failed)
+        run = opened.find(name)
+        manifest = read_manifest_if_readable(run)
+        outcomes = opened.outcomes(run.id, failed=failed)
+        yield from StoredRecords(manifest).attach(outcomes) if manifest else outcomes
+
+
+def find_changed_files(name: str = "latest", store: str | Path | None = None) -> list[str]:
+    """The task files of a run of records that have changed since, or are gone."""
+    manifest = read_manifest_if_readable(find(name, store))
+    return StoredRecords(manifest).changed if manifest else []
 
 
 def delete(name: str, store: str | Path | None = None) -> tuple[str, int]:

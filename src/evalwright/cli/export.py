@@ -87,6 +87,11 @@ def _export_outcomes(
     if output is not None and output.is_dir():
         raise UsageError(f"{output}: is a folder", hint="`--format logs` writes into one")
     run_id = api.find(run, store).id  # once: `latest` may be another one when a table is reread
+    for path in api.find_changed_files(run_id, store):
+        click.echo(
+            f"note: {path} has changed since the run or is gone: its records are not exported",
+            err=True,
+        )
     read = partial(api.export, run_id, store, failed=failed or None)
     write = WRITERS[form]
     if output is None:
@@ -105,7 +110,7 @@ def _form_of(output: Path | None) -> str:
     ending = output.suffix.lstrip(".").lower() if output else ""
     if ending in FORMATS:
         return ending
-    if ending in {"", "json", "ndjson", "txt", "log"} or (output and output.exists()):
+    if ending in {"", "ndjson", "txt", "log"} or (output and output.exists()):
         return "jsonl"
     raise UsageError(
         f"{output}: nothing is exported as `.{ending}`", hint=f"--format {'|'.join(FORMATS)}"

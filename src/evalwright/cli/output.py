@@ -122,17 +122,19 @@ def _draw_table(columns: Row, rows: Sequence[Row], numeric: frozenset[int]) -> N
     Console(highlight=False).print(table)
 
 
-def print_report(report: "Report", *, as_json: bool, markdown: Path | None) -> None:
+def print_report(
+    report: "Report", *, as_json: bool, markdown: Path | None, keys: bool = False
+) -> None:
     """Print a report, and write it as markdown if a file is given."""
     # The file first, because the reader of our pipe may leave; its error last, after the report.
-    error = write_text(markdown, report.to_markdown()) if markdown else ""
+    error = write_text(markdown, report.to_markdown(keys=keys)) if markdown else ""
     if as_json:
         click.echo(report.to_json())
     else:
         from evalwright.report.to_text import print_report as print_text
 
         _replace_unprintable()
-        print_text(report, sys.stdout)
+        print_text(report, sys.stdout, keys=keys)
         sys.stdout.flush()
     if error:
         raise EvalwrightError(error)

@@ -29,10 +29,19 @@ from evalwright.cli.output import check_writable, print_report
     default=None,
     help="Fit a temperature to the confidences. Default: as in the run.",
 )
+@click.option(
+    "--keys", is_flag=True, help="Show keys of tasks, scorers and metrics, not display names."
+)
 @store_option
 @report_options
 def command(
-    run: str, *, store: str | None, as_json: bool, markdown: Path | None, **statistics: Any
+    run: str,
+    *,
+    keys: bool,
+    store: str | None,
+    as_json: bool,
+    markdown: Path | None,
+    **statistics: Any,
 ) -> None:
     """Print the report of a run.
 
@@ -41,4 +50,5 @@ def command(
     """
     check_writable(markdown)
     chosen = {name: value for name, value in statistics.items() if value is not None}
-    print_report(api.load(run, store, **chosen), as_json=as_json, markdown=markdown)
+    report = api.load(run, store, **chosen)
+    print_report(report, as_json=as_json, markdown=markdown, keys=keys)

@@ -8,7 +8,8 @@ import click
 from evalwright import api
 from evalwright.cli.options import json_option, store_option
 from evalwright.cli.output import write_json_list, write_lines, write_result
-from evalwright.report.runs import explain_outcome, run_lines, sample_lines
+from evalwright.report.export import outcome_row
+from evalwright.report.runs import run_lines, sample_lines
 
 
 @click.command()
@@ -36,6 +37,6 @@ def command(
         return
     samples = api.show_samples(run, sample_id, store, failed=failed or None, **more)
     if as_json:
-        write_json_list(map(explain_outcome, samples))
+        write_json_list(map(outcome_row, samples))
     else:
         write_lines(chain.from_iterable(map(sample_lines, samples)))

@@ -30,6 +30,8 @@ class MetricSpec(Component):
     """The kind of metric."""
     key: OwnKey | None = None
     """Name of this metric in reports; default: its type."""
+    display_name: Name | None = None
+    """Name that reports show; for a metric with several values, a prefix of their names."""
 
     version: ClassVar[int] = 1
     """Grows with every change that could move a figure."""

@@ -13,6 +13,9 @@ from evalwright.types import Issue
 NO_MODEL = ""
 """Stands for the model of a task that asks none."""
 
+METRIC_NAMES = "metric_display_names"
+"""The key under which the specification of a task has the display names of its metrics."""
+
 EvaluatedEntity = Literal["model", "dataset", "system"]
 Ranking = Literal["all_tasks", "per_task"]
 

@@ -104,7 +104,7 @@ def _check_file(name: str, path: str, models: tuple[str, ...], options: RunOptio
     trials = array("i")
     issues: list[Issue] = []
     content = blake2b(digest_size=16)
-    for _, item in check_batches(_digest_batches(read_batches(path), content)):
+    for _, item in check_batches(digest_batches(read_batches(path), content)):
         if isinstance(item, Issue):
             issues.append(structs.replace(item, raw="", also=()))
         elif options.limit is None or len(trials) < options.limit:
@@ -125,7 +125,8 @@ def _check_file(name: str, path: str, models: tuple[str, ...], options: RunOptio
     )
 
 
-def _digest_batches(batches: Iterable[list[bytes]], content: blake2b) -> Iterator[list[bytes]]:
+def digest_batches(batches: Iterable[list[bytes]], content: blake2b) -> Iterator[list[bytes]]:
+    """Yield batches of lines, and add each to the digest of the file."""
     for batch in batches:
         content.update(b"\n".join(batch) + b"\n")
         yield batch

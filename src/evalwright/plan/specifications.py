@@ -3,6 +3,7 @@
     key task_key display_name task_config dataset_keys num_samples subsampling
     trials repeatability            where there are any
     scorers                         each with its key, type, name and purpose
+    metric_display_names            by scorer and metric, where there are any
     evalwright                      how several trials become one score
 
 It is plain data and kept with the run: whoever exports the run later need not have the project.
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 
 from evalwright.plan.finalization import TrialPlan
+from evalwright.plan.outline import METRIC_NAMES
 from evalwright.spec.documents.models.task import BenchmarkTask
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 
@@ -42,6 +44,16 @@ def describe_specification(spec: ResolvedSpec, trials: TrialPlan | None) -> dict
             for scorer in scorers
         ],
     }
+    names = {
+        scorer.key or scorer.type: {
+            str(metric.key or metric.type): metric.display_name
+            for metric in scorer.metrics or ()
+            if metric.display_name
+        }
+        for scorer in scorers
+    }
+    if any(names.values()):
+        description[METRIC_NAMES] = names
     if trials is not None:
         description["trials"] = {"num_trials": trials.trials} if trials.trials > 1 else None
         description["repeatability"] = {"num_runs": trials.repeats} if trials.repeats > 1 else None

@@ -20,6 +20,7 @@ from evalwright.engine.results import MetricValue, TaskModelResult
 from evalwright.metrics.scores import Measure
 from evalwright.plan.outline import PlanOutline, PrimaryMetric, TaskOutline
 from evalwright.report.calibration import calibration_row
+from evalwright.report.display_names import find_display_names
 from evalwright.report.fold import ModelFold, RunFold, fold_rows
 from evalwright.report.leaderboard import (
     Contestant,
@@ -90,6 +91,8 @@ class ReportFacts(Struct, frozen=True, kw_only=True):
     """How multiple choice was answered."""
     confidence: str = "logprobs"
     """Where the confidences are from."""
+    specifications: Mapping[str, Mapping[str, Any]] = {}
+    """What a result log would say about each task: display names, for one."""
 
 
 def build_report(
@@ -166,12 +169,13 @@ class _ReportBuilder:
         failed = failure_rows(fold.failures, self.samples(failed=True) if fold.failed else iter(()))
         self._rank_all()
         left_out = list(_left_out_rows(self.plan))
+        metrics = list(self._metric_rows())
         return Report(
             run_id=facts.run_id,
             status=self._status(has_failures=bool(fold.failed or broken)),
             models=self.models,
             tasks=[task.name for task in self.plan.tasks],
-            metrics=list(self._metric_rows()),
+            metrics=metrics,
             leaderboard=self.leaderboard,
             pairwise=self.pairwise,
             calibration={
@@ -214,6 +218,7 @@ class _ReportBuilder:
             ],
             flaky=[row for result in results for row in flaky_rows(result)],
             asked_beside=usage_rows(fold.account.beside),
+            display_names=find_display_names(self.plan.tasks, facts.specifications, metrics),
             stored=self.samples,
         )
 

@@ -4,6 +4,7 @@ What is not known is null: a sample that failed before its answer has no input, 
 latency. A score that is NaN or infinite is null too. Memory does not grow with the run.
 
     jsonl     one JSON object per line, an outcome each; UTF-8, and no newline inside a line
+    json      a JSON list of the same objects
     csv       a header, then one row per outcome or part of one, as in RFC 4180; a newline stays
               inside quotes, what is not known is an empty cell, metadata is JSON
     parquet   the columns of `csv`, typed and compressed; needs the extra `parquet`
@@ -20,7 +21,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from evalwright.errors import UsageError
-from evalwright.types import Failure, Outcome, Score, Usage
+from evalwright.types import Failure, Outcome, Score, TaskSpec, Usage
 
 Read = Callable[[], Iterator[Outcome]]
 """Begins to read the outcomes of a run; may be called again."""
@@ -59,7 +60,7 @@ class ExportedPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class OutcomeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One outcome. Its fields are the keys of a line of JSON; the last three are a project's."""
+    """One outcome. Its fields are the keys of a line of JSON; the last two are a project's."""
 
     task: str
     model: str
@@ -77,8 +78,10 @@ class OutcomeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     failure: FailureSummary | None
     usage: UsageCells | None
     latency_s: float | None
+    reasons: dict[str, str]
+    """Why a scorer gave no full marks, by scorer."""
     sample: dict[str, Any] = {}
-    """The row."""
+    """The row, or the record."""
     excluded_by: list[str] = []
     """The action rules that took the sample out of the metrics."""
     parts: list[ExportedPart] = []
@@ -102,6 +105,7 @@ def outcome_row(outcome: Outcome) -> OutcomeRow:
         failure=summarize_failure(failure),
         usage=_usage_cells(trace.usage) if trace else None,
         latency_s=trace.latency_s if trace else None,
+        reasons={scorer: score.reason for scorer, score in scores.items() if score.reason},
         sample=outcome.sample,
         excluded_by=[action.rule_key for action in outcome.actions],
         parts=[
@@ -154,6 +158,9 @@ _OTHER_COLUMNS = (
     *_columns(float, "usage.cost", "latency_s"),
 )
 
+_RECORD_COLUMNS = ("category", "prompt", "targets", "metadata")
+_RECORD_KEYS = frozenset(TaskSpec.__struct_fields__)
+
 Cells = tuple[str | int | float | None, ...]
 """A row of a table."""
 
@@ -166,20 +173,25 @@ class TableLayout:
 
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
         kinds: dict[tuple[str, str], type[str | float]] = {}
-        has_rules = has_samples = has_parts = False
+        reasons: dict[str, None] = {}
+        has_rules = has_samples = has_parts = has_rows = False
         for outcome in outcomes:
             has_parts = has_parts or bool(outcome.parts)
             for _, part in _split(outcome):
                 has_samples = has_samples or bool(part.sample)
+                has_rows = has_rows or not _RECORD_KEYS.issuperset(part.sample)
+                reasons.update((name, None) for name, score in part.scores.items() if score.reason)
                 has_rules = has_rules or bool(part.actions)
                 for scorer, score in part.scores.items():
                     for name, value in score.values.items():
                         is_text = not isinstance(value, int | float | None)
                         kinds[scorer, name] = str if is_text else kinds.get((scorer, name), float)
         self._scores = tuple(kinds.items())
+        self._reasons = tuple(reasons)
         self._has_parts = has_parts
+        self._record_keys = _RECORD_COLUMNS if has_samples and not has_rows else ()
         self._project_columns = (
-            *(_columns(str, "sample") if has_samples else ()),
+            *(_columns(str, "sample") if has_rows else ()),
             *(_columns(str, "excluded_by") if has_rules else ()),
         )
         self.columns = (
@@ -188,6 +200,8 @@ class TableLayout:
             *_ANSWER_COLUMNS,
             *(ExportColumn(f"{scorer}.{name}", kind) for (scorer, name), kind in self._scores),
             *_OTHER_COLUMNS,
+            *_columns(str, *(f"{scorer}.reason" for scorer in self._reasons)),
+            *_columns(str, *(f"sample.{key}" for key in self._record_keys)),
             *self._project_columns,
         )
 
@@ -218,6 +232,8 @@ class TableLayout:
             *(map(_text, structs.astuple(failure)) if failure else (None,) * 4),
             *(structs.astuple(usage) if usage else (None,) * 5),
             None if part else row.latency_s,
+            *(_text(row.reasons.get(scorer)) for scorer in self._reasons),
+            *(_text_or_json(row.sample.get(key)) for key in self._record_keys),
             *(to_json(getattr(row, column.name)).decode() for column in self._project_columns),
         )
 
@@ -260,7 +276,12 @@ def _score_cell(value: Any, kind: type[str | float]) -> str | float | None:
     """Return a number, or in a column of texts a text or JSON."""
     if value is None or kind is float:
         return None if value is None else float(value)
-    return _text(value) if isinstance(value, str) else to_json(value).decode()
+    return _text_or_json(value)
+
+
+def _text_or_json(value: Any) -> str | None:
+    """Return a text as it is, nothing for None, and JSON of anything else."""
+    return _text(value) if isinstance(value, str | None) else to_json(value).decode()
 
 
 def _text(text: str | None) -> str | None:
@@ -276,6 +297,16 @@ def write_jsonl(read: Read, out: BinaryIO) -> int:
     for outcome in read():
         out.write(to_json(outcome_row(outcome)) + b"\n")
         count += 1
+    return count
+
+
+def write_json_list(read: Read, out: BinaryIO) -> int:
+    """Write one JSON list of every outcome; return how many there were."""
+    count = 0
+    for outcome in read():
+        out.write((b",\n" if count else b"[\n") + to_json(outcome_row(outcome)))
+        count += 1
+    out.write(b"\n]\n" if count else b"[]\n")
     return count
 
 
@@ -342,4 +373,9 @@ def _row_groups(layout: TableLayout, read: Read) -> Iterator[tuple[list[Cells], 
         yield group, outcomes
 
 
-WRITERS = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
+WRITERS = {
+    "jsonl": write_jsonl,
+    "json": write_json_list,
+    "csv": write_csv,
+    "parquet": write_parquet,
+}

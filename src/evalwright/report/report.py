@@ -355,6 +355,26 @@ class Summary(Struct, frozen=True, kw_only=True):
     """Samples that the run has when it is finished; 0 in reports of older versions."""
 
 
+class DisplayNames(Struct, frozen=True, kw_only=True):
+    """The names that people read, by key; only those that differ from the key."""
+
+    tasks: dict[str, str] = {}
+    scorers: dict[str, dict[str, str]] = {}
+    """By task and scorer."""
+    metrics: dict[str, dict[str, dict[str, str]]] = {}
+    """By task, scorer and metric."""
+
+    def task(self, key: str) -> str:
+        """Return the name of a task."""
+        return self.tasks.get(key, key)
+
+    def metric(self, task: str, scorer: str, metric: str) -> str:
+        """Return the name of a metric; without a scorer, of the first that has it."""
+        by_scorer = self.metrics.get(task, {})
+        several = [by_scorer.get(scorer, {})] if scorer else by_scorer.values()
+        return next((names[metric] for names in several if metric in names), metric)
+
+
 class ReportBody(Struct, frozen=True, kw_only=True):
     """What `--json` prints and `evalwright schema report` describes."""
 
@@ -392,6 +412,8 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     answers only; the cost of a run is the sum of both."""
     judges: list[JudgeRow] = []
     """The models that judged, and what checks of this or earlier runs say about each."""
+    display_names: DisplayNames = DisplayNames()
+    """The names of tasks, scorers and metrics that tables show in the place of their keys."""
 
 
 class Report(ReportBody, frozen=True, kw_only=True):
@@ -410,11 +432,14 @@ class Report(ReportBody, frozen=True, kw_only=True):
         """Return the same as text."""
         return msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=2).decode()
 
-    def to_markdown(self) -> str:
-        """Return tables for an issue, a pull request or a page."""
+    def to_markdown(self, *, keys: bool = False) -> str:
+        """Return tables for an issue, a pull request or a page.
+
+        `keys`: with the keys of tasks, scorers and metrics instead of their display names.
+        """
         from evalwright.report.to_tables import to_markdown
 
-        return to_markdown(self)
+        return to_markdown(self, keys=keys)
 
     def samples(self, *, failed: bool | None = None) -> Iterator[Outcome]:
         """Read the outcomes by task, record, trial and model; all, the failed or the others."""

@@ -10,10 +10,10 @@ from textwrap import indent
 from typing import Any
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from evalwright.plan.outline import PlanOutline, TaskOutline
-from evalwright.report.export import OutcomeRow, outcome_row, to_json
+from evalwright.report.export import to_json
 from evalwright.report.tables import align_rows, count_noun, dollars, visible
 from evalwright.types import SELF_REPORT, Action, Outcome, RunStatus, Score, Trace, Usage
 
@@ -132,18 +132,6 @@ def _lines(value: Any) -> Iterator[str]:
 
 def _words(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-class ExplainedSample(OutcomeRow, frozen=True, kw_only=True):
-    """An exported row, with the reasons of its scores."""
-
-    reasons: dict[str, str]
-
-
-def explain_outcome(outcome: Outcome) -> ExplainedSample:
-    """Return what `evalwright show RUN SAMPLE --json` prints of an outcome."""
-    reasons = {name: score.reason for name, score in outcome.scores.items() if score.reason}
-    return ExplainedSample(**structs.asdict(outcome_row(outcome)), reasons=reasons)
 
 
 def sample_lines(outcome: Outcome) -> Iterator[str]:

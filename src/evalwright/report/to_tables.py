@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from evalwright.report.calibration import calibration_tables
+from evalwright.report.display_names import show_display_names
 from evalwright.report.judges import JudgeRow
 from evalwright.report.report import (
     FailureRow,
@@ -77,8 +78,9 @@ def tables(report: Report) -> list[Table]:
     return [table for table in candidates if table.rows]
 
 
-def to_markdown(report: Report) -> str:
-    """Return title, summary, remarks and every table."""
+def to_markdown(report: Report, *, keys: bool = False) -> str:
+    """Return title, summary, remarks and every table, with display names or with keys."""
+    report = report if keys else show_display_names(report)
     summary = report.summary
     counts = (
         f"{summary.completed} of {planned_samples(report)} samples completed, "

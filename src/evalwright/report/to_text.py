@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from evalwright.report.display_names import show_display_names
 from evalwright.report.report import Report
 from evalwright.report.tables import Table, count_noun
 from evalwright.report.to_tables import planned_samples, remarks, tables
@@ -22,8 +23,9 @@ _HEADER_UNWRAPPED = 13
 _NARROWEST_TEXT = 12
 
 
-def print_report(report: Report, file: IO[str]) -> None:
-    """Tables first, then what a reader must know about them."""
+def print_report(report: Report, file: IO[str], *, keys: bool = False) -> None:
+    """Tables first, then what a reader must know about them; display names, or keys."""
+    report = report if keys else show_display_names(report)
     console = Console(file=file, highlight=False)
     if console.is_terminal:
         _print(report, console)

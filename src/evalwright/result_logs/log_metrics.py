@@ -35,7 +35,7 @@ from evalwright.result_logs.log_outcomes import (
     read_extension,
     require_list,
 )
-from evalwright.stats.interval import Interval
+from evalwright.stats.interval import UNBOUNDED, Bounds, Interval
 
 _RECOMPUTED: Mapping[str, Any] = {"mean": Mean, "std_dev": StdDev, "min": Min, "max": Max}
 _TOLERANCE = 1e-9
@@ -57,6 +57,7 @@ class MetricExtension(Struct, frozen=True, kw_only=True, omit_defaults=True):
     absent: int = 0
     own_key: bool = False
     is_default: bool = False
+    bounds: Bounds = UNBOUNDED
 
 
 def metrics_to_json(metrics: Sequence[MetricValue], facts: TaskFacts) -> list[dict[str, Any]]:
@@ -95,6 +96,7 @@ def _extension_to_json(metric: MetricValue) -> Any:
         absent=metric.absent,
         own_key=metric.own_key,
         is_default=metric.is_default,
+        bounds=metric.bounds,
     )
     return msgspec.to_builtins(extension)
 
@@ -146,6 +148,7 @@ def _read_metric(metric: Any, path: str) -> Iterator[LoggedMetric]:
             own_key=more.own_key,
             is_default=more.is_default,
             runs=more.runs,
+            bounds=more.bounds,
         )
         yield LoggedMetric(value=logged, is_ours=name in extensions)
 

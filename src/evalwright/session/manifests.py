@@ -129,6 +129,7 @@ def report_facts(
         notes=manifest.notes,
         mcq=manifest.mcq,
         confidence=manifest.confidence,
+        specifications=manifest.specifications,
     )
 
 

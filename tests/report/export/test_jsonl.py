@@ -29,6 +29,7 @@ def test_a_line_has_the_promised_shape() -> None:
             "cost": 0.25,
         },
         "latency_s": 0.5,
+        "reasons": {},
     }
 
 
@@ -49,6 +50,7 @@ def test_the_keys_come_in_the_promised_order() -> None:
         "failure",
         "usage",
         "latency_s",
+        "reasons",
     ]
 
 
