@@ -376,6 +376,10 @@ class Run(Struct, frozen=True, kw_only=True):
     """What the report must say and the outcomes do not."""
 
 
+CONTAINS_TARGET = "contains_target"
+"""The metadata of a score that says that a wrong answer has the target in it."""
+
+
 class Row(Struct, frozen=True, gc=False):
     """The scalars of one outcome, for reports and lists: no body is decoded to read them."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.e2e import in_process
-from tests.e2e.projects import of_rows, run_file, write_project, write_rows
+from tests.e2e.projects import SOLVER, of_rows, run_file, task, write_project, write_rows
 
 OF_ROWS = "{key: ask, task_key: ask}"
 WITH_VALUE = 'def compute_scores(sample):\n    return {"ok": sample["value"]}'
@@ -197,3 +197,36 @@ def test_an_export_to_a_json_file_is_one_json_list(tmp_path: Path) -> None:
 
     rows = json.loads((tmp_path / "out.json").read_text())
     assert [row["sample_id"] for row in rows] == ["fr", "de"]
+
+
+def test_wrong_answers_that_contain_their_target_are_counted_with_what_to_change(
+    tmp_path: Path,
+) -> None:
+    prompts = ["The capital of France is Paris.", "paris!", "Parisian", "London"]
+    records = [
+        {**RECORD, "task_id": str(number), "prompt": prompt}
+        for number, prompt in enumerate(prompts)
+    ]
+    run_records(tmp_path, *records)
+
+    notes = report("report", cwd=tmp_path)["notes"]
+
+    (note,) = [note for note in notes if "target" in note]
+    assert note == (
+        "2 wrong answers of scripted/echo contain their target ('The capital of France is Paris.' "
+        "against 'Paris'): ask for the answer alone in the prompt, change `post_process`, or score "
+        "with `f1`"
+    )
+    assert "contain their target" in evalwright("report", cwd=tmp_path)
+
+
+def test_a_project_says_too_that_answers_contain_their_target(tmp_path: Path) -> None:
+    write_rows(tmp_path, [{"question": "It is Paris.", "answer": "Paris"}])
+    asks = f"{SOLVER}  scorers: [{{type: string_equals, ground_truth: '{{{{ sample.answer }}}}'}}]"
+    run = run_file("{task_key: ask, model_key: scripted/echo}")
+    write_project(tmp_path, run=run, tasks__ask=task(asks))
+
+    text = evalwright("run", "run.yaml", cwd=tmp_path)
+
+    assert "1 wrong answer of scripted/echo contains its target ('It is Paris.' against" in text
+    assert "set the `value` of the scorer" in text

@@ -61,7 +61,7 @@ def test_a_record_is_scored_by_its_metric(
     found = score(task(metric, *targets), answer)
 
     assert found.values == {"score": pytest.approx(value)}
-    assert found.metadata == {}
+    assert found.metadata == ({"contains_target": True} if answer == "paris" else {})
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ The order in which outcomes landed changes nothing.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -54,12 +55,13 @@ from evalwright.report.result_rows import (
     task_failure_rows,
     usage_rows,
 )
+from evalwright.report.tables import count_noun
 from evalwright.stats.arrays import Floats, unit_values
 from evalwright.stats.interval import UNBOUNDED, Bounds, join_bounds
 from evalwright.stats.likelihood import perplexity
 from evalwright.stats.mean import average
 from evalwright.stats.pass_at_k import pass_at_k, pass_at_k_interval
-from evalwright.types import Outcome, Row
+from evalwright.types import CONTAINS_TARGET, Outcome, Row
 
 CODE = "code_exec"
 _MCQ = "mcq"
@@ -68,6 +70,15 @@ _OPTION_SHARE = "; its confidence is its share of the likelihoods of all letters
 _ANY_OF_K = "pass@"
 _KS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """And the most that any sample was tried."""
+_MOST_READ = 2_000
+"""Outcomes that are searched for wrong answers with the target in them."""
+_CHANGE_RECORDS = (
+    "ask for the answer alone in the prompt, change `post_process`, or score with `f1`"
+)
+_CHANGE_VALUE = (
+    "ask for the answer alone in the prompt, or set the `value` of the scorer to the part of the "
+    "answer that is compared"
+)
 _NO_ANSWER = UsageRow(requests=0, prompt_tokens=0, completion_tokens=0, total_tokens=0, cost=None)
 
 
@@ -383,6 +394,8 @@ class _ReportBuilder:
             for model in self.models:
                 if not fold.models[model].answers.confidences:
                     yield f"`--calibrate`: no answer of {model} has a confidence; {_CONFIDENCES}"
+        if fold.wrong:
+            yield from self._notes_on_contained_targets()
         yield from self.not_ranked
         for result in self.results:
             if result.finished.stopped:
@@ -391,6 +404,22 @@ class _ReportBuilder:
                     f"are of the samples that are there: {result.finished.stopped}"
                 )
         yield from self._notes_on_missing()
+
+    def _notes_on_contained_targets(self) -> Iterator[str]:
+        """Say how many wrong answers have the target in them, and what to change."""
+        is_of_records = self.plan.ranking == "all_tasks"
+        change = _CHANGE_RECORDS if is_of_records else _CHANGE_VALUE
+        reasons: dict[str, list[str]] = {}
+        for outcome in islice(self.samples(), _MOST_READ):
+            for score in outcome.scores.values():
+                if score.metadata.get(CONTAINS_TARGET):
+                    reasons.setdefault(outcome.model, []).append(score.reason)
+        first = f" among the first {_MOST_READ:,}" if self.fold.landed > _MOST_READ else ""
+        for model, examples in reasons.items():
+            answers = count_noun(len(examples), "wrong answer")
+            contain = "contains its target" if len(examples) == 1 else "contain their target"
+            whose = f" of {model}" if model else ""
+            yield f"{answers}{whose}{first} {contain} ({examples[0]}): {change}"
 
     def _notes_on_asking(self) -> Iterator[str]:
         """Say how models were asked, where that is not the usual way."""

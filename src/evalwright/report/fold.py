@@ -60,6 +60,8 @@ class RunFold(Struct, kw_only=True):
     landed: int = 0
     failed: int = 0
     """Outcomes that failed, of those that landed."""
+    wrong: int = 0
+    """Outcomes whose first verdict is that they are wrong."""
     samples: int = 0
     """Outcomes; of finalized tasks, samples whose trials have all landed."""
     failed_samples: int = 0
@@ -97,6 +99,7 @@ def fold_rows(plan: PlanOutline, rows: Iterable[Row]) -> RunFold:
         model = fold.models[row.model]
         fold.landed += 1
         model.answers.outcomes += 1
+        fold.wrong += row.correct is False
         if row.failure_type is not None:
             fold.failed += 1
             count_failure(fold.failures, row, row.failure_type)

@@ -6,14 +6,15 @@ An answer that was chosen by likelihood has the probability of each option besid
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 
 from evalwright.ports import Case, Scorer
 from evalwright.scorers.execution import score_program
 from evalwright.stats.likelihood import shares
-from evalwright.text.similarity import bleu_4, exact_match, f1, rouge_l
-from evalwright.types import Program, Sample, Score, TaskSpec
+from evalwright.text.similarity import bleu_4, contains_target, exact_match, f1, rouge_l
+from evalwright.types import CONTAINS_TARGET, Program, Sample, Score, TaskSpec
 from evalwright.vocabulary import EXACT_METRICS, GRADED_CORRECT_FROM
 
 TEXT_METRICS: dict[str, Callable[[str, Sequence[str]], float]] = {
@@ -45,11 +46,14 @@ class RecordScorer(Scorer):
             return await score_program(case, program)
         value = TEXT_METRICS[task.metric_name](answer, task.targets)
         weighed = case.trace.options
+        metadata: dict[str, Any] = {"options": shares(weighed)} if weighed else {}
+        if value == 0 and task.metric_name in EXACT_METRICS:
+            metadata |= {CONTAINS_TARGET: True} if contains_target(answer, task.targets) else {}
         return Score(
             values={"score": value},
             correct=is_correct(task, value),
             reason="" if value == 1 else f"{_short(answer)} against {_short(task.targets[0])}",
-            metadata={"options": shares(weighed)} if weighed else {},
+            metadata=metadata,
         )
 
 

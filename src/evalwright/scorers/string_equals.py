@@ -9,11 +9,12 @@ Every character counts, including case, spaces and line ends. To ignore them, us
 templates (`trim`, `lower`).
 """
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from evalwright.ports import Case
 from evalwright.scorers.base import ComparisonScorer, explain_difference
-from evalwright.types import Score
+from evalwright.text.similarity import contains_target
+from evalwright.types import CONTAINS_TARGET, Score
 
 
 class StringEquals(ComparisonScorer):
@@ -28,9 +29,12 @@ class StringEquals(ComparisonScorer):
         """Compare the two texts."""
         actual, expected = self.render_pair(case)
         equal = actual == expected
+        metadata: dict[str, Any] = {"answer_gt": expected, "answer_pred": actual}
+        if not equal and contains_target(actual, [expected]):
+            metadata[CONTAINS_TARGET] = True
         return Score(
             values={"is_correct": equal},
             correct=equal,
             reason="" if equal else explain_difference(actual, expected),
-            metadata={"answer_gt": expected, "answer_pred": actual},
+            metadata=metadata,
         )

@@ -37,6 +37,19 @@ def exact_match(prediction: str, targets: Sequence[str]) -> float:
     return max(float(answer == target.strip()) for target in targets)
 
 
+def contains_target(answer: str, targets: Iterable[str]) -> bool:
+    """Tell whether a target is in the answer, as whole words and in either case."""
+    folded = answer.casefold()
+    for target in targets:
+        words = target.strip().casefold()
+        if words and words in folded:
+            # `5` is neither in `15` nor in `-5` or `5.0`.
+            pattern = rf"(?<![\w-])(?<!\w[.,]){re.escape(words)}(?![.,]?\w)"
+            if re.search(pattern, folded):
+                return True
+    return False
+
+
 def f1(prediction: str, targets: Sequence[str]) -> float:
     """Token multiset F1 against the best target.
 
