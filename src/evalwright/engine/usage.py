@@ -7,6 +7,7 @@ The answer's own usage is in its trace.
 from collections.abc import Mapping
 
 from evalwright.engine.models.base import ModelWrapper
+from evalwright.errors import ModelError
 from evalwright.ports import Model
 from evalwright.types import Completion, Outcome, Request, Usage
 
@@ -28,8 +29,12 @@ class _UsageCountingModel(ModelWrapper):
         self._name, self._usage = name, usage
 
     async def complete(self, request: Request) -> Completion:
-        """Answer, and count it."""
-        completion = await self._ask(request)
+        """Answer, and count it; without an answer, count the attempts. They cost nothing."""
+        try:
+            completion = await self._ask(request)
+        except ModelError as error:
+            add_usage(self._usage, {self._name: Usage(requests=error.attempts, cost=0.0)})
+            raise
         add_usage(self._usage, {self._name: completion.usage})
         return completion
 

@@ -123,6 +123,14 @@ def build_report(
     return _ReportBuilder(plan, rows, facts, results, samples).build()
 
 
+def _find_unscored(results: Iterable[TaskModelResult]) -> Iterator[tuple[str, str]]:
+    """Yield the tasks and models of which a scorer of all samples has failed."""
+    for result in results:
+        broken = result.finished.broken
+        if any(each.stage == "score" and each.what == each.scorer for each in broken):
+            yield result.task, result.model
+
+
 class _ReportBuilder:
     def __init__(
         self,
@@ -137,7 +145,7 @@ class _ReportBuilder:
         self.results = results or ()
         self.tasks = {task.name: task for task in plan.tasks}
         self.models = [model for model in plan.models if model]
-        self.fold = fold_rows(plan, rows)
+        self.fold = fold_rows(plan, rows, unscored=set(_find_unscored(self.results)))
         self.metrics = {
             (result.task, result.model): list(metric_rows(result)) for result in self.results
         }
@@ -212,6 +220,7 @@ class _ReportBuilder:
                 planned=sum(
                     (task.records if task.finalized else task.jobs) * len(task.models)
                     for task in self.plan.tasks
+                    if task.kind != "system"
                 ),
             ),
             failures=[*failed, *broken],

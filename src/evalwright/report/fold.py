@@ -7,7 +7,7 @@ counts, usage, perplexity and failures alone.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 from msgspec import Struct, field
@@ -83,15 +83,20 @@ class RunFold(Struct, kw_only=True):
             yield name, self.members(name)
 
 
-def fold_rows(plan: PlanOutline, rows: Iterable[Row]) -> RunFold:
+def fold_rows(
+    plan: PlanOutline, rows: Iterable[Row], *, unscored: Collection[tuple[str, str]] = ()
+) -> RunFold:
     """Read the rows once. Rows of tasks or models that are not in the plan are skipped.
+
+    `unscored` are the tasks and models of which a scorer of all samples has failed: so has every
+    sample.
 
     Rows of finalized tasks come by task, sample, trial and model, as stores give them; those of
     others in any order.
     """
     tasks = {task.name: task for task in plan.tasks}
     fold = _start_fold(plan)
-    counter = _SampleCounter(fold)
+    counter = _SampleCounter(fold, unscored)
     for row in rows:
         task = tasks.get(row.task)
         if task is None or row.model not in task.models:
@@ -177,11 +182,12 @@ def _add_answer(account: Account, model: ModelFold, row: Row, *, is_finalized: b
 class _SampleCounter:
     """Counts the samples of finalized tasks as their rows pass by.
 
-    A sample counts when all its trials have landed; it has failed if one of them has.
+    A sample counts when all its trials have landed; it has failed if one of them has. A system
+    task has no samples.
     """
 
-    def __init__(self, fold: RunFold) -> None:
-        self._fold = fold
+    def __init__(self, fold: RunFold, unscored: Collection[tuple[str, str]]) -> None:
+        self._fold, self._unscored = fold, unscored
         self._place: tuple[str, int] | None = None
         self._expected = 1
         self._current: dict[str, tuple[int, bool]] = {}
@@ -189,12 +195,15 @@ class _SampleCounter:
 
     def add(self, task: TaskOutline, row: Row) -> None:
         """Count one trial."""
+        if task.kind == "system":
+            return
         if (row.task, row.ordinal) != self._place:
             self.close()
             self._place = row.task, row.ordinal
             self._expected = 1 if task.landed else task.tries
         trials, failed = self._current.get(row.model, (0, False))
-        self._current[row.model] = trials + 1, failed or row.failure_type is not None
+        failed = failed or row.failure_type is not None or (row.task, row.model) in self._unscored
+        self._current[row.model] = trials + 1, failed
 
     def close(self) -> None:
         """Count the current sample of every model."""

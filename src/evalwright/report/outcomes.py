@@ -134,6 +134,7 @@ class OutcomeReader(Struct, kw_only=True):
             or self.has_self_reports
             or (has_finalized and needs_finalized)
         ):
+            self._add_failed_requests(samples)
             return
         for (name, ordinal), outcomes in groupby(
             samples(), key=lambda outcome: (outcome.task, outcome.ordinal)
@@ -147,6 +148,14 @@ class OutcomeReader(Struct, kw_only=True):
                 trials.setdefault(outcome.model, []).append(outcome)
             if task.finalized:
                 self._add_sample(task, ordinal, trials)
+
+    def _add_failed_requests(self, samples: Callable[..., Iterator[Outcome]]) -> None:
+        """Add what was asked for samples that failed; final results say so themselves."""
+        if self.fold.failed and not all(task.finalized for task in self.tasks.values()):
+            for outcome in samples(failed=True):
+                task = self.tasks.get(outcome.task)
+                if task is not None and not task.finalized:
+                    self.fold.account.add_outcome(outcome)
 
     def _add_outcome(self, task: TaskOutline, outcome: Outcome, *, calibrates: bool) -> None:
         if not (task.finalized and self.has_results):

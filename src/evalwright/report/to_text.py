@@ -70,7 +70,10 @@ def _render(table: Table, available: int) -> RichTable:
 
 def _last_line(report: Report) -> str:
     summary = report.summary
-    parts = [f"{summary.completed} of {count_noun(planned_samples(report), 'sample')} completed"]
+    planned = planned_samples(report)
+    parts = [f"{summary.completed} of {count_noun(planned, 'sample')} completed"]
+    if not planned:
+        parts = [f"{count_noun(len(report.tasks), 'task')} without samples"]
     if summary.trials:
         parts.append(count_noun(summary.trials, "trial"))
     if summary.failed:
