@@ -1,4 +1,4 @@
-# One word a job. `make` alone explains them.
+# One target per job. `make` without a target lists them.
 # Everything runs in .venv, which `make setup` builds from requirements.lock (exact versions, hashes).
 
 PYTHON ?= python3
@@ -9,7 +9,7 @@ JOBS ?= 2
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check format lint types architecture docs docs-check golden test test-slow bench lock clean
 
-help:  ## show this
+help:  ## show this list
 	@echo 'evalwright: evaluate models and datasets from declarative tasks'
 	@echo
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */\1\t/' | awk -F '\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -17,19 +17,19 @@ help:  ## show this
 setup: .venv/.ready  ## build .venv with locked versions
 
 .venv/.ready: requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'evalwright needs Python 3.11 or newer; say which: make setup PYTHON=python3.12' >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'evalwright needs Python 3.11 or newer; set it with: make setup PYTHON=python3.12' >&2; exit 2; }
 	@echo 'setting up .venv (once)' >&2
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes --requirement requirements.lock
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: .venv/.ready  ## the tour: mistakes found, a real model ranked and calibrated, a judge tried (offline)
+demo: .venv/.ready  ## show the main features: validate, rank and calibrate a real model, judge (offline)
 	@$(BIN)/python tools/demo.py
 
-check: format-check lint types architecture docs-check  ## everything but the tests
+check: format-check lint types architecture docs-check  ## run all checks except the tests
 
-format: .venv/.ready  ## rewrite the code in the one format
+format: .venv/.ready  ## format the code and fix imports
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix --quiet . || true
 
@@ -37,13 +37,13 @@ format: .venv/.ready  ## rewrite the code in the one format
 format-check: .venv/.ready
 	@$(BIN)/ruff format --check --quiet . || { echo 'run `make format`' >&2; exit 1; }
 
-lint: .venv/.ready  ## ruff, all rules
+lint: .venv/.ready  ## run ruff, with all rules
 	@$(BIN)/ruff check --quiet .
 
-types: .venv/.ready  ## mypy, strict
+types: .venv/.ready  ## run mypy, strict
 	@$(BIN)/mypy
 
-architecture: .venv/.ready  ## imports point one way
+architecture: .venv/.ready  ## check the direction of imports
 	@$(BIN)/lint-imports --no-cache
 
 docs: .venv/.ready  ## write the table of built-ins, the generated pages and schemas
@@ -54,20 +54,20 @@ docs-check: .venv/.ready  ## fail if a generated file is out of date
 	@$(BIN)/python -m tools.built_ins --check
 	@$(BIN)/python -m tools.docs --check
 
-golden: .venv/.ready  ## write the golden reports anew; look at the diff before committing
+golden: .venv/.ready  ## rewrite the golden reports; check the diff before you commit
 	@EVALWRIGHT_GOLDEN=write $(BIN)/python -m pytest -q tests/test_golden.py
 
-test: check  ## everything CI runs: check, then the tests
+test: check  ## run the checks and the tests, as CI does
 	@$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow'
 
-test-slow: .venv/.ready  ## the simulations behind the published figures (minutes)
+test-slow: .venv/.ready  ## run the simulations behind the published numbers (minutes)
 	@$(BIN)/python -m pytest -q -n $(JOBS) -m slow
 
-bench: .venv/.ready  ## measure everything, with the bars (a quarter of an hour)
+bench: .venv/.ready  ## run all benchmarks with their bars (a quarter of an hour)
 	@for script in startup validate text stats scale throughput durability sandbox local peers; do echo; echo "== bench/$$script.py"; $(BIN)/python bench/$$script.py || exit 1; done
 
-lock:  ## compile requirements.lock anew from pyproject.toml (needs uv)
+lock:  ## compile requirements.lock from pyproject.toml (needs uv)
 	@uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --group dev pyproject.toml --output-file requirements.lock
 
-clean:  ## remove .venv and every cache
+clean:  ## remove .venv and all caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis bench/.peers
