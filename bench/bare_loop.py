@@ -1,9 +1,9 @@
-"""The least that asking a server can cost: an aiohttp loop that keeps nothing.
+"""The minimum cost of calling a server: an aiohttp loop that stores nothing.
 
     python bench/bare_loop.py http://127.0.0.1:8000/v1 tasks.jsonl CONNECTIONS
 
-Prints the seconds that the requests took, start-up aside. What `throughput.py` and `peers.py` hold
-whole harnesses against.
+Prints the seconds that the requests took, without start-up. `throughput.py` and `peers.py` compare
+whole harnesses with it.
 """
 
 import asyncio

@@ -1,11 +1,11 @@
-"""How often the intervals of ECE and of the Brier score hold the truth.
+"""How often the intervals of ECE and of the Brier score contain the true value.
 
     python bench/calibration.py [REPEATS]
 
-Prints the table of docs/concepts/uncertainty.md that is about them. A repeat is one call of the
-shipped function on fresh answers. With the default of 1,000 it takes about five minutes, and the
-standard error of a printed share is 0.7 points. The true figures are those of two million answers;
-a calibrated model has an ECE of 0.
+Prints their table in docs/concepts/uncertainty.md. A repeat is one call of the shipped function on
+new answers. With the default of 1,000 repeats it takes about five minutes, and the standard error
+of a printed share is 0.7 points. The true values are those of two million answers; a calibrated
+model has an ECE of 0.
 """
 
 import sys
@@ -30,7 +30,7 @@ _NEARLY = 1e-4
 
 
 class Answers(NamedTuple):
-    """A model: how sure it is, and how often it is right when it is so sure."""
+    """A model: its confidence, and how often it is right at that confidence."""
 
     name: str
     sure: Callable[[Generator, int], Floats]
@@ -66,7 +66,7 @@ MODELS = (
 
 
 class Figure(NamedTuple):
-    """One of the two, and its interval."""
+    """ECE or Brier score, with its interval."""
 
     name: str
     value: Callable[..., float]
@@ -80,7 +80,7 @@ FIGURES = (
 
 
 def coverage(model: Answers, figure: Figure, n: int, *, repeats: int) -> float:
-    """The share of intervals that hold the true figure."""
+    """Return the share of intervals that contain the true value."""
     rng = np.random.Generator(np.random.PCG64(zlib.crc32(f"{model.name} {n}".encode())))
     truth = figure.value(*model.draw(np.random.Generator(np.random.PCG64(0)), _MANY))
     held = 0

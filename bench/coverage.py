@@ -1,12 +1,13 @@
-"""How often the intervals hold the truth, and how often equal models are called different.
+"""How often intervals contain the true value, and how often equal models are called different.
 
     python bench/coverage.py [REPEATS [TABLE ...]]
 
 Prints the tables of docs/concepts/uncertainty.md, or those that are named: graded, hard, binary,
 paired, means, ratios, rates, deviations, python. A repeat is one call of the shipped function on a
-fresh data set. With the default of 1,500 it takes about eight minutes, and the standard error of a
-printed share is 0.6 points. The published tables of scores and of pairs were made with 10,000,
-where it is 0.2. Binary scores are not simulated: their coverage is a finite sum, and exact.
+new data set. With the default of 1,500 repeats it takes about eight minutes, and the standard error
+of a printed share is 0.6 points. The published tables of scores and of pairs use 10,000 repeats,
+with a standard error of 0.2 points. Binary scores are not simulated: their coverage is a finite
+sum, and exact.
 """
 
 import math
@@ -60,7 +61,7 @@ class Numbers(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Samples with counts (TP, FP, FN) each, of which the expected ones are known."""
+    """Samples with counts (TP, FP, FN); the expected counts are known."""
 
     name: str
     draw: Callable[[Generator, int], Floats]
@@ -86,7 +87,7 @@ class Figure(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Shares of intervals that hold the truth, lie above it, lie below it; and of those missing."""
+    """Shares of intervals that contain the true value, are above it, below it, or missing."""
 
     held: float
     above: float
@@ -102,7 +103,7 @@ class Null(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """Shares of intervals that hold the mean, lie above it, lie below it; and their mean width."""
+    """Shares of intervals that contain the mean, lie above it or below it; and their mean width."""
 
     held: float
     above: float
@@ -398,7 +399,7 @@ def rate_coverage(
 
 
 class Computed(NamedTuple):
-    """A figure that an author's own code computes, of each row of numbers, and its true value."""
+    """A metric that a Python function computes for each row of numbers, and its true value."""
 
     name: str
     draw: Callable[[Generator, int], Floats]
@@ -422,7 +423,7 @@ COMPUTED = _computed(ANY[0], 5) + _computed(ANY[-1], 10 * math.log(2))
 
 
 def python_coverage(figure: Computed, n: int, *, repeats: int) -> Held:
-    """Simulate the interval of a `python` metric that computes this figure."""
+    """Simulate the interval of a `python` metric that computes this value."""
     rng = _generator(figure.name, n)
 
     def interval() -> Interval | None:
@@ -455,14 +456,14 @@ def false_alarms(null: Null, n: int, *, repeats: int, resamples: int = RESAMPLES
 
 
 def _generator(name: str, n: int) -> Generator:
-    """Every cell of a table has luck of its own, and the same in every run."""
+    """Return a generator with its own fixed seed for a cell of a table."""
     return np.random.default_rng([n, zlib.crc32(name.encode())])
 
 
 def binary_coverage(n: int, rates: Floats) -> Floats:
     """Return the exact coverage of the interval of n binary scores, for each true rate.
 
-    Σ over c of C(n, c) r^c (1-r)^(n-c) · [the interval of c right answers holds r]
+    Σ over c of C(n, c) r^c (1-r)^(n-c) · [the interval of c right answers contains r]
     """
     total = np.zeros_like(rates)
     for c in range(n + 1):
@@ -491,7 +492,7 @@ def main(repeats: int, chosen: list[str]) -> None:
 
 
 def _tables(repeats: int) -> dict[str, Iterator[str]]:
-    """Nothing is simulated before a table is read."""
+    """Return the tables; each is simulated when it is read."""
     return {
         "graded": _graded("graded scores, coverage in %", GRADED, repeats),
         "hard": _graded("hard cases, coverage in %", HARD, repeats),
@@ -587,7 +588,7 @@ def _python(name: str, figures: tuple[Computed, ...], repeats: int) -> Iterator[
 
 
 def _cell(found: Held) -> str:
-    """The coverage, and in brackets how often there was no interval, if that is not rare."""
+    """Format the coverage, and in brackets how often there was no interval, if that is not rare."""
     none = round(100 * found.none)
     return f"{100 * found.held:.1f}" + (f" ({none})" if none else "")
 

@@ -1,19 +1,19 @@
-"""What a row, and a prompt, of a task document costs.
+"""The cost of a row and of a prompt in a task document.
 
     .venv/bin/python bench/documents.py [--million] [--rounds 3]
 
 rows      a dataset task with one python scorer, from 10,000 rows to 100,000 (or a million)
-          bars: under 0.15 ms of CPU a row in all, snippet and engine and store together; peak
-          memory at most 100 bytes a row above that of 10,000
-all       the same with python_all_samples, which is given every row at once
+          bars: under 0.15 ms of CPU per row in total, for snippet, engine and store; peak
+          memory at most 100 bytes per row above that of 10,000 rows
+all       the same with python_all_samples, which receives all rows at once
           bar: the peak grows in proportion to the rows: at most 25 times their file (a row is a
-          few dicts and strings, some five times its JSON, and it is held twice on its way)
+          few dicts and strings, about five times its JSON, and is held in memory twice)
 prompts   50,000 samples, two messages in Jinja, `scripted/echo`, string_equals
-          bar: under 0.4 ms of CPU a sample, the scripted model's own share included
+          bar: under 0.4 ms of CPU per sample, including the scripted model
 
-Exit 1 when one is missed. CPU is that of the command and of all its processes, as the kernel counts
-it, less that of the same command on one row; memory is the peak of the largest process. The fastest
-of the rounds counts for CPU, the highest for memory.
+Exits 1 when a bar is missed. CPU is that of the command and all its processes, as counted by the
+kernel, minus that of the same command on one row; memory is the peak of the largest process. The
+fastest round counts for CPU, the highest for memory.
 """
 
 import argparse
@@ -88,14 +88,14 @@ definition:
 
 
 class Used(NamedTuple):
-    """By one command: CPU seconds, and MB at the peak of its largest process."""
+    """Usage of one command: CPU seconds, and peak MB of its largest process."""
 
     seconds: float
     peak: float
 
 
 class Bar(NamedTuple):
-    """One promise, and whether it was kept."""
+    """One bar, and whether it was met."""
 
     what: str
     value: float
@@ -123,8 +123,8 @@ def rows(large: int, rounds: int) -> list[Bar]:
     cost = (min(one.seconds for one in many) - start) / large * 1000
     growth = (max(one.peak for one in many) - few) * 2**20 / (large - SMALL)
     return [
-        Bar(f"a python scorer, {large:,} rows: CPU", cost, ROW_BAR_MS, "ms a row"),
-        Bar("the same: memory above 10,000 rows", growth, GROWTH_BAR_BYTES, "bytes a row"),
+        Bar(f"a python scorer, {large:,} rows: CPU", cost, ROW_BAR_MS, "ms per row"),
+        Bar("the same: memory above 10,000 rows", growth, GROWTH_BAR_BYTES, "bytes per row"),
     ]
 
 
@@ -146,7 +146,7 @@ def prompts(rounds: int) -> list[Bar]:
     start = min(one.seconds for one in measured("ask", 1, rounds))
     many = measured("ask", PROMPTS, rounds)
     cost = (min(one.seconds for one in many) - start) / PROMPTS * 1000
-    return [Bar(f"two messages, {PROMPTS:,} samples: CPU", cost, PROMPT_BAR_MS, "ms a sample")]
+    return [Bar(f"two messages, {PROMPTS:,} samples: CPU", cost, PROMPT_BAR_MS, "ms per sample")]
 
 
 def measured(task: str, count: int, rounds: int) -> list[Used]:

@@ -1,14 +1,14 @@
-"""kill -9 at random moments of a run: what is lost, what is paid for twice, what comes out.
+"""kill -9 at random moments of a run: what is lost, what is paid for twice, and the result.
 
     .venv/bin/python bench/durability.py [--samples 2000] [--connections 100] [--kills 20]
 
-Bars: after resuming, every sample is there once; a kill costs at most as many requests as there
-are connections; the report's tokens are those of the replies that, by the server's own log, were
-delivered for the stored outcomes; the metrics are those of a run that nobody killed. Exits 1 when
-one is missed. The server is a process of its own on loopback, and outlives all kills.
+Bars: after resuming, every sample is stored exactly once; a kill costs at most one request per
+connection; the tokens in the report are those of the replies that the server's own log lists for
+the stored outcomes; the metrics equal those of an uninterrupted run. Exits 1 when a bar is missed.
+The server is a separate process on loopback and survives all kills.
 
-A moment is a point of the run's progress, chosen at random, plus up to 50 ms. Where the run is
-already past the point when it begins, it is killed during its start.
+A moment is a random point of the run's progress, plus up to 50 ms. If a run is already past that
+point when it starts, it is killed during start-up.
 """
 
 import argparse
@@ -37,7 +37,7 @@ SPREAD = 0.5
 
 
 class Size(NamedTuple):
-    """Of the experiment."""
+    """Size of the experiment."""
 
     samples: int = 2000
     connections: int = 100
@@ -47,7 +47,7 @@ class Size(NamedTuple):
 
 
 class Kill(NamedTuple):
-    """How things stood after one."""
+    """State after one kill."""
 
     arrived: int
     """Requests, at the server, since the beginning."""
@@ -57,7 +57,7 @@ class Kill(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """One that was delivered. No two have the same completion tokens."""
+    """A delivered reply. No two have the same completion tokens."""
 
     prompt: str
     prompt_tokens: int
@@ -65,7 +65,7 @@ class Reply(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What came of it."""
+    """Results of the experiment."""
 
     size: Size
     kills: list[Kill]
@@ -96,7 +96,7 @@ def main() -> int:
 
 
 def experiment(folder: Path, size: Size) -> Found:
-    """A run without kills, then the same with them, each with a server and a store of its own."""
+    """Run without kills, then with kills, each with its own server and store."""
     tasks = folder / "tasks.jsonl"
     write_tasks(tasks, size.samples)
     with server(size.latency, folder / "calm.log") as url:
@@ -119,7 +119,7 @@ def experiment(folder: Path, size: Size) -> Found:
 
 
 def problems(found: Found) -> Iterator[str]:
-    """Every bar that was missed."""
+    """Return every bar that was missed."""
     size = found.size
     names = sorted(sample for sample, _ in found.stored)
     if names != sorted(f"t{number}" for number in range(size.samples)):
@@ -148,7 +148,7 @@ def problems(found: Found) -> Iterator[str]:
 
 
 def write_tasks(path: Path, count: int) -> None:
-    """Two answers of three are right."""
+    """Write tasks of which two in three are answered correctly."""
     with path.open("w") as file:
         for number in range(count):
             prompt = f"What is {number} + {number}? Reply with the number."
@@ -187,7 +187,7 @@ def server(latency: float, log: Path) -> Iterator[str]:
 
 
 def start(url: str, tasks: Path, store: Path, connections: int) -> subprocess.Popen[str]:
-    """The command, as a person gives it."""
+    """Start the command as a user would."""
     environment = {**os.environ, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "bench-key-bench-key"}
     command = [EVALWRIGHT, "run", str(tasks), "-m", "openai/bench", "--json"]
     command += ["--concurrency", str(connections), "--store", str(store)]
@@ -202,14 +202,14 @@ def start(url: str, tasks: Path, store: Path, connections: int) -> subprocess.Po
 
 
 def finish(process: subprocess.Popen[str]) -> Any:
-    """The report of a run that is let alone."""
+    """Return the report of a run that is not interrupted."""
     said, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, said  # noqa: S101 - else nothing was measured
     return json.loads(said)
 
 
 class Log:
-    """What the server has written down so far; `read` catches up with it."""
+    """The server's log so far; `read` reads new lines."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open()
@@ -220,7 +220,7 @@ class Log:
         """Those that a reply was delivered for."""
 
     def read(self) -> Self:
-        """Up to the last whole line."""
+        """Read up to the last complete line."""
         *lines, self._rest = (self._rest + self._file.read()).split("\n")
         for line in lines:
             note = json.loads(line)
@@ -232,12 +232,12 @@ class Log:
         return self
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 
 def read_store(store: Path) -> list[tuple[str, Reply]]:
-    """Each outcome of the newest run: its sample, and the reply it was made from."""
+    """Return each outcome of the newest run: its sample and its reply."""
     found = []
     for outcome in api.export(store=str(store)):
         assert outcome.trace, outcome.failure  # noqa: S101 - this server never fails
@@ -268,7 +268,7 @@ def _kills(url: str, tasks: Path, store: Path, log: Log, size: Size) -> Iterator
 
 
 def _stored(store: Path) -> int:
-    """Counted in a copy: to open the store would mend what the next run is to mend."""
+    """Count in a copy: opening the store would repair what the next run must repair."""
     with tempfile.TemporaryDirectory() as folder:
         for file in store.parent.glob(f"{store.name}*"):
             if not file.name.endswith("-shm"):

@@ -1,23 +1,23 @@
-"""Embeddings without a key or a server: what there is on PyPI, what it costs, what it is worth.
+"""Embeddings without a key or a server: cost and quality of the packages on PyPI.
 
     .venv/bin/python bench/embeddings.py [--minilm]
 
 Quality is Spearman's coefficient between cosines and the grades, 0 to 5, of the 76 pairs in
 embeddings_pairs.jsonl: paraphrases, entailments, one topic, nothing in common, a `not`,
 another order, other numbers, other languages. The floor is the share of words that two texts have
-in common, which needs no model. Below stands how much higher `local/wordllama` is than each of the
-others, on the same pairs, with a bootstrap interval over pairs.
+in common, which needs no model. The second table shows how much better `local/wordllama` is than
+each of the others, on the same pairs, with a bootstrap interval over pairs.
 
     size    megabytes that the packages take, with all that pip brings along, numpy aside
     load    CPU seconds to import it and embed a first text
     1,000   CPU seconds for a thousand short texts, the best round
 
-Bars: `local/wordllama` is above the floor, gives the cosines that wordllama's own code gives, loads
-in half a second and takes no more than 0.5 ms a text. Exit 1 when one is missed.
+Bars: `local/wordllama` is above the floor, gives the same cosines as wordllama's own code, loads in
+half a second and takes at most 0.5 ms per text. Exits 1 when a bar is missed.
 
-The peers live in environments of their own under bench/.peers, made on the first run; `--minilm`
-adds the one that needs torch, 1.4 GB. One that cannot be installed or run is NOT CHECKED. None of
-them has a network when it runs.
+The other packages are installed into separate environments under bench/.peers on the first run;
+`--minilm` adds the one that needs torch, 1.4 GB. A package that cannot be installed or run is NOT
+CHECKED. All of them run without a network.
 """
 
 import argparse
@@ -110,7 +110,7 @@ class Trouble(Exception):
 
 
 class Candidate(NamedTuple):
-    """A model, and how it is asked."""
+    """A model, and how it is called."""
 
     name: str
     load: str
@@ -142,7 +142,7 @@ LARGE = Candidate(
 
 
 class Found(NamedTuple):
-    """What was measured."""
+    """Measurements of a candidate."""
 
     cosines: list[float]
     load: float = 0.0
@@ -178,13 +178,13 @@ def main() -> int:
 
 
 def shared(one: str, other: str) -> float:
-    """Words in both, of words in either."""
+    """Return the share of words in both texts among the words in either."""
     a, b = (set(text.lower().strip(".?").split()) for text in (one, other))
     return len(a & b) / len(a | b)
 
 
 def measure(candidate: Candidate, pairs: list[dict[str, Any]]) -> Found:
-    """In a process of its own, without a network or anything that was downloaded before."""
+    """Measure in a separate process, without a network and without earlier downloads."""
     python, megabytes = prepared(candidate)
     texts = [text for one in pairs for text in (one["one"], one["other"])]
     rounds = [
@@ -205,7 +205,7 @@ def measure(candidate: Candidate, pairs: list[dict[str, Any]]) -> Found:
 
 
 def prepared(candidate: Candidate) -> tuple[str, float]:
-    """Where it runs, installed on the first run, and how large it is."""
+    """Install on the first run; return the interpreter and the size."""
     if not candidate.packages:
         from importlib.metadata import distribution
 
@@ -249,7 +249,7 @@ def _must(command: list[str], *, given: str = "", environment: dict[str, str] | 
 
 
 def table(found: dict[str, Found], pairs: list[dict[str, Any]]) -> None:
-    """Spearman of all pairs and of those that a bag of words can get right; mean cosine a kind."""
+    """Spearman of all pairs and of those that a bag of words can solve; mean cosine per kind."""
     grades = [one["grade"] for one in pairs]
     plain = [place for place, one in enumerate(pairs) if one["kind"] in UNDERSTANDING]
     kinds = list(dict.fromkeys(one["kind"] for one in pairs))
@@ -283,7 +283,7 @@ def shown(cosines: list[float], grades: list[float]) -> str:
 
 
 def higher(ours: list[float], theirs: list[float], grades: list[float]) -> str:
-    """The difference of two coefficients on the same pairs, which are drawn again and again."""
+    """Bootstrap the difference of two coefficients on the same pairs."""
     columns = np.array([ours, theirs, grades])
     draws = np.random.default_rng(0).integers(columns.shape[1], size=(RESAMPLES, len(ours)))
 
@@ -295,13 +295,13 @@ def higher(ours: list[float], theirs: list[float], grades: list[float]) -> str:
 
 
 def bars(found: dict[str, Found], grades: list[float]) -> list[tuple[bool, str]]:
-    """Each promise: whether it was kept, and the words for it."""
+    """Return each bar: whether it was met, and its description."""
     own, floor = found[OWN.name], found["shared words"]
     ours, least = (spearman(one.cosines, grades) or 0.0 for one in (own, floor))
     checked = [
         (ours > least, f"Spearman {ours:.2f}, shared words {least:.2f}"),
         (own.load <= LOAD_BAR_S, f"loads in {own.load:.2f} s of CPU, bar {LOAD_BAR_S} s"),
-        (own.thousand <= TEXT_BAR_MS, f"{own.thousand:.3f} ms a text, bar {TEXT_BAR_MS} ms"),
+        (own.thousand <= TEXT_BAR_MS, f"{own.thousand:.3f} ms per text, bar {TEXT_BAR_MS} ms"),
     ]
     if THEIRS.name in found:
         both = zip(own.cosines, found[THEIRS.name].cosines, strict=True)

@@ -1,17 +1,18 @@
-"""What the engine costs beside a local model: tokens a CPU-second, against the library called bare.
+"""The engine's overhead with a local model: tokens per CPU second, compared with the bare library.
 
     .venv/bin/python bench/local.py [--samples 24] [--tokens 48] [--rounds 3]
 
 Bars: `evalwright run -m local/smollm2`, from its start to its printed report, makes at least 85 %
-of the tokens a CPU-second of a script that has xllamacpp do the same work, from four threads of
-Python: as it comes (`-p cache_prompt=true` here), and with every prompt computed from its first
-token on, as is our default. And four slots are busy nine tenths of the time while there is work for
-them. Exits 1 when one is missed. The difference between the two pairs is the price of answers that
-are the same every time; it grows with what the prompts have in common. Across the pairs, our
-default against the library as it comes, the share was 77 and 78 %: below 85, and no bar here.
+of the tokens per CPU second of a script in which xllamacpp does the same work, from four Python
+threads: with the library's defaults (`-p cache_prompt=true` here), and with every prompt computed
+from its first token, which is evalwright's default. Also, four slots are busy nine tenths of the
+time while there is work for them. Exits 1 when a bar is missed. The difference between the two
+pairs is the cost of reproducible answers; it grows with what the prompts have in common.
+evalwright's default reached 77 and 78 % of the library's defaults; there is no bar for that
+comparison.
 
-All use one thread of llama.cpp, since two that share a core with somebody measure him. The rounds
-take turns and the best of each counts.
+All use one thread of llama.cpp, because two threads on a shared core would also measure other jobs.
+Rounds alternate, and the best of each counts.
 """
 
 import argparse
@@ -70,7 +71,7 @@ class Made(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Tokens a CPU-second."""
+        """Return tokens per CPU second."""
         return self.tokens / self.cpu
 
 
@@ -98,7 +99,7 @@ def main() -> int:
             made.setdefault((way, "evalwright"), []).append(run)
     best = {name: max(one.rate for one in each) for name, each in made.items()}
     shares = {way: best[way, "evalwright"] / best[way, "bare"] for way in ways}
-    print(f"{'tokens a CPU-second':<20} {'bare':>7} {'evalwright':>11} {'share':>6} {'bar':>5}")
+    print(f"{'tokens/CPU second':<20} {'bare':>7} {'evalwright':>11} {'share':>6} {'bar':>5}")
     for way, share in shares.items():
         rates = f"{best[way, 'bare']:7.1f} {best[way, 'evalwright']:11.1f}"
         print(f"{way:<20} {rates} {share:6.0%} {BAR:5.0%}")

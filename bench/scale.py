@@ -1,16 +1,16 @@
-"""What a sample costs when the model costs nothing, from ten thousand samples to a million.
+"""Overhead per sample with a model that costs nothing, from ten thousand samples to a million.
 
     .venv/bin/python bench/scale.py [--million] [--rounds 3]
 
 `evalwright run FILE -m scripted/echo --store FILE`, exact_match, everything stored.
-Bars:   100,000 samples: under 0.15 ms of CPU a sample, start-up aside; peak memory under 250 MB,
-        and at most 200 bytes a sample above that of 10,000.
+Bars:   100,000 samples: under 0.15 ms of CPU per sample, without start-up; peak memory under 250
+        MB, and at most 200 bytes per sample above that of 10,000.
         1,000,000 samples finish, under 400 MB.
 
-Exit 1 when one is missed. CPU and memory are those of the whole process, as the kernel counts them;
-start-up is the same command on one record. The fastest of the rounds counts for CPU, the highest
-for memory. The bare loop beside it decodes the same records, makes one blake2b key a record and
-inserts one row into SQLite, in one transaction: it keeps no score, no report and no promise.
+Exits 1 when a bar is missed. CPU and memory are those of the whole process, as counted by the
+kernel; start-up is the same command on one record. The fastest round counts for CPU, the highest
+for memory. The bare loop decodes the same records, computes one blake2b key per record and inserts
+one row per record into SQLite, in one transaction. It does not score, report or resume.
 """
 
 import argparse
@@ -50,14 +50,14 @@ sys.exit(done.stderr.decode()[-500:] if done.returncode else 0)
 
 
 class Used(NamedTuple):
-    """By one process: CPU seconds, and MB at its peak."""
+    """Usage of one process: CPU seconds and peak MB."""
 
     seconds: float
     peak: float
 
 
 class Bar(NamedTuple):
-    """One promise, and whether it was kept."""
+    """One bar, and whether it was met."""
 
     held: bool
     text: str
@@ -88,7 +88,7 @@ def main() -> int:
 
 def table(ours: dict[int, Used], bare: dict[int, Used]) -> None:
     print(
-        f"{'samples':>9} {'CPU s':>8} {'ms a sample':>12} {'bare loop':>10} {'×':>6} "
+        f"{'samples':>9} {'CPU s':>8} {'ms/sample':>12} {'bare loop':>10} {'×':>6} "
         f"{'peak MB':>8} {'bare loop':>10}"
     )
     for size, used in ours.items():
@@ -105,11 +105,11 @@ def checked(ours: dict[int, Used]) -> list[Bar]:
     each, peak = 1000 * a_sample(ours, LARGE), ours[LARGE].peak
     growth = (peak - ours[SMALL].peak) * (1 << 20) / (LARGE - SMALL)
     bars = [
-        Bar(each < CPU_BAR_MS, f"{each:.4f} ms a sample, bar {CPU_BAR_MS} ms"),
+        Bar(each < CPU_BAR_MS, f"{each:.4f} ms per sample, bar {CPU_BAR_MS} ms"),
         Bar(peak < MEMORY_BAR_MB, f"peak {peak:.0f} MB, bar {MEMORY_BAR_MB:.0f} MB"),
         Bar(
             growth <= GROWTH_BAR_BYTES,
-            f"{growth:.0f} bytes a sample above the peak of {SMALL:,}, "
+            f"{growth:.0f} bytes per sample above the peak of {SMALL:,}, "
             f"bar {GROWTH_BAR_BYTES:.0f} bytes",
         ),
     ]
@@ -125,7 +125,7 @@ def checked(ours: dict[int, Used]) -> list[Bar]:
 
 
 def a_sample(found: dict[int, Used], size: int) -> float:
-    """CPU seconds, start-up aside."""
+    """Return CPU seconds per sample, without start-up."""
     return (found[size].seconds - found[1].seconds) / size
 
 
@@ -167,7 +167,7 @@ def bare_run(tasks: Path, folder: Path) -> Used:
 
 
 def measured(command: list[str], store: Path) -> Used:
-    """Of one process, which begins with an empty store."""
+    """Measure one process that starts with an empty store."""
     done = subprocess.run(
         [sys.executable, "-c", PROBE, *command], check=False, capture_output=True, text=True
     )

@@ -1,9 +1,9 @@
-"""What a call of an author's function costs: CPU of the engine's process and its children.
+"""The cost of a call of a snippet: CPU of the engine's process and its children.
 
     python bench/snippets.py [CALLS]
 
-The bar: 40 µs a call, of a small sample, when a hundred or more are made at once. `run_solver` asks
-a model once, which the bar does not cover.
+The bar: 40 µs per call with a small sample, when a hundred or more calls are made at once.
+`run_solver` calls a model once, which the bar does not cover.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What it costs to start, in CPU time, as a multiple of `python -c pass` in the same run.
+"""The cost of start-up, in CPU time, as a multiple of `python -c pass` in the same run.
 
     .venv/bin/python bench/startup.py
 

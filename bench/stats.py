@@ -1,4 +1,4 @@
-"""CPU seconds of an interval, against what we promise. Exits 1 when a promise is broken.
+"""CPU seconds per interval, compared with a bar. Exits 1 when a bar is missed.
 
 python bench/stats.py
 """
@@ -19,7 +19,7 @@ ROUNDS = 3
 
 
 class Case(NamedTuple):
-    """One promise: this call, in less than `limit` CPU seconds (None: shown, not promised)."""
+    """One bar: this call takes less than `limit` CPU seconds (None: measured without a bar)."""
 
     name: str
     call: Callable[[], object]

@@ -1,17 +1,18 @@
-"""How fast the text metrics are, beside the packages that people use for them.
+"""How fast the text metrics are, compared with commonly used packages.
 
     python bench/text.py
 
-Bars:   ROUGE-L at 200 words a side: the value of rouge-score, at least 50 times as fast.
-        BLEU-4 at 200 words a side: at least twice as fast as the faster of nltk and sacrebleu.
+Bars:   ROUGE-L at 200 words per text: the value of rouge-score, at least 50 times as fast.
+        BLEU-4 at 200 words per text: at least twice as fast as the faster of nltk and sacrebleu.
         `nearest`: under 15 µs for a new typo of one letter, 14 candidates.
 
-Exit 1 when one is missed. All figures are CPU time in one process, text in and number out, the best
-of several rounds over the same seeded pairs; ours and the peers' rounds take turns, so that both
-see the same machine. BLEU values are not compared: each package smooths in its own way.
+Exits 1 when a bar is missed. All measurements are CPU time in one process, from text to number, the
+best of several rounds over the same seeded pairs. The rounds of evalwright and the other packages
+alternate, so that both see the same load. BLEU values are not compared: each package has its own
+smoothing.
 
-The peers live in an environment of their own, bench/.peers/text, made on the first run. Without a
-network our figures are printed alone, and the bars that need peers are not checked.
+The other packages are installed into bench/.peers/text on the first run. Without a network, only
+evalwright's measurements are printed, and bars that need the other packages are not checked.
 """
 
 import json
@@ -39,7 +40,7 @@ RATIO_BARS = (
 
 Pair = tuple[str, str]
 Times = dict[str, float]
-"""Microseconds a call, by the name of what was called."""
+"""Microseconds per call, by the name of the function."""
 
 
 class Theirs(NamedTuple):
@@ -51,7 +52,7 @@ class Theirs(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """One promise, and whether it was kept."""
+    """One bar, and whether it was met."""
 
     held: bool
     text: str
@@ -67,7 +68,7 @@ def main() -> int:
         if peers:
             again = measure_peers(peers, pairs)
             theirs = again._replace(times=best_of(theirs.times if theirs else {}, again.times))
-    print(f"{PAIRS} pairs of {WORDS} words, µs of CPU a call, best of {ROUNDS} rounds")
+    print(f"{PAIRS} pairs of {WORDS} words, µs of CPU per call, best of {ROUNDS} rounds")
     print(f"peers: {theirs.versions if theirs else 'none'}\n")
     for name, value in (ours | (theirs.times if theirs else {})).items():
         print(f"  {name:<40}{value:>10.1f}")
@@ -213,7 +214,7 @@ def peers_main() -> int:
 
 
 def peers_python() -> tuple[Path | None, str]:
-    """Make the environment of the peers if it is not there; else say why it cannot be."""
+    """Create the environment of the peers if needed; otherwise say why it cannot be created."""
     python = PEERS / "bin" / "python"
     ready = PEERS / ".ready"
     if ready.exists():
@@ -230,7 +231,7 @@ def peers_python() -> tuple[Path | None, str]:
 
 
 def spent(pairs: Sequence[Pair], call: Callable[[str, str], object]) -> float:
-    """Microseconds of CPU a call, over all pairs."""
+    """Return microseconds of CPU per call, over all pairs."""
     call(*pairs[0])  # imports and first-use tables are not part of it
     start = time.process_time()
     for prediction, target in pairs:

@@ -1,11 +1,11 @@
-"""How much of an endpoint's capacity a run reaches, against a bare aiohttp loop in the same run.
+"""Throughput against an endpoint, compared with a bare aiohttp loop in the same run.
 
     .venv/bin/python bench/throughput.py [--samples 5000] [--latency 0.1] [--rounds 3]
 
-Bars: at 100 connections at least 90 % of the bare loop's requests a second while samples are under
-way, at 500 at least 60 %; the whole command, start to printed report, at most 1.5 × the loop's wall
-time plus 1 s. Exits 1 when one is missed. The server is a process of its own on loopback. The
-rounds take turns and the fastest of each counts, because the machine is shared.
+Bars: at 100 connections at least 90 % of the bare loop's requests per second while samples are
+running, at 500 at least 60 %; the whole command, from start to printed report, takes at most 1.5 ×
+the loop's wall time plus 1 s. Exits 1 when a bar is missed. The server is a separate process on
+loopback. Rounds alternate and the fastest of each counts, because the machine is shared.
 """
 
 import argparse
@@ -28,7 +28,7 @@ BARS = {100: 0.9, 500: 0.6}
 
 
 class Spent(NamedTuple):
-    """Seconds: while requests were under way, from start to end, of CPU."""
+    """Seconds while requests were running, from start to end, and of CPU."""
 
     asking: float
     whole: float
@@ -45,7 +45,7 @@ def main() -> int:
     print(f"{n} samples, {1000 * told.latency:.0f} ms latency, best of {told.rounds} rounds")
     print(
         f"{'connections':>11} {'bare/s':>8} {'ours/s':>8} {'share':>6} {'bar':>5} "
-        f"{'bare wall':>9} {'whole':>7} {'allowed':>7} {'CPU ms a sample: bare':>22} {'ours':>6}"
+        f"{'bare wall':>9} {'whole':>7} {'allowed':>7} {'CPU ms/sample: bare':>22} {'ours':>6}"
     )
     with tempfile.TemporaryDirectory() as folder:
         tasks = Path(folder) / "tasks.jsonl"

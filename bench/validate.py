@@ -1,13 +1,14 @@
-"""`evalwright validate` on a million lines, against reading and decoding them and nothing else.
+"""`evalwright validate` on a million lines, compared with only reading and decoding them.
 
     .venv/bin/python bench/validate.py [--lines 1000000]
 
 Bars, as ratios of CPU time in the same run: at most 4.0 × on valid lines and 40 × on a file where
-every line is bad, with a peak under 300 MB. Exits 1 when one is missed. Whole processes are
-measured, start-up included. The floor decodes into the very struct that the validator uses.
+every line is bad, with a peak under 300 MB. Exits 1 when a bar is missed. Whole processes are
+measured, including start-up. The floor decodes into the same struct as the validator.
 
-Beside them: the published JSON Schema under jsonschema, on a part of the same lines. It cannot see
-a duplicate key or id. lm-eval has no check for records: it reads a JSONL file as rows of any shape.
+For comparison: the published JSON Schema with jsonschema, on a part of the same lines. It cannot
+detect a duplicate key or id. lm-eval does not check records: it reads a JSONL file as rows of any
+form.
 """
 
 import argparse
@@ -99,7 +100,7 @@ def records(count: int) -> Iterator[dict[str, Any]]:
 
 
 def broken(record: dict[str, Any], number: int) -> dict[str, Any] | str:
-    """One of nine mistakes, in turn."""
+    """Return a line with one of nine mistakes, in turn."""
     kind = number % 9
     if kind == 0:
         del record["metric_name"]
@@ -130,7 +131,7 @@ def write(path: Path, rows: Iterator[dict[str, Any] | str]) -> None:
 
 
 def measured(command: list[str]) -> tuple[float, float]:
-    """CPU seconds and peak MB of one process."""
+    """Return CPU seconds and peak MB of one process."""
     probe = (
         "import resource, subprocess, sys\n"
         "subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"

@@ -123,7 +123,7 @@ def test_the_scorer_is_in_the_schema_and_in_the_reference(tree: Path) -> None:
 
     assert '"minimum": 1' in json.dumps(schema["$defs"]["MaxWords"]["properties"]["limit"])
     assert "## `max_words`" in page
-    assert "The most words that a short answer has." in page
+    assert "Maximum number of words in a short answer." in page
 
 
 @pytest.mark.parametrize(
