@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec import structs
 from tests.servers.asking import answered, chat, failed, question
-from tests.snippets.direct import DirectSnippets
 
 from evalwright.clients.adapters import BUILT_IN, Adapter, AdapterInfo
 from evalwright.clients.custom import CustomInferenceModel, InferenceConfig, takes_sample
 from evalwright.secrets import Secret
+from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import Source
 from evalwright.types import MLTask, Request, Sample
 

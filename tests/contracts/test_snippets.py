@@ -10,11 +10,11 @@ from datetime import date
 from typing import Any
 
 import pytest
-from tests.snippets.direct import DirectSnippets
 
 from evalwright.components import Snippet
 from evalwright.errors import BudgetSpent, ModelError, SnippetFailed
 from evalwright.ports import Snippets
+from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.pool import SnippetPool
 from evalwright.snippets.sources import Source, sources_of
 

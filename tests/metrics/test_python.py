@@ -3,11 +3,11 @@ from typing import Any
 
 import pytest
 from tests.metrics.cases import METRICS
-from tests.snippets.direct import DirectSnippets
 
 from evalwright.components import snippets_in
 from evalwright.errors import SnippetFailed
 from evalwright.metrics.scores import Measure, Scores
+from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import sources_of
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from tests.metrics.cases import METRICS, measures
-from tests.snippets.direct import DirectSnippets
 
 from evalwright.components import snippets_in
 from evalwright.metrics.scores import Scores
+from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import sources_of
 
 TP, FP, FN = "num_true_positives_field", "num_false_positives_field", "num_false_negatives_field"

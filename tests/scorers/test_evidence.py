@@ -2,12 +2,12 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.snippets.direct import DirectSnippets
 
 from evalwright.clients.stand_ins import PlaceholderModel
 from evalwright.components import Snippet
 from evalwright.ports import Case
 from evalwright.scorers.evidence import EvidenceScorer
+from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import sources_of
 from evalwright.types import Sample, Score
 

@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 from tests.scorers.cases import SCORERS, case, chat
-from tests.snippets.direct import DirectSnippets
 
 from evalwright.components import snippets_in
 from evalwright.errors import SnippetFailed
+from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import sources_of
 from evalwright.types import Score
 

@@ -3,11 +3,11 @@ from typing import Any
 
 import pytest
 from tests.scorers.cases import chat
-from tests.snippets.direct import DirectSnippets
 
 from evalwright.components import snippets_in
 from evalwright.errors import SnippetFailed
 from evalwright.scorers.python_all_samples import PythonAllSamples
+from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import sources_of
 from evalwright.types import Score
 

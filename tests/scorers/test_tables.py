@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.scorers.cases import SCORERS, called, case, chat, said
 from tests.scorers.judging.judges import CLASSIFIER, LABELER, SCORER, Judge
-from tests.snippets.direct import DirectSnippets
 
 from evalwright.components import snippets_in
 from evalwright.plan.project import scorer_metrics
 from evalwright.scorers.python_all_samples import PythonAllSamples
+from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import sources_of
 from evalwright.types import Score
 

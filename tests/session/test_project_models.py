@@ -8,7 +8,6 @@ from tests.servers.asking import answered, chat
 from tests.servers.certificates import tls_of_a_stranger
 from tests.servers.model_server import ModelServer, by_path, json, models, status
 from tests.servers.model_server import chat as chatting
-from tests.snippets.direct import DirectSnippets
 
 from evalwright.clients.stand_ins import PlaceholderModel
 from evalwright.components import Snippet
@@ -16,6 +15,7 @@ from evalwright.errors import UnknownName, UsageError
 from evalwright.secrets import Secret
 from evalwright.session.models import Connection
 from evalwright.session.project_models import connect_model
+from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import sources_of
 from evalwright.spec.documents.models.model import AdapterDocument, ModelDocument, ProviderModel
 from evalwright.types import ModelOptions

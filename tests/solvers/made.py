@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from pydantic import TypeAdapter
-from tests.snippets.direct import DirectSnippets
 
 from evalwright.components import snippets_in
 from evalwright.ports import Case
+from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import Source
 from evalwright.solvers.base import AnySolver
 from evalwright.types import Completion, Request, Sample, Trace, Usage

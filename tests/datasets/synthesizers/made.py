@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
-from tests.snippets.direct import DirectSnippets
 
 from evalwright.clients.scripted import Answer, Scripted
 from evalwright.components import snippets_in
 from evalwright.datasets.synthesizers.synthesizer import AnySynthesizer
 from evalwright.ports import Case
+from evalwright.snippets.direct import DirectSnippets
 from evalwright.snippets.sources import sources_of
 from evalwright.types import Request, Sample
 
