@@ -62,102 +62,33 @@ if TYPE_CHECKING:
     from evalwright.session.progress import Progress
     from evalwright.session.stores import store_name
 
-_HOMES = {
-    "gates": ("check_policies", "gate", "read_policies"),
-    "generators": ("generate",),
-    "machine": ("doctor",),
-    "programs": ("ProgramRequest", "execute"),
-    "run_tasks": ("run", "score"),
-    "stored_runs": (
-        "collect_garbage",
-        "delete",
-        "export",
-        "find",
-        "find_changed_files",
-        "load",
-        "runs",
-    ),
-    "text_perplexity": ("perplexity",),
-    "dataset_previews": ("dataset_preview_lines", "try_dataset"),
-    "entities": (
-        "add_entities",
-        "add_provider",
-        "check_entities",
-        "delete_entity",
-        "export_entity",
-        "list_entities",
-        "require_own_file",
-        "show_entity",
-        "to_yaml",
-    ),
-    "files": ("SCHEMAS", "checks", "init", "lint", "lints", "schema", "validate"),
-    "judge": ("JudgeCheckOptions", "judge_check", "render_judge_check"),
-    "listing": ("list_components", "list_models", "list_runs", "show_run", "show_samples"),
-    "logs": ("export_logs", "import_results"),
-    "model_previews": ("try_model",),
-    "task_previews": ("TaskSelection", "locate_task", "try_task"),
-}
+_HOMES = """
+    api.dataset_previews   dataset_preview_lines try_dataset
+    api.entities           add_entities add_provider check_entities delete_entity export_entity
+    api.entities           list_entities require_own_file show_entity to_yaml
+    api.files              SCHEMAS checks init lint lints schema validate
+    api.gates              check_policies gate read_policies
+    api.generators         generate
+    api.judge              JudgeCheckOptions judge_check render_judge_check
+    api.listing            list_components list_models list_runs show_run show_samples
+    api.logs               export_logs import_results
+    api.machine            doctor
+    api.model_previews     try_model
+    api.programs           ProgramRequest execute
+    api.run_tasks          run score
+    api.stored_runs        collect_garbage delete export find find_changed_files load runs
+    api.task_previews      TaskSelection locate_task try_task
+    api.text_perplexity    perplexity
+    plan.options           RunOptions
+    session.progress       Progress
+    session.stores         store_name
+"""
+"""Modules, each with the names that it provides: a name is imported when it is first used."""
 _HOME_OF = {
-    **{name: f"evalwright.api.{home}" for home, names in _HOMES.items() for name in names},
-    "Progress": "evalwright.session.progress",
-    "RunOptions": "evalwright.plan.options",
-    "store_name": "evalwright.session.stores",
+    name: f"evalwright.{home}"
+    for home, *names in map(str.split, _HOMES.strip().splitlines())
+    for name in names
 }
-
-__all__ = [
-    "SCHEMAS",
-    "JudgeCheckOptions",
-    "ProgramRequest",
-    "Progress",
-    "RunOptions",
-    "TaskSelection",
-    "add_entities",
-    "add_provider",
-    "check_entities",
-    "check_policies",
-    "checks",
-    "collect_garbage",
-    "dataset_preview_lines",
-    "delete",
-    "delete_entity",
-    "doctor",
-    "execute",
-    "export",
-    "export_entity",
-    "export_logs",
-    "find",
-    "find_changed_files",
-    "gate",
-    "generate",
-    "import_results",
-    "init",
-    "judge_check",
-    "lint",
-    "lints",
-    "list_components",
-    "list_entities",
-    "list_models",
-    "list_runs",
-    "load",
-    "locate_task",
-    "perplexity",
-    "read_policies",
-    "render_judge_check",
-    "require_own_file",
-    "run",
-    "runs",
-    "schema",
-    "score",
-    "show_entity",
-    "show_run",
-    "show_samples",
-    "store_name",
-    "to_yaml",
-    "try_dataset",
-    "try_model",
-    "try_task",
-    "validate",
-]
 
 
 def __getattr__(name: str) -> Any:
@@ -169,4 +100,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(_HOME_OF)
