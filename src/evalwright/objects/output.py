@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 from .items import Items, chat_items, items_from, refusal_of, text_of
-from .record import Record, Records, changes, wrap
+from .record import Record, Records, wrap
 
 
 class ChatMessage(Record):
@@ -167,16 +167,6 @@ class AnswerText(str):
     def items(self) -> Any:
         """The completion's fields, with their names."""
         return self.completion.items()
-
-    @changes
-    def update(self, *fields: Any, **named: Any) -> None:
-        """Set fields of the completion."""
-        self.completion.update(*fields, **named)
-
-    @changes
-    def pop(self, name: str, *default: Any) -> Any:
-        """Remove a field of the completion and return it."""
-        return self.completion.pop(name, *default)
 
     def to_json(self) -> dict[str, Any]:
         """The completion as a plain dict."""

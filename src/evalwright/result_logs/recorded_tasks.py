@@ -93,11 +93,12 @@ def make_recorded_task(
     specification = log.specification
     model = model or log.model or NO_MODEL
     values = specification.get("task_config")
+    reads_rows = specification.get("dataset_keys") != {}
     outline = TaskOutline(
         name=name,
         task_key=task_key,
         display_name=display_name or text_field(specification, "display_name") or task_key,
-        kind="model" if model else "dataset",
+        kind="model" if model else "dataset" if reads_rows else "system",
         models=(model,),
         records=log.samples,
         trials=max(1, log.trials // log.runs),
