@@ -8,7 +8,7 @@ threads: with the library's defaults (`-p cache_prompt=true` here), and with eve
 from its first token, which is evalwright's default. Also, four slots are busy nine tenths of the
 time while there is work for them. Exits 1 when a bar is missed. The difference between the two
 pairs is the cost of reproducible answers; it grows with what the prompts have in common.
-evalwright's default reached 77 and 78 % of the library's defaults; there is no bar for that
+evalwright's default reached 77 and 78 % of the library's defaults; no bar applies to that
 comparison.
 
 All use one thread of llama.cpp, because two threads on a shared core would also measure other jobs.

@@ -14,11 +14,11 @@ the columns below has its name):
     {"custom_id": …, "body": {"messages": […]}}           a request of a batch: it has no answer
 
     sample_id    the line's `sample_id`, or its `custom_id`; without them its place, from 0
-    input        the last message of the user; empty where the line has no question
-    output       the answer's text: only what follows the last message of the user
-    trace        the conversation, for `pass_through_solver`; null where there is no answer
-    error        why there is no answer; null where there is one
-    model        the model that answered; null where the line does not name it
+    input        the last user message; empty if the line has none
+    output       the text of the answer: only what follows the last user message
+    trace        the conversation, for `pass_through_solver`; null without an answer
+    error        why the answer is missing; null if there is one
+    model        the model that answered; null if the line does not name it
 
 A line without an answer is also a row; it fails when its trace is used. Examples: a failed call, a
 reply that was cut off before its first word (`length`, `content_filter`), a conversation that ends

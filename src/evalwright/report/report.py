@@ -43,7 +43,7 @@ class MetricRow(Struct, frozen=True, kw_only=True):
     purpose: Literal["score", "qa"]
     """`qa`: a check of the samples, not a result of the task."""
     reason: str
-    """Why there is no value or no interval, or what the value does not include."""
+    """Why the value or its interval is missing, or what the value does not include."""
     key: str = ""
     """The key of the metric, shared by all its values. Empty in reports of older versions."""
     own_key: bool = False
@@ -123,7 +123,7 @@ class RepeatRow(Struct, frozen=True, kw_only=True):
     values: list[float | None]
     """The value of each run, in order."""
     reason: str
-    """Why there is no value or no interval."""
+    """Why the value or its interval is missing."""
 
 
 class AgreementRow(Struct, frozen=True, kw_only=True):
@@ -224,7 +224,7 @@ class ScaledRow(Struct, frozen=True, kw_only=True):
     """
 
     reason: str
-    """Why there is no temperature, or why not to trust it; else empty."""
+    """Why the temperature is missing or unreliable; otherwise empty."""
     fitted_on: int
     """Answers that the temperature was fitted on; all answers to a record are in one half."""
     n: int
