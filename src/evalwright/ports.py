@@ -218,7 +218,10 @@ class Store(Memory, Protocol):
         """Return every run, newest first."""
 
     def find(self, name: str) -> Run:
-        """Return the run that `name` means: an id, the unique start of one, or `latest`."""
+        """Return the run that `name` means: an id, the unique start of one, a name, or `latest`.
+
+        `KEY=VALUE` means the newest run with that tag.
+        """
 
     def append(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
         """Store all of them or none; each replaces the earlier outcome of its job.

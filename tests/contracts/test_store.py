@@ -404,6 +404,21 @@ def test_latest_is_the_run_that_was_touched_last(store: Store) -> None:
     assert [one.id for one in store.runs()] == ["b", "a"]
 
 
+def test_a_run_is_found_by_its_name_and_the_newest_by_a_tag(store: Store) -> None:
+    begun(store, "1a", "1b", "1c")
+    store.update("1a", status="finished", manifest={"name": "base", "tags": {"branch": "main"}})
+    store.update("1b", manifest={"tags": {"branch": "main"}})
+    store.update("1c", manifest={"name": "twice"})
+
+    assert store.find("base").id == store.find("branch=main").id == "1a", "the last touched"
+    store.update("1b", manifest={"name": "twice"})
+    with pytest.raises(UnknownName, match="`twice` is the name of 2 runs"):
+        store.find("twice")
+    with pytest.raises(UnknownName, match="there is no run `bass`") as raised:
+        store.find("bass")
+    assert raised.value.hint == "did you mean `base`?"
+
+
 def test_a_score_is_found_by_its_key_whatever_the_run(store: Store) -> None:
     one, other = Score(values={"x": 0.5}, reason="why"), Score(values={"y": 0.0}, correct=False)
     begun(store, "a", "b")

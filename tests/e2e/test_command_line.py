@@ -10,9 +10,10 @@ from typing import Any
 import click
 import pytest
 from tests.e2e.commands import Held, finished, record, start, write_tasks
+from tests.e2e.commands import evalwright as run_against
 from tests.e2e.in_process import evalwright
 from tests.living import wait_until
-from tests.servers.model_server import ModelServer, chat
+from tests.servers.model_server import ModelServer, chat, in_turn, status
 
 from evalwright import cli
 from evalwright.spec.records.fixtures import TASKS
@@ -115,3 +116,87 @@ def test_a_changed_plan_says_only_what_changed(folder: Path) -> None:
         r"new run: since [\w-]+, the limit is 3, it was none; unchanged results are reused\n",
         limited.stderr,
     )
+
+
+# Names, tags and the list.
+
+
+def test_a_run_goes_by_its_name_and_its_tag_wherever_an_id_is_taken(folder: Path) -> None:
+    labels = ("--name", "base", "--tag", "branch=main", "--tag", "by=ann")
+    command = ("run", "tasks.jsonl", "-m", "scripted/oracle", "--limit", "2")
+    report = json.loads(_output(*command, *labels, "--json", cwd=folder))
+
+    assert (report["name"], report["tags"]) == ("base", {"branch": "main", "by": "ann"})
+    assert _output(*command, cwd=folder).endswith(" s\n"), "a resumed run keeps its name"
+    for name in ("base", "branch=main"):
+        assert f"{report['run_id']} (base): 2 of 2" in _output("report", name, cwd=folder)
+        shown = _output("show", name, cwd=folder)
+        assert re.search(r"^name +base\ntags +branch=main, by=ann$", shown, re.MULTILINE)
+        assert _output("show", name, "arith_001", cwd=folder).startswith("arith_001")
+        assert len(_output("export", name, cwd=folder).splitlines()) == 2
+    rescored = json.loads(_output("score", "base", "--name", "again", "--json", cwd=folder))
+    assert rescored["name"] == "again"
+    (again, base) = json.loads(_output("list", "--json", cwd=folder))
+    assert (again["name"], base["name"], base["tags"]["by"]) == ("again", "base", "ann")
+    _output("delete", "again", "--yes", cwd=folder)
+    assert [run["name"] for run in json.loads(_output("list", "--json", cwd=folder))] == ["base"]
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        pytest.param(("--name", "latest"), "not a name for a run", id="a word that is taken"),
+        pytest.param(("--name", "2026"), "not a name for a run", id="like an id"),
+        pytest.param(("--name", "base"), "has this name already", id="of another run"),
+        pytest.param(("--tag", "main"), "expected KEY=VALUE", id="a tag without a key"),
+        pytest.param(("--tag", "branch="), "not a tag", id="a tag without a value"),
+    ],
+)
+def test_a_name_that_means_something_else_is_refused(
+    folder: Path, option: tuple[str, str], said: str
+) -> None:
+    command = ("run", "tasks.jsonl", "-m", "scripted/oracle")
+    _output(*command, "--limit", "1", "--name", "base", cwd=folder)
+
+    refused = evalwright(*command, *option, cwd=folder)
+
+    assert refused.returncode == 2
+    assert said in refused.stderr
+    assert len(json.loads(_output("list", "--json", cwd=folder))) == 1
+
+
+def test_the_list_shows_results_cost_and_what_differs(folder: Path) -> None:
+    command = ("run", "tasks.jsonl", "-p", "seed=7", "-p")
+    _output(*command, "temperature=0", "-m", "scripted/oracle", cwd=folder)
+    _output(*command, "temperature=1", "-m", "scripted/oracle", "-m", "scripted/noisy", cwd=folder)
+    evalwright("init", "atlas", cwd=folder)
+    store = str(folder / ".evalwright" / "runs.db")
+    _output("run", "run.yaml", "--store", store, cwd=folder / "atlas")
+
+    header, project, two, one = _output("list", cwd=folder).splitlines()
+    listed = json.loads(_output("list", "--json", cwd=folder))
+
+    assert re.split(r"  +", header)[3:] == [
+        *("tasks", "models", "metric, 95 % interval", "done", "failed", "parameters")
+    ]
+    assert "capitals is_correct_mean 0.80 [0.38, 0.96], " in project
+    assert "scripted/oracle mean 1.00 [0.72, 1.00], scripted/noisy mean 0.29 [0.10, 0.60]" in two
+    assert re.search(r"  mean 1\.00 \[0\.72, 1\.00\] +10/10 +0  temperature=0", one)
+    assert listed[2]["parameters"] == {"seed": 7, "temperature": 0}
+    assert len(listed[0]["metrics"]) >= 8
+    assert listed[0]["parameters"] == {}
+
+
+def test_the_list_shows_failures_and_cost(folder: Path) -> None:
+    write_tasks(folder, (record(f"t{number}") for number in range(4)))
+    (folder / "prices.toml").write_text('["openai/x"]\ninput = 10000\noutput = 10000\n')
+    command = ("run", "tasks.jsonl", "-m", "openai/x", "--prices", "prices.toml", "--retries", "0")
+    with ModelServer(in_turn(status(400), chat("4"))) as server:
+        done = run_against(server, *command, "--json", cwd=folder)
+
+    header, line = _output("list", cwd=folder).splitlines()
+
+    report = json.loads(done.stdout)
+    assert re.split(r"  +", header)[-3:] == ["done", "failed", "cost"]
+    failed, cost = str(report["summary"]["failed"]), report["usage"]["openai/x"]["cost"]
+    assert line.split()[-3:] == ["4/4", failed, f"${cost:.2f}"]

@@ -137,10 +137,12 @@ def test_the_list_has_a_line_for_every_run_newest_first(folder: Path) -> None:
     header, newest, oldest = said("list", cwd=folder).splitlines()
 
     assert header.split() == [
-        *("run", "created", "(UTC)", "status", "tasks", "models", "done", "failed")
+        *("run", "created", "(UTC)", "status", "tasks", "models", "metric,", "95", "%"),
+        *("interval", "done", "failed", "parameters"),
     ]
-    assert newest.split()[3:] == ["finished", "tasks", "scripted/echo", "2/2", "0"]
-    assert oldest.split()[4:] == ["tasks", "scripted/oracle,", "scripted/noisy", "20/20", "0"]
+    assert newest.split()[3:6] == ["finished", "tasks", "scripted/echo"]
+    assert newest.split()[-3:] == ["2/2", "0", "limit=2"]
+    assert oldest.split()[4:7] == ["tasks", "scripted/oracle,", "scripted/noisy"]
 
 
 def test_the_list_as_json_is_a_list_of_objects(recorded: Path) -> None:

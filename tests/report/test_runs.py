@@ -2,7 +2,7 @@ from typing import Any
 
 from msgspec import structs
 
-from evalwright.report.runs import ListedRun, ShownRun, list_cells, run_lines
+from evalwright.report.runs import ListedRun, ShownRun, list_table, run_lines
 
 TASK = {
     "name": "tasks",
@@ -35,19 +35,21 @@ def shown(**manifest: Any) -> ShownRun:
 def test_a_row_of_the_list_is_cells_of_text() -> None:
     run: ListedRun = shown()
 
-    assert list_cells(run) == (
-        "20261115-120000-abcd",
-        "2026-11-15 12:00:00",
-        "stopped",
-        "tasks",
-        "scripted/oracle",
-        "5/12",
-        "1",
-    )
+    assert list_table([run]).rows == [
+        (
+            "20261115-120000-abcd",
+            "2026-11-15 12:00:00",
+            "stopped",
+            "tasks",
+            "scripted/oracle",
+            "5/12",
+            "1",
+        )
+    ]
 
 
 def test_a_run_whose_results_were_made_elsewhere_is_marked() -> None:
-    assert list_cells(structs.replace(shown(), imported=True))[2] == "stopped, imported"
+    assert list_table([structs.replace(shown(), imported=True)]).rows[0][2] == "stopped, imported"
 
 
 def test_a_task_is_told_with_its_counts_and_its_content() -> None:

@@ -5,18 +5,21 @@ from contextlib import closing
 from importlib import import_module
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
-from msgspec import Struct, structs, to_builtins
+from msgspec import Struct, ValidationError, convert, structs, to_builtins
 
 from evalwright._version import __version__
 from evalwright.clients.providers import PROVIDERS
 from evalwright.errors import UnknownName, Unreadable
 from evalwright.nearest import suggest
-from evalwright.plan.manifest import read_manifest, read_manifest_if_readable
+from evalwright.plan.manifest import MODES, Manifest, read_manifest, read_manifest_if_readable
 from evalwright.plan.model_names import canonical_names
 from evalwright.plan.outline import PlanOutline
 from evalwright.ports import Store
 from evalwright.registry import BUILT_IN, find_plugins, load, load_components, load_plugins
+from evalwright.report.headline import Headline, make_headline
+from evalwright.report.report import ReportBody
 from evalwright.report.runs import ListedRun, ShownRun
 from evalwright.session.stores import open_store
 from evalwright.types import Outcome, Row, Run
@@ -138,6 +141,8 @@ def _list_run(store: Store, run: Run) -> ListedRun:
     done, failed = store.count(run.id)
     return ListedRun(
         id=run.id,
+        name=manifest.name if manifest else "",
+        tags=manifest.tags if manifest else {},
         created=run.created,
         updated=run.updated,
         status=run.status,
@@ -148,7 +153,34 @@ def _list_run(store: Store, run: Run) -> ListedRun:
         total=plan.total if manifest else done,
         failed=failed,
         imported=bool(manifest and manifest.imported),
+        **(_describe_results(manifest) if manifest else {}),
     )
+
+
+def _describe_results(manifest: Manifest) -> dict[str, Any]:
+    headline = Headline()
+    try:
+        if manifest.headline is not None:
+            headline = convert(manifest.headline, Headline)
+        elif manifest.report is not None:  # an older version stored no headline
+            headline = make_headline(convert(manifest.report, ReportBody), manifest.plan)
+    except ValidationError:  # of another version: the list has the rest
+        pass
+    chosen = {
+        "limit": manifest.plan.limit,
+        "trials": manifest.plan.trials,
+        **{
+            name: getattr(manifest, name)
+            for name in MODES
+            if getattr(manifest, name) != MODES[name]
+        },
+    }
+    options = {name: value for name, value in chosen.items() if value is not None}
+    return {
+        "metrics": headline.metrics,
+        "cost": headline.cost,
+        "parameters": {**manifest.parameters, **manifest.command.settings, **options},
+    }
 
 
 def _model_of(run: Run, name: str) -> str:

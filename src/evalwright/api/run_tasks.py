@@ -50,7 +50,7 @@ def run(
         )
     names = canonical_names(models) if models or not projects else []
     check_names([*paths, *names])
-    refuse_secrets([*paths, *names], parsed.parameters)
+    refuse_secrets([*paths, *names, parsed.name or ""], {**parsed.parameters, **parsed.tags})
     if projects:
         from evalwright.api.run_project import run_project
 
@@ -71,7 +71,9 @@ def run(
         return session.run()
 
 
-def score(name: str = "latest", *, progress: Progress | None = None, **options: Any) -> Report:
+def score(
+    run_name: str = "latest", /, *, progress: Progress | None = None, **options: Any
+) -> Report:
     """Score the stored outputs of a run again, with the task files as they are now.
 
     No evaluated model is asked: a sample without a stored output fails. A judge of a project is
@@ -81,7 +83,7 @@ def score(name: str = "latest", *, progress: Progress | None = None, **options: 
     parsed = parse_options(options)
     progress = progress or SilentProgress()
     with closing(open_store(parsed.store, durable=parsed.durable, create=False)) as store:
-        parent = store.find(name)
+        parent = store.find(run_name)
         manifest = read_manifest(parent)
         if manifest.imported is not None:
             raise UsageError(

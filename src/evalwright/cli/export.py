@@ -56,9 +56,10 @@ def command(  # noqa: PLR0913 - one option each
 ) -> None:
     """Export the outcomes of a run for other tools.
 
-    RUN is an id, the start of one, or `latest`, as without it. Each line or row is one outcome:
-    input, output, scores, failure, usage and latency. `logs` writes one result log per task, which
-    `evalwright import` and `task_result_log_path` read. Memory use does not grow with the run.
+    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. Each line
+    or row is one outcome: input, output, scores, failure, usage and latency. `logs` writes one
+    result log per task, which `evalwright import` and `task_result_log_path` read. Memory use does
+    not grow with the run.
     """
     if form == LOGS and not as_json:
         _export_logs(run, output, store, link_logs=link_logs, failed=failed)

@@ -47,10 +47,10 @@ def command(  # noqa: PLR0913 - one option each
 ) -> None:
     """Check a run against policies.
 
-    RUN is an id, the start of one, or `latest`, as without it. Prints every rule with its verdict,
-    the reason and the confidence interval. Nothing is run. Exit 0 if all rules hold, 1 if any
-    fails, 2 if nothing could be judged: a policy is invalid, the run does not exist, or its report
-    cannot be read.
+    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. Prints
+    every rule with its verdict, the reason and the confidence interval. Nothing is run. Exit 0 if
+    all rules hold, 1 if any fails, 2 if nothing could be judged: a policy is invalid, the run does
+    not exist, or its report cannot be read.
     """
     check_writable(markdown)
     read = api.read_policies(policies, env=env)

@@ -72,12 +72,12 @@ def check(
 ) -> None:
     """Compare a judge with human labels, and test what changes its verdicts.
 
-    RUN is an id, the start of one, or `latest`. With --labels or --column, the verdicts of the
-    run are compared with human labels; no model is queried. With --probe and --repeat, the judge is
-    queried again about some samples: `swap` reverses the order of what it is shown, `pad` makes
-    answers longer, `fence` marks them as data. The result is stored with the run and shown in
-    reports of runs with the same judge. Exit 0, 3 if the judge gave no verdict for some samples,
-    130 if interrupted.
+    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`. With --labels or
+    --column, the verdicts of the run are compared with human labels; no model is queried. With
+    --probe and --repeat, the judge is queried again about some samples: `swap` reverses the order
+    of what it is shown, `pad` makes answers longer, `fence` marks them as data. The result is
+    stored with the run and shown in reports of runs with the same judge. Exit 0, 3 if the judge
+    gave no verdict for some samples, 130 if interrupted.
     """
     progress = TerminalProgress()
     own_names = options.keys() & {*api.JudgeCheckOptions.__struct_fields__}

@@ -9,7 +9,7 @@ from evalwright import api
 from evalwright.cli import SHORTHANDS
 from evalwright.cli.options import store_option
 from evalwright.cli.output import print_list
-from evalwright.report.runs import COLUMNS, NUMERIC, list_cells
+from evalwright.report.runs import list_table
 
 _OF_A_PROJECT = ("tasks", "datasets", "generators", "adapters", "evals")
 _KINDS = ("runs", "models", "scorers", "solvers", "metrics", "sources", *_OF_A_PROJECT)
@@ -22,10 +22,13 @@ _KINDS = ("runs", "models", "scorers", "solvers", "metrics", "sources", *_OF_A_P
 def command(kind: str, *, store: str | None, as_json: bool) -> None:
     """List runs, component types, model providers or the contents of a project.
 
-    Without an argument it lists runs, the newest first. `scorers`, `solvers`, `metrics`, `sources`
-    (of datasets) and `models` list the types and providers that documents can name, and the plugin
-    each comes from. `tasks`, `datasets`, `generators`, `adapters` and `evals` list what the project
-    in the current folder has; `evalwright models` lists its models.
+    Without an argument it lists runs, the newest first: models, primary metric with its 95 %
+    confidence interval, failures, cost, and the parameters that differ between runs.
+
+    `scorers`, `solvers`, `metrics`, `sources` (of datasets) and `models` list the types and
+    providers that documents can name, and the plugin each comes from. `tasks`, `datasets`,
+    `generators`, `adapters` and `evals` list what the project in the current folder has;
+    `evalwright models` lists its models.
     """
     if kind in _OF_A_PROJECT:
         group = import_module(f"evalwright.cli.{SHORTHANDS[kind]}").command
@@ -34,7 +37,7 @@ def command(kind: str, *, store: str | None, as_json: bool) -> None:
     elif kind == "runs":
         runs = api.list_runs(store)
         if runs or as_json:
-            print_list(runs, COLUMNS, map(list_cells, runs), NUMERIC, as_json=as_json)
+            print_list(runs, *list_table(runs), as_json=as_json)
         else:
             click.echo(f"no runs yet in {api.store_name(store)}", err=True)
     elif kind == "models":

@@ -93,6 +93,16 @@ def max_cost_option(about: str = "Stop when this many dollars are spent.") -> De
     return click.option("--max-cost", metavar="DOLLARS", type=POSITIVE, help=about)
 
 
+label_options = combine(
+    click.option("--name", metavar="NAME", help="Name of the run, accepted wherever its id is."),
+    click.option(
+        "--tag",
+        "tags",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Tag of the run; repeatable. `show KEY=VALUE` finds the newest run with it.",
+    ),
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 store_option = click.option(
     "--store",
@@ -236,6 +246,11 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, str]:
     return dict(_split_pair(pair, option="--set", form="KEY=VALUE") for pair in pairs)
 
 
+def parse_tags(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Parse the values of `--tag`."""
+    return dict(_split_pair(pair, option="--tag", form="KEY=VALUE") for pair in pairs)
+
+
 def parse_parameters(pairs: tuple[str, ...]) -> dict[str, Any]:
     """Parse the values of `-p`: each is JSON, or else text."""
     parameters: dict[str, Any] = {}
@@ -251,5 +266,5 @@ def parse_parameters(pairs: tuple[str, ...]) -> dict[str, Any]:
 def _split_pair(pair: str, *, option: str, form: str) -> tuple[str, str]:
     name, equals, value = pair.partition("=")
     if not name or not equals:
-        raise UsageError(f"`{option} {pair}`: a parameter is written {form}")
+        raise UsageError(f"`{option} {pair}`: expected {form}")
     return name, value

@@ -45,8 +45,8 @@ def command(
 ) -> None:
     """Print the report of a run.
 
-    RUN is an id, the start of one, or `latest`, as without it. The report is built from stored
-    results: nothing is run or scored. Exit 0, whatever the results are.
+    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. The
+    report is built from stored results: nothing is run or scored. Exit 0, whatever the results are.
     """
     check_writable(markdown)
     chosen = {name: value for name, value in statistics.items() if value is not None}

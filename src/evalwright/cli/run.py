@@ -26,7 +26,17 @@ SECTIONS = {
         *("in_process_targets", "sandbox_packages", "unsafe_code_exec", "no_snippets"),
         "snippet_timeout",
     ),
-    "Output": ("as_json", "markdown", "store", "durable", "seed", "bins", "calibrate"),
+    "Output": (
+        "as_json",
+        "markdown",
+        "name",
+        "tags",
+        "store",
+        "durable",
+        "seed",
+        "bins",
+        "calibrate",
+    ),
 }
 """The sections of `--help`, and the options in each."""
 _EXAMPLES = """\
@@ -103,6 +113,7 @@ Examples:
 @click.option("--fresh", is_flag=True, help="Start a new run and reuse nothing.")
 @click.option("--retry-failed", is_flag=True, help="Retry the failed samples of an earlier run.")
 @shared.durable_option
+@shared.label_options
 @shared.statistics_options
 @shared.report_options
 def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
@@ -112,6 +123,7 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     models: tuple[str, ...],
     parameters: tuple[str, ...],
     settings: tuple[str, ...],
+    tags: tuple[str, ...],
     max_failures: str | None,
     fail_fast: bool,
     as_json: bool,
@@ -137,6 +149,7 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
         progress=progress,
         parameters=shared.parse_parameters(parameters),
         settings=shared.parse_settings(settings),
+        tags=shared.parse_tags(tags),
         max_failures=0 if fail_fast else _parse_max_failures(max_failures),
         **options,
     )

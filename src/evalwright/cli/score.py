@@ -25,21 +25,24 @@ from evalwright.cli.progress import TerminalProgress
 @shared.prices_option
 @click.option("--retry-failed", is_flag=True, help="Retry samples that could not be scored.")
 @shared.durable_option
+@shared.label_options
 @shared.statistics_options
 @shared.store_option
 @shared.report_options
-def command(run: str, *, as_json: bool, markdown: Path | None, **options: Any) -> None:
+def command(
+    run: str, *, tags: tuple[str, ...], as_json: bool, markdown: Path | None, **options: Any
+) -> None:
     """Score the stored outputs of a run again.
 
-    RUN is an id, the start of one, or `latest`. Uses the current task files: targets, scorers,
-    metrics and post-process rules may have changed. Evaluated models are not queried; a sample
-    whose prompt has changed has no stored output and fails. A judge is queried again if its scorer,
-    the row or the answer has changed, or if it gave no verdict. A project is read from the folder
-    of RUN, with the models, `--set`, `--config` and `--env` of RUN. The result is a new run with
-    RUN as its parent. Exit 0, 1 if a policy of the run file does not hold, 3 if some samples
-    failed, 130 if interrupted.
+    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`. Uses the current task
+    files: targets, scorers, metrics and post-process rules may have changed. Evaluated models are
+    not queried; a sample whose prompt has changed has no stored output and fails. A judge is
+    queried again if its scorer, the row or the answer has changed, or if it gave no verdict. A
+    project is read from the folder of RUN, with the models, `--set`, `--config` and `--env` of RUN.
+    The result is a new run with RUN as its parent. Exit 0, 1 if a policy of the run file does not
+    hold, 3 if some samples failed, 130 if interrupted.
     """
     check_writable(markdown)
     progress = TerminalProgress()
-    report = api.score(run, progress=progress, **options)
+    report = api.score(run, progress=progress, tags=shared.parse_tags(tags), **options)
     exit_with_report(report, as_json=as_json, markdown=markdown, interrupted=progress.interrupted)

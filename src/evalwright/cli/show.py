@@ -26,10 +26,10 @@ def command(
 ) -> None:
     """Show the details of a run or the outcomes of its samples.
 
-    RUN is an id, the start of one, or `latest`, as without it. On its own it shows what was run:
-    content hashes of the task files, models, versions, seed, platform, git commit. With SAMPLE_ID,
-    --model, --task, --failed or --wrong it shows outcomes: input, output, post-processed output,
-    scores and the reason for each.
+    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. On its
+    own it shows what was run: content hashes of the task files, models, versions, seed, platform,
+    git commit. With SAMPLE_ID, --model, --task, --failed or --wrong it shows outcomes: input,
+    output, post-processed output, scores and the reason for each.
     """
     if not (sample_id or failed or any(more.values())):
         listed = api.show_run(run, store)

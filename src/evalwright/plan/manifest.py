@@ -58,6 +58,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
     version: int = 1
     plan: PlanOutline
+    name: str = ""
+    tags: dict[str, str] = {}
     models: dict[str, str] = {}
     """The fingerprint of each model: all that changes its answers."""
     solver: dict[str, Any] = {}
@@ -91,6 +93,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     rows_spent: Usage | None = None
     """What generating the rows cost."""
     policies: Any = None
+    headline: Any = None
+    """Primary metrics and cost, for lists."""
     report: Any = None
     results: Any = None
     """The final results of tasks whose metrics are not made again."""

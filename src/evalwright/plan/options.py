@@ -1,5 +1,6 @@
 """The options of a run, on one page. The fields are the options of `evalwright run`."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,6 +17,7 @@ _LARGEST = 2**63 - 1
 Positive = Annotated[int, Meta(ge=1, le=_LARGEST)]
 Money = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0)]
+_NAME = re.compile(r"[A-Za-z][\w.-]{0,99}", re.ASCII)
 _ALIASES = {"samples": "trials"}
 """Other names of options."""
 
@@ -56,6 +58,10 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     snippet_timeout: Money = 60.0
     """Seconds that one call of a snippet may take."""
 
+    name: str | None = None
+    """What the run is called; accepted wherever its id is."""
+    tags: dict[str, str] = {}
+    """Labels of the run, by key."""
     store: str | None = None
     """Where runs are kept: a path, or `memory:`."""
     durable: bool = False
@@ -108,7 +114,25 @@ def parse_options(keywords: dict[str, Any]) -> RunOptions:
         raise UsageError(f"{where.replace('$.', '')}: {what}") from error
     except (TypeError, UnicodeEncodeError) as error:
         raise UsageError(f"`parameters`: not JSON: {error}") from error
+    _check_labels(options)
     return options
+
+
+def _check_labels(options: RunOptions) -> None:
+    """Refuse a name that could be taken for an id or for `latest`, and a tag that is empty."""
+    name = options.name
+    if name is not None and (name == "latest" or not _NAME.fullmatch(name)):
+        raise UsageError(
+            f"`--name {name}`: not a name for a run",
+            hint="a name starts with a letter, has letters, digits, `.`, `_` and `-`, and is not "
+            "`latest`",
+        )
+    for key, value in options.tags.items():
+        if not _NAME.fullmatch(key) or not value.strip() or not value.isprintable():
+            raise UsageError(
+                f"`--tag {key}={value}`: not a tag",
+                hint="write KEY=VALUE: the key as in a name, the value on one line",
+            )
 
 
 def _resolve_aliases(keywords: dict[str, Any]) -> dict[str, Any]:

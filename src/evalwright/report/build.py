@@ -86,6 +86,8 @@ class ReportFacts(Struct, frozen=True, kw_only=True):
     """Facts about a run that neither its rows nor its results hold."""
 
     run_id: str
+    name: str = ""
+    tags: dict[str, str] = {}
     wall_seconds: float
     reused: int = 0
     stopped: bool = False
@@ -239,6 +241,8 @@ class _ReportBuilder:
             flaky=[row for result in results for row in flaky_rows(result)],
             asked_beside=usage_rows(fold.account.beside),
             display_names=find_display_names(self.plan.tasks, facts.specifications, metrics),
+            name=facts.name,
+            tags=facts.tags,
             stored=self.samples,
         )
 

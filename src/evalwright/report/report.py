@@ -414,6 +414,10 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     """The models that judged, and what checks of this or earlier runs say about each."""
     display_names: DisplayNames = DisplayNames()
     """The names of tasks, scorers and metrics that tables show in the place of their keys."""
+    name: str = ""
+    """The name of the run, from `--name`."""
+    tags: dict[str, str] = {}
+    """The tags of the run, from `--tag`."""
 
 
 class Report(ReportBody, frozen=True, kw_only=True):

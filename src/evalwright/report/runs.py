@@ -7,25 +7,37 @@ escapes. JSON has them as they were.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import indent
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from evalwright.plan.outline import PlanOutline, TaskOutline
+from evalwright.plan.outline import NO_MODEL, PlanOutline, TaskOutline
 from evalwright.report.export import to_json
-from evalwright.report.tables import align_rows, count_noun, dollars, visible
+from evalwright.report.headline import HeadlineMetric
+from evalwright.report.tables import (
+    NOTHING,
+    align_rows,
+    count_noun,
+    dollars,
+    format_number,
+    visible,
+)
 from evalwright.types import SELF_REPORT, Action, Outcome, RunStatus, Score, Trace, Usage
 
-COLUMNS = ("run", "created (UTC)", "status", "tasks", "models", "done", "failed")
-NUMERIC = frozenset({5, 6})
 _NONE = "none"
+_MOST_LISTED = 2
+"""Tasks and metrics in a line of `list`; JSON has all."""
+_SHOWN_ELSEWHERE = ("name", "tags", "report", "results", "specifications")
+"""The first two above; `evalwright report` and `evalwright export --format logs` have the rest."""
 
 
 class ListedRun(Struct, frozen=True, kw_only=True):
     """One line of `evalwright list`."""
 
     id: str
+    name: str = ""
+    tags: dict[str, str] = {}
     created: str
     updated: str
     status: RunStatus
@@ -39,6 +51,12 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     failed: int
     imported: bool = False
     """Whether its results were made elsewhere."""
+    metrics: list[HeadlineMetric] = []
+    """The primary metric of each task and model; empty until the run has a report."""
+    cost: float | None = None
+    """In dollars, with judges; None where it is not known."""
+    parameters: dict[str, Any] = {}
+    """Generation parameters, `--set` values and the options that make another plan."""
 
 
 class ShownRun(ListedRun, frozen=True, kw_only=True):
@@ -49,17 +67,81 @@ class ShownRun(ListedRun, frozen=True, kw_only=True):
     """`plan` in it is a `PlanOutline`."""
 
 
-def list_cells(run: ListedRun) -> tuple[str, ...]:
-    """Return a row under `COLUMNS`."""
-    return (
-        run.id,
-        run.created.replace("T", " ").removesuffix("+00:00"),
-        f"{run.status}, imported" if run.imported else run.status,
-        visible(", ".join(run.tasks)),
-        visible(", ".join(run.models)),
-        f"{run.done}/{run.total}",
-        str(run.failed),
-    )
+class RunList(NamedTuple):
+    """A table of runs."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    numeric: frozenset[int]
+    """The columns that are aligned right."""
+
+
+def list_table(runs: Sequence[ListedRun]) -> RunList:
+    """Return one row per run; a column in which no run has anything is left out."""
+    differing = _find_differing_parameters(runs)
+    table = [
+        {
+            "run": run.id,
+            "name": visible(run.name),
+            "created (UTC)": run.created.replace("T", " ").removesuffix("+00:00"),
+            "status": f"{run.status}, imported" if run.imported else run.status,
+            "tasks": visible(_join_some(run.tasks)),
+            "models": visible(", ".join(run.models)),
+            "metric, 95 % interval": visible(_join_some(_describe_metrics(run.metrics))),
+            "done": f"{run.done}/{run.total}",
+            "failed": str(run.failed),
+            "cost": dollars(run.cost) if run.cost else "",
+            "parameters": format_pairs(
+                {
+                    name: value
+                    for name, value in run.parameters.items()
+                    if name in differing[tuple(run.tasks)]
+                }
+            ),
+            "tags": format_pairs(run.tags),
+        }
+        for run in runs
+    ]
+    columns = tuple(name for name in table[0] if any(row[name] for row in table)) if table else ()
+    rows = [tuple(row[name] or NOTHING for name in columns) for row in table]
+    numeric = {"done", "failed", "cost"}
+    return RunList(columns, rows, frozenset(map(columns.index, numeric.intersection(columns))))
+
+
+def _find_differing_parameters(runs: Sequence[ListedRun]) -> dict[tuple[str, ...], set[str]]:
+    """Return the parameters that not all runs of the same tasks share, by these tasks."""
+    firsts: dict[tuple[str, ...], ListedRun] = {}
+    differing: dict[tuple[str, ...], set[str]] = {}
+    for run in runs:
+        tasks = tuple(run.tasks)
+        own, others = run.parameters, firsts.setdefault(tasks, run).parameters
+        names = {name for name in {*own, *others} if own.get(name) != others.get(name)}
+        differing.setdefault(tasks, set()).update(names)
+    return differing
+
+
+def _describe_metrics(metrics: Sequence[HeadlineMetric]) -> list[str]:
+    """Write `capitals is_correct_mean 0.80 [0.38, 0.96]`, without what all of them share."""
+    texts = []
+    for row in metrics:
+        number = format_number(row.value, 2)
+        if row.ci_low is not None and row.ci_high is not None:
+            number += f" [{row.ci_low:.2f}, {row.ci_high:.2f}]"
+        task = row.task if len({each.task for each in metrics}) > 1 else ""
+        model = row.model if len({each.model for each in metrics} - {NO_MODEL}) > 1 else ""
+        texts.append(" ".join(filter(None, (task, model, row.metric, number))))
+    return texts
+
+
+def _join_some(texts: Sequence[str]) -> str:
+    more = len(texts) - _MOST_LISTED
+    shown = ", ".join(texts[:_MOST_LISTED])
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def format_pairs(pairs: Mapping[str, Any]) -> str:
+    """Write `temperature=0, limit=3`."""
+    return visible(", ".join(f"{name}={_words(value)}" for name, value in pairs.items()))
 
 
 def run_lines(run: ShownRun) -> Iterator[str]:
@@ -69,6 +151,10 @@ def run_lines(run: ShownRun) -> Iterator[str]:
 
 def _facts(run: ShownRun) -> Iterator[tuple[str, str]]:
     yield "run", run.id
+    if run.name:
+        yield "name", run.name
+    if run.tags:
+        yield "tags", format_pairs(run.tags)
     yield "status", run.status
     yield "outcomes", f"{run.done} of {run.total}, {run.failed} failed"
     yield "created", run.created
@@ -78,8 +164,10 @@ def _facts(run: ShownRun) -> Iterator[tuple[str, str]]:
     for name, value in run.manifest.items():
         if name == "plan":
             yield from _plan_facts(msgspec.convert(value, PlanOutline))
-        elif name in {"report", "results", "specifications"}:
-            continue  # `evalwright report` prints it, `evalwright export --format logs` the rest
+        elif name == "headline":
+            yield from ((name, visible(text)) for text in _describe_metrics(run.metrics))
+        elif name in _SHOWN_ELSEWHERE:
+            continue
         else:
             yield from ((name, fact) for fact in _lines(value))
 

@@ -87,7 +87,8 @@ def to_markdown(report: Report, *, keys: bool = False) -> str:
         f"{summary.failed} failed, "
         f"{summary.excluded} left out"
     )
-    head = f"Run `{report.run_id}`, {report.status.replace('_', ' ')}: {counts}"
+    name = f" ({report.name})" if report.name else ""
+    head = f"Run `{report.run_id}`{name}, {report.status.replace('_', ' ')}: {counts}"
     title = escape_markdown(", ".join(report.tasks))
     parts = [f"# {title}", f"{head}. evalwright {report.version}."]
     if notes := remarks(report):

@@ -84,4 +84,5 @@ def _last_line(report: Report) -> str:
     if summary.excluded > bad_records:
         parts.append(f"{count_noun(summary.excluded - bad_records, 'sample')} excluded by rules")
     parts.append(f"{summary.wall_seconds:.1f} s")
-    return f"{report.run_id}: {', '.join(parts)}"
+    name = f" ({report.name})" if report.name else ""
+    return f"{report.run_id}{name}: {', '.join(parts)}"

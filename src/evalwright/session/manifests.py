@@ -117,6 +117,8 @@ def report_facts(
     sandbox = manifest.sandbox
     return ReportFacts(
         run_id=run_id,
+        name=manifest.name,
+        tags=manifest.tags,
         wall_seconds=wall_seconds,
         reused=reused,
         stopped=stopped,

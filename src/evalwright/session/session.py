@@ -26,6 +26,7 @@ from evalwright.engine.resume import FinishedJobs
 from evalwright.engine.run import Resources
 from evalwright.engine.run import run as run_engine
 from evalwright.engine.stop import Stop
+from evalwright.errors import UsageError
 from evalwright.plan.manifest import (
     Command,
     Manifest,
@@ -38,6 +39,7 @@ from evalwright.plan.options import RunOptions
 from evalwright.plan.plan import Job, Plan, TaskPlan
 from evalwright.ports import Model, Store
 from evalwright.report.build import build_report
+from evalwright.report.headline import make_headline
 from evalwright.report.report import Report
 from evalwright.secrets import Redactor
 from evalwright.session.drive import drive
@@ -140,6 +142,8 @@ class Session:
         )
         run = structs.replace(run, manifest=manifest.to_builtins())
         report = add_judges(self._add_policies(report, run), run, self.store)
+        headline = to_builtins(make_headline(report, self.outline))
+        manifest = structs.replace(manifest, headline=headline)
         if any(task.finalization for task in self.plan.tasks):
             manifest = structs.replace(
                 manifest,
@@ -161,6 +165,7 @@ class Session:
         key = plan_key(manifest, parent=self.parent.id if self.parent else "")
         earlier = self.store.runs()
         run = self._find_run(earlier, key)
+        self._refuse_taken_name(earlier, run)
         shared = share_limits(
             self.options,
             exit_stack,
@@ -247,6 +252,8 @@ class Session:
         )
         return structs.replace(
             manifest,
+            name=self.options.name or "",
+            tags=self.options.tags,
             fresh=self._ignores_runs,
             folder=self._folder,
             command=redact(self._command, self.redactor),
@@ -272,6 +279,15 @@ class Session:
         ended = run is not None and run.status == "finished_with_failures"
         return None if ended and not self.options.retry_failed else run
 
+    def _refuse_taken_name(self, runs: Sequence[Run], run: Run | None) -> None:
+        name = self.options.name
+        for other in runs:
+            if name and other.manifest.get("name") == name and (run is None or other.id != run.id):
+                raise UsageError(
+                    f"`--name {name}`: run {other.id} has this name already",
+                    hint="choose another name, or use `--tag KEY=VALUE`, which runs may share",
+                )
+
     def _begin(self, key: str, manifest: Manifest) -> Run:
         now = datetime.now(UTC)
         run = Run(
@@ -288,8 +304,15 @@ class Session:
 
     def _resume(self, run: Run) -> Run:
         """Mark the run as running; its earlier report and results no longer hold."""
+        before = read_manifest(run)
         manifest = structs.replace(
-            read_manifest(run), report=None, results=None, rows_spent=self._row_usage(run)
+            before,
+            name=self.options.name or before.name,
+            tags={**before.tags, **self.options.tags},
+            headline=None,
+            report=None,
+            results=None,
+            rows_spent=self._row_usage(run),
         ).to_builtins()
         self.store.update(run.id, status="running", manifest=partial(keep_checks, manifest))
         return structs.replace(run, manifest=manifest)

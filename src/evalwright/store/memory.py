@@ -6,11 +6,17 @@ from operator import attrgetter, itemgetter
 from threading import RLock
 from typing import TypeVar
 
-from msgspec import structs
+from msgspec import convert, structs
 
 from evalwright.errors import StoreError
 from evalwright.ports import Manifest
-from evalwright.store.scalars import current_time, match_run_id, row_of, unknown_run_error
+from evalwright.store.scalars import (
+    RunLabels,
+    current_time,
+    match_run_id,
+    row_of,
+    unknown_run_error,
+)
 from evalwright.types import Outcome, Row, Run, RunStatus, Score, Trace
 
 Job = tuple[str, int, int, str]
@@ -59,9 +65,10 @@ class MemoryStore:
             return list(reversed(self._runs.values()))
 
     def find(self, name: str) -> Run:
-        """The run that `name` means: an id, the start of only one, or `latest`."""
+        """The run that `name` means: an id, the start of only one, a name, a tag, or `latest`."""
         runs = {run.id: run for run in sorted(self.runs(), key=attrgetter("updated"), reverse=True)}
-        return runs[match_run_id(name, list(runs))]
+        labels = {id_: convert(run.manifest, RunLabels) for id_, run in runs.items()}
+        return runs[match_run_id(name, list(runs), lambda: labels)]
 
     def append(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
         """Keep all of them; each replaces the earlier outcome of its job."""

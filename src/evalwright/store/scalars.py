@@ -1,9 +1,11 @@
 """What every store must agree on: the scalars of an outcome, and which run a name means."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct
 
 from evalwright.errors import UnknownName
 from evalwright.nearest import suggest
@@ -67,8 +69,21 @@ def first_number(values: dict[str, Any]) -> float | None:
     return None
 
 
-def match_run_id(name: str, ids: Sequence[str]) -> str:
-    """The id that is `name` or starts with it; the first, last updated, for `latest`."""
+class RunLabels(Struct, frozen=True):
+    """The part of a manifest that holds what people call a run."""
+
+    name: str = ""
+    tags: dict[str, str] = {}
+
+
+def match_run_id(
+    name: str, ids: Sequence[str], read_labels: Callable[[], Mapping[str, RunLabels]]
+) -> str:
+    """The id that is `name` or starts with it, or that of the run that is called so.
+
+    The first id is the last updated run, which is `latest`. `KEY=VALUE` is the last updated run
+    with that tag. `read_labels` returns the labels by id, and is called only if no id matches.
+    """
     if name == LATEST and ids:
         return ids[0]
     if name in ids:
@@ -80,9 +95,17 @@ def match_run_id(name: str, ids: Sequence[str]) -> str:
         raise UnknownName(f"`{name}` is the start of {len(starting)} runs: {_list_ids(starting)}")
     if not ids:
         raise UnknownName(f"there is no run `{name}`: the store is empty")
+    labels = read_labels()
+    named = [id_ for id_ in ids if name and labels[id_].name == name]
+    if len(named) > 1:
+        raise UnknownName(f"`{name}` is the name of {len(named)} runs: {_list_ids(named)}")
+    key, _, value = name.partition("=")
+    tagged = [id_ for id_ in ids if value and labels[id_].tags.get(key) == value]
+    if named or tagged:
+        return (named or tagged)[0]
     raise UnknownName(
         f"there is no run `{name}`; the newest are {_list_ids(ids)}",
-        hint=suggest(name, ids),
+        hint=suggest(name, [*ids, *filter(None, (label.name for label in labels.values()))]),
     )
 
 

@@ -24,6 +24,7 @@ from evalwright.ports import Manifest
 from evalwright.store.bodies import ScoredBody, SolvedBody, pack, pack_body, unpack
 from evalwright.store.connection import SqliteConnection
 from evalwright.store.scalars import (
+    RunLabels,
     current_time,
     first_number,
     match_run_id,
@@ -130,11 +131,16 @@ class SqliteStore:
         return [_build_run(*row) for row in self._reader.execute(f"{_RUN} ORDER BY number DESC")]
 
     def find(self, name: str) -> Run:
-        """The run that `name` means: an id, the start of only one, or `latest`."""
-        run_id = match_run_id(name, [id_ for (id_,) in self._reader.execute(_IDS)])
+        """The run that `name` means: an id, the start of only one, a name, a tag, or `latest`."""
+        ids = [id_ for (id_,) in self._reader.execute(_IDS)]
+        run_id = match_run_id(name, ids, self._read_labels)
         for row in self._reader.execute(f"{_RUN} WHERE id = ?", (run_id,)):
             return _build_run(*row)
         raise unknown_run_error(run_id)
+
+    def _read_labels(self) -> dict[str, RunLabels]:
+        rows = self._reader.execute("SELECT id, manifest FROM runs")
+        return {id_: unpack(manifest, RunLabels) for id_, manifest in rows}
 
     def append(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
         """Keep all of them or none; each replaces the earlier outcome of its job."""
