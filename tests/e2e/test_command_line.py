@@ -200,3 +200,40 @@ def test_the_list_shows_failures_and_cost(folder: Path) -> None:
     assert re.split(r"  +", header)[-3:] == ["done", "failed", "cost"]
     failed, cost = str(report["summary"]["failed"]), report["usage"]["openai/x"]["cost"]
     assert line.split()[-3:] == ["4/4", failed, f"${cost:.2f}"]
+
+
+# Wrong answers.
+
+
+def test_the_report_points_to_the_wrong_answers(folder: Path) -> None:
+    models = ("-m", "scripted/oracle", "-m", "scripted/noisy")
+    report = _output("run", "tasks.jsonl", *models, "--name", "base", cwd=folder)
+    right = _output("run", "tasks.jsonl", "-m", "scripted/oracle", cwd=folder)
+
+    assert "see wrong answers: `evalwright show base --wrong`" in report.splitlines()[-2]
+    assert "--wrong" not in right
+
+
+def test_wrong_answers_are_paged_and_filtered_by_category_and_task(folder: Path) -> None:
+    for name in ("one", "two"):
+        records = [record(f"{name}-{number}") for number in range(30)]
+        if name == "two":
+            records.append(record("sentiment", category="classification"))
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, records)))
+    _output("run", "one.jsonl", "two.jsonl", "-m", "scripted/echo", "--name", "wrong", cwd=folder)
+
+    def shown(*options: str) -> tuple[list[str], str]:
+        done = evalwright("show", "wrong", "--wrong", *options, cwd=folder)
+        return re.findall(r"^(\S+)  scripted/echo", done.stdout, re.MULTILINE), done.stderr
+
+    everything, _ = shown()
+    assert len(everything) == 61, "a pipe gets all of them"
+    first, more = shown("--page", "1")
+    assert (first, more) == (everything[:20], "there are more: add --page 2\n")
+    assert shown("--page", "4") == (everything[60:], "")
+    assert shown("--page", "5") == ([], "no page 5\n")
+    assert shown("--task", "two", "--category", "classification") == (["sentiment"], "")
+    assert shown("--task", "one", "--page", "2")[0] == everything[20:30]
+    refused = evalwright("show", "wrong", "--wrong", "--category", "classificaton", cwd=folder)
+    assert refused.returncode == 2
+    assert "did you mean `classification`?" in refused.stderr

@@ -259,6 +259,16 @@ def test_wrong_samples_are_shown_without_their_names(folder: Path) -> None:
     assert {one["model"] for one in shown} == {"scripted/noisy"}
 
 
+def test_a_terminal_gets_wrong_samples_page_by_page(tmp_path: Path) -> None:
+    (tmp_path / "many.jsonl").write_text("".join(record(f"t{n}", "1") for n in range(30)))
+    said("run", "many.jsonl", "-m", "scripted/echo", cwd=tmp_path)
+
+    shown = _on_a_terminal([*COMMAND, "show", "--wrong"], cwd=tmp_path)
+
+    assert shown.count("trial 1  completed") == 20
+    assert "there are more: add --page 2" in shown
+
+
 def test_failed_samples_are_shown_without_their_names(recorded: Path) -> None:
     shown = said("show", "latest", "--failed", cwd=recorded)
 

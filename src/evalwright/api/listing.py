@@ -19,12 +19,14 @@ from evalwright.plan.outline import PlanOutline
 from evalwright.ports import Store
 from evalwright.registry import BUILT_IN, find_plugins, load, load_components, load_plugins
 from evalwright.report.headline import Headline, make_headline
+from evalwright.report.outcomes import CATEGORY
 from evalwright.report.report import ReportBody
 from evalwright.report.runs import ListedRun, ShownRun
 from evalwright.session.stores import open_store
 from evalwright.types import Outcome, Row, Run
 
 _MOST_SUGGESTED_FROM = 10_000
+_MOST_CATEGORIES_NAMED = 10
 
 
 class ProviderInfo(Struct, frozen=True, kw_only=True):
@@ -84,10 +86,11 @@ def show_samples(  # noqa: PLR0913 - one keyword each
     *,
     task: str | None = None,
     model: str | None = None,
+    category: str | None = None,
     failed: bool | None = None,
     wrong: bool = False,
 ) -> Iterator[Outcome]:
-    """The outcomes of one sample, task or model, or of all; failed or wrong ones, or all."""
+    """The outcomes of one sample, task, model or category, or of all; failed or wrong, or all."""
     with closing(open_store(store, create=False)) as opened:
         run = opened.find(name)
         if model is not None:
@@ -99,11 +102,16 @@ def show_samples(  # noqa: PLR0913 - one keyword each
             if sample_id is None
             else _of_sample(opened, run, sample_id)
         )
+        categories: dict[str, None] = {}
         for outcome in outcomes:
+            categories[_category_of(outcome)] = None
             wanted = failed in {None, outcome.failure is not None}
             of_these = task in {None, outcome.task} and model in {None, outcome.model}
+            of_these = of_these and category in {None, _category_of(outcome)}
             if wanted and of_these and (_is_wrong(outcome) or not wrong):
                 yield outcome
+        if category is not None and category not in categories:
+            raise _unknown_category(run, category, list(categories))
 
 
 def list_models() -> list[ProviderInfo]:
@@ -202,6 +210,19 @@ def _check_task(run: Run, name: str) -> None:
             f"run {run.id} has no task `{name}`; it has {', '.join(f'`{task}`' for task in known)}",
             hint=suggest(name, known),
         )
+
+
+def _category_of(outcome: Outcome) -> str:
+    """The category of a record, or what a row of a dataset has in the column of that name."""
+    return str(outcome.sample.get(CATEGORY, outcome.group))
+
+
+def _unknown_category(run: Run, name: str, known: list[str]) -> UnknownName:
+    some = ", ".join(f"`{category}`" for category in known[:_MOST_CATEGORIES_NAMED])
+    return UnknownName(
+        f"run {run.id} has no outcome of category `{name}` among these; they have {some or 'none'}",
+        hint=suggest(name, known),
+    )
 
 
 def _is_wrong(outcome: Outcome) -> bool:

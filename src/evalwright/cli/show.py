@@ -1,15 +1,19 @@
 """`evalwright show`."""
 
-from itertools import chain
+import sys
+from itertools import chain, islice
 from typing import Any
 
 import click
 
 from evalwright import api
-from evalwright.cli.options import json_option, store_option
+from evalwright.cli.options import COUNT, json_option, store_option
 from evalwright.cli.output import write_json_list, write_lines, write_result
 from evalwright.report.export import outcome_row
 from evalwright.report.runs import run_lines, sample_lines
+
+_PAGE = 20
+"""Outcomes per page."""
 
 
 @click.command()
@@ -17,26 +21,49 @@ from evalwright.report.runs import run_lines, sample_lines
 @click.argument("sample_id", metavar="[SAMPLE_ID]", required=False)
 @click.option("--model", metavar="MODEL", help="Show only outcomes of this model.")
 @click.option("--task", metavar="NAME", help="Show only outcomes of this task.")
+@click.option("--category", metavar="NAME", help="Show only outcomes of this category.")
 @click.option("--failed", is_flag=True, help="Show only failed outcomes.")
 @click.option("--wrong", is_flag=True, help="Show only wrong answers.")
+@click.option(
+    "--page",
+    metavar="N",
+    type=COUNT,
+    help=f"Show page N, of {_PAGE} outcomes. Default: page 1 on a terminal, elsewhere all of them.",
+)
 @store_option
 @json_option
 def command(
-    run: str, sample_id: str | None, *, failed: bool, store: str | None, as_json: bool, **more: Any
+    run: str,
+    sample_id: str | None,
+    *,
+    failed: bool,
+    page: int | None,
+    store: str | None,
+    as_json: bool,
+    **more: Any,
 ) -> None:
     """Show the details of a run or the outcomes of its samples.
 
     RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. On its
     own it shows what was run: content hashes of the task files, models, versions, seed, platform,
-    git commit. With SAMPLE_ID, --model, --task, --failed or --wrong it shows outcomes: input,
-    output, post-processed output, scores and the reason for each.
+    git commit. With SAMPLE_ID, --model, --task, --category, --failed, --wrong or --page it shows
+    outcomes: input, output, post-processed output, scores and the reason for each.
     """
-    if not (sample_id or failed or any(more.values())):
+    if not (sample_id or failed or page or any(more.values())):
         listed = api.show_run(run, store)
         write_result(listed, run_lines(listed), as_json=as_json)
         return
     samples = api.show_samples(run, sample_id, store, failed=failed or None, **more)
+    if page is None and not as_json and sys.stdout.isatty():
+        page = 1
+    shown = samples if page is None else islice(samples, _PAGE * (page - 1), _PAGE * page)
+    first = next(shown, None)
+    found = chain([] if first is None else [first], shown)
     if as_json:
-        write_json_list(map(outcome_row, samples))
+        write_json_list(map(outcome_row, found))
     else:
-        write_lines(chain.from_iterable(map(sample_lines, samples)))
+        write_lines(chain.from_iterable(map(sample_lines, found)))
+    if first is None:
+        click.echo("no such outcomes" if page in {None, 1} else f"no page {page}", err=True)
+    elif page is not None and next(samples, None) is not None:
+        click.echo(f"there are more: add --page {page + 1}", err=True)

@@ -219,6 +219,7 @@ class _ReportBuilder:
                 wall_seconds=round(facts.wall_seconds, 3),
                 trials=fold.landed if self._noun == "trials" else 0,
                 flaky=sum(result.finished.all_flaky for result in results),
+                wrong=fold.wrong,
                 planned=sum(
                     (task.records if task.finalized else task.jobs) * len(task.models)
                     for task in self.plan.tasks

@@ -64,6 +64,8 @@ class RunFold(Struct, kw_only=True):
     """Outcomes whose first verdict is that they are wrong."""
     samples: int = 0
     """Outcomes; of finalized tasks, samples whose trials have all landed."""
+    wrong: int = 0
+    """Outcomes whose verdict is that they are wrong."""
     failed_samples: int = 0
     """Those of them that failed, or of which a trial did."""
 
@@ -103,6 +105,7 @@ def fold_rows(
             continue
         model = fold.models[row.model]
         fold.landed += 1
+        fold.wrong += row.correct is False
         model.answers.outcomes += 1
         fold.wrong += row.correct is False
         if row.failure_type is not None:

@@ -351,6 +351,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     """Trials that finished, where samples of a project have several; else 0."""
     flaky: int = 0
     """Samples whose runs do not all agree."""
+    wrong: int = 0
+    """Outcomes that the first scorer judged to be wrong."""
     planned: int = 0
     """Samples that the run has when it is finished; 0 in reports of older versions."""
 

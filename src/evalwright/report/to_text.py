@@ -4,6 +4,7 @@ No number and no name is ever cut: a header wraps to the width of its numbers, n
 table that still does not fit is wider than the terminal.
 """
 
+from collections.abc import Iterator
 from io import StringIO
 from textwrap import wrap
 from typing import IO
@@ -45,6 +46,8 @@ def _print(report: Report, console: Console) -> None:
             console.print(Text("\n".join((*table.below, ""))), soft_wrap=True)
     for remark in remarks(report):
         console.print(Text(f"note: {remark}", style="yellow"), soft_wrap=True)
+    for pointer in _pointers(report):
+        console.print(Text(pointer), soft_wrap=True)
     console.print(Text(_last_line(report), style="bold"), soft_wrap=True)
 
 
@@ -66,6 +69,15 @@ def _render(table: Table, available: int) -> RichTable:
     if available < narrowest:
         rich.width = narrowest
     return rich
+
+
+def _pointers(report: Report) -> Iterator[str]:
+    """Say how to look at wrong answers and failures."""
+    command = f"evalwright show {report.name or report.run_id}"
+    if report.summary.wrong:
+        yield f"see wrong answers: `{command} --wrong`"
+    if report.summary.failed:
+        yield f"see failed samples: `{command} --failed`"
 
 
 def _last_line(report: Report) -> str:
