@@ -64,8 +64,6 @@ class RunFold(Struct, kw_only=True):
     """Outcomes whose first verdict is that they are wrong."""
     samples: int = 0
     """Outcomes; of finalized tasks, samples whose trials have all landed."""
-    wrong: int = 0
-    """Outcomes whose verdict is that they are wrong."""
     failed_samples: int = 0
     """Those of them that failed, or of which a trial did."""
 
@@ -107,7 +105,6 @@ def fold_rows(
         fold.landed += 1
         fold.wrong += row.correct is False
         model.answers.outcomes += 1
-        fold.wrong += row.correct is False
         if row.failure_type is not None:
             fold.failed += 1
             count_failure(fold.failures, row, row.failure_type)
