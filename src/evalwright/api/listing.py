@@ -15,12 +15,10 @@ from evalwright.errors import UnknownName, Unreadable
 from evalwright.nearest import suggest
 from evalwright.plan.manifest import MODES, Manifest, read_manifest, read_manifest_if_readable
 from evalwright.plan.model_names import canonical_names
-from evalwright.plan.outline import PlanOutline
+from evalwright.plan.outline import CATEGORY, PlanOutline
 from evalwright.ports import Store
 from evalwright.registry import BUILT_IN, find_plugins, load, load_components, load_plugins
-from evalwright.report.headline import Headline, make_headline
-from evalwright.report.outcomes import CATEGORY
-from evalwright.report.report import ReportBody
+from evalwright.report.headline import Headline
 from evalwright.report.runs import ListedRun, ShownRun
 from evalwright.session.stores import open_store
 from evalwright.types import Outcome, Row, Run
@@ -166,14 +164,10 @@ def _list_run(store: Store, run: Run) -> ListedRun:
 
 
 def _describe_results(manifest: Manifest) -> dict[str, Any]:
-    headline = Headline()
-    try:
-        if manifest.headline is not None:
-            headline = convert(manifest.headline, Headline)
-        elif manifest.report is not None:  # an older version stored no headline
-            headline = make_headline(convert(manifest.report, ReportBody), manifest.plan)
+    try:  # an older version stored none
+        headline = convert(manifest.headline or {}, Headline)
     except ValidationError:  # of another version: the list has the rest
-        pass
+        headline = Headline()
     chosen = {
         "limit": manifest.plan.limit,
         "trials": manifest.plan.trials,

@@ -16,6 +16,9 @@ NO_MODEL = ""
 METRIC_NAMES = "metric_display_names"
 """The key under which the specification of a task has the display names of its metrics."""
 
+CATEGORY = "category"
+"""The column of a dataset that says which category a sample is in."""
+
 EvaluatedEntity = Literal["model", "dataset", "system"]
 Ranking = Literal["all_tasks", "per_task"]
 

@@ -1,11 +1,14 @@
 """The headline of a run: its primary metrics and its cost, kept with the run for `list`."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from evalwright.plan.outline import PlanOutline
-from evalwright.report.report import ReportBody
+
+if TYPE_CHECKING:  # a list of runs needs no statistics
+    from evalwright.report.report import ReportBody
 
 
 class HeadlineMetric(Struct, frozen=True, kw_only=True):
@@ -28,14 +31,14 @@ class Headline(Struct, frozen=True, kw_only=True):
     """In dollars, with judges and other models; None where a price is not known."""
 
 
-def make_headline(report: ReportBody, plan: PlanOutline) -> Headline:
+def make_headline(report: "ReportBody", plan: PlanOutline) -> Headline:
     """Return the headline of a report."""
     costs = [row.cost for row in (*report.usage.values(), *report.asked_beside.values())]
     cost = None if None in costs else sum(cost or 0.0 for cost in costs)
     return Headline(metrics=list(_primary_metrics(report, plan)), cost=cost)
 
 
-def _primary_metrics(report: ReportBody, plan: PlanOutline) -> Iterator[HeadlineMetric]:
+def _primary_metrics(report: "ReportBody", plan: PlanOutline) -> Iterator[HeadlineMetric]:
     if plan.ranking == "all_tasks":
         for row in report.leaderboard:
             yield HeadlineMetric(

@@ -20,15 +20,13 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from evalwright.plan.outline import PrimaryMetric, TaskOutline
+from evalwright.plan.outline import CATEGORY, PrimaryMetric, TaskOutline
 from evalwright.report.fold import RunFold
 from evalwright.report.leaderboard import RankedTask
 from evalwright.stats.arrays import Floats
 from evalwright.stats.mean import LARGEST, plain_mean
 from evalwright.types import Outcome, Score, find_self_report
 
-CATEGORY = "category"
-"""The column of a dataset that says which category a sample is in."""
 MOST_CATEGORIES = 50
 _CONFIDENCE = "confidence"
 _TRIAL_MEAN = ".mean"
