@@ -155,6 +155,8 @@ def test_the_scorer_scores(tree: Path) -> None:
 def test_the_rules_of_the_house_hold_with_it(tree: Path) -> None:
     tests = [TEST, "tests/test_architecture.py", "tests/scorers/test_every_scorer.py"]
 
-    done = python("-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *tests, cwd=tree)
+    # A folder of its own: by default, pytest tidies one that all of its runs share.
+    options = ("-q", "-n0", "-p", "no:cacheprovider", "--basetemp", str(tree / "temporary"))
+    done = python("-m", "pytest", *options, *tests, cwd=tree)
 
     assert done.returncode == 0, done.stdout
