@@ -1,6 +1,7 @@
 """The first ten minutes at the command line: help, names of runs, lists, what is wrong, `lf`."""
 
 import json
+import os
 import re
 import signal
 from collections.abc import Iterator
@@ -237,3 +238,52 @@ def test_wrong_answers_are_paged_and_filtered_by_category_and_task(folder: Path)
     refused = evalwright("show", "wrong", "--wrong", "--category", "classificaton", cwd=folder)
     assert refused.returncode == 2
     assert "did you mean `classification`?" in refused.stderr
+
+
+# Coming from `lf`, and shell completion.
+
+
+def test_a_project_is_run_with_the_options_of_lf(folder: Path) -> None:
+    _output("init", "atlas", cwd=folder)
+    atlas = folder / "atlas"
+
+    checked = evalwright("run", "-f", "run.yaml", "-v", cwd=atlas)
+    options = ("-w", "--no-update", "--json")
+    long = json.loads(_output("run", "-f", "run.yaml", "--num-samples", "2", *options, cwd=atlas))
+    short = json.loads(_output("run", "-f", "run.yaml", "-n", "2", *options, cwd=atlas))
+
+    assert (checked.returncode, checked.stderr) == (0, "15 valid documents, 0 errors\n")
+    assert {row["n"] for row in long["metrics"] if row["task"] == "capitals"} == {2}
+    assert long["run_id"] == short["run_id"], "the same plan"
+
+
+def test_parts_of_a_project_are_tried_with_the_options_of_lf(folder: Path) -> None:
+    _output("init", "atlas", cwd=folder)
+    atlas = folder / "atlas"
+    (atlas / "question.txt").write_text("What is the capital of France?")
+
+    keys = ("--model-key", "responder", "--dataset-key", "capitals")
+    tried = evalwright("task", "test", "capitals", *keys, cwd=atlas)
+    asked = evalwright("model", "test", "responder", "--model-input", "question.txt", cwd=atlas)
+
+    assert tried.returncode == 0, tried.stderr
+    assert asked.returncode == 0, asked.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        pytest.param("evalwright va", "validate", id="a command"),
+        pytest.param("evalwright run --num", "--num-samples", id="an option"),
+    ],
+)
+def test_a_shell_completes_commands_and_options(words: str, completed: str) -> None:
+    request = {
+        "_EVALWRIGHT_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+
+    done = evalwright(env={**os.environ, **request})
+
+    assert done.stdout == f"plain,{completed}\n"

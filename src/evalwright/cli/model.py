@@ -24,6 +24,7 @@ command = entity_group(
 @click.argument("name", metavar="KEY|FILE")
 @click.option(
     "--input",
+    "--model-input",
     "given",
     metavar="FILE",
     help="File with the input: text, or JSON in the form that the model's adapter takes.",

@@ -7,6 +7,7 @@ import click
 
 from evalwright import api
 from evalwright.cli import options as shared
+from evalwright.cli.issues import report_and_exit
 from evalwright.cli.output import check_writable, exit_with_report
 from evalwright.cli.progress import TerminalProgress
 from evalwright.errors import UsageError
@@ -56,7 +57,13 @@ Examples:
 @click.option("--evaluation", metavar="KEY", help="Evaluation to run, if the project has several.")
 @shared.env_option
 @click.option(
-    "--limit", metavar="N", type=shared.COUNT, help="Run only the first N samples of each task."
+    "-n",
+    "--limit",
+    "--num-samples",
+    "limit",
+    metavar="N",
+    type=shared.COUNT,
+    help="Run only the first N samples of each task.",
 )
 @click.option(
     "--trials",
@@ -112,6 +119,9 @@ Examples:
 @shared.store_option
 @click.option("--fresh", is_flag=True, help="Start a new run and reuse nothing.")
 @click.option("--retry-failed", is_flag=True, help="Retry the failed samples of an earlier run.")
+@click.option("-v", "--validate", "only_validates", is_flag=True, hidden=True)
+@click.option("-w", "--wait", is_flag=True, hidden=True, expose_value=False)
+@click.option("--no-update", is_flag=True, hidden=True, expose_value=False)
 @shared.durable_option
 @shared.label_options
 @shared.statistics_options
@@ -126,6 +136,7 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     tags: tuple[str, ...],
     max_failures: str | None,
     fail_fast: bool,
+    only_validates: bool,
     as_json: bool,
     markdown: Path | None,
     **options: Any,
@@ -141,6 +152,8 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     paths = (*paths, *files)
     if not paths:
         raise UsageError("no PATH was given", hint="evalwright run --help")
+    if only_validates:  # as `lf run -v`; -w and --no-update of `lf` ask for what is always so
+        report_and_exit(api.checks(paths, env=options["env"]), "json" if as_json else "text")
     check_writable(markdown)
     progress = TerminalProgress()
     report = api.run(

@@ -21,8 +21,12 @@ command = entity_group(
 @click.argument("name", metavar="[KEY|FILE]", required=False)
 @click.option("-f", "--file", metavar="FILE", help="Run file that has the task specification.")
 @click.option("-s", "--spec", "-sk", metavar="SPEC", help="Key of the task specification.")
-@click.option("-m", "--model", "models", multiple=True, metavar="MODEL", help="Model to query.")
-@click.option("--dataset", metavar="KEY", help="Use this dataset instead of the task's own.")
+@click.option(
+    "-m", "--model", "--model-key", "models", multiple=True, metavar="MODEL", help="Model to query."
+)
+@click.option(
+    "--dataset", "--dataset-key", metavar="KEY", help="Use this dataset instead of the task's own."
+)
 @shared.value_options
 @shared.samples_option(
     "samples", default=1, about="Number of samples to try, starting with the first."
