@@ -5,22 +5,22 @@
       file_path: logs/2026-03-01T09-00-00_orders_4kQ.eval     # or .json
       # directory_path: logs                                  # every log in it
 
-    sample_id        the sample's id; `ID_epoch_2` where samples were run more than once, and with
-                     the log's path before it (`PATH/ID`) where a directory is read
+    sample_id        the sample's id; `ID_epoch_2` if samples were run more than once; with the path
+                     of the log (`PATH/ID`) if a directory is read
     epoch            from 1
-    input            the text of the question: of several messages, the last of the user
-    target           as the log has it: a text, or a list of them
-    choices          of a multiple-choice question; else null
-    metadata         of the sample
-    trace            the conversation, for `pass_through_solver`; null where the sample failed or
+    input            the text of the question: the last user message
+    target           as in the log: a text or a list of texts
+    choices          the choices of a multiple-choice question; otherwise null
+    metadata         the metadata of the sample
+    trace            the conversation, for `pass_through_solver`; null if the sample failed or
                      has no answer
-    output           the answer's text, as Inspect's scorers saw it; if it is not the last message,
-                     the trace has it as another last message
-    error            why the sample failed or has no answer; else null
-    limit            the limit that ended it (`token`, `time` …); else null
+    output           the text of the answer, as Inspect's scorers saw it; if it is not the last
+                     message, it is added to the trace
+    error            why the sample failed or has no answer; otherwise null
+    limit            the limit that ended the sample (`token`, `time` …); otherwise null
     model            the evaluated model
-    inspect_scores   the scores of Inspect: {"match": {"value": "C", "answer": …}}
-    inspect_status   of the whole log: `success`, `error`, `cancelled`, `started`
+    inspect_scores   Inspect's scores: {"match": {"value": "C", "answer": …}}
+    inspect_status   the status of the whole log: `success`, `error`, `cancelled`, `started`
 
 Rows are in the order of the evaluated dataset. If a run did not finish, its finished samples are
 read. A `.eval` log is read sample by sample; a `.json` log is read whole and may have at most 256

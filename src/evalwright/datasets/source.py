@@ -29,11 +29,9 @@ class SourceSpec(Component):
     type: str
     """The kind of source."""
     filters: tuple[AnyFilter, ...] = ()
-    """Only rows that pass all filters are used. Expressions may refer to `sample` and to every
-    column by its name."""
+    """Only rows that pass all filters are used. Expressions see `sample` and every column."""
     missing: Missing = "absent"
-    """How a missing value is represented: no key (`absent`), or the number NaN (`nan`), as in a
-    data frame."""
+    """How a missing value is represented: no key (`absent`), or NaN (`nan`), as in a data frame."""
 
     def rows(self, surroundings: Surroundings) -> Rows:
         """Return the rows, ready to be read; reading them raises what is wrong with them."""

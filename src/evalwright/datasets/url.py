@@ -4,9 +4,8 @@
       type: url
       url: https://example.org/questions.jsonl.gz
 
-The file is stored in `.evalwright/downloads/`, named by the hash of its address, and is not fetched
-again. To fetch it again, delete it there. Only `http` and `https` are allowed, also after a
-redirect.
+The file is stored in `.evalwright/downloads/` under the hash of its address. Delete it there to
+fetch it again. Only `http` and `https` are allowed, also after a redirect.
 """
 
 from hashlib import sha256

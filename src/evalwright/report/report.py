@@ -49,8 +49,7 @@ class MetricRow(Struct, frozen=True, kw_only=True):
     own_key: bool = False
     """Whether the author of the task chose the key."""
     name: str = ""
-    """Name that the metric gives the value. `metric` adds the key where two values have the same
-    name."""
+    """Name that the metric gives the value. `metric` adds the key if the name is not unique."""
     absent: int = 0
     """Samples whose score has no value for this metric; `n` does not count them."""
     is_default: bool = False
@@ -394,8 +393,7 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     failures: list[FailureRow]
     left_out: list[LeftOutRow]
     rules: list[RuleRow]
-    """How many samples each action rule excluded from the metrics; a sample may be excluded by
-    several rules."""
+    """How many samples each action rule excluded; several rules may exclude the same sample."""
     code_execution: CodeExecution | None
     notes: list[str]
     version: str

@@ -11,10 +11,10 @@ because an author who lists "3" and "6" means the ids 3 and 6, and a table cell 
 true may have had either spelling. `{{ solver_output.output }}` is the text of the answer.
 
     op                     undefined     otherwise
-    exists, not_exists     not there     is there, null included
-    is_true, is_false      an error      a truth value, or an error
+    exists, not_exists     missing       present, including null
+    is_true, is_false      an error      a boolean, or an error
     equals, not_equals     an error      ==, or the same text
-    less_than, …           an error      numbers on both sides, or an error
+    less_than, …           an error      two numbers, or an error
     in, not_in             an error      == to one of them, or the same text
 
 An action rule applies to samples after scoring:

@@ -8,8 +8,7 @@ It is sacrebleu's sentence BLEU with 13a tokens, exponential smoothing and the e
 (signature `nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp`), divided by 100. Identical texts score
 1, even if both are empty. A value that shares no word with the ground truth scores 0.
 
-Text in a language without spaces is not split into words. A mean of sentence scores is not corpus
-BLEU.
+Languages without spaces are not split into words. A mean of sentence scores is not corpus BLEU.
 """
 
 from functools import cache

@@ -9,8 +9,7 @@ The list contains names, or objects `{"name": …, "arguments": {…}}` whose ar
 JSON values: `1` equals `1.0`, `true` does not equal `1`, and the order of keys does not matter. A
 call matches at most one entry; entries with arguments are matched first. Calls before the first
 user message do not count. With `in_order`, `all_required_calls_made` is only true if the calls were
-made in the order of the list, with or without others between them; the counts are the same in both
-modes.
+made in this order, with or without others in between; the counts are the same in both modes.
 """
 
 from collections.abc import Sequence

@@ -37,8 +37,7 @@ class LabelerViaModel(JudgeSpec):
         "You are a helpful assistant and will be used to label the output of another model "
         "or a dataset sample."
     )
-    """System message for the labeler. May refer to everything that `user_prompt` may. An empty text
-    is not sent."""
+    """System message. May refer to the same names as `user_prompt`. An empty text is not sent."""
     valid_labels: list[Title] = Field(default_factory=list)
     """Labels that it may give. Labels must differ in more than case, quotation marks or a final
     period. An empty list allows any text of one line and at most 8 words."""

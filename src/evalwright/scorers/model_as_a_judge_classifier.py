@@ -44,8 +44,7 @@ class ModelAsAJudgeClassifier(JudgeSpec):
     """Labels that mean that the answer is correct. Labels must differ in more than case, quotation
     marks or a final period."""
     incorrect_labels: LabelList
-    """Labels that mean that the answer is incorrect. A reply that is in neither list is a
-    failure."""
+    """Labels that mean incorrect. A reply that is in neither list is a failure."""
 
     @property
     def labels(self) -> tuple[str, ...]:

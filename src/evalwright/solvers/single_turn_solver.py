@@ -10,8 +10,8 @@
           - role: user
             content: "{{ sample.question }}"
 
-Nothing is added to these messages. Answers are stored by the request alone: if a change to the
-document does not change the request, the model is not called again.
+Nothing is added to these messages. Answers are stored by request: if a change to the document
+leaves the request unchanged, the model is not called again.
 """
 
 from collections.abc import Callable

@@ -32,8 +32,7 @@ class JudgeSpec(ScorerSpec):
     system_prompt: Template = Template(
         "You are a helpful assistant and will be used to judge the output of another model."
     )
-    """System message for the judge. May refer to everything that `user_prompt` may. An empty text
-    is not sent."""
+    """System message. May refer to the same names as `user_prompt`. An empty text is not sent."""
     user_prompt: Template
     """User message for the judge. May refer to `sample` and, in a task with a solver, to
     `solver_output`, `model_output`, `model_outputs`, `messages`, `trace` and, in a chat,

@@ -20,8 +20,7 @@
       num_samples: 100
       dataset_generator_config: { writer: openai/gpt-4.1-mini }
 
-The keys of each synthesizer are described in its own module, such as
-`datasets/synthesizers/llm.py`.
+The keys of each synthesizer are described in its module: `datasets/synthesizers/llm.py` etc.
 """
 
 from typing import Annotated, Any, Self

@@ -8,8 +8,8 @@
         default_value: 3
 
 A parameter without a default that is not nullable requires a value. Values are checked, never
-converted: a boolean is not a number, and a text of digits is a text. The only exception: an integer
-is also accepted as a float.
+converted: a boolean is not a number, and a text of digits is a text. Only an integer is also
+accepted as a float.
 """
 
 import json

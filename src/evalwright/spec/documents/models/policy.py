@@ -81,8 +81,7 @@ class ThresholdDefinition(Component):
     """Name of a metric value, as reports show it or as its metric calls it. Where no value has
     the name: the key that the task gives the metric."""
     operator: Operator
-    """How a value must compare with the threshold. Write it in quotes: an unquoted `>` starts a
-    block text in YAML."""
+    """How a value must compare with the threshold. In quotes, because `>` starts a text in YAML."""
     threshold: Threshold
     """Threshold. Values within 1e-9 of it are equal to it."""
 

@@ -13,8 +13,7 @@
     run_config:
       num_samples: 100
 
-Each entry of a list is checked as a document of its kind; errors point to the entry's own file and
-line.
+Each entry of a list is checked as a document of its kind, with its own file and line in errors.
 """
 
 from typing import Any

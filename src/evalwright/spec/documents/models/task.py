@@ -60,8 +60,7 @@ class BenchmarkTask(Component):
     """Where the samples come from. A task that evaluates a dataset may leave it open: then the
     task specification names the dataset, as `dataset_key`."""
     solver: AnySolver | None = None
-    """Solver that answers the samples. Required to evaluate a model; a task that evaluates a
-    dataset has none."""
+    """Solver that answers the samples. Required to evaluate a model; without it, a dataset."""
     scorers: list[AnyScorer] = Field(default_factory=list)
     """Scorers that judge the answers, or the rows."""
     trials: TrialsDefinition | None = None
