@@ -48,7 +48,6 @@ def _nearest(word: str, candidates: tuple[str, ...]) -> str | None:
 
 @lru_cache(maxsize=64)
 def _normalize_all(candidates: tuple[str, ...]) -> Mapping[str, str]:
-    """The candidates by their plain form; of equals, the first."""
     names: dict[str, str] = {}
     for name in candidates:
         names.setdefault(_normalize(name), name)
@@ -60,7 +59,6 @@ def _normalize(word: str) -> str:
 
 
 def _find_misspelt(word: str, names: Mapping[str, str]) -> str | None:
-    """By the optimal string alignment distance."""
     from rapidfuzz.distance.OSA import distance
 
     best, most = None, _MOST_EDITS

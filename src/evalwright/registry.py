@@ -162,7 +162,6 @@ def _scan_path(path: tuple[str, ...]) -> tuple[dict[str, dict[str, Plugin]], lis
 
 @cache
 def _load_plugin(plugin: Plugin) -> Any:
-    """Import a plugin and check it; return a `PluginFailure` if it cannot be used."""
     loaded: Any = None
     try:
         with redirect_stdout(sys.stderr):  # stdout is for data

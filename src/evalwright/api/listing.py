@@ -130,7 +130,6 @@ def list_components(kind: str) -> list[ComponentType]:
 
 
 def _origin_of(kind: str, name: str) -> tuple[str, str]:
-    """The distribution that a name comes from, and its version."""
     if name in BUILT_IN[kind]:
         return "built-in", __version__
     plugin = find_plugins(kind)[name]

@@ -246,7 +246,6 @@ class Endpoint:
         return ModelError("too_large", f"the reply of {self._origin} is larger than {most} MiB")
 
     def _decoding_error(self, reply: _RawReply, error: Exception) -> ModelError:
-        """Return why a reply could not be decoded."""
         try:
             value = msgspec.json.decode(reply.content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -404,7 +403,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _parse_error(body: str) -> Any:
-    """Return the error object inside a body; None if there is none."""
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):

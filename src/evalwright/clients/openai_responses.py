@@ -154,7 +154,6 @@ def translate_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make_output(reply: _ResponsesReply, usage: Usage) -> dict[str, Any]:
-    """Return messages and calls in the shape of open responses."""
     items: list[dict[str, Any]] = []
     for item in reply.output:
         if item.type == "message":

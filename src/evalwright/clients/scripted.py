@@ -114,12 +114,10 @@ def _answer_as_oracle(request: Request) -> Answer:
 
 
 def _answer_noisily(request: Request) -> Answer:
-    """Answer rightly one time in ten, and confidently either way."""
     return _answer_by_chance("noisy", request, chance=0.1, confidence=0.9)
 
 
 def _answer_with_bias(request: Request) -> Answer:
-    """Answer nearly always rightly in arithmetic, seldom elsewhere."""
     if _read_task(request).category == "arithmetic":
         return _answer_by_chance("biased", request, chance=0.95, confidence=0.85)
     return _answer_by_chance("biased", request, chance=0.35, confidence=0.6)

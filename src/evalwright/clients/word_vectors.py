@@ -282,7 +282,6 @@ def read_table(path: Path) -> "NDArray[np.float16]":
 
 
 def _mean(table: "NDArray[np.float16]", numbers: Sequence[int], size: int) -> list[float]:
-    """Return the direction of the sum; its length does not matter."""
     import numpy as np
 
     total = np.zeros(size)

@@ -123,7 +123,6 @@ def _select_own(line: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str
 
 
 def _find_request(line: Mapping[str, Any]) -> tuple[Sequence[Any], str | None]:
-    """Return the messages of the request, and its model."""
     for place in (line, line.get("request"), line.get("body")):
         if isinstance(place, Mapping) and "messages" in place:
             messages, model = place["messages"], place.get("model", line.get("model"))

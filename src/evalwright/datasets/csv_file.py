@@ -100,7 +100,6 @@ class CsvFile:
 def _find_types(
     names: Sequence[str], texts: set[str], batches: Iterable[list[list[str]]]
 ) -> list[tuple[str, Convert]]:
-    """Return the columns that are not text, with what converts their cells."""
     kinds = {name: () if name in texts else _KINDS for name in names}
     filled: set[str] = set()
     for batch in batches:

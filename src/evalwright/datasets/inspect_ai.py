@@ -275,7 +275,6 @@ def _select_scores(sample: _LogSample) -> dict[str, Any]:
 
 
 def _attach(value: Any, sample: _LogSample) -> Any:
-    """Return the value with the attachments that it refers to."""
     attachments = sample.attachments
     if not attachments:
         return value
@@ -396,7 +395,6 @@ def _order_ids(header: _LogHeader) -> dict[str, int]:
 
 
 def _place(name: str, order: dict[str, int]) -> tuple[int, int, str]:
-    """Return the sort key of `samples/ID_epoch_N.json`: files may be in any order."""
     id_, _, epoch = name.removeprefix("samples/").removesuffix(".json").rpartition("_epoch_")
     number = int(epoch) if epoch.isdecimal() else 0
     return order.get(id_, len(order)), number, name

@@ -139,7 +139,6 @@ def _find_reasoning(
 
 
 def _find_used_tools(parts: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
-    """Yield the calls that the model's server has made itself: they are in the content."""
     for part in parts:
         if part["type"] != "tool_use":
             continue

@@ -249,7 +249,6 @@ def _identify(path: str) -> tuple[int, ...]:
 
 
 def _join_errors(errors: Sequence[EvalwrightError]) -> EvalwrightError:
-    """Return one error unchanged; several as one that names the first few."""
     if len(errors) == 1:
         return errors[0]
     first = "; ".join(map(str, errors[:MOST_LISTED]))

@@ -59,7 +59,6 @@ async def score_all(
 
 
 async def _trials_without_score(landed: TaskOutcomes, name: str, key: str) -> set[int]:
-    """The trials of which some outcome has no score of this scorer."""
     return {
         outcome.trial
         async for outcome in stream_outcomes(landed)

@@ -89,7 +89,6 @@ def _without_interval(value: MetricValue) -> MetricValue:
 
 
 async def _group_samples(landed: TaskOutcomes) -> AsyncIterator[list[Outcome]]:
-    """The outcomes of each sample: one, or as many as it was tried."""
     group: list[Outcome] = []
     async for outcome in stream_outcomes(landed):
         if group and outcome.ordinal != group[0].ordinal:
@@ -125,7 +124,6 @@ class _Finalizer:
         return self._finalize_trials(outcomes, self.task.trials)
 
     def _finalize_single(self, outcome: Outcome) -> Outcome:
-        """A sample that is tried once."""
         task, finished = self.task, self.finished
         outcome, undecided = _mark_outcome(outcome, task, finished)
         finished.scored += len(task.units(outcome))
@@ -163,7 +161,6 @@ class _Finalizer:
         return updated
 
     def _combine_run(self, run: Sequence[Outcome], trials: TrialPlan) -> dict[str, Score]:
-        """Of each scorer that has judged every trial of a run, one score."""
         scores: dict[str, Score] = {}
         for name in dict.fromkeys(
             name for outcome in run for name in without_self_report(outcome.scores)
@@ -200,7 +197,6 @@ class _Finalizer:
     def _collect(
         self, first: Outcome, runs: Sequence[Mapping[str, Score]], trials: TrialPlan
     ) -> None:
-        """The scores of a sample, for the scorers that have judged it in every run."""
         values: dict[str, list[dict[str, Any]]] = {}
         for name in runs[0]:
             scores = [run[name] for run in runs if name in run]
@@ -227,7 +223,6 @@ def _without_names(values: Mapping[str, Any], names: Collection[str]) -> dict[st
 
 
 def _awaits_rule(outcome: Outcome) -> bool:
-    """Whether a rule could not say what becomes of it."""
     return outcome.failure is not None and outcome.failure.stage == "action"
 
 

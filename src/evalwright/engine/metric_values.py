@@ -148,7 +148,6 @@ def _missing_reason(metric: TaskMetric, book: ScoreTable) -> str:
 async def _measure_runs(
     metric: TaskMetric, book: ScoreTable, snippets: Snippets | None, *, seed: int
 ) -> tuple[list[Measure], list[list[Measure]]]:
-    """The figures, and those of each run, where there are several."""
     runs = [await metric.measure(measure, seed=seed, snippets=snippets) for measure in book.runs]
     if book.averaged is None:
         return runs[0], []
@@ -165,7 +164,6 @@ async def _measure_runs(
 def _combine_runs(
     name: str, runs: Sequence[Sequence[Measure]], over: Measure | None, metric: TaskMetric
 ) -> Measure:
-    """One figure from those of every run."""
     there = [measure for run in runs for measure in run if measure.name == name]
     n = min(measure.n for measure in there)
     values = [_run_value(name, run, metric) for run in runs]

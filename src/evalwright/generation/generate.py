@@ -155,7 +155,6 @@ def open_generator(
 
 
 def _describe_origin(project: Project, generation: Generation) -> str:
-    """Say in a note which generator and models made the rows."""
     document = generation.document
     models = [model_name(project, key) for key in document.definition.model_keys]
     by = f", with {', '.join(models)}" if models else ""
@@ -266,7 +265,6 @@ class DatasetGenerator:
         return source
 
     def _run_job(self, job: GenerationJob, generation: Generation) -> GeneratedDataset | None:
-        """Generate the file; None if another process was faster."""
         try:
             with self.open_resources(generation) as resources:
                 generated = run_async(

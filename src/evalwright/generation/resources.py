@@ -147,7 +147,6 @@ class GeneratorResources:
                 await self._snippets.close()
 
     def _create_snippet_pool(self) -> Snippets | None:
-        """Create the pool, if there are snippets; a process starts with the first call."""
         generator, models = self._generation.document, self._project.models
         keys = [key for key in generator.definition.model_keys if key in models]
         documents = (generator, *(models[key].document for key in keys))

@@ -274,7 +274,6 @@ def _encode_rows(job: GenerationJob, checkpoint: Checkpoint) -> Iterator[bytes]:
 
 
 def _describe_duplicate(checkpoint: Checkpoint) -> str:
-    """Name the first two rows of the data source whose rows share an id, if any do."""
     first_places: dict[str, int] = {}
     for place, row in checkpoint.rows():
         if row.get(ID_COLUMN) is not None:
@@ -409,7 +408,6 @@ def _digest_row(row: Row) -> str:
 
 
 async def _call_all(calls: Sequence[_Call], concurrency: int) -> list[list[Row]]:
-    """Return what each call returns; if one fails, the others are still completed."""
     if len(calls) == 1:
         return [await calls[0]()]
     slots, results = asyncio.Semaphore(concurrency), list[list[Row]]([[] for _ in calls])
@@ -434,7 +432,6 @@ async def _call_all(calls: Sequence[_Call], concurrency: int) -> list[list[Row]]
 
 
 async def _run_in_group(tasks: Sequence[Callable[[], Coroutine[Any, Any, None]]]) -> None:
-    """Run all tasks at once; the first exception stops the others and is raised."""
     try:
         async with asyncio.TaskGroup() as group:
             for task in tasks:
@@ -446,7 +443,6 @@ async def _run_in_group(tasks: Sequence[Callable[[], Coroutine[Any, Any, None]]]
 def _build_outcome(
     dataset: str, place: int, usage: Mapping[str, Usage], error: StageError | None
 ) -> Outcome:
-    """Return the outcome of a row, for the progress display."""
     failure = None
     if error is not None:
         failure = Failure(stage=error.stage, type=error.type, message=str(error), hint=error.hint)
@@ -466,7 +462,6 @@ def _sum_usage(usages: Sequence[Mapping[str, Usage]]) -> dict[str, Usage]:
 def _incomplete_error(
     job: GenerationJob, checkpoint: Checkpoint, failures: Mapping[int, StageError]
 ) -> EvalwrightError:
-    """Say how many rows were made, and why the others failed."""
     shown = sorted(failures)[:_MAX_SHOWN]
     reasons = "; ".join(f"row {place}: {failures[place]}" for place in shown)
     more = f"; and {len(failures) - len(shown)} more" if len(failures) > len(shown) else ""

@@ -211,7 +211,6 @@ def _select_models(run: Run, judge: Judge, options: JudgeCheckOptions) -> list[s
 
 
 def _describe_omissions(agreement: Agreement) -> Iterator[str]:
-    """Yield one note per reason why labels or verdicts were not compared."""
     reasons = {
         "rows of other tasks, passed over": agreement.elsewhere,
         "labels of samples that the run does not have": agreement.unmatched,

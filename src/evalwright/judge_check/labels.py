@@ -141,7 +141,6 @@ def quote_first(names: Iterable[str], most: int = 3) -> str:
 def _check_columns(
     rows: FileRows, path: str, *, id_column: str, label_column: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows; raise `UnknownName` if the file lacks a column."""
     names: dict[str, None] = dict.fromkeys(rows.header or ())
     for row in rows.rows():
         if rows.header is None:  # any row may have other columns

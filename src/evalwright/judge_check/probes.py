@@ -330,7 +330,6 @@ class _PromptParts:
         return _HEADING.fullmatch(piece.data) is not None
 
     def _label_text(self, span: _Span, value: int) -> str:
-        """The words of a part before its value."""
         above = (self._pieces[index].data for index in range(span.first, value))
         return "\n".join([*above, self._pieces[value].before])
 

@@ -230,7 +230,6 @@ class Rejudging:
         return result
 
     def _build_scorers(self, options: JudgeCheckOptions) -> RejudgeResult:
-        """Build one scorer per probe that applies and per repeat."""
         tallies = [ProbeTally(probe=name) for name in options.probes]
         for tally in tallies:
             try:
@@ -373,7 +372,6 @@ class _StoredAnswers(Solver):
 
 
 def _restore_options(manifest: Manifest, options: RunOptions, folder: Path) -> RunOptions:
-    """Complete the options with those of the run's own command."""
     command = manifest.command
     config = relative_to(folder, command.config) if command.config else None
     return structs.replace(

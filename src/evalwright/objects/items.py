@@ -24,8 +24,6 @@ _MAX_QUOTED = 80
 class Content(list[Any]):
     """The parts of a message. `str()` is their text."""
 
-    __slots__ = ()
-
     def __str__(self) -> str:
         return text_of(self)
 
@@ -38,8 +36,6 @@ class Content(list[Any]):
 class Item(Record):
     """One item of a trace, of a kind that has no class of its own."""
 
-    __slots__ = ()
-
     kind: ClassVar[str] = ""
     optional: ClassVar[frozenset[str]] = frozenset({"id", "status"})
 
@@ -51,8 +47,6 @@ class Item(Record):
 
 class Message(Item):
     """Something said by `role`: `user`, `assistant`, `system` or `developer`."""
-
-    __slots__ = ()
 
     kind = "message"
 
@@ -77,15 +71,11 @@ class Message(Item):
 class FunctionCall(Item):
     """A function that the model wants called; `arguments` is JSON in a string."""
 
-    __slots__ = ()
-
     kind = "function_call"
 
 
 class FunctionCallOutput(Item):
     """What a function gave back."""
-
-    __slots__ = ()
 
     kind = "function_call_output"
 
@@ -93,15 +83,11 @@ class FunctionCallOutput(Item):
 class CustomTaskInputMessage(Item):
     """What a model of a custom task was asked; `content` is any JSON."""
 
-    __slots__ = ()
-
     kind = "custom_task_input_message"
 
 
 class CustomTaskOutputMessage(Item):
     """What a model of a custom task answered; `content` is any JSON."""
-
-    __slots__ = ()
 
     kind = "custom_task_output_message"
 
@@ -120,8 +106,6 @@ _KINDS: dict[Any, type[Item]] = {
 
 class Items(list[Any]):
     """The items of a trace, in their order."""
-
-    __slots__ = ()
 
     @changes
     def append(self, element: Any) -> None:

@@ -26,8 +26,6 @@ from .record import Record, Records, wrap
 class ChatMessage(Record):
     """A message of a completion, or of the old list of messages."""
 
-    __slots__ = ()
-
     optional: ClassVar[frozenset[str]] = frozenset({"content", "refusal"})
 
     def __str__(self) -> str:
@@ -37,16 +35,12 @@ class ChatMessage(Record):
 class Choice(Record):
     """One of the answers of a completion."""
 
-    __slots__ = ()
-
     def _wrap(self, name: str, value: Any) -> Any:
         return ChatMessage(value) if name == "message" else wrap(value)
 
 
 class ChatCompletion(Record):
     """A completion of a chat."""
-
-    __slots__ = ()
 
     optional: ClassVar[frozenset[str]] = frozenset({"usage"})
 
@@ -61,8 +55,6 @@ class ChatCompletion(Record):
 
 class OpenResponse(Record):
     """An answer in items. `items` is the list, and called it is the dict's method."""
-
-    __slots__ = ()
 
     optional: ClassVar[frozenset[str]] = frozenset({"usage"})
 
@@ -94,16 +86,12 @@ class _ResponseItems(Items):
 class CustomOutput(Record):
     """A JSON object that is no completion: embeddings, or what a custom task gave back."""
 
-    __slots__ = ()
-
     def __str__(self) -> str:
         return json_text(self)
 
 
 class CustomOutputs(Records):
     """A JSON array that a custom task gave back."""
-
-    __slots__ = ()
 
     def __str__(self) -> str:
         return json_text(self)

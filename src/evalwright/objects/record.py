@@ -13,8 +13,6 @@ from typing import Any, ClassVar
 class Record(dict[str, Any]):
     """A JSON object whose keys are also attributes. Keys that nobody foresaw are kept."""
 
-    __slots__ = ()
-
     optional: ClassVar[frozenset[str]] = frozenset()
     """Keys that are None where they are not there."""
 
@@ -72,13 +70,9 @@ class Record(dict[str, Any]):
 class Records(list[Any]):
     """A JSON array whose objects are records."""
 
-    __slots__ = ()
-
 
 class Keyed:
     """Attributes that are also keys: the other way round, for what is no JSON object."""
-
-    __slots__ = ()
 
     fields: ClassVar[tuple[str, ...]] = ()
     """The attributes that are keys."""

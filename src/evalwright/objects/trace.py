@@ -65,8 +65,6 @@ def _span_id(event: Mapping[str, Any]) -> Any:
 class TraceMetadata(Record):
     """Where a trace is from, and its totals; what is not known is None."""
 
-    __slots__ = ()
-
     optional: ClassVar[frozenset[str]] = frozenset(
         {
             *("trace_id", "source_type", "source_uri", "agent", "model", "tags", "created_at"),

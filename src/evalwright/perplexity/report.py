@@ -175,7 +175,6 @@ def _model_lines(report: PerplexityReport) -> Iterator[str]:
 
 
 def _reason_lines(model: ModelPerplexity) -> Iterator[str]:
-    """Yield why a metric has no value, or no interval."""
     metrics = {name.replace("_", " "): getattr(model, name) for name in _METRICS}
     reasons = dict.fromkeys(metric.reason for metric in metrics.values() if metric.reason)
     for reason in reasons:

@@ -279,7 +279,6 @@ def _task_runtime(
 
 
 def _runs_code(spec: ResolvedSpec) -> bool:
-    """Whether a scorer runs code that a model wrote."""
     return any(scorer.needs_sandbox for scorer in getattr(spec.task.definition, "scorers", ()))
 
 
@@ -452,7 +451,6 @@ def _primary_metric(spec: ResolvedSpec) -> PrimaryMetric | None:
 
 
 def _evaluated_models(spec: ResolvedSpec, resolved: ResolvedProject) -> tuple[str, ...]:
-    """The models that a specification is run with."""
     solver = getattr(spec.task.definition, "solver", None)
     if solver is None or (isinstance(solver, PassThroughSolver) and not resolved.models):
         return (NO_MODEL,)

@@ -83,7 +83,6 @@ def check_columns(specs: Sequence[ResolvedSpec], opened: Mapping[str, OpenedRows
 
 
 def _column_values(spec: ResolvedSpec) -> dict[str, Any]:
-    """The values of parameters that name columns."""
     return {
         parameter.key: spec.values.get(parameter.key)
         for parameter in spec.task.config_spec
@@ -149,7 +148,6 @@ class _RowChecks:
 
 
 def _source_path(part: DocumentPart) -> FieldPath:
-    """Where a dataset document says which rows it has."""
     places: Iterable[FieldPath] = (
         ("source", "file_path"),
         ("source", "directory_path"),
@@ -161,7 +159,6 @@ def _source_path(part: DocumentPart) -> FieldPath:
 def _read_problems(
     part: DocumentPart, path: FieldPath, read: Callable[[], int], *, rule: str = "bad_rows"
 ) -> list[Issue]:
-    """The errors of reading, at a place of a document."""
     try:
         read()
     except (BadDataset, Unreadable) as error:
@@ -175,7 +172,6 @@ def _read_problems(
 
 
 def _column_problem(spec: ResolvedSpec, unknown: UnknownColumn) -> Issue:
-    """The problem at the value of the parameter, or at the template."""
     assignment = spec.given_values.get(unknown.parameter)
     place, field = (
         (assignment.place, assignment.field)
@@ -216,7 +212,6 @@ def unknown_columns(
 
 
 def _seeing(definition: Component) -> Any:
-    """The part of a task that sees the rows of the dataset."""
     solver = getattr(definition, "solver", None)
     return solver if getattr(solver, "postprocessor", None) else definition
 

@@ -128,7 +128,6 @@ def scored_rows(spec: ResolvedSpec, rows: Rows | AlignedRows) -> Rows | AlignedR
 
 
 def _reads_single_samples(spec: ResolvedSpec) -> bool:
-    """Whether anything looks at one sample at a time."""
     definition: Any = spec.task.definition
     single = [scorer for scorer in definition.scorers if not isinstance(scorer, PythonAllSamples)]
     return bool(definition.solver or single or definition.actions)

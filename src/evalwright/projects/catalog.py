@@ -177,7 +177,6 @@ def _describe(entity: Entity) -> dict[str, Any]:
 
 
 def _model_address(document: Any) -> str | None:
-    """Return where a model is reached, without what may be a key."""
     if isinstance(document, ProviderModel):
         return document.model
     config = getattr(document, "config", None)

@@ -185,7 +185,6 @@ def _conversation(trace: Trace) -> PreviewConversation:
 
 
 def _message(item: dict[str, Any]) -> dict[str, Any]:
-    """Reduce a message to its role and text; return any other item unchanged."""
     if item.get("type", "message") != "message":
         return item
     return {"role": item.get("role"), "content": text_of(item.get("content"))}

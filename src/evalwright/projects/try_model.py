@@ -130,7 +130,6 @@ async def _query(client: Model, request: Request, snippets: SnippetPool | None) 
 
 
 def _find_model(name: str, project: str, env: Sequence[str]) -> tuple[Project | None, str, Any]:
-    """Return the project, the key, and the document if the project has one with that key."""
     if is_yaml(name):
         opened, entity = find_valid_entity("model", name, project, env)
         return opened, entity.key, entity.document
@@ -177,7 +176,6 @@ def _make_request(task: MLTask, given: str | None) -> Request:
 
 
 def _parse_json(text: str) -> Any:
-    """Return the value, or the text itself if it is not JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError):

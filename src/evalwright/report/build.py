@@ -126,7 +126,6 @@ def build_report(
 
 
 def _find_unscored(results: Iterable[TaskModelResult]) -> Iterator[tuple[str, str]]:
-    """Yield the tasks and models of which a scorer of all samples has failed."""
     for result in results:
         broken = result.finished.broken
         if any(each.stage == "score" and each.what == each.scorer for each in broken):

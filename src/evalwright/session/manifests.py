@@ -73,7 +73,6 @@ def _solver_versions(plan: Plan) -> dict[str, Any]:
 
 
 def _scorer_versions(plan: Plan) -> dict[str, Any]:
-    """The version of each scorer; per task where tasks differ."""
     versions = {}
     for task in plan.tasks:
         late = task.finalization.run_scorers if task.finalization else {}
@@ -143,7 +142,6 @@ def _inherited_notes(parent: Run | None) -> list[str]:
 
 
 def _git_commit() -> str | None:
-    """The commit of the current folder, if it is under git."""
     try:
         result = subprocess.run(
             ["git", "rev-parse", "HEAD"],  # noqa: S607 - whichever git the user has

@@ -236,7 +236,6 @@ class Session:
         return [name for name in names if name in asked or name not in known]
 
     def _print_line(self, line: str) -> None:
-        """Show a line that a snippet printed, without secrets."""
         self._on_print(self.redactor.clean(line))
 
     def _describe(self, resources: Resources) -> Manifest:
@@ -268,7 +267,6 @@ class Session:
         )
 
     def _find_run(self, runs: Sequence[Run], key: str) -> Run | None:
-        """The earlier run of this plan that is resumed."""
         if self.options.fresh:
             return None
         same = (run for run in runs if key_of_run(run) == key)
@@ -398,7 +396,6 @@ class Session:
                 self._results.append(TaskModelResult(task=task.name, model=model, finished=result))
 
     def _write(self, run_id: str, outcomes: Sequence[Outcome]) -> None:
-        """Store outcomes, without a secret in them."""
         self.store.append(run_id, redact(list(outcomes), self.redactor))
 
     def _sorted_results(self) -> list[TaskModelResult]:

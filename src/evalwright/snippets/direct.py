@@ -80,7 +80,6 @@ class DirectSnippets:
 
 
 def _copy_arguments(arguments: Sequence[Any], objects: Sequence[str]) -> list[Any]:
-    """The arguments as they would arrive in another process."""
     careful = has_non_finite(arguments, objects)
     line = encode_carefully(arguments) if careful else msgspec.json.encode(list(arguments))
     copies: list[Any] = json.loads(line)

@@ -149,7 +149,6 @@ class SnippetPool:
             self._wake = loop.call_later(_COLLECT_S if streams else 0, self._dispatch)
 
     def _dispatch(self) -> None:
-        """Send waiting calls to processes that can take them."""
         self._wake = None
         if self._closed:
             return

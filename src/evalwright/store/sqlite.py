@@ -166,7 +166,6 @@ class SqliteStore:
     def _number_names(
         self, file: sqlite3.Connection, outcomes: Iterable[Outcome]
     ) -> dict[str, int]:
-        """The numbers of all names, with those that these outcomes bring."""
         names = {name for o in outcomes for name in (o.task, o.model, o.group, *o.scores)}
         new = names - self._numbers.keys()
         numbers = dict(self._numbers) if new else self._numbers

@@ -80,7 +80,6 @@ def _chain(node: nodes.Node) -> tuple[Any, ...]:
 
 
 def _own_names(tree: nodes.Template) -> Iterator[str]:
-    """The names that the template itself gives, and those that every template has."""
     for name in tree.find_all(nodes.Name):
         if name.ctx != "load":
             yield name.name

@@ -264,7 +264,6 @@ class _Weigher:
         )
 
     async def _look_up(self, before: list[str | int], token: int, slot: int) -> float:
-        """Return the log-probability of one token, from a list of those in its place."""
         for most in (_LIKELIEST, _ALL):
             reply = await self._find_likeliest(before, slot, most, is_computed=True)
             likeliest = reply.likeliest

@@ -246,7 +246,6 @@ def _describe_exit(status: int) -> str:
 
 
 def _progress(pid: int, size: int) -> str:
-    """Return how much of the file is in memory, where the system tells."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):

@@ -133,7 +133,6 @@ class Function:
         return arguments
 
     def _count_taken(self, count: int) -> "int | CallFailed":
-        """How many of `count` arguments it takes."""
         try:
             parameters = inspect.signature(self._function).parameters.values()
         except (TypeError, ValueError):  # some functions in C do not tell

@@ -77,7 +77,6 @@ def clean(text: str) -> str:
 
 
 def _find_places(traceback: TracebackType | None) -> list[str]:
-    """The author's own lines, outermost first."""
     places: list[str] = []
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -103,7 +102,6 @@ def encode_result(value: object, place: str, max_bytes: int) -> bytes:
 
 
 def _encode_slowly(value: object, place: str) -> bytes:
-    """Encode part by part, to know which part is no JSON."""
     try:
         return _ENCODER.encode(_to_plain(value, "$", 0)).encode()
     except _NoJson as error:

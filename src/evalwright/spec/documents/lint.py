@@ -192,7 +192,6 @@ def _is_output(column: str) -> bool:
 
 
 def _bound_names(names: tuple[str, ...]) -> set[str]:
-    """The names that `for … in` and `set …` bind."""
     if names[0] == "for" and "in" in names:
         return {*names[1 : names.index("in")]}
     return {names[1]} if names[0] == "set" and len(names) > 1 else set()
@@ -218,7 +217,6 @@ def _closes(tag: str, behind: str) -> bool:
 
 
 def _open_tags(text: str) -> set[str]:
-    """The tags that are open at the end of a text."""
     tags: list[str] = []
     for match in _TAG.finditer(text):
         name = match[3].casefold()

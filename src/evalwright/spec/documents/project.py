@@ -153,7 +153,6 @@ class Project:
         return self.run.run_config if self.run else RunConfig()
 
     def _choose_evaluation(self, key: str | None) -> tuple[Entity | None, list[Issue]]:
-        """The evaluation to run, if there is one."""
         if key is not None:
             if key in self.evaluations:
                 return self.evaluations[key], []
@@ -227,7 +226,6 @@ class Project:
 
     @property
     def _alone(self) -> bool:
-        """Whether one document was named, not a project."""
         return self.kind not in {None, "run"}
 
     def _unread(self) -> list[Issue]:
@@ -259,7 +257,6 @@ def read_config(path: str | Path, *, environment: Mapping[str, str]) -> GivenCon
 
 
 def _check_assignments(values: Mapping[str, GivenValue], tasks: Iterable[Entity]) -> list[Issue]:
-    """The given values that no task has a parameter for."""
     names = ["dataset_key", *(parameter.key for task in tasks for parameter in task.parameters)]
     problems: list[Issue] = []
     for name, value in values.items():

@@ -242,6 +242,5 @@ def _is_sound(task: TaskSpec) -> bool:
 
 
 def _is_deep(metadata: dict[str, Any]) -> bool:
-    """Whether the record is nested more deeply than `parse` follows."""
     flat = _SCALARS.issuperset(map(type, metadata.values()))
     return not flat and depth(metadata) >= MAX_DEPTH

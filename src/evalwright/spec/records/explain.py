@@ -344,12 +344,10 @@ def _shorten(word: str, limit: int = 60) -> str:
 
 
 def _show_number(value: float) -> str:
-    """A number, unless its digits would fill the message."""
     return "a number of many digits" if abs(value) >= _LONG_NUMBER else f"{value}"
 
 
 def _describe(value: Any) -> str:
-    """The JSON name of a value's type, with its article."""
     if value is None:
         return "null"
     if isinstance(value, bool):

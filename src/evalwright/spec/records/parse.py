@@ -151,7 +151,6 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def _find_literal(text: str, literal: str) -> int | None:
-    """The column of a number's first appearance outside of strings."""
     columns = (match.start() + 1 for match in _TOKEN.finditer(text) if match[0] == literal)
     return next(columns, None)
 

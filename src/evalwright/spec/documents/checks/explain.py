@@ -115,7 +115,6 @@ def _find_spot(location: Sequence[str | int], top: Any, data: Any) -> _ErrorSpot
 
 
 def _members(annotation: Any, metadata: Iterable[Any] = (), tag: str = "") -> Iterator[_Member]:
-    """The alternatives of an annotation, without None."""
     if hasattr(annotation, "__metadata__"):
         annotation, metadata = annotation.__origin__, (*metadata, *annotation.__metadata__)
     for note in metadata:
@@ -144,7 +143,6 @@ def _members_inside(kind: Any, step: str | int) -> Iterator[_Member]:
 
 
 def _fields(kind: Any) -> dict[str, Any]:
-    """The fields of a class by their YAML keys; none for a plain type."""
     fields = getattr(kind, "model_fields", {})
     return {field.alias or name: field for name, field in fields.items()}
 
@@ -154,7 +152,6 @@ def _list_keys(members: list[_Member]) -> list[str]:
 
 
 def _tags(kind: Any, key: str) -> tuple[Any, ...]:
-    """The literals that a field of a class may be."""
     field = _fields(kind).get(key)
     annotation = field.annotation if field is not None else None
     return get_args(annotation) if get_origin(annotation) is Literal else ()
@@ -284,7 +281,6 @@ def _wrong_pattern(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot
 
 
 def _type_field(context: Mapping[str, Any]) -> str:
-    """The field that decides on the member of a union."""
     name = str(context.get("discriminator", "")).strip("'")
     return name if name.isidentifier() else "type"
 

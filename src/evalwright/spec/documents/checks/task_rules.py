@@ -168,7 +168,6 @@ def _check_values_without_chat(tasks: list[Any], definition: dict[str, Any]) -> 
 
 
 def _missing_values(scorers: list[Any], detail: str, hint: str) -> Iterator[Fault]:
-    """The scorers that compare an answer, and do not say what it is."""
     for number, scorer in _list_mappings(scorers):
         misspelt = any(did_you_mean(str(key), ["value"]) for key in scorer if key != "value")
         compares = scorer.get("type") in _COMPARE_ANSWERS

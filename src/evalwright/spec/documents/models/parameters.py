@@ -72,7 +72,6 @@ def _read_boolean(value: Any) -> Any:
 
 
 def _read_scalar(text: str, dtype: Scalar) -> Any:
-    """Read a value from the command line."""
     if dtype == "string":
         return text
     if dtype == "boolean":

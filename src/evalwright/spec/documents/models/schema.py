@@ -120,14 +120,12 @@ def _allow_old_names(definitions: dict[str, Any]) -> None:
 
 
 def _policy_file(policy: dict[str, Any]) -> dict[str, Any]:
-    """A file holds one policy, or several."""
     several = _add_placeholders({"type": "array", "items": policy}, configured=False)
     whole = {"type": "object", "properties": {"policies": several}, "required": ["policies"]}
     return {"anyOf": [policy, several, {**whole, "additionalProperties": False}]}
 
 
 def _fill_lists(schema: dict[str, Any], refs: dict[type[BaseModel], dict[str, Any]]) -> None:
-    """The lists of a run file hold the other documents."""
     properties = schema["properties"]
     properties["model_adapters"]["items"] = refs[AdapterDocument]
     properties["models"]["items"] = {"anyOf": [refs[ModelDocument], refs[ProviderModel]]}

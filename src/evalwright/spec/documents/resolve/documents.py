@@ -141,7 +141,6 @@ def _count_errors(built: _BuiltDocument) -> int:
 def _build(
     kind: DocumentKind, part: DocumentPart, values: Mapping[str, Any], waiting: Iterable[FieldPath]
 ) -> _BuiltDocument:
-    """Build a document with one set of values."""
     document_class, prepare = _KINDS[kind]
     datasets = _dataset_parameters(part.data) if kind == "task" else []
     body = {key: value for key, value in part.data.items() if key != "config_spec"}
@@ -201,7 +200,6 @@ def _build_with_texts(
 
 
 def _wants_text(fault: Fault, data: Any) -> bool:
-    """Whether a text is expected, and not just any scalar."""
     if fault.rule != "wrong_type" or isinstance(get_value(data, fault.path), str):
         return False
     wanted = fault.detail.partition(", got ")[0]
@@ -209,7 +207,6 @@ def _wants_text(fault: Fault, data: Any) -> bool:
 
 
 def _replace_at(data: Any, path: FieldPath, value: Any) -> Any:
-    """Copy data with another value at a path that it has."""
     if not path:
         return value
     changed = copy(data)
@@ -233,7 +230,6 @@ def _dataset_keys(data: Mapping[str, Any], names: list[str]) -> dict[str, str]:
 
 
 def _rule_warnings(document: Any) -> Iterator[Fault]:
-    """What is legal in an action rule, and never what its author meant."""
     rules = getattr(getattr(document, "definition", None), "actions", None)
     for number, rule in enumerate(rules or []):
         for warning in rule.filter.warnings():

@@ -127,7 +127,6 @@ class Entity:
 
 
 def _find_warnings(document: Any) -> Iterable[Fault]:
-    """Deprecated spellings, and files that are not there."""
     if isinstance(document, DatasetDocument):
         yield from document.warnings()
         yield from _missing_files(document)
@@ -136,7 +135,6 @@ def _find_warnings(document: Any) -> Iterable[Fault]:
 
 
 def _missing_files(document: DatasetDocument) -> Iterable[Fault]:
-    """The file or the folder of a dataset, if it is not on this machine."""
     for name in ("file_path", "directory_path"):
         location = getattr(document.origin, name, None)
         if isinstance(location, Location) and not location.path.exists():

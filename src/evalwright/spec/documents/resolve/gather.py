@@ -190,7 +190,6 @@ def _read_file(
 
 
 def _file_problems(file: _ReadFile) -> list[Issue]:
-    """The problems of a file, but for those of its entities."""
     document = file.document
     if file.kind is not None or any(problem.level == "error" for problem in document.problems):
         return document.problems
@@ -198,7 +197,6 @@ def _file_problems(file: _ReadFile) -> list[Issue]:
 
 
 def _unknown_kind(data: Any) -> Fault:
-    """The fault of a file that is none of the kinds."""
     if isinstance(data, dict) and PLAN_KEY in data:
         return _plan_fault(data)
     keys = sorted(str(key) for key in data) if isinstance(data, dict) else []
@@ -234,7 +232,6 @@ def _plan_fault(data: dict[str, Any]) -> Fault:
 
 
 def _list_unread(files: list[_ReadFile]) -> dict[DocumentKind, list[Issue]]:
-    """The problems of the files in the project's folders whose keys cannot be read."""
     unread: dict[DocumentKind, list[Issue]] = {}
     for file in files:
         if file.folder in FOLDERS and file.document.unread & {(), ("key",)}:
@@ -258,7 +255,6 @@ def _read_run_file(documents: list[YamlDocument]) -> tuple[RunFile | None, list[
 
 
 def _list_items(file: _ReadFile, secrets: Mapping[str, str | Secret]) -> Iterator[_Item]:
-    """The entities of a file: itself, or those in the lists of a run file."""
     document = file.document
     if file.kind not in {None, "policy", "run"}:
         yield _Item(
@@ -299,7 +295,6 @@ def _drop_duplicates(items: Iterable[_Item]) -> list[_Item]:
 def _merge_secrets(
     files: list[_ReadFile], items: list[_Item], secrets: dict[str, str | Secret]
 ) -> Iterator[Issue]:
-    """Collect the `secrets:` of all documents; one name with two values is an error."""
     parts = [DocumentPart(file.document) for file in files if file.kind == "run"]
     kinds = {"model", "generator"}
     parts += [item.entity.part for item in items if item.entity.kind in kinds]

@@ -180,7 +180,6 @@ def _undeclared_parameter(name: str, path: FieldPath, values: Mapping[str, Any])
 
 
 def _warn_of_typos(text: str, path: FieldPath, values: Mapping[str, Any]) -> Iterator[Fault]:
-    """Warn of what was probably meant to be a placeholder."""
     rest = _CONFIG.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     for match in _ALMOST.finditer(rest):
         if hint := _suggest_placeholder(match, values):

@@ -149,7 +149,6 @@ def _find_policies(document: YamlDocument, faults: list[Fault]) -> list[FieldPat
 
 
 def _walk_policies(value: Any, path: FieldPath, faults: list[Fault]) -> Iterator[FieldPath]:
-    """Every policy in a value: one, a list, or a mapping with `policies`."""
     if isinstance(value, list):
         for number, item in enumerate(value):
             yield from _walk_policies(item, (*path, number), faults)
@@ -241,7 +240,6 @@ def _scorer_keys(task: TaskDocument) -> list[str]:
 
 
 def _list_metrics(tasks: Iterable[TaskDocument]) -> list[_KnownMetric]:
-    """The metrics of all tasks; none at all if one of them does not tell its name."""
     known: list[_KnownMetric] = []
     for task in tasks:
         if not isinstance(task.definition, BenchmarkTask):

@@ -153,7 +153,6 @@ class Resolver:
     def _resolve_spec(
         self, spec: WrittenSpec, for_tasks: set[str], run_config: RunConfig
     ) -> list[ResolvedSpec]:
-        """The specification; none if it has errors."""
         part = spec.entity.part
         task_key = spec.text("task_key")
         if task_key is None:
@@ -219,7 +218,6 @@ class Resolver:
         return repeated
 
     def _list_task_parameters(self, evaluation: Entity) -> list[str]:
-        """The parameters of the tasks of an evaluation."""
         declared: dict[str, None] = {}
         for spec in get_list(evaluation.part.data, "task_specifications"):
             key = spec.get("task_key") if isinstance(spec, dict) else None
@@ -301,12 +299,10 @@ class Resolver:
 
 
 def _name_specifications(evaluation: Any) -> list[Any]:
-    """The specifications of an evaluation, each with a key."""
     return assign_keys(get_list(evaluation, "task_specifications"), name="task_key")
 
 
 def _list_inputs(spec: WrittenSpec) -> Iterator[tuple[FieldPath, str, str | None]]:
-    """Where each input stands, its evaluation, and its specification if it names one."""
     for number, data in enumerate(get_list(spec.data, "inputs")):
         key = data.get("evaluation_key") if isinstance(data, dict) else None
         if isinstance(key, str) and not spec.waits("inputs", number):

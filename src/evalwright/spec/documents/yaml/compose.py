@@ -516,7 +516,6 @@ class _Composer:
         self._reading.unread.append(path)
 
     def _first_line(self, event: Any) -> int:
-        """The line of the first character of a text; after `|` and `>` it is the next one."""
         line: int = event.start_mark.line + 1
         if event.style not in {"|", ">"}:
             return line

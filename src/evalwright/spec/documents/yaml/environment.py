@@ -120,7 +120,6 @@ def load_environment(
 
 
 def _parse_value(written: str) -> str | None:
-    """The value of a line; None if its quotes are not closed."""
     if written[:1] in {"'", '"'}:
         if (quoted := _QUOTED.fullmatch(written)) is None:
             return None

@@ -141,7 +141,6 @@ class SimilarPrompts:
                 yield first, second
 
     def _candidates(self) -> Iterator[tuple[int, int]]:
-        """Yield the pairs of one kind that share most of their rare threes."""
         threes = self._threes()
         prompts = (threes & np.uint64((1 << _PROMPT_BITS) - 1)).astype(np.uint32)
         threes >>= np.uint64(_PROMPT_BITS)
@@ -210,7 +209,6 @@ class SimilarPrompts:
 
 
 def _is_new(values: Integers) -> Booleans:
-    """Whether each of some sorted values differs from the one before."""
     new = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=new[1:])
     return new
