@@ -2,6 +2,11 @@
 
 import csv
 import json
+import os
+import pty
+import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -10,6 +15,7 @@ from typing import Any
 import pytest
 from tests.e2e import in_process
 from tests.e2e.projects import SOLVER, of_rows, run_file, task, write_project, write_rows
+from tests.living import PATIENCE_S
 
 OF_ROWS = "{key: ask, task_key: ask}"
 WITH_VALUE = 'def compute_scores(sample):\n    return {"ok": sample["value"]}'
@@ -230,3 +236,93 @@ def test_a_project_says_too_that_answers_contain_their_target(tmp_path: Path) ->
 
     assert "1 wrong answer of scripted/echo contains its target ('It is Paris.' against" in text
     assert "set the `value` of the scorer" in text
+
+
+POLICY = """\
+key: release
+display_name: Before a release
+rules:
+  - key: right
+    display_name: Nine of ten answers of every task of the starter project are right
+    definition: {type: threshold, metric: is_correct_mean, operator: ">=", threshold: 0.9}
+  - key: there
+    display_name: Something is there
+    definition: {type: exists, metric: words_max}
+"""
+
+
+def on_a_terminal(*arguments: str, cwd: Path, **variables: str) -> str:
+    """What a terminal of 80 columns is sent."""
+    ours, theirs = pty.openpty()
+    shown = b""
+    environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm", **variables}
+    command = [sys.executable, "-m", "evalwright", *arguments]
+    with subprocess.Popen(
+        command, cwd=cwd, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environment
+    ) as child:
+        os.close(theirs)
+        while True:
+            try:
+                data = os.read(ours, 4096)
+            except OSError:
+                break
+            if not data:
+                break
+            shown += data
+        child.wait(timeout=PATIENCE_S)
+    os.close(ours)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def without_colours(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@pytest.fixture
+def starter(tmp_path: Path) -> Path:
+    evalwright("init", "demo", cwd=tmp_path)
+    (tmp_path / "demo" / "policy.yaml").write_text(POLICY)
+    evalwright("run", "run.yaml", cwd=tmp_path / "demo")
+    return tmp_path / "demo"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("report",), id="report"),
+        pytest.param(("list",), id="list"),
+        pytest.param(("tasks",), id="tasks"),
+        pytest.param(("show", "--wrong"), id="wrong answers"),
+        pytest.param(("gate", "--policy", "policy.yaml"), id="gate"),
+    ],
+)
+def test_everything_fits_eighty_columns_without_a_broken_word(
+    starter: Path, arguments: tuple[str, ...]
+) -> None:
+    piped = in_process.evalwright(*arguments, cwd=starter).stdout
+
+    shown = without_colours(on_a_terminal(*arguments, cwd=starter))
+
+    assert all(
+        len(line) <= 80 or len(max(line.split(), key=len)) > 60 for line in shown.split("\n")
+    )
+    words = set(re.findall(r"[a-z]{4,}", piped))
+    assert set(re.findall(r"(?<![\w….-])[a-z]{4,}(?![\w…])", shown)) <= words
+
+
+def test_a_column_that_does_not_fit_moves_under_its_row(starter: Path) -> None:
+    shown = without_colours(on_a_terminal("report", cwd=starter))
+
+    assert re.search(r"Capitals .* 0\.800 .*\n    scorer exact, samples 5, excluded 1\n", shown)
+
+
+def test_verdicts_are_coloured_and_say_the_same_in_words(starter: Path) -> None:
+    gate = ("gate", "--policy", "policy.yaml")
+
+    coloured = on_a_terminal(*gate, cwd=starter)
+    plain = on_a_terminal(*gate, cwd=starter, NO_COLOR="1")
+
+    assert "\x1b[31m\x1b[1mFAILS\x1b[0m" in coloured
+    assert "\x1b[32m\x1b[1mholds\x1b[0m" in coloured
+    assert "\x1b" not in plain
+    assert without_colours(coloured) == plain

@@ -16,9 +16,9 @@ from evalwright.cli.output import (
     confirm_deletion,
     format_count,
     print_list,
+    write_bytes,
     write_json,
     write_json_list,
-    write_lines,
     write_result,
     write_text,
 )
@@ -141,7 +141,7 @@ def _export(group: click.Group, kind: EntityKind) -> None:
             return
         text = api.to_yaml(document)
         if output is None:
-            write_lines([text.rstrip("\n")])
+            write_bytes([text.encode()])
             return
         if error := write_text(output, text):
             raise UsageError(error)

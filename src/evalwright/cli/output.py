@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -12,12 +13,14 @@ import msgspec
 
 from evalwright.errors import EvalwrightError, UsageError
 from evalwright.report.export import to_json
-from evalwright.report.tables import align_rows
+from evalwright.report.tables import Table, align_rows, join_lines
 
 if TYPE_CHECKING:
     from evalwright.report.report import Report
 
 Row = tuple[str, ...]
+
+_VERDICT_COLOURS = {"holds": "green", "FAILS": "red"}
 
 
 def format_count(n: int, noun: str) -> str:
@@ -28,9 +31,27 @@ def format_count(n: int, noun: str) -> str:
 def write_lines(lines: Iterable[str]) -> None:
     """Print lines for people."""
     _replace_unprintable()
+    width = _terminal_width() if sys.stdout.isatty() else None
     for line in lines:
-        sys.stdout.write(f"{line}\n")
+        sys.stdout.write(f"{line if width is None else _fit_line(line, width)}\n")
     sys.stdout.flush()
+
+
+def _fit_line(line: str, width: int) -> str:
+    """Break a long line at spaces, under its own indent, and colour the verdict it begins with."""
+    if len(line) > width:
+        from evalwright.report.layout import wrap_text
+
+        parts = [(part, part.lstrip(" ")) for part in line.split("\n")]
+        line = "\n".join(
+            "\n".join(wrap_text(text, width, indent=" " * (len(part) - len(text)), hanging="  "))
+            for part, text in parts
+        )
+    colour = _VERDICT_COLOURS.get(line.partition("  ")[0])
+    if colour and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb":
+        verdict, _, rest = line.partition("  ")
+        return f"{click.style(verdict, fg=colour, bold=True)}  {rest}"
+    return line
 
 
 def write_result(value: Any, lines: Iterable[str], *, as_json: bool) -> None:
@@ -76,7 +97,7 @@ def write_bytes(pieces: Iterable[bytes]) -> None:
 
 
 def print_table(columns: Row, rows: Sequence[Row], numeric: frozenset[int] = frozenset()) -> None:
-    """Print a table: drawn by rich on a terminal, aligned plain text everywhere else.
+    """Print a table: fitted to a terminal, aligned plain text everywhere else.
 
     Plain text has one line per row, however long, for `grep` and `awk`. The columns with an index
     in `numeric` are aligned right.
@@ -105,21 +126,17 @@ def print_list(
 
 
 def _draw_table(columns: Row, rows: Sequence[Row], numeric: frozenset[int]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from evalwright.report.layout import lay_out
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for index, name in enumerate(columns):
-        right = index in numeric
-        # The first column is what one types next: it is never folded.
-        table.add_column(
-            name, justify="right" if right else "left", no_wrap=right or not index, overflow="fold"
-        )
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    Console(highlight=False).print(table)
+    cells = [tuple(map(join_lines, row)) for row in rows]
+    table = Table("", columns, cells, numeric)
+    # The first column is what one types next: it is never shortened.
+    for line in lay_out(table, _terminal_width(), whole={0}) if rows else ():
+        click.echo(line)
+
+
+def _terminal_width() -> int:
+    return get_terminal_size().columns
 
 
 def print_report(

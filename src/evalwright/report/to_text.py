@@ -1,27 +1,23 @@
 """A report for the terminal. Plain text when nobody is watching.
 
-No number and no name is ever cut: a header wraps to the width of its numbers, names fold, and a
-table that still does not fit is wider than the terminal.
+On a terminal tables and notes fit its width (see `layout`). Elsewhere a row is one line, and so is
+a note. Colour repeats what a word says: `holds` is green, `FAILS` is red.
 """
 
 from collections.abc import Iterator
-from io import StringIO
-from textwrap import wrap
 from typing import IO
 
-from rich import box
 from rich.console import Console
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from evalwright.report.display_names import show_display_names
+from evalwright.report.layout import lay_out, wrap_text
 from evalwright.report.report import Report
 from evalwright.report.tables import Table, count_noun
 from evalwright.report.to_tables import planned_samples, remarks, tables
 
-_WIDTH_WITHOUT_A_TERMINAL = 200
-_HEADER_UNWRAPPED = 13
-_NARROWEST_TEXT = 12
+_GOOD = r"(?<=  )(holds|significant)(?=  |$)"
+_BAD = r"(?<=  )FAILS(?=  |$)"
 
 
 def print_report(report: Report, file: IO[str], *, keys: bool = False) -> None:
@@ -30,45 +26,42 @@ def print_report(report: Report, file: IO[str], *, keys: bool = False) -> None:
     console = Console(file=file, highlight=False)
     if console.is_terminal:
         _print(report, console)
-        return
-    plain = StringIO()
-    _print(report, Console(file=plain, highlight=False, width=_WIDTH_WITHOUT_A_TERMINAL))
-    file.writelines(f"{line.rstrip()}\n" for line in plain.getvalue().splitlines())
+    else:
+        file.writelines(f"{text.plain}\n" for text in _lines(report, None))
 
 
 def _print(report: Report, console: Console) -> None:
+    for text in _lines(report, console.width):
+        console.print(text, soft_wrap=True)
+
+
+def _lines(report: Report, width: int | None) -> Iterator[Text]:
     for table in tables(report):
-        console.print(Text(table.title, style="bold"), soft_wrap=True)
-        console.print(_render(table, console.width), crop=False, no_wrap=True)
-        if table.note:
-            console.print(Text(f" {table.note}\n", style="dim"), soft_wrap=True)
-        if table.below:
-            console.print(Text("\n".join((*table.below, ""))), soft_wrap=True)
+        yield from _table_lines(table, width)
     for remark in remarks(report):
-        console.print(Text(f"note: {remark}", style="yellow"), soft_wrap=True)
+        for line in wrap_text(f"note: {remark}", width, hanging="      "):
+            yield Text(line, style="yellow")
     for pointer in _pointers(report):
-        console.print(Text(pointer), soft_wrap=True)
-    console.print(Text(_last_line(report), style="bold"), soft_wrap=True)
+        yield from map(Text, wrap_text(pointer, width, hanging="  "))
+    for line in wrap_text(_last_line(report), width, hanging="  "):
+        yield Text(line, style="bold red" if report.summary.failed else "bold")
 
 
-def _render(table: Table, available: int) -> RichTable:
-    rich = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    narrowest = 1
-    for index, name in enumerate(table.columns):
-        longest = max(len(row[index]) for row in table.rows)
-        if index in table.numeric:
-            header = wrap(name, max(longest, _HEADER_UNWRAPPED), break_long_words=False)
-            width = max([longest, *(len(line) for line in header)])
-            rich.add_column(Text("\n".join(header)), justify="right", width=width)
-        else:
-            width = min(max(longest, len(name)), _NARROWEST_TEXT)
-            rich.add_column(Text(name), overflow="fold", min_width=width)
-        narrowest += width + 2  # a space after it, and one between
-    for row in table.rows:
-        rich.add_row(*(Text(cell) for cell in row))
-    if available < narrowest:
-        rich.width = narrowest
-    return rich
+def _table_lines(table: Table, width: int | None) -> Iterator[Text]:
+    for line in wrap_text(table.title, width):
+        yield Text(line, style="bold")
+    for line in lay_out(table, width):
+        text = Text(line)
+        if "verdict" in table.columns:
+            text.highlight_regex(_GOOD, "green")
+            text.highlight_regex(_BAD, "bold red")
+        yield text
+    for note in table.note.splitlines():
+        for line in wrap_text(note.strip(), width, indent=" "):
+            yield Text(line, style="dim")
+    yield Text("")
+    if table.below:
+        yield from map(Text, (*table.below, ""))
 
 
 def _pointers(report: Report) -> Iterator[str]:

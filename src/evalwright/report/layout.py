@@ -1,0 +1,147 @@
+"""Lay out tables and texts for a terminal of any width, without breaking a word.
+
+Columns shrink first: texts wrap at spaces, and a name that is too long loses its middle. Columns
+that still do not fit move under their row, each with its head before it.
+"""
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from textwrap import wrap
+
+from rich.cells import cell_len
+
+from evalwright.report.tables import NOTHING, Table, shorten
+
+_INDENT = "  "
+_HEADER_UNWRAPPED = 13
+_NARROWEST_NAME = 14
+_NARROWEST_TEXT = 30
+_LONGEST_NAME = 42
+"""What is longer is a text."""
+_KEPT = {"#", "value", "mean", "difference", "verdict", "95 % interval"}
+"""Heads of columns that move last."""
+
+
+def wrap_text(text: str, width: int | None, *, indent: str = "", hanging: str = "") -> list[str]:
+    """Break a text at spaces; words that are longer than a line stay whole."""
+    if width is None or len(indent) + len(text) <= width:
+        return [indent + text]
+    lines = wrap(
+        text,
+        max(width, 1),
+        initial_indent=indent,
+        subsequent_indent=indent + hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return lines or [indent]
+
+
+def lay_out(table: Table, width: int | None, *, whole: Container[int] = ()) -> Iterator[str]:
+    """Yield the lines of a table: its heads, a rule, its rows.
+
+    Without a width every row is one line. The columns in `whole` are never shortened.
+    """
+    natural = [_natural_width(table, index) for index in range(len(table.columns))]
+    inline, gap = list(range(len(natural))), 3
+    if width is not None and _total(natural, gap) > width:
+        gap = 2
+        least = [
+            size if index in table.numeric or index in whole else _least_width(table, index, size)
+            for index, size in enumerate(natural)
+        ]
+        movable = _moving_order(table, natural, whole)
+        while _total([least[index] for index in inline], gap) > width and movable:
+            inline.remove(movable.pop(0))
+        while _total([natural[index] for index in inline], gap) > width:
+            spare = [index for index in inline if natural[index] > least[index]]
+            if not spare:
+                break
+            natural[max(spare, key=lambda index: natural[index])] -= 1
+    moved = {index: size for index, size in enumerate(natural) if index not in inline}
+    heads = [wrap(table.columns[index], natural[index], break_long_words=False) for index in inline]
+    yield from _align(table, inline, natural, heads, gap)
+    yield _INDENT + "─" * (_total([natural[index] for index in inline], gap) - len(_INDENT))
+    for row in table.rows:
+        cells = [
+            [row[index]] if index in table.numeric else _fit(row[index], natural[index])
+            for index in inline
+        ]
+        yield from _align(table, inline, natural, cells, gap)
+        yield from _lines_under(table, row, moved, width)
+
+
+def _total(widths: Sequence[int], gap: int) -> int:
+    return len(_INDENT) + sum(widths) + gap * (len(widths) - 1)
+
+
+def _natural_width(table: Table, index: int) -> int:
+    head, longest = table.columns[index], max(cell_len(row[index]) for row in table.rows)
+    if index not in table.numeric:
+        return max(longest, len(head))
+    lines = wrap(head, max(longest, _HEADER_UNWRAPPED), break_long_words=False)
+    return max([longest, *map(len, lines)])
+
+
+def _least_width(table: Table, index: int, natural: int) -> int:
+    """Return how narrow a column of texts may become.
+
+    Different names stay different, and a long text does not become a tower.
+    """
+    if natural > _LONGEST_NAME:
+        return max(_NARROWEST_TEXT, natural // 4)
+    names = {row[index] for row in table.rows}
+    for width in range(_NARROWEST_NAME, natural):
+        if len({tuple(_fit(name, width)) for name in names}) == len(names):
+            return width
+    return natural
+
+
+def _moving_order(table: Table, natural: Sequence[int], whole: Container[int]) -> list[int]:
+    """Return the columns that may move under their row: long texts, counts, names in between."""
+    texts = [index for index in range(len(natural)) if index not in table.numeric]
+    free = [index for index in range(1, len(natural)) if index not in whole]
+    long = [index for index in free if index in texts and natural[index] > _LONGEST_NAME]
+    others = [index for index in free[::-1] if index not in long]
+    counts = [index for index in others if index in table.numeric]
+    counts = [index for index in counts if table.columns[index] not in _KEPT]
+    between = [index for index in others if index in texts[1:-1]]
+    rest = [index for index in others if index not in counts and index not in between]
+    return [*long, *counts, *between, *rest]
+
+
+def _fit(cell: str, width: int) -> list[str]:
+    if cell_len(cell) <= width:
+        return [cell]
+    return [shorten(line, width) for line in wrap_text(cell, width)]
+
+
+def _align(
+    table: Table,
+    inline: Sequence[int],
+    widths: Sequence[int],
+    cells: Sequence[Sequence[str]],
+    gap: int,
+) -> Iterator[str]:
+    """Yield as many lines as the tallest cell has."""
+    for number in range(max(map(len, cells))):
+        parts = []
+        for index, lines in zip(inline, cells, strict=True):
+            text = lines[number] if number < len(lines) else ""
+            padding = " " * (widths[index] - cell_len(text))
+            parts.append(padding + text if index in table.numeric else text + padding)
+        yield (_INDENT + (" " * gap).join(parts)).rstrip()
+
+
+def _lines_under(
+    table: Table, row: Sequence[str], moved: Mapping[int, int], width: int | None
+) -> Iterator[str]:
+    """Yield what moved under a row: counts and names in one line, each text in its own."""
+    cells = {index: row[index] for index in moved if row[index] not in {NOTHING, "", "0"}}
+    names = [index for index in cells if moved[index] <= _LONGEST_NAME]
+    if names:
+        text = ", ".join(f"{table.columns[index]} {cells[index]}" for index in names)
+        yield from wrap_text(text, width, indent=_INDENT * 2)
+    for index, cell in cells.items():
+        if index not in names:
+            text = f"{table.columns[index]}: {cell}"
+            yield from wrap_text(text, width, indent=_INDENT * 2, hanging=_INDENT)
