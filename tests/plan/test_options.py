@@ -92,7 +92,8 @@ def test_an_option_that_can_be_is_taken(name: str, value: Any, kept: Any) -> Non
 
 
 def test_the_options_of_the_command_are_these() -> None:
-    theirs = {option.name for option in command.params if isinstance(option, click.Option)}
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    theirs = {option.name for option in options if not option.hidden}  # hidden: those of `lf`
 
     assert theirs - TRANSLATED == set(RunOptions.__struct_fields__)
 
