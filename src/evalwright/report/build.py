@@ -372,7 +372,6 @@ class _ReportBuilder:
         return False
 
     def _score_bounds(self, ranked: RankedTask) -> Bounds:
-        """Return the range of the score that models are ranked by."""
         places = {(task, model) for _, task, model in ranked.contestants}
         bounds = [
             value.bounds

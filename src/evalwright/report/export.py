@@ -280,7 +280,6 @@ def _score_cell(value: Any, kind: type[str | float]) -> str | float | None:
 
 
 def _text_or_json(value: Any) -> str | None:
-    """Return a text as it is, nothing for None, and JSON of anything else."""
     return _text(value) if isinstance(value, str | None) else to_json(value).decode()
 
 

@@ -227,7 +227,6 @@ def _add_passes(scores: TaskScores, scorer: str, outcomes: Sequence[Outcome]) ->
 
 
 def _scores_of_trials(scorer: str, outcomes: Sequence[Outcome]) -> list[Score]:
-    """Return the scores of every trial; none, if a trial has none."""
     scores = [outcome.scores[scorer] for outcome in outcomes if scorer in outcome.scores]
     return scores if len(scores) == len(outcomes) else []
 

@@ -227,7 +227,6 @@ def _find_metrics(name: str, metrics: Sequence[_RunMetric]) -> list[_RunMetric]:
 
 
 def _find_unused_keys(rule: PolicyRule, metrics: Sequence[_RunMetric]) -> Iterator[str]:
-    """Yield the keys of a scope that no metric has."""
     for what, keys in _scope_lists(rule).items() if metrics else ():
         present = list(dict.fromkeys(metric.keys[what] for metric in metrics))
         for key in keys:

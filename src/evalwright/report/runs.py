@@ -184,7 +184,6 @@ def _plan_facts(plan: PlanOutline) -> Iterator[tuple[str, str]]:
 
 
 def _describe_file(task: TaskOutline) -> str:
-    """Describe a task that is a file of its own."""
     counts = [count_noun(task.records, "record")]
     if task.code_exec:
         counts.append(f"{task.code_exec} of them code_exec")

@@ -118,7 +118,6 @@ def remarks(report: Report) -> list[str]:
 
 
 def _ranks_all_tasks(report: Report) -> bool:
-    """Whether models are ranked over the samples of all tasks together."""
     return any(not row.task for row in report.leaderboard)
 
 
@@ -127,7 +126,6 @@ def _has_own_table(row: MetricRow) -> bool:
 
 
 def _rankings(report: Report, pooled: Sequence[MetricRow]) -> Iterator[Table]:
-    """Yield the tables of each ranked task, or of all tasks together."""
     pairs: dict[tuple[str, str], list[TaskPairwiseRow]] = {}
     for row in report.pairwise:
         pairs.setdefault((row.task, row.metric), []).append(row)
@@ -435,7 +433,6 @@ def _percent(value: float | None) -> str:
 
 
 def _ci_column(digits: int = 3) -> TableColumn:
-    """Return the column of an interval, with a mark where it is a bound."""
     head, cell, _ = interval_column(digits)
     return numeric_column(head, lambda row: cell(row) + " (b)" * (row.interval == "bound"))
 

@@ -65,7 +65,6 @@ def _table_lines(table: Table, width: int | None) -> Iterator[Text]:
 
 
 def _pointers(report: Report) -> Iterator[str]:
-    """Say how to look at wrong answers and failures."""
     command = f"evalwright show {report.name or report.run_id}"
     if report.summary.wrong:
         yield f"see wrong answers: `{command} --wrong`"

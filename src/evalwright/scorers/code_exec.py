@@ -45,7 +45,6 @@ def _check_target(target: Template) -> Template:
 
 
 def _find_syntax_error(target: str) -> str:
-    """Say why a target is not Python; empty if it is."""
     try:
         ast.parse(target.lstrip(" \t"))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

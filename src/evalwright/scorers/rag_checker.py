@@ -234,7 +234,6 @@ class RagChecker(ScorerSpec):
         )
 
     def _read_target(self, row: Mapping[str, Any]) -> str:
-        """Return the target's text, or its claims, one per line."""
         column = self.target_column or DEFAULT_TARGET
         if self.target_column or column in row:
             text = _read_text_column(row, column, may_be_empty=self.target_column is None)

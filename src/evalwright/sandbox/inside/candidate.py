@@ -167,7 +167,6 @@ class _CandidateProcess:
             self._send(self._answer(message))
 
     def _list_names(self) -> list[list[Any]]:
-        """What the candidate has defined, and what kind of thing it is."""
         names = []
         for name, value in list(self.names.items()):
             if type(name) is not str or (name[:2] == "__" and name[-2:] == "__"):

@@ -117,7 +117,6 @@ def _entries(directory: str) -> list[os.DirEntry[str]]:
 
 
 def _all_entries(directory: str) -> list[os.DirEntry[str]]:
-    """The entries of a directory and of all below it."""
     everything = []
     pending = [directory]
     while pending:
@@ -218,7 +217,6 @@ class _Shown:
         return real or "/", links
 
     def _read_link(self, place: str) -> str:
-        """The target of a link; empty for anything else."""
         if place not in self._targets:
             try:
                 self._targets[place] = os.readlink(place)

@@ -226,7 +226,6 @@ class _ProxyDecoder(values.Decoder):
         return run()
 
     def _decode_own_function(self, form: list[Any]) -> Any:
-        """A function of ours comes back."""
         (number,) = form
         if type(number) is not int or number < 0:
             raise values.BadValue("a function without a number")

@@ -224,7 +224,6 @@ def _value_attribute(self: Any, name: str) -> Any:
 
 
 def _refresh(self: Any) -> None:
-    """Fetch what the candidate's object holds now."""
     base: Any = type(self).__bases__[0]
     now: Any = require_type(base, self._link.ask("base", self))
     base.clear(self)

@@ -185,7 +185,6 @@ _MAKERS: dict[type, Callable[[Encoder, Any], Any]] = {
 
 
 def _encode_function(value: Any) -> list[str] | None:
-    """A function or class that both sides have."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
     if type(module) is not str or type(name) is not str:
         return None
@@ -379,7 +378,6 @@ def _standard_name(value: Any) -> str | None:
 
 
 def _flatten(pairs: dict[Any, Any]) -> list[Any]:
-    """Keys and values in turn."""
     return [part for pair in pairs.items() for part in pair]
 
 

@@ -245,7 +245,6 @@ def _replace_objects(text: str, objects: list[_JsonObject]) -> str:
 
 
 def _read_lines(text: str, reader: VerdictReader[Value]) -> Iterator[_LineVerdict[Value]]:
-    """Yield the lines that are verdicts."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for number, line in enumerate(lines, start=1):
         is_last = number == len(lines)

@@ -145,7 +145,6 @@ class RagJudge:
     async def _label(
         self, claims: Sequence[Claim], known: tuple[Label, ...] | None
     ) -> tuple[Label, ...]:
-        """Label the claims that an answer must have."""
         if known is not None or not claims:
             return known or ()
         prompt = labelling_prompt(
