@@ -19,6 +19,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import fields
 from tools.components import component_pages
+from tools.record_words import METRIC_RESULTS, POST_PROCESS_RESULTS, RULE_MEANINGS
 
 from evalwright import api, cli
 from evalwright import vocabulary as words
@@ -76,7 +77,7 @@ def records_page() -> str:
     rules = table(
         ("order", "rule", "meaning"),
         (
-            (str(order), f"`{rule}`", words.RULE_MEANINGS[rule])
+            (str(order), f"`{rule}`", RULE_MEANINGS[rule])
             for order, rule in enumerate(words.RULES, start=1)
         ),
     )
@@ -90,8 +91,8 @@ def records_page() -> str:
         f"whole number from 1 to {words.MAX_SAMPLES}. A line has at most "
         f"{words.MAX_LINE_BYTES // 2**20} MiB.\n\n"
         f"## Legal combinations\n\n{legal}\n"
-        f"## Post-process rules\n\n{meanings('rule', 'result', words.POST_PROCESS_RESULTS)}\n"
-        f"## Metrics\n\n{meanings('metric', 'definition', words.METRIC_RESULTS)}\n"
+        f"## Post-process rules\n\n{meanings('rule', 'result', POST_PROCESS_RESULTS)}\n"
+        f"## Metrics\n\n{meanings('metric', 'definition', METRIC_RESULTS)}\n"
         "One tokenizer serves `f1`, `bleu_4` and `rouge_l`: lowercase, then runs of Unicode "
         "`\\w`.\n\n"
         "## Few-shot markers\n\n"

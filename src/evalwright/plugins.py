@@ -22,16 +22,7 @@ from evalwright.solvers.base import AnySolver, SolverSpec
 from evalwright.solvers.conversation import Conversation, ModelInput
 from evalwright.stats.interval import Interval
 from evalwright.templates import Template
-from evalwright.types import (
-    Completion,
-    Message,
-    ModelOptions,
-    Request,
-    Sample,
-    Score,
-    Trace,
-    Usage,
-)
+from evalwright.types import Completion, Message, ModelOptions, Request, Sample, Score, Trace, Usage
 
 __all__ = [
     "AnyMetric",

@@ -129,7 +129,6 @@ def load_components(kind: str) -> dict[str, Any]:
 
 
 def _scan() -> tuple[dict[str, dict[str, Plugin]], list[PluginFailure]]:
-    """Read the entry points of all distributions: plugins by kind and name, and name clashes."""
     return _scan_path(tuple(sys.path))
 
 
@@ -178,7 +177,6 @@ def _load_plugin(plugin: Plugin) -> Any:
 
 
 def _find_problem(plugin: Plugin, loaded: Any) -> str:
-    """Return what is wrong with what an entry point leads to; empty if nothing is."""
     target = plugin.entry_point.value
     if plugin.kind == "models":
         return "" if callable(loaded) else f"expected a function, got `{target}`"
@@ -227,7 +225,6 @@ def _warn_about_failures(kinds: tuple[str, ...]) -> None:
 
 
 def _describe(failures: Sequence[PluginFailure]) -> str:
-    """Say in one line which entry points of a distribution cannot be used, and why."""
     points: dict[str, list[str]] = {}
     for each in failures:
         name = f"`evalwright.{each.plugin.kind}: {each.plugin.name}`"

@@ -20,17 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evalwright.api.dataset_previews import dataset_preview_lines, try_dataset
-    from evalwright.api.entities import (
-        add_entities,
-        add_provider,
-        check_entities,
-        delete_entity,
-        export_entity,
-        list_entities,
-        require_own_file,
-        show_entity,
-        to_yaml,
-    )
+    from evalwright.api.entities import check_entities
     from evalwright.api.files import SCHEMAS, checks, init, lint, lints, schema, validate
     from evalwright.api.gates import check_policies, gate, read_policies
     from evalwright.api.generators import generate
@@ -44,7 +34,6 @@ if TYPE_CHECKING:
     )
     from evalwright.api.logs import export_logs, import_results
     from evalwright.api.machine import doctor
-    from evalwright.api.model_previews import try_model
     from evalwright.api.programs import ProgramRequest, execute
     from evalwright.api.run_tasks import run, score
     from evalwright.api.stored_runs import (
@@ -59,13 +48,17 @@ if TYPE_CHECKING:
     from evalwright.api.task_previews import TaskSelection, locate_task, try_task
     from evalwright.api.text_perplexity import perplexity
     from evalwright.plan.options import RunOptions
+    from evalwright.projects.add import add_entities, add_provider
+    from evalwright.projects.catalog import delete_entity, export_entity, list_entities, show_entity
+    from evalwright.projects.lookup import require_own_file
+    from evalwright.projects.try_model import try_model
+    from evalwright.report.yaml_text import to_yaml
     from evalwright.session.progress import Progress
     from evalwright.session.stores import store_name
 
 _HOMES = """
     api.dataset_previews   dataset_preview_lines try_dataset
-    api.entities           add_entities add_provider check_entities delete_entity export_entity
-    api.entities           list_entities require_own_file show_entity to_yaml
+    api.entities           check_entities
     api.files              SCHEMAS checks init lint lints schema validate
     api.gates              check_policies gate read_policies
     api.generators         generate
@@ -73,13 +66,17 @@ _HOMES = """
     api.listing            list_components list_models list_runs show_run show_samples
     api.logs               export_logs import_results
     api.machine            doctor
-    api.model_previews     try_model
     api.programs           ProgramRequest execute
     api.run_tasks          run score
     api.stored_runs        collect_garbage delete export find find_changed_files load runs
     api.task_previews      TaskSelection locate_task try_task
     api.text_perplexity    perplexity
     plan.options           RunOptions
+    projects.add           add_entities add_provider
+    projects.catalog       delete_entity export_entity list_entities show_entity
+    projects.lookup        require_own_file
+    projects.try_model     try_model
+    report.yaml_text       to_yaml
     session.progress       Progress
     session.stores         store_name
 """

@@ -4,23 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalwright.generation.preview import (
-    GenerationPreview,
-    find_generated_files,
-    preview_dataset,
-)
+from evalwright.generation.preview import GenerationPreview, find_generated_files, preview_dataset
 from evalwright.plan.options import RunOptions
 from evalwright.projects.lookup import find_valid_entity
 from evalwright.projects.try_dataset import DatasetPreview, read_dataset
 
 
 def try_dataset(
-    name: str,
-    *,
-    samples: int = 3,
-    anew: bool = False,
-    project: str = ".",
-    env: Sequence[str] = (),
+    name: str, *, samples: int = 3, anew: bool = False, project: str = ".", env: Sequence[str] = ()
 ) -> DatasetPreview | GenerationPreview:
     """Read a dataset and describe its rows; raise `BadDataset` if it cannot be read.
 

@@ -1,34 +1,12 @@
-"""List, show, check, add, export and delete the entities of a project."""
+"""Check the entities of a project."""
 
 from collections.abc import Sequence
 
 from evalwright.api.documents import count_log_samples
 from evalwright.api.files import checks
-from evalwright.projects.add import add_entities, add_provider
-from evalwright.projects.catalog import (
-    check_kind,
-    delete_entity,
-    export_entity,
-    find_entity_file,
-    list_entities,
-    show_entity,
-)
+from evalwright.projects.catalog import check_kind, find_entity_file
 from evalwright.projects.kinds import EntityKind
-from evalwright.projects.lookup import require_own_file
-from evalwright.report.yaml_text import to_yaml
 from evalwright.spec.checking import Checking
-
-__all__ = [
-    "add_entities",
-    "add_provider",
-    "check_entities",
-    "delete_entity",
-    "export_entity",
-    "list_entities",
-    "require_own_file",
-    "show_entity",
-    "to_yaml",
-]
 
 
 def check_entities(

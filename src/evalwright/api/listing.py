@@ -275,7 +275,6 @@ def _provider(name: str) -> ProviderInfo:
 
 
 def _docstring(name: str) -> str:
-    """What the module of a built-in client, or the function of a plugin, says of itself."""
     target = BUILT_IN["models"].get(name)
     if target is None:
         return _first_line(load("models", name)) or "a plugin"

@@ -32,10 +32,7 @@ class ProgramRequest(NamedTuple):
 
 
 def execute(
-    request: ProgramRequest,
-    options: RunOptions,
-    *,
-    tell: Callable[[str], None] = lambda _: None,
+    request: ProgramRequest, options: RunOptions, *, tell: Callable[[str], None] = lambda _: None
 ) -> JudgedProgram:
     """What becomes of it. A target that does not compile is a `UsageError`."""
     program, where = _program(request)
@@ -103,6 +100,5 @@ def _record(request: ProgramRequest) -> tuple[TaskSpec | None, str]:
             raise UsageError(f"{request.task}:{number}: {item.rule}: {item.detail}")
         ids.append(item.task_id or "")
     raise UnknownName(
-        f"{request.task}: has no record `{request.task_id}`",
-        hint=suggest(request.task_id, ids),
+        f"{request.task}: has no record `{request.task_id}`", hint=suggest(request.task_id, ids)
     )

@@ -62,11 +62,7 @@ def run(
     check_modes(plan, {name: connection.client for name, connection in connections.items()}, parsed)
     with closing(open_store(parsed.store, durable=parsed.durable)) as store:
         session = Session(
-            plan,
-            store,
-            parsed,
-            connect=lambda name, _: connections[name],
-            progress=progress,
+            plan, store, parsed, connect=lambda name, _: connections[name], progress=progress
         )
         return session.run()
 

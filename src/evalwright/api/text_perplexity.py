@@ -37,10 +37,7 @@ def perplexity(
     """
     for name in options:
         if name not in _OPTIONS:
-            raise UsageError(
-                f"`perplexity` has no option `{name}`",
-                hint=suggest(name, _OPTIONS),
-            )
+            raise UsageError(f"`perplexity` has no option `{name}`", hint=suggest(name, _OPTIONS))
     if split not in {None, "paragraphs", "lines"}:
         raise UsageError(f"`split`: expected `paragraphs` or `lines`, got `{split}`")
     paths = [path] if isinstance(path, str | Path) else path

@@ -25,10 +25,7 @@ from evalwright.cli.progress import TerminalProgress
 @click.option("--limit", metavar="N", type=shared.COUNT, help="Use only the first N documents.")
 @shared.concurrency_option("Number of documents to process at once.")
 @click.option(
-    "--cache/--no-cache",
-    default=True,
-    show_default=True,
-    help="Store results and reuse them.",
+    "--cache/--no-cache", default=True, show_default=True, help="Store results and reuse them."
 )
 @shared.seed_option
 @click.option(

@@ -116,7 +116,6 @@ def connect(name: str, options: ModelOptions = ModelOptions()) -> Messages:
 
 
 def _make_output(text: str, blocks: list[_AnthropicBlock], usage: Usage) -> dict[str, Any]:
-    """Return a chat completion with tool calls, the shape that authors know."""
     calls = [
         {
             "id": block.id,

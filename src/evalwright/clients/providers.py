@@ -109,8 +109,7 @@ def locate(name: str, path: str, environment: Mapping[str, str], *, base_url: st
     base_url = base_url or environment.get(variable, "").strip() or provider.base_url
     if not base_url:
         raise UsageError(
-            f"{name} has no public address",
-            hint=f"set {variable} to a server that has its models",
+            f"{name} has no public address", hint=f"set {variable} to a server that has its models"
         )
     url = _join_path(base_url, path, variable)
     key = _read_key(environment, provider.key_variable)

@@ -150,7 +150,6 @@ class ChatChoice(Struct, frozen=True):
         return check_completion(completion, calls=message.calls, takes_all=takes_all)
 
     def _make_output(self, usage: Usage) -> dict[str, Any]:
-        """Return all that a text does not say, in the shape that authors know."""
         message: dict[str, Any] = {"role": "assistant", "content": self.message.text}
         if self.message.tool_calls:
             message["tool_calls"] = self.message.tool_calls

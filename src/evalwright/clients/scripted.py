@@ -164,7 +164,6 @@ def _embed(request: Request) -> Completion:
 
 
 def _vector(text: str) -> list[float]:
-    """Return how many words fall into each dimension, scaled to length 1."""
     counts = [0.0] * _DIMENSIONS
     for word in text.lower().split() or [""]:
         digest = hashlib.sha256(word.encode(errors="surrogatepass")).digest()

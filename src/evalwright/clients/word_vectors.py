@@ -101,7 +101,6 @@ class WordPieces:
         )
 
     def _split_word(self, word: str) -> Iterator[str]:
-        """Yield the characters, and the bytes of one that has no piece."""
         for character in word:
             if character in self._numbers:
                 yield character

@@ -65,7 +65,6 @@ class _UnansweredError(ValueError):
 
 
 def _read_chats(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield one row per line; `BadDataset` names every line that is no conversation."""
     is_answered, first_error = False, ""
     for row in read_objects(str(path), _make_row, hint=_SHAPES):
         is_answered = is_answered or row["trace"] is not None
@@ -79,7 +78,6 @@ def _read_chats(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _make_row(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a line; ValueError if it is no conversation."""
     messages, model = _find_request(line)
     items = items_of(messages)
     try:

@@ -136,7 +136,6 @@ def _lines(path: str, faults: UnreadableLines) -> Iterator[str]:
 def _batches(
     reader: "_csv.Reader", width: int, faults: UnreadableLines
 ) -> Iterator[list[list[str]]]:
-    """Yield the good records, many at a time; the others are counted."""
     batch: list[list[str]] = []
     line = reader.line_num
     try:

@@ -343,7 +343,6 @@ def _read_eval(path: Path) -> Iterator[LoggedSample]:
 
 
 def _read_json(path: Path) -> Iterator[LoggedSample]:
-    """Read all samples into memory, without their events."""
     raw = read_bytes(path, most=MOST_BYTES, hint=_CONVERT)
     log = _decode(raw, _JsonLog, show_path(path))
     if not log.samples:

@@ -48,10 +48,7 @@ def read_json_list(path: str) -> Iterator[dict[str, Any]]:
 
 
 def read_objects(
-    path: str,
-    convert: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
-    *,
-    hint: str = "",
+    path: str, convert: Callable[[dict[str, Any]], dict[str, Any]] | None = None, *, hint: str = ""
 ) -> Iterator[dict[str, Any]]:
     """Yield the object of each line, up to the first bad line; at the end, raise for all of them.
 

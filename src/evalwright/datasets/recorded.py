@@ -106,7 +106,6 @@ def _split_content(content: Any) -> list[Mapping[str, Any]]:
 
 
 def _join_content(parts: Iterable[Mapping[str, Any]], role: str) -> Iterator[Item]:
-    """Yield one part with all texts, and one for each refusal."""
     texts = []
     for part in parts:
         kind, text = part["type"], part.get("text")

@@ -121,7 +121,6 @@ class Rows(CheckedRows):
             raise BadDataset(f"{self.name}: {_explain_empty(dropped)}", hint="loosen a filter")
 
     def _failed_filter(self, number: int, row: Row, header: tuple[str, ...] | None) -> int | None:
-        """Return the place of the first filter that the row does not pass."""
         bare = row
         if header and len(row) < len(header):
             # To a comparison an empty cell is an empty text, not a missing column.

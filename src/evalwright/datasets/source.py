@@ -36,10 +36,7 @@ class SourceSpec(Component):
     def rows(self, surroundings: Surroundings) -> Rows:
         """Return the rows, ready to be read; reading them raises what is wrong with them."""
         return Rows(
-            self.reader(surroundings),
-            name=self.label(),
-            filters=self.filters,
-            missing=self.missing,
+            self.reader(surroundings), name=self.label(), filters=self.filters, missing=self.missing
         )
 
     def reader(self, surroundings: Surroundings) -> Reader:

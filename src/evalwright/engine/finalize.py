@@ -74,7 +74,6 @@ async def finalize_task(
 
 
 def _drop_intervals(finished: FinalResult) -> None:
-    """Remove the intervals of numbers over rows that are not independent."""
     finished.figures = [_without_interval(value) for value in finished.figures]
     finished.agreements = [
         structs.replace(agreement, interval=None) for agreement in finished.agreements
@@ -218,7 +217,6 @@ class _Finalizer:
 
 
 def _without_names(values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Each value once, under one of its names."""
     return {name: value for name, value in values.items() if name not in names}
 
 
@@ -273,7 +271,6 @@ def _apply_rules(
     scores: Mapping[str, Mapping[str, Any]],
     rules: Sequence[TaskRule],
 ) -> tuple[tuple[Action, ...], Failure | None]:
-    """The rules that apply, and the first that could not say."""
     conversation = trace.conversation if trace else None
     actions: list[Action] = []
     failure: Failure | None = None

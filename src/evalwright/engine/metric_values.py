@@ -120,7 +120,6 @@ async def measure_scorers(
 
 
 def _default_metrics(measured: ScorerMetrics, book: ScoreTable) -> list[tuple[str, TaskMetric]]:
-    """Make a metric for each score that is a number, with its key."""
     if measured.default_metric is None:
         return []
     names = dict.fromkeys(name for scores in book.runs for name in scores.numeric_fields())

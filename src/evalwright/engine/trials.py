@@ -237,7 +237,6 @@ class Agreements:
     def _keep(
         self, ordinal: int, sample_id: str, share: float, scorer: str, score: str, values: list[Any]
     ) -> None:
-        """A flaky sample, if it is among the worst."""
         place = (-share, -ordinal)
         if len(self._heap) == MOST_FLAKY and place < self._heap[0][:2]:
             return

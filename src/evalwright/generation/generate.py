@@ -334,7 +334,6 @@ class DatasetGenerator:
 
 
 def _describe_existing(generation: Generation, path: Path) -> GeneratedDataset:
-    """Return what is recorded about rows that exist; else count them."""
     try:
         recorded = msgspec.json.decode(
             path.with_suffix(".json").read_bytes(), type=GeneratedDataset

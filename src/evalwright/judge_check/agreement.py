@@ -120,7 +120,6 @@ def _match_pairs(
     comparison: Comparison,
     counts: _MatchCounts,
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Yield (sample id, human label, judge's label) for each outcome that has both."""
     labelled_ids = {key[0] for key in labels.by_answer}
     for outcome in outcomes:
         refuse_split_sample(judge, outcome)
@@ -323,7 +322,6 @@ def _build_label_rows(
 
 
 def _sort_labels(labels: Iterable[str], label_order: Sequence[str]) -> list[str]:
-    """Sort as the author lists them; others follow by name."""
     known = list(dict.fromkeys(label_order))
     present = set(labels)
     return [*(label for label in known if label in present), *sorted(present - set(known))]

@@ -204,8 +204,7 @@ def _select_models(run: Run, judge: Judge, options: JudgeCheckOptions) -> list[s
     if name not in models:
         known = ", ".join(f"`{model}`" for model in models if model) or "of no model"
         raise UnknownName(
-            f"`{judge.task}` has no answers of `{name}`; it has {known}",
-            hint=suggest(name, models),
+            f"`{judge.task}` has no answers of `{name}`; it has {known}", hint=suggest(name, models)
         )
     return [name]
 

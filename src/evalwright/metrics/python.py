@@ -75,7 +75,6 @@ class PythonMetric(MetricSpec):
     async def _resample(
         self, records: list[dict[str, Any]], snippets: Snippets, *, seed: int
     ) -> dict[str, list[float]]:
-        """Compute the values of samples drawn with replacement; leave out undefined ones."""
         rng = np.random.Generator(np.random.PCG64(seed))
         drawn: dict[str, list[float]] = {}
         for _ in range(RESAMPLES // _AT_ONCE):

@@ -198,7 +198,6 @@ def _check_item(fields: Any) -> Mapping[str, Any]:
 
 
 def _is_chat(fields: Mapping[str, Any]) -> bool:
-    """Whether it has what only the messages of a chat have."""
     if fields.get("refusal") and fields.get("type", "message") == "message":
         return True
     return "type" not in fields and ("tool_calls" in fields or fields.get("role") == "tool")

@@ -190,7 +190,6 @@ class TextCorpus:
                 )
 
     def _compare(self, a: str, b: str, *, seed: int) -> PairwiseRow:
-        """Compare two models in bits per byte, on the documents that both have read."""
         first, second = _to_floats(self.models[a].nll), _to_floats(self.models[b].nll)
         known = np.flatnonzero(~np.isnan(first) & ~np.isnan(second))
         with np.errstate(invalid="ignore"):  # a text that is impossible to both

@@ -247,7 +247,6 @@ def _model_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Itera
 
 
 def _uniform_tries(task: TaskOutline) -> int:
-    """How often each sample is tried; 1 where the samples say it themselves."""
     return 1 if task.trial_counts else task.tries
 
 

@@ -98,10 +98,7 @@ def parse_options(keywords: dict[str, Any]) -> RunOptions:
     known = RunOptions.__struct_fields__
     for name in keywords:
         if name not in known and name not in _ALIASES:
-            raise UsageError(
-                f"`run` has no option `{name}`",
-                hint=suggest(name, known),
-            )
+            raise UsageError(f"`run` has no option `{name}`", hint=suggest(name, known))
     values = {
         name: str(value) if isinstance(value, Path) else value
         for name, value in _resolve_aliases(keywords).items()

@@ -305,7 +305,6 @@ def _multiple_choice(spec: ResolvedSpec) -> StringEqualsMcqa | None:
 def _refuse_unweighable(
     resolved: ResolvedProject, options: RunOptions, recorded: Mapping[str, RecordedResults]
 ) -> None:
-    """Refuse multiple choice whose answers are more than one choice."""
     if options.mcq != "loglikelihood":
         return
     for spec in resolved.specs:

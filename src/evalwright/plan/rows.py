@@ -143,7 +143,6 @@ def earlier_result_notes(
 
 
 def _result_keys(project: Project, spec: ResolvedSpec) -> Iterator[str]:
-    """The results that a specification reads, directly or through datasets."""
     if spec.recording is not None:
         return
     keys = list(spec.dataset_keys.values())

@@ -186,7 +186,6 @@ def _is_same_file(source: Path, target: Path) -> bool:
 
 
 def _data_files(entity: Entity) -> Iterator[Path]:
-    """Yield the files with the rows of a dataset, if its paths are relative to it."""
     document: Any = entity.document
     if entity.kind != "dataset" or document is None:
         return

@@ -57,7 +57,6 @@ class CompilePlan(Protocol):
 
     def __call__(self, resolved: ResolvedProject, options: RunOptions, *, store: Store) -> Plan:
         """The plan."""
-        ...
 
 
 class TaskSelection(Struct, frozen=True, kw_only=True):
@@ -200,7 +199,6 @@ def _choose_spec(specs: Sequence[ResolvedSpec], selection: TaskSelection) -> Res
 
 
 def _dataset_setting(selection: TaskSelection) -> dict[str, str]:
-    """Return the dataset as a parameter, for a task that leaves its dataset open."""
     if selection.dataset is None or Path(selection.path).is_dir():
         return {}
     data = read_document(selection.path, environment={}).data

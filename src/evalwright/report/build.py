@@ -418,7 +418,6 @@ class _ReportBuilder:
         yield from self._notes_on_missing()
 
     def _notes_on_contained_targets(self) -> Iterator[str]:
-        """Say how many wrong answers have the target in them, and what to change."""
         is_of_records = self.plan.ranking == "all_tasks"
         change = _CHANGE_RECORDS if is_of_records else _CHANGE_VALUE
         reasons: dict[str, list[str]] = {}
@@ -434,7 +433,6 @@ class _ReportBuilder:
             yield f"{answers}{whose}{first} {contain} ({examples[0]}): {change}"
 
     def _notes_on_asking(self) -> Iterator[str]:
-        """Say how models were asked, where that is not the usual way."""
         has_self_reports = self.facts.confidence == "self"
         if self.facts.mcq == "loglikelihood":
             records, samples = int(self.fold.members(_MCQ).sum()), self.reader.weighed

@@ -273,7 +273,6 @@ def _finite_or_none(value: Any) -> Any:
 
 
 def _score_cell(value: Any, kind: type[str | float]) -> str | float | None:
-    """Return a number, or in a column of texts a text or JSON."""
     if value is None or kind is float:
         return None if value is None else float(value)
     return _text_or_json(value)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # a list of runs needs no statistics
     from evalwright.report.report import ReportBody
 
 
-class HeadlineMetric(Struct, frozen=True, kw_only=True):
+class HeadlineMetric(Struct, frozen=True):
     """The primary metric of one task and one model, with its interval."""
 
     task: str
@@ -40,27 +40,14 @@ def make_headline(report: "ReportBody", plan: PlanOutline) -> Headline:
 
 def _primary_metrics(report: "ReportBody", plan: PlanOutline) -> Iterator[HeadlineMetric]:
     if plan.ranking == "all_tasks":
-        for row in report.leaderboard:
-            yield HeadlineMetric(
-                task="",
-                model=row.model,
-                metric="mean",
-                value=row.mean,
-                ci_low=row.ci_low,
-                ci_high=row.ci_high,
-            )
+        for rank in report.leaderboard:
+            yield HeadlineMetric("", rank.model, "mean", rank.mean, rank.ci_low, rank.ci_high)
         return
     for task in plan.tasks:
         rows = [row for row in report.metrics if row.task == task.name and row.purpose == "score"]
         first = (rows[0].scorer, rows[0].metric) if rows else None
         primary = (task.primary.scorer, task.primary.metric) if task.primary else first
-        for measured in rows:
-            if (measured.scorer, measured.metric) == primary:
-                yield HeadlineMetric(
-                    task=measured.task,
-                    model=measured.model,
-                    metric=measured.metric,
-                    value=measured.value,
-                    ci_low=measured.ci_low,
-                    ci_high=measured.ci_high,
-                )
+        for row in rows:
+            if (row.scorer, row.metric) == primary:
+                interval = row.ci_low, row.ci_high
+                yield HeadlineMetric(row.task, row.model, row.metric, row.value, *interval)

@@ -191,7 +191,6 @@ class OutcomeReader(Struct, kw_only=True):
 
 
 def _counts(scores: TaskScores, task: TaskOutline, outcomes: Sequence[Outcome]) -> bool:
-    """Whether a sample is in the metrics, given all its trials."""
     scores.has_parts = scores.has_parts or any(outcome.parts for outcome in outcomes)
     if any(outcome.actions for outcome in outcomes):
         scores.excluded += 1
@@ -241,7 +240,6 @@ def _mean_over_runs(numbers: Sequence[float], trials: int) -> float:
 
 
 def _number(value: Any) -> float:
-    """Return a truth value or a number as a float; NaN for anything else."""
     if not isinstance(value, int | float):
         return math.nan
     try:

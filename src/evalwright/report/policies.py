@@ -188,7 +188,6 @@ def _demand(rule: PolicyRule) -> str:
 def _select_runs(
     rule: PolicyRule, own: RunEvidence, others: Sequence[RunEvidence]
 ) -> tuple[list[RunEvidence], list[str]]:
-    """Return the runs that a rule is about, and which evaluations have none."""
     if rule.scope == ALL_LATEST:
         return [own, *others], []
     keys = rule.scope.evaluation_keys if isinstance(rule.scope, Scope) else None
@@ -204,7 +203,6 @@ def _select_runs(
 
 
 def _scope_lists(rule: PolicyRule) -> dict[str, list[str]]:
-    """Return the lists of a scope that choose among metrics, by what they list."""
     lists = {what: getattr(rule.scope, name, None) for what, name in _SCOPE_LISTS.items()}
     return {what: keys for what, keys in lists.items() if keys is not None}
 
@@ -237,7 +235,6 @@ def _find_unused_keys(rule: PolicyRule, metrics: Sequence[_RunMetric]) -> Iterat
 def _explain_no_metric(
     rule: PolicyRule, in_runs: Sequence[_RunMetric], in_scope: Sequence[_RunMetric]
 ) -> Iterator[str]:
-    """Say why there is nothing to judge, if so."""
     name = rule.definition.metric
     if _find_metrics(name, in_scope):
         return
@@ -305,7 +302,6 @@ def _quote(names: Sequence[str]) -> str:
 def _reason(
     rule: PolicyRule, metrics: Sequence[_RunMetric], verdicts: Sequence["Verdict"], *, strict: bool
 ) -> str:
-    """Return the reason of one metric; of several, those that decide."""
     if len(metrics) == 1:
         return verdicts[0].reason
     pairs = list(zip(metrics, verdicts, strict=True))

@@ -49,7 +49,6 @@ def metric_rows(result: TaskModelResult) -> Iterator[MetricRow]:
 
 
 def _name_metrics(result: TaskModelResult) -> Iterator[tuple[str, MetricValue]]:
-    """Yield each metric under its name, with its key where two of a scorer have one name."""
     values = result.finished.figures
     names = Counter((value.scorer, value.measure.name) for value in values)
     for value in values:

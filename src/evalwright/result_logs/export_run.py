@@ -138,7 +138,6 @@ class _LogExporter:
         return ExportedLogs(evaluation=str(self._target / file), logs=logs, samples=samples)
 
     def _make_key(self, task: TaskOutline, model: str) -> str:
-        """Return a new key: the task's, with the model's where there are several."""
         name = task.name if len(task.models) == 1 else f"{task.name}-{model}"
         key, number = _slug(name), 1  # it names a folder, and a task of a log may have any name
         while key in self._used_keys:
@@ -327,12 +326,10 @@ class _SampleCounts:
 
 
 def _members(fields: dict[str, Any]) -> Iterator[bytes]:
-    """Yield one line per field, each with a comma at its end."""
     return (b"%s: %s,\n" % (_to_json(name), _to_json(value)) for name, value in fields.items())
 
 
 def _runs(facts: TaskFacts) -> list[dict[str, Any]] | None:
-    """Return which trials belong to which run; None for a task that was run once."""
     per_run, runs = facts.trials.trials, facts.trials.repeats
     if runs == 1:
         return None

@@ -188,7 +188,6 @@ class ScoreColumns:
 
 
 def _to_float(value: Any) -> float | None:
-    """Return a number or a boolean as a float; None for anything else, and for NaN."""
     try:
         number = float(value) if isinstance(value, int | float) else math.nan
     except OverflowError:

@@ -404,7 +404,6 @@ def _actions_from_json(records: Any) -> Iterator[Action]:
 
 
 def _sum_usage(conversation: Mapping[str, Any]) -> Usage:
-    """Return what the raw outputs say they took; the cost is not known."""
     outputs = conversation["raw_outputs"]
     counts = [output.get("usage") for output in outputs if isinstance(output, dict)]
     usages = [usage_from_json(usage) for usage in counts if isinstance(usage, dict)]

@@ -434,7 +434,6 @@ class _LogReader:
             yield f"its samples were tried {self._fewest_trials} to {self._trials} times"
 
     def _find_unattributed_usage(self) -> dict[str, Usage]:
-        """Return the totals of the log for models whose usage the samples do not have."""
         evaluated = text_field(_object_or_empty(self._head.get("specification")), "model_key")
         totals = self._evidence.get("model_token_usages")
         usages: dict[str, Usage] = {}

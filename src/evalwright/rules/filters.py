@@ -143,7 +143,6 @@ def _show(value: Any) -> str:
 
 
 def _form(value: Any) -> str:
-    """Which of the three forms is meant: by `op`, else by `value` or `values`."""
     known = value if isinstance(value, dict) else vars(value) if hasattr(value, "op") else {}
     op = str(known.get("op"))
     if op in _UNARY:

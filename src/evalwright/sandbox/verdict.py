@@ -100,7 +100,6 @@ def _complete_report(records: Sequence[_Record], *, nonce: str, total: int) -> _
 def _choose_outcome(
     program: Program, ended: Ended, report: _Report | None, records: Sequence[_Record]
 ) -> tuple[ExecutionOutcome, str]:
-    """Apply the contract's table of outcomes, row by row."""
     if report is None and (ended.why == "timeout" or ended.status == -signal.SIGXCPU):
         return "timeout", f"ran longer than {program.timeout_s:g} s"
     if ended.why == "output":

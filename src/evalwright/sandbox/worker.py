@@ -221,7 +221,6 @@ class _CandidateWatch:
             self._status = status if status < _KILLED else _KILLED - status
 
     def _send_job(self) -> int:
-        """Send what can be sent now; return the events to wait for."""
         try:
             self._unsent = self._unsent[self._job.send(self._unsent) :]
         except BlockingIOError:

@@ -198,7 +198,6 @@ class RagChecker(ScorerSpec):
         return column
 
     def _read_claim_columns(self, row: Mapping[str, Any], needs: EvidenceNeeds) -> dict[str, Any]:
-        """Return the claims and labels that the dataset brings, as fields of `RagEvidence`."""
         values: dict[str, Any] = {}
         for side in needs.sides:
             if column := self._column(side, "claims"):
@@ -249,7 +248,6 @@ class RagChecker(ScorerSpec):
         )
 
     def _find_chunks(self, completion: ChatCompletion) -> list[str]:
-        """Return the retrieved texts; none if no score needs them."""
         if not self._evidence_needs.checks & _IN_CHUNKS:
             return []
         chunks = _read_chunks(completion)
@@ -298,7 +296,6 @@ def _read_text_column(row: Mapping[str, Any], column: str, *, may_be_empty: bool
 
 
 def _read_completion(case: Case) -> ChatCompletion:
-    """Return the model's chat completion; ValueError if its output is something else."""
     if case.answer is None:
         raise ValueError("`rag_checker` needs the answer of a model, and the task has no solver")
     output = SolverTrace.from_json(case.answer.conversation).read_output()

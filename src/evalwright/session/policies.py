@@ -23,11 +23,7 @@ _UNREADABLE = "has a report of another version, which cannot be read; run it aga
 
 
 def add_policies(
-    report: Report,
-    policies: Sequence[PolicyDocument],
-    run: Run,
-    store: Store,
-    redactor: Redactor,
+    report: Report, policies: Sequence[PolicyDocument], run: Run, store: Store, redactor: Redactor
 ) -> Report:
     """The report of a run that has just ended, with what its own policies say about it."""
     plan = read_manifest(run).plan

@@ -57,7 +57,6 @@ def restore_modes(options: RunOptions, parent: Run) -> RunOptions:
 
 
 def _refuse_new_models(parent: Run, models: Iterable[str]) -> None:
-    """Refuse a model that the run did not ask: there is nothing to score."""
     asked = read_manifest(parent).plan.models
     for name in models:
         if name != NO_MODEL and name not in asked:

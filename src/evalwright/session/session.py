@@ -356,7 +356,6 @@ class Session:
         self._is_finalized = len(self._results) == finalized
 
     async def _store_recorded_results(self, run_id: str, tasks: Sequence[TaskPlan]) -> None:
-        """Store the results of tasks that are not run, unless they are stored."""
         if not any(task.recorded for task in tasks):
             return
         counts = _count_outcomes(self.store, run_id)
@@ -430,7 +429,6 @@ class Session:
         return _sum_usage([*used, structs.replace(rows, cost=rows.cost or 0.0)])
 
     def _other_usage(self, run_id: str) -> Iterator[Usage]:
-        """What components asked of models in addition to the evaluated answers."""
         asks = any(task.runtime.counts_other_usage or task.recorded for task in self.plan.tasks)
         # A solver that failed after some calls has no trace: its outcome says what they took.
         for outcome in self.store.outcomes(run_id, failed=None if asks else True):

@@ -58,7 +58,6 @@ class PythonSolver(SolverSpec):
 
 
 def _build_question(asked: Any, more: dict[str, Any], task: MLTask) -> ModelInput:
-    """Return what `predict` was called with as the input of a model of this task."""
     if task != "chat_completion":
         return build_input(_find_custom_input(asked), task)[0]
     if isinstance(asked, str):

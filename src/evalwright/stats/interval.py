@@ -38,10 +38,7 @@ def clip_interval(interval: Interval | None, bounds: Bounds) -> Interval | None:
 def join_bounds(several: Iterable[Bounds]) -> Bounds:
     """Return the bounds that hold for all values, given those of each group."""
     lows, highs = zip(*several, strict=True)
-    return (
-        None if None in lows else min(lows),
-        None if None in highs else max(highs),
-    )
+    return (None if None in lows else min(lows), None if None in highs else max(highs))
 
 
 def wilson(successes: float, n: int, *, confidence: float = 0.95) -> Interval:

@@ -165,6 +165,5 @@ class MemoryStore:
 
 
 def _newest(under: Mapping[tuple[str, Job], T], task: str) -> T | None:
-    """Of the values under a key, the last of the task, else the last."""
     own = [value for (_, job), value in under.items() if job[0] == task]
     return next(reversed(own or [*under.values()]), None)

@@ -67,7 +67,6 @@ def explain_failure(
 
 
 def _running_line(traceback: TracebackType | None) -> int:
-    """The line of the template that was running: the innermost one."""
     line = 1
     while traceback is not None:
         compiled = traceback.tb_frame.f_globals.get("__jinja_template__")

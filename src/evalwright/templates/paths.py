@@ -66,7 +66,6 @@ def _path(node: nodes.Node) -> Path:
 
 
 def _chain(node: nodes.Node) -> tuple[Any, ...]:
-    """The name of a variable and the keys behind it; () if one is computed."""
     if isinstance(node, nodes.Name):
         return (node.name,) if node.ctx == "load" else ()
     if isinstance(node, nodes.Getattr):

@@ -20,7 +20,7 @@ def test_calls_refusals_and_failures_are_counted() -> None:
 
     asyncio.run(ask())
 
-    assert counters == Counters(requests=4, rate_limited=1)
+    assert counters == Counters(requests=4)
 
 
 def test_what_is_under_way_is_in_flight_and_a_cancelled_call_is_not() -> None:

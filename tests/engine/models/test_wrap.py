@@ -208,7 +208,7 @@ def test_the_counters_tell_the_whole_story() -> None:
 
     ask(model, "a", "a", "b")
 
-    assert counters == Counters(requests=4, retries=2, rate_limited=1, cache_hits=1)
+    assert counters == Counters(requests=4, retries=2, cache_hits=1)
 
 
 def test_equal_questions_share_one_call_through_the_whole_stack() -> None:

@@ -58,13 +58,7 @@ class Llama:
     weighs = True
 
     def __init__(
-        self,
-        spec: ServerSpec,
-        parameters: dict[str, Any],
-        *,
-        digest: str,
-        engine: str,
-        tell: Tell,
+        self, spec: ServerSpec, parameters: dict[str, Any], *, digest: str, engine: str, tell: Tell
     ) -> None:
         """Take the `digest` of the file, and the version of llama.cpp: both decide answers."""
         facts = {
@@ -228,12 +222,7 @@ class _Weigher:
         return _make_completion(weights)
 
     async def _force(
-        self,
-        prompt: list[str | int],
-        tokens: list[Piece],
-        slot: int,
-        *,
-        is_computed: bool = False,
+        self, prompt: list[str | int], tokens: list[Piece], slot: int, *, is_computed: bool = False
     ) -> tuple[float, ...]:
         """Return the log-probability of each token, when it is said after the prompt."""
         wanted = [token.id for token in tokens]

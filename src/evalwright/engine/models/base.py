@@ -2,7 +2,6 @@
 
 from msgspec import Struct
 
-from evalwright.errors import ModelError
 from evalwright.ports import Model, weighs
 from evalwright.types import Completion, Request
 
@@ -29,8 +28,6 @@ class Counters(Struct):
     """Calls that reached a client, each attempt of a retry included."""
     in_flight: int = 0
     retries: int = 0
-    rate_limited: int = 0
-    """Calls that were refused for coming too fast."""
     cache_hits: int = 0
 
 
@@ -47,8 +44,5 @@ class CountedModel(ModelWrapper):
         self._counters.in_flight += 1
         try:
             return await self._ask(request)
-        except ModelError as error:
-            self._counters.rate_limited += error.kind == "rate_limited"
-            raise
         finally:
             self._counters.in_flight -= 1

@@ -84,7 +84,6 @@ def _gate(at_once: int | AdaptiveConcurrency) -> Gate:
 
 
 def _needs_budget(budget: Budget, name: str, price: Price | None) -> bool:
-    """Whether there is a cap that this model could reach."""
     if budget.max_cost is not None and price is None:
         raise UsageError(
             f"`{name}` has no known price, so a cap on costs cannot be kept",

@@ -96,7 +96,6 @@ class Libraries:
         self._follow([(Elf([name]), ())])
 
     def _follow(self, pending: list[tuple[Elf, tuple[str, ...]]]) -> set[str]:
-        """Find all that the files need, and what that needs in turn; return the names."""
         names: set[str] = set()
         while pending:
             elf, inherited = pending.pop()
@@ -210,7 +209,6 @@ def _directories(data: bytes, origin: str) -> tuple[str, ...]:
 
 
 def _read_cache() -> dict[str, list[str]]:
-    """Paths of libraries by name, from the loader's cache."""
     try:
         with open(CACHE, "rb") as file:
             data = file.read()

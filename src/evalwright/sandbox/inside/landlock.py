@@ -67,7 +67,6 @@ def _become_nobody() -> None:
 
 
 def _reachable(path: str) -> bool:
-    """Whether everybody may walk to it and list it."""
     while path != "/":
         if os.stat(path).st_mode & _OTHERS_READ != _OTHERS_READ:  # noqa: PTH116 - no pathlib here
             return False

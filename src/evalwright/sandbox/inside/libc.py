@@ -36,7 +36,6 @@ _TWO, _SIX = ctypes.c_uint32 * 2, ctypes.c_uint32 * 6
 
 
 def _machine() -> str:
-    """The processor of this machine, if there is a table of its syscalls."""
     wide = sys.maxsize > 2**32 and sys.byteorder == "little"
     machine = os.uname().machine
     return machine if wide and machine in syscalls.MACHINES else "unknown"

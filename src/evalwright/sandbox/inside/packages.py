@@ -12,12 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from _frozen_importlib_external import spec_from_file_location
-from importlib.machinery import (
-    BYTECODE_SUFFIXES,
-    EXTENSION_SUFFIXES,
-    SOURCE_SUFFIXES,
-    ModuleSpec,
-)
+from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ModuleSpec
 
 NAMES: set[str] = set()
 """What was installed."""

@@ -369,7 +369,6 @@ def take_snapshot(containers: list[Any], encoder: Encoder) -> list[str]:
 
 
 def _standard_name(value: Any) -> str | None:
-    """The name of its class, if that is on the list."""
     kind = type(value)
     if kind.__name__ not in _STANDARD_VALUES.get(kind.__module__, ()):
         return None

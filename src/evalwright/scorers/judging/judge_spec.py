@@ -111,7 +111,6 @@ class JudgeSpec(ScorerSpec):
 
 
 def _judged_texts(case: Case) -> tuple[str, ...]:
-    """Return the texts that were judged: the answers, or without a solver the row."""
     if case.answer is not None:
         messages = SolverTrace.from_json(case.answer.conversation).messages
         return tuple(str(message.content) for message in messages if message.role == "assistant")
@@ -120,7 +119,6 @@ def _judged_texts(case: Case) -> tuple[str, ...]:
 
 
 def _parse_confidence(value: Any) -> float | None:
-    """Return a number from 0 to 1, given as a number or a text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

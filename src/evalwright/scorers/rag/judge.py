@@ -303,7 +303,6 @@ def _list_prompt(
     key: str,
     words: Sequence[str],
 ) -> RagPrompt:
-    """Ask for a list with one of the words per claim."""
     form = f'{{"{key}s": [{{"claim": 1, "{key}": "{words[0]}"}}, …]}}'
     entries = "1 entry" if len(claims) == 1 else f"{len(claims)} entries"
     order = f"The list has {entries}: one a claim, in the order of the claims, with its number."

@@ -160,7 +160,6 @@ def find_unfenced_outputs(source: str, *, chained: bool = False) -> Iterator[tup
 
 
 def _list_blocks(source: str) -> Iterator[_Block]:
-    """Every `{{ }}` and `{% %}`, with the names in it."""
     place = start = 0
     names: list[str] = []
     kind = before = ""

@@ -156,7 +156,6 @@ def _find_literal(text: str, literal: str) -> int | None:
 
 
 def _find_repeated_key(text: str) -> BadJson:
-    """Name the first key that repeats another of its object, and point at it."""
     objects: list[set[str]] = []
     for match in _TOKEN.finditer(text):
         if match[2]:

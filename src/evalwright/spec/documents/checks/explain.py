@@ -132,7 +132,6 @@ def _members(annotation: Any, metadata: Iterable[Any] = (), tag: str = "") -> It
 
 
 def _members_inside(kind: Any, step: str | int) -> Iterator[_Member]:
-    """What may stand behind a key or a number of a kind."""
     origin = get_origin(kind)
     if isinstance(step, int) and origin in {list, tuple, set, frozenset}:
         yield from _members(get_args(kind)[0])
@@ -191,7 +190,6 @@ def _drop_echoes(faults: list[Fault]) -> list[Fault]:
 
 
 def _merge_faults(faults: list[Fault]) -> Fault:
-    """The one fault of a value that several members of a union refused."""
     for fault in faults:
         if fault.rule != "wrong_type":
             return fault

@@ -114,7 +114,6 @@ def _list_mappings(parts: list[Any]) -> list[tuple[int, dict[str, Any]]]:
 
 
 def _check_parts(definition: dict[str, Any]) -> Iterator[Fault]:
-    """A task has the parts that it needs, and no others."""
     kind = evaluated_kind(definition)
     if kind == "dataset" and definition.get("solver") is not None:
         detail = "a task that evaluates a dataset has no solver"

@@ -43,7 +43,7 @@ from evalwright.spec.documents.yaml.problems import Fault, FieldPath, get_list, 
 from evalwright.types import Issue
 
 _IN_EARNEST = {
-    *("wrong_type", "unknown_key", "missing_key", "bad_template", "bad_snippet", "deprecated"),
+    *("wrong_type", "unknown_key", "missing_key", "bad_template", "bad_snippet", "deprecated")
 }
 """Rules that hold for a value that only stands in, too: it is of the right type, and what stands
 around it is the author's."""
@@ -119,7 +119,6 @@ def resolve_document(
 def _unset_parameters(
     parameters: Iterable[Parameter], given: Mapping[str, GivenValue]
 ) -> dict[str, None]:
-    """The parameters that are null because nobody gives them a value."""
     return {
         parameter.key: None
         for parameter in parameters

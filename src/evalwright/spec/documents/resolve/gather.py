@@ -215,7 +215,6 @@ def _unknown_kind(data: Any) -> Fault:
 
 
 def _plan_fault(data: dict[str, Any]) -> Fault:
-    """The fault of an assessment plan, with the evaluations that it names."""
     specifications = [each for each in get_list(data, PLAN_KEY) if isinstance(each, dict)]
     keys = [each.get("evaluation_key") for each in specifications]
     names = list(dict.fromkeys(" ".join(key.split()) for key in keys if isinstance(key, str)))
@@ -346,7 +345,6 @@ def _choose_evaluations(items: list[_Item]) -> list[Entity]:
 def _choose_tasks(
     items: list[_Item], entities: Mapping[DocumentKind, Mapping[str, Entity]]
 ) -> list[Entity]:
-    """The tasks that were named, each once; for a run file without tasks, those beside it."""
     named = [item for item in items if item.main]
     tasks = {item.entity.key: item.entity for item in named if item.entity.kind == "task"}
     has_run = any(item.in_run for item in named)

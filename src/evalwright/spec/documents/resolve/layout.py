@@ -93,7 +93,6 @@ def detect_kind(data: Any, folder: str = "") -> DocumentKind | None:
 
 
 def _makes(data: dict[Any, Any], folder: str) -> bool:
-    """Whether a definition is one of a generator."""
     definition = data["definition"]
     makes = isinstance(definition, dict) and {"synthesizers", "data_source"} & definition.keys()
     return bool(makes) or FOLDERS.get(folder) == "generator"

@@ -20,11 +20,7 @@ from evalwright.metrics.base import FieldMetric
 from evalwright.metrics.ratios import CountsMetric
 from evalwright.scorers.base import ScorerSpec
 from evalwright.scorers.evidence import KEY as EVIDENCE
-from evalwright.spec.documents.checks.build import (
-    DocumentPart,
-    build_instance,
-    find_parts,
-)
+from evalwright.spec.documents.checks.build import DocumentPart, build_instance, find_parts
 from evalwright.spec.documents.checks.explain import unknown_key_fault
 from evalwright.spec.documents.models.parameters import is_stand_in
 from evalwright.spec.documents.models.policy import PolicyDocument, PolicyRule, Scope
@@ -91,9 +87,7 @@ def read_policies(paths: Iterable[str], *, environment: Mapping[str, str]) -> Po
     return PolicyFiles(policies, [*problems, *more], list(files))
 
 
-def parse_policies(
-    documents: Sequence[YamlDocument],
-) -> tuple[list[WrittenPolicy], list[Issue]]:
+def parse_policies(documents: Sequence[YamlDocument]) -> tuple[list[WrittenPolicy], list[Issue]]:
     """The policies of documents that have been read, and what is wrong with them."""
     policies: dict[Place, WrittenPolicy] = {}
     problems: list[Issue] = []

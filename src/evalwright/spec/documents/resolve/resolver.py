@@ -198,7 +198,6 @@ class Resolver:
     def _resolve_repeatability(
         self, spec: WrittenSpec, run_config: RunConfig
     ) -> list[ResolvedSpec]:
-        """What a repeatability runs: specifications of this evaluation, or of others."""
         part = spec.entity.part
         inputs: list[tuple[FieldPath, ResolvedSpec]] = []
         siblings: set[_SpecKey] = set()
@@ -350,7 +349,6 @@ class _ResolvedInputs(NamedTuple):
 def _repeat_specs(
     written: WrittenSpec, inputs: _ResolvedInputs
 ) -> tuple[list[ResolvedSpec], list[Fault]]:
-    """The inputs of a repeatability as they are run, and what is wrong with them."""
     faults = [
         Fault(path, "conflict", f"task `{spec.task.key}` {why}: it cannot be run several times")
         for path, spec in inputs.chosen

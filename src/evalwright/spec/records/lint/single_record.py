@@ -211,7 +211,6 @@ def _asks_same(asked: PromptWords, record: LintedRecord) -> bool:
 
 
 def _shared_words(examples: tuple[Example, ...]) -> set[bytes]:
-    """Return the words that every example has; of one example alone nothing is a template."""
     if len(examples) == 1:
         return set()
     return set.intersection(*(set(_words(example.prompt).all) for example in examples))
