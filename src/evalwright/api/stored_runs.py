@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from evalwright.engine.redact import make_redactor, redact
 from evalwright.plan.manifest import read_manifest_if_readable
 from evalwright.plan.options import parse_options
 from evalwright.plan.stored_records import StoredRecords
@@ -54,7 +55,10 @@ def export(
         run = opened.find(name)
         manifest = read_manifest_if_readable(run)
         outcomes = opened.outcomes(run.id, failed=failed)
-        yield from StoredRecords(manifest).attach(outcomes) if manifest else outcomes
+        if manifest:  # a task file may quote a secret, which nothing stored does
+            redactor = make_redactor()
+            outcomes = (redact(each, redactor) for each in StoredRecords(manifest).attach(outcomes))
+        yield from outcomes
 
 
 def find_changed_files(name: str = "latest", store: str | Path | None = None) -> list[str]:

@@ -365,7 +365,7 @@ SCORERS = {
 
 def _metric(kind: type[BaseModel], least: Fields, *, named: bool = True) -> Table:
     """A metric: what all have in common, and its own."""
-    defaults: Fields = {"key": None, "name": None} if named else {"key": None}
+    defaults: Fields = {"key": None, "display_name": None, **({"name": None} if named else {})}
     return Table(kind, least, defaults, {"type": (least["type"],)}, keys=("key",))
 
 
