@@ -87,7 +87,7 @@ def score(
                 hint="a project whose specification names the log may read it as a `task_result`",
             )
         parsed = restore_modes(parsed, parent)
-        if manifest.plan.path:
+        if is_project(relative_to(find_folder(parent, parsed.store), manifest.plan.sources[0])):
             from evalwright.api.run_project import score_project
 
             return score_project(parent, store, parsed, progress)
