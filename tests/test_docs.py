@@ -1,7 +1,8 @@
 """Every example in the README and the docs runs.
 
 ```console   each `$ ` line is run in a shell of its own folder; the lines below it must appear
-             in the output, in order; `…` stands for anything, `$ … # exit 3` for its exit code
+             in the output, in order; `…` matches anything, `$ … # exit 3` is the exit code;
+             docs/start.md is run from top to bottom in one folder
 ```python    is executed
 ```jsonl     every line is a valid record
 ```json      parses, as does ```toml
@@ -76,17 +77,47 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("block", of("console"), ids=named)
+TUTORIAL = ROOT / "docs/start.md"
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in of("console") if block.page != TUTORIAL], ids=named
+)
 def test_a_console_example_does_what_it_shows(block: Block, folder: Path) -> None:
-    real = any("local/smollm2" in command for command, _ in steps(block.text))
-    if real and (why := missing()):
+    if needs_local_model(block) and (why := missing()):
         pytest.skip(why)
     for command, shown in steps(block.text):
-        typed, _, exit_code = command.partition("  # exit ")
-        environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "NO_COLOR": "1"}
-        done = type_command(typed, folder, environment)
-        assert done.returncode == int(exit_code or 0), f"{shlex.quote(typed)}: {done.stdout}"
-        appears(shown, done.stdout)
+        follow(command, shown, folder)
+
+
+def test_the_tutorial_can_be_followed_in_an_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path
+    for block in of("console"):
+        if block.page != TUTORIAL or (needs_local_model(block) and missing()):
+            continue
+        for command, shown in steps(block.text):
+            if command.startswith("cd "):
+                folder /= command.removeprefix("cd ")
+            else:
+                follow(command, shown, folder)
+
+    assert folder != tmp_path
+
+
+def needs_local_model(block: Block) -> bool:
+    return any("local/smollm2" in command for command, _ in steps(block.text))
+
+
+def follow(command: str, shown: list[str], folder: Path) -> None:
+    """Type a command as a reader would; its exit code and its output are as shown."""
+    typed, _, exit_code = command.partition("  # exit ")
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "NO_COLOR": "1"}
+    done = type_command(typed, folder, environment)
+    assert done.returncode == int(exit_code or 0), f"{shlex.quote(typed)}: {done.stdout}"
+    appears(shown, done.stdout)
 
 
 def type_command(
@@ -183,9 +214,15 @@ def test_a_yaml_example_is_right(block: Block, tmp_path: Path) -> None:
     assert [f"{one.line}: {one.detail}" for one in wrong] == []
 
 
-PLAIN = [
+HAND_WRITTEN = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/start.md")),
-    *sorted((ROOT / "docs" / "guides").glob("*.md")),
+    *sorted(
+        page
+        for folder in ("guides", "concepts", "adr")
+        for page in (ROOT / "docs" / folder).glob("*.md")
+    ),
+    *sorted((ROOT / "examples").rglob("*.md")),
+    ROOT / "src/evalwright/starter/README.md",
 ]
 NOT_IDIOMATIC = re.compile(
     r"gone on with| is no |beside the answers|\bwhom\b|\bmend"
@@ -195,19 +232,32 @@ NOT_IDIOMATIC = re.compile(
 )
 
 
-def test_the_guides_have_no_phrase_that_is_not_idiomatic() -> None:
+def test_the_pages_have_no_phrase_that_is_not_idiomatic() -> None:
     assert [
         f"{page.relative_to(ROOT)}:{number}: {line.strip()}"
-        for page in PLAIN
+        for page in HAND_WRITTEN
         for number, line in enumerate(page.read_text("utf-8").splitlines(), 1)
         if NOT_IDIOMATIC.search(line)
     ] == []
 
 
-def test_every_link_inside_the_docs_leads_somewhere() -> None:
-    link = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
-    links = [(page, target) for page in PAGES for target in link.findall(page.read_text("utf-8"))]
+LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def test_every_link_inside_the_docs_leads_to_a_file_and_a_heading() -> None:
+    pages = sorted({*PAGES, *HAND_WRITTEN})
+    links = [(page, *link) for page in pages for link in LINK.findall(page.read_text("utf-8"))]
 
     assert [
-        f"{page}: {target}" for page, target in links if not (page.parent / target).exists()
+        f"{page.relative_to(ROOT)}: {target}#{anchor}"
+        for page, target, anchor in links
+        if not (page.parent / target).exists()
+        or (anchor and anchor not in anchors(page.parent / target if target else page))
     ] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that a page's headings get on GitHub."""
+    headings = HEADING.findall(page.read_text("utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}

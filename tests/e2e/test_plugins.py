@@ -214,7 +214,7 @@ def test_plugins_are_in_the_schemas(tmp_path: Path, installed: Path) -> None:
     assert {"Shortness", "AskTwice", "Median"} <= set(task)
     assert "Countdown" in dataset
     described = task["Shortness"]["properties"]["at_most"]["description"]
-    assert described == "The most words of a short answer."
+    assert described == "Maximum number of words in a short answer."
 
 
 @pytest.mark.parametrize(("kind", "name"), [*KINDS.items(), ("models", "parrot")])
