@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from evalwright.secret_store import read_secrets
 from evalwright.secrets import Secret
 from evalwright.spec.documents.checks.build import DocumentPart, build_instance
 from evalwright.spec.documents.models.run_file import RunFile
@@ -34,7 +35,7 @@ from evalwright.spec.documents.resolve.layout import (
     list_project_files,
     list_top_files,
 )
-from evalwright.spec.documents.resolve.placeholders import reveal_secret
+from evalwright.spec.documents.resolve.placeholders import find_secret_names, reveal_secret
 from evalwright.spec.documents.resolve.policies import WrittenPolicy, parse_policies
 from evalwright.spec.documents.yaml.compose import ComposedFiles
 from evalwright.spec.documents.yaml.problems import (
@@ -58,6 +59,7 @@ _LISTS: Mapping[str, DocumentKind] = {
     "tasks": "task",
 }
 """The lists of a run file, and what is in them."""
+_MAY_USE_SECRETS = {"model", "generator"}
 
 
 class GatheredProject(Struct, frozen=True, kw_only=True):
@@ -136,6 +138,7 @@ def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProjec
     items = _drop_duplicates(item for file in files for item in _list_items(file, secrets))
     entities, duplicates = _index_entities(items)
     between += [*policy_problems, *_merge_secrets(files, items, secrets), *duplicates]
+    secrets |= _find_other_secrets(items, secrets, environment)
     in_order = sorted(items, key=lambda item: item.order)
     config = get_mapping(runs[0].data, "config") if runs else {}
     run_problems = [
@@ -327,8 +330,7 @@ def _merge_secrets(
     files: list[_ReadFile], items: list[_Item], secrets: dict[str, str | Secret]
 ) -> Iterator[Issue]:
     parts = [DocumentPart(file.document) for file in files if file.kind == "run"]
-    kinds = {"model", "generator"}
-    parts += [item.entity.part for item in items if item.entity.kind in kinds]
+    parts += [item.entity.part for item in items if item.entity.kind in _MAY_USE_SECRETS]
     first: dict[str, Place] = {}
     for part in parts:
         for name, value in get_mapping(part.data, "secrets").items():
@@ -341,6 +343,22 @@ def _merge_secrets(
                 hint = "give one of them another name"
                 fault = Fault(("secrets", name), "two_secrets", detail, hint, at_key=True)
                 yield from part.problems([fault])
+
+
+def _find_other_secrets(
+    items: list[_Item], declared: Mapping[str, str | Secret], environment: Mapping[str, str]
+) -> dict[str, Secret]:
+    """The secrets that documents use and none declares: of the environment, or stored here."""
+    parts = [item.entity.part for item in items if item.entity.kind in _MAY_USE_SECRETS]
+    names = {name for part in parts for name in find_secret_names(part.raw.data)}
+    names -= declared.keys()
+    secrets = {
+        name: Secret(environment[name], declared=True) for name in names if name in environment
+    }
+    if names - secrets.keys():
+        stored = read_secrets()
+        secrets |= {name: stored[name] for name in names - secrets.keys() if name in stored}
+    return secrets
 
 
 def _index_entities(
