@@ -186,7 +186,7 @@ def test_every_block_names_a_language_that_is_checked() -> None:
     assert {block.language for block in blocks()} <= KNOWN
 
 
-ELSEWHERE = {"missing_file", "bad_include", "bad_ref", "unknown_secret"}
+ELSEWHERE = {"unknown_evaluation", "missing_file", "bad_include", "bad_ref", "unknown_secret"}
 
 
 @pytest.mark.parametrize("block", of("toml"), ids=named)

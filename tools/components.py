@@ -42,6 +42,7 @@ from evalwright.spec.documents.models.model import (
     ProviderConnection,
     ProviderModel,
 )
+from evalwright.spec.documents.models.plan import EvaluationSpecification, PlanDocument
 from evalwright.spec.documents.models.policy import (
     ExistsDefinition,
     PolicyDocument,
@@ -104,6 +105,7 @@ DOCUMENTS: dict[str, tuple[type[BaseModel], ...]] = {
         AdapterDocument,
     ),
     "An evaluation": (EvaluationDocument, TaskSpecification),
+    "An assessment plan": (PlanDocument, EvaluationSpecification),
     "A run file": (RunFile, RunConfig),
     "A policy": (PolicyDocument, PolicyRule, ExistsDefinition, ThresholdDefinition, Scope),
 }

@@ -201,6 +201,9 @@ class Request(Struct, frozen=True, kw_only=True):
     given: tuple[str, ...] = ()
     """Answers to weigh instead of generating one; without messages, whole texts. Only for a model
     that `ports.weighs`."""
+    message_fields: tuple[tuple[int, dict[str, Any]], ...] = ()
+    """Other fields of messages, such as `session_id`, by the index of the message. Endpoints that a
+    document declares get them back; providers with a protocol of their own do not."""
 
 
 class ModelOptions(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from evalwright import cli
+from evalwright import api, cli
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "from-lf.md"
 ROWS = [
@@ -58,3 +58,34 @@ def test_every_command_of_theirs_has_a_row(command: str) -> None:
 
 def test_every_row_names_ours_or_says_why_there_is_none() -> None:
     assert [row for row in ROWS if not re.match(r"`|none: ", row[1])] == []
+
+
+NOT_RUN = PAGE.read_text(encoding="utf-8").split("## What is not supported")[1].split("\n## ")[0]
+UNSUPPORTED = {
+    **{
+        kind: f"key: a\ndisplay_name: A\nconfig: {{connection_type: {kind}}}\n"
+        for kind in ("langsmith", "azure_foundry", "aws_bedrock", "dify")
+    },
+    **{
+        field: f"key: a\ndisplay_name: A\n{field}: x\n"
+        for field in ("model_under_test_key", "judge_model_key", "risk_profile", "risk_scorers")
+    },
+}
+"""A document with each part that the page says is not run here."""
+
+
+def test_the_page_lists_exactly_what_is_not_run() -> None:
+    cells = [line.split("|")[1] for line in NOT_RUN.splitlines() if line.startswith("| ")][2:]
+
+    assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == {*UNSUPPORTED}
+
+
+@pytest.mark.parametrize("part", sorted(UNSUPPORTED))
+def test_validate_names_each_part_that_is_not_run(tmp_path: Path, part: str) -> None:
+    (tmp_path / "document.yaml").write_text(UNSUPPORTED[part], encoding="utf-8")
+
+    (checking,) = api.checks([str(tmp_path / "document.yaml")])
+
+    problems = [*checking, *checking.warnings]
+    assert [problem.rule for problem in problems] == ["unsupported"]
+    assert problems[0].line

@@ -4,6 +4,7 @@ init validate lint schema      files: nothing is run
 list_entities show_entity …    what a project has: tasks, datasets, models, evaluations
 try_task try_dataset try_model a few samples, rows or one answer, and nothing is kept
 generate                       the rows that a generator makes
+set_secret list_secrets …      the secrets that are stored on this machine
 run score                      runs: begin, resume, score again
 perplexity                     how surprised models are by a text
 execute                        one program, judged as a run would
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from evalwright.api.machine import doctor
     from evalwright.api.programs import ProgramRequest, execute
     from evalwright.api.run_tasks import run, score
+    from evalwright.api.secret_values import delete_secret, list_secrets, set_secret
     from evalwright.api.stored_runs import (
         collect_garbage,
         delete,
@@ -68,6 +70,7 @@ _HOMES = """
     api.machine            doctor
     api.programs           ProgramRequest execute
     api.run_tasks          run score
+    api.secret_values      delete_secret list_secrets set_secret
     api.stored_runs        collect_garbage delete export find find_changed_files load runs
     api.task_previews      TaskSelection locate_task try_task
     api.text_perplexity    perplexity

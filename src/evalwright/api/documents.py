@@ -6,7 +6,7 @@ from pathlib import Path
 from evalwright.plan.row_checks import row_problems
 from evalwright.spec.checking import Checking
 from evalwright.spec.documents.lint import DocumentLint, lint_project
-from evalwright.spec.documents.project import read_project
+from evalwright.spec.documents.project import Project, read_project, read_projects
 from evalwright.spec.documents.resolve.layout import RUN_FILES
 from evalwright.spec.documents.validation import check_documents
 from evalwright.spec.documents.yaml.environment import load_environment
@@ -15,17 +15,34 @@ from evalwright.spec.documents.yaml.environment import load_environment
 def validate_project(path: str, env: Sequence[str]) -> Iterator[Checking]:
     """What is wrong with the documents of a project and their rows, file by file."""
     environment, problems = load_environment(env)
-    project = read_project(path, environment=environment)
+    reads_rows = not any(problem.level == "error" for problem in problems)
+    projects = read_projects(path, environment=environment)
+    kinds: dict[str, str] = {}
+    for project in reversed(projects):
+        kinds |= _list_entity_kinds(project)
+    for project in projects:
+        kinds |= _list_own_kinds(project)
+        if reads_rows:
+            problems += row_problems(project, count_log_samples)
+        problems += project.problems
+    if len(projects) > 1:  # each run file is checked by itself
+        problems = [problem for problem in problems if problem.rule != "many_run_files"]
+    files = dict.fromkeys(file for project in projects for file in project.files)
+    return check_documents(files, problems, kinds)
+
+
+def _list_entity_kinds(project: Project) -> dict[str, str]:
     groups = (project.tasks, project.datasets, project.generators, project.models)
     more = (project.adapters, project.evaluations)
     entities = [entity for group in (*groups, *more) for entity in group.values()]
-    kinds: dict[str, str] = {entity.file: entity.kind for entity in entities}
+    return {entity.file: entity.kind for entity in entities}
+
+
+def _list_own_kinds(project: Project) -> dict[str, str]:
+    kinds: dict[str, str] = {}
     if project.kind is not None and project.files:
         kinds[project.files[0]] = project.kind
-    kinds.update({file: "run" for file in project.files if Path(file).name in RUN_FILES})
-    if not any(problem.level == "error" for problem in problems):
-        problems = [*problems, *row_problems(project, count_log_samples)]
-    return check_documents(project.files, [*problems, *project.problems], kinds)
+    return kinds | {file: "run" for file in project.files if Path(file).name in RUN_FILES}
 
 
 def lint_project_files(path: str, env: Sequence[str]) -> Iterator[DocumentLint]:

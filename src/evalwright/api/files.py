@@ -107,8 +107,8 @@ def _create_file(path: Path, content: bytes) -> bool:
 
 
 SCHEMAS = (
-    *("records", "report", "task", "dataset", "generator", "model", "evaluation", "policy", "run"),
-    "perplexity",
+    *("records", "report", "task", "dataset", "generator", "model", "evaluation", "plan"),
+    *("policy", "run", "perplexity"),
 )
 
 

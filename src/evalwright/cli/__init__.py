@@ -33,6 +33,7 @@ COMMANDS = {
     "model": "Manage the models of a project.",
     "adapter": "Manage the model adapters of a project.",
     "eval": "Manage the evaluations of a project.",
+    "secret": "Manage the secrets that are stored on this machine.",
     "export": "Export the outcomes of a run for other tools.",
     "import": "Import results from other tools as a run.",
     "delete": "Delete a run and its outcomes.",

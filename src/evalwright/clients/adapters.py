@@ -207,6 +207,8 @@ def adapt_request(request: Request, parameters: dict[str, Any]) -> AdapterInput:
     if request.trial and isinstance(seed := keys.get("seed"), int):
         keys["seed"] = seed + request.trial  # so that trials differ
     messages = [msgspec.to_builtins(message) for message in request.messages]
+    for index, fields in request.message_fields:
+        messages[index] = {**fields, **messages[index]}
     return AdapterInput(input={**keys, "messages": messages}, kwargs=keys)
 
 

@@ -4,7 +4,9 @@
       type: task_result
       key: first-pass            # the key of a task specification, of this run or an earlier one
 
-A row has `sample`, `sample_id`, `solver_output`, `scores` and `errors`.
+A row has `sample`, `sample_id`, `solver_output`, `scores` and `errors`. The conversation is in
+`solver_output.output.trace.items`, what the model returned in `solver_output.output.raw_outputs`.
+The last of these outputs is also in `solver_output.output` itself: `solver_output.output.choices`.
 """
 
 from typing import Literal

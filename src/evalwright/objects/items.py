@@ -155,8 +155,30 @@ def chat_items(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     if refusal := message.get("refusal"):
         parts.append({"type": "refusal", "refusal": refusal})
     calls = [call for call in _as_list(message.get("tool_calls")) if isinstance(call, Mapping)]
-    items: list[dict[str, Any]] = [] if calls and not text_of(parts) else [_message(role, parts)]
+    extra = extra_fields(message)
+    items: list[dict[str, Any]] = []
+    if extra or not calls or text_of(parts):
+        items.append({**extra, **_message(role, parts)})
     return items + [_call(call) for call in calls]
+
+
+_USUAL_FIELDS = frozenset({"type", "id", "status", "role", "content"})
+_CHAT_FIELDS = frozenset({"refusal", "references", "tool_calls", "tool_call_id"})
+
+
+def extra_fields(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that an endpoint adds to a message, such as `session_id`; empty ones are none."""
+    if len(message) <= 2 or message.keys() <= _USUAL_FIELDS:  # noqa: PLR2004 - role and content
+        return {}
+    fields = message if isinstance(message, dict) else dict(message)
+    return {
+        name: value
+        for name, value in dict.items(fields)  # as they came: not wrapped
+        if name not in _USUAL_FIELDS and name not in _CHAT_FIELDS and value not in _EMPTY
+    }
+
+
+_EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 def text_of(content: Any) -> str:

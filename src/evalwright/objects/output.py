@@ -19,7 +19,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
-from .items import Items, chat_items, items_from, refusal_of, text_of
+from .items import Items, chat_items, extra_fields, items_from, refusal_of, text_of
 from .record import Record, Records, wrap
 
 
@@ -195,19 +195,20 @@ def _build_completion(message: ChatMessage, fields: dict[str, Any]) -> ChatCompl
 
 
 def old_message(item: dict[str, Any]) -> ChatMessage:
-    """A message item as `{role, content[, refusal]}`, its content in one text."""
+    """A message item as `{role, content[, refusal]}` and other fields, its content in one text."""
     content = dict.get(item, "content")  # as it came: wrapping it would cost more than reading it
     role = dict.get(item, "role")
     if type(content) is list and len(content) == 1 and type(content[0]) is dict:
         text = content[0].get("text")
         if isinstance(text, str):  # nearly always
-            return ChatMessage(role=role, content=text)
+            return ChatMessage(role=role, content=text, **extra_fields(item))
     refusal = None if isinstance(content, str) else refusal_of(content)
     if refusal is None:
-        return ChatMessage(role=role, content=text_of(content))
+        return ChatMessage(role=role, content=text_of(content), **extra_fields(item))
     parts = content if isinstance(content, list) else ()
     texts = [part for part in parts if not isinstance(part, dict) or "refusal" not in part]
-    return ChatMessage(role=role, content=text_of(texts) or None, refusal=refusal)
+    text = text_of(texts) or None
+    return ChatMessage(role=role, content=text, refusal=refusal, **extra_fields(item))
 
 
 def completion_of(item: dict[str, Any]) -> ChatCompletion:

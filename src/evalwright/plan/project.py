@@ -30,7 +30,7 @@ from evalwright.plan.rows import (
     read_samples,
     result_sources,
 )
-from evalwright.plan.samples import NoRows, RowSamples, first_ml_task
+from evalwright.plan.samples import NoRows, RowSamples, choose_ml_task, first_ml_task
 from evalwright.plan.specifications import describe_specification
 from evalwright.plan.task_results import dependent_tasks
 from evalwright.ports import Store
@@ -53,7 +53,7 @@ from evalwright.spec.documents.resolve.specifications import (
     why_not_repeatable,
 )
 from evalwright.spec.documents.yaml.environment import load_environment
-from evalwright.types import NOTHING, Issue, Usage
+from evalwright.types import NOTHING, Issue, MLTask, Usage
 
 _MAX_ERRORS_SHOWN = 5
 _MISSING_RULES = {"unreadable", "no_project"}
@@ -236,7 +236,7 @@ def _task_plan(
     return TaskPlan(
         outline=outline,
         samples=samples,
-        runtime=_task_runtime(spec, resolved.model_name, options),
+        runtime=_task_runtime(spec, resolved, options),
         finalization=_finalization(spec, samples),
         recorded=log,
         specification=log.specification if log else describe_specification(spec, trial_plan(spec)),
@@ -244,7 +244,7 @@ def _task_plan(
 
 
 def _task_runtime(
-    spec: ResolvedSpec, model_name: Callable[[str], str], options: RunOptions
+    spec: ResolvedSpec, resolved: ResolvedProject, options: RunOptions
 ) -> TaskRuntime:
     definition = spec.task.definition
     if isinstance(definition, SystemTask):
@@ -264,13 +264,13 @@ def _task_runtime(
         scorers[SELF_REPORT_KEY] = SelfReport()
     if options.mcq == "loglikelihood" and (choices := _multiple_choice(spec)):
         solver = ChoiceSolver(solver, choices.offered_labels)
-    other_models = {name: model_name(name) for name in other_model_keys(spec)}
+    other_models = {name: resolved.model_name(name) for name in other_model_keys(spec)}
     return TaskRuntime(
         solver=solver,
         scorers=scorers,
         postprocessor=postprocessor,
         other_models=other_models,
-        ml_task=first_ml_task(spec.task.tasks),
+        ml_task=choose_ml_task(spec.task.tasks, _declared_tasks(spec, resolved)),
         counts_other_usage=bool(other_models)
         or has_self_reports
         or any(scorer.calls_model for scorer in definition.scorers),
@@ -457,6 +457,16 @@ def _evaluated_models(spec: ResolvedSpec, resolved: ResolvedProject) -> tuple[st
         return resolved.models
     named = spec.model_key or NO_MODEL
     return (NO_MODEL,) if named == PLACEHOLDER_MODEL else (resolved.model_name(named),)
+
+
+def _declared_tasks(spec: ResolvedSpec, resolved: ResolvedProject) -> set[MLTask]:
+    """The tasks that the evaluated models are declared for; a provider's model is for chat."""
+    keys = resolved.models or (spec.model_key,)
+    entities = [resolved.project.models.get(key) for key in keys if key]
+    return {
+        getattr(entity.document if entity else None, "task", "chat_completion")
+        for entity in entities
+    }
 
 
 def _single_trial_notes(specs: Sequence[ResolvedSpec], trials: int | None) -> Iterator[str]:

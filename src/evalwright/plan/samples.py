@@ -4,7 +4,7 @@ Each dataset is read once, to its end, before anything is run: how many rows the
 each can be read.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -77,3 +77,11 @@ class LeadingRows:
 def first_ml_task(tasks: Sequence[MLTask]) -> MLTask:
     """What a task asks its model for: the first that it names, and chat where it names none."""
     return tasks[0] if tasks else "chat_completion"
+
+
+def choose_ml_task(tasks: Sequence[MLTask], declared: Collection[MLTask]) -> MLTask:
+    """What a task asks models for that are declared for these: a custom task may ask for a chat."""
+    first = first_ml_task(tasks)
+    if first == "custom" and declared and set(declared) == {"chat_completion"}:
+        return "chat_completion"
+    return first

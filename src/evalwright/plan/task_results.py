@@ -156,12 +156,24 @@ def _result_row(outcome: Outcome, id_: str) -> dict[str, Any]:
 
 
 def _solver_output(conversation: dict[str, Any]) -> dict[str, Any]:
-    """A conversation with the views of the older dialect in it, as plain data."""
-    trace = SolverTrace.from_json(conversation)
-    items = conversation.get("items", [])
-    outputs = conversation.get("raw_outputs") or []
+    """What a solver left, as plain data: published is `output.trace.items`.
+
+    The last output of the model and the views of the older dialect are there as well.
+    """
+    solved = SolverTrace.from_json(conversation)
     messages = [
-        {"role": message.role, "content": str(message.content)} for message in trace.messages
+        {"role": message.role, "content": str(message.content)} for message in solved.messages
     ]
-    output = outputs[-1] if outputs else None
-    return {**conversation, "trace": {"items": items}, "messages": messages, "output": output}
+    outputs = conversation.get("raw_outputs") or []
+    trace = {name: value for name, value in conversation.items() if name not in _NOT_OF_A_TRACE}
+    last = outputs[-1] if outputs and isinstance(outputs[-1], dict) else {}
+    output = {
+        **last,
+        "trace": trace,
+        "raw_outputs": outputs,
+        "direct_ios": conversation.get("direct_ios") or [],
+    }
+    return {**conversation, "trace": trace, "messages": messages, "output": output}
+
+
+_NOT_OF_A_TRACE = frozenset({"raw_outputs", "direct_ios", "solver_outputs"})

@@ -22,7 +22,7 @@ from pydantic import AfterValidator, Field
 
 from evalwright.components import Component
 from evalwright.objects import items_from, make_message
-from evalwright.solvers.conversation import ROLES, ModelInput, build_messages, parse_role
+from evalwright.solvers.conversation import ROLES, ModelInput, build_chat, parse_role
 from evalwright.templates import Template
 from evalwright.types import Message, MLTask
 
@@ -118,7 +118,7 @@ def build_input(value: Any, task: MLTask) -> tuple[ModelInput, list[dict[str, An
         items = [make_message(message["role"], message["content"]) for message in messages]
     else:
         items = [item.to_json() for item in items_from(messages)]
-    return ModelInput(messages=build_messages(items), input=more or None), items
+    return build_chat(items, more), items
 
 
 def _is_plain(message: Any) -> bool:

@@ -11,7 +11,15 @@ from typing import Any, Literal, cast
 
 from msgspec import Struct, structs
 
-from evalwright.objects import SolverTrace, answer_text, output_items, readable, text_of, to_text
+from evalwright.objects import (
+    SolverTrace,
+    answer_text,
+    extra_fields,
+    output_items,
+    readable,
+    text_of,
+    to_text,
+)
 from evalwright.ports import Case, Model
 from evalwright.solvers.likelihood import Likelihood, choose_likeliest, compute_likelihood
 from evalwright.types import (
@@ -32,12 +40,38 @@ ROLES = ("system", "user", "assistant")
 _TEXTS = {"input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text"}
 
 
-def build_messages(items: Iterable[dict[str, Any]]) -> tuple[Message, ...]:
-    """Return a message for every item that a chat has one for, in order."""
+_FOR_READERS = {
+    "annotations",
+    "audio",
+    "function_call",
+    "logprobs",
+    "reasoning",
+    "reasoning_content",
+}
+"""What OpenAI's protocol returns with a message and some servers refuse to be sent back."""
+
+
+def build_chat(items: Iterable[dict[str, Any]], keys: dict[str, Any] | None = None) -> "ModelInput":
+    """Return the chat that a model is asked to continue; `keys` are more keys of the request."""
+    fields: list[tuple[int, dict[str, Any]]] = []
+    messages = build_messages(items, fields)
+    return ModelInput(messages=messages, input=keys or None, message_fields=tuple(fields))
+
+
+def build_messages(
+    items: Iterable[dict[str, Any]], fields: list[tuple[int, dict[str, Any]]] | None = None
+) -> tuple[Message, ...]:
+    """Return a message for every item that a chat has one for, in order.
+
+    Other fields of a message are added to `fields`, by the index of the message.
+    """
     messages: list[Message] = []
     for item in items:
         kind = item.get("type", "message")
         if kind == "message":
+            if fields is not None and (extra := extra_fields(item)):
+                sent = {name: value for name, value in extra.items() if name not in _FOR_READERS}
+                fields.append((len(messages), sent))
             messages.append(Message(parse_role(item.get("role")), _read_text(item.get("content"))))
         elif kind == "function_call":
             messages.append(_add_call(messages, item))
@@ -90,6 +124,8 @@ class ModelInput(Struct, frozen=True, kw_only=True):
     task: MLTask = "chat_completion"
     given: tuple[str, ...] = ()
     """Answers to weigh; without any, an answer is generated."""
+    message_fields: tuple[tuple[int, dict[str, Any]], ...] = ()
+    """Other fields of the messages, by the index of the message."""
 
 
 class Conversation:
@@ -121,7 +157,7 @@ class Conversation:
 
     async def generate(self) -> Any:
         """Ask for the next message of the conversation, and add it."""
-        raw = await self.ask(ModelInput(messages=build_messages(self.items)))
+        raw = await self.ask(build_chat(self.items))
         self.items += output_items(raw)
         return raw
 
@@ -148,6 +184,7 @@ class Conversation:
             input=asked.input,
             takes_all=True,  # an author's scorer may be about refusals
             given=asked.given,
+            message_fields=asked.message_fields,
         )
         started = perf_counter()
         completion = await model.complete(request)

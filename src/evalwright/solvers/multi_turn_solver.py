@@ -25,7 +25,7 @@ model.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -164,6 +164,8 @@ def _messages_so_far(talk: Conversation) -> list[Any]:
 
 class MultiTurnSolver(SolverSpec):
     """Lets builders add messages, one after the other."""
+
+    version: ClassVar[int] = 2  # 2: fields that an endpoint adds to its messages are sent back
 
     type: Literal["multi_turn_solver"]
     message_builders: list[MessageBuilder] = Field(min_length=1)

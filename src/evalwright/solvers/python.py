@@ -15,19 +15,21 @@ call, even if its answer is not added to the trace. A call that fails raises an 
 snippet; if it is not caught, the sample fails.
 """
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from evalwright.components import Snippet
 from evalwright.objects import items_from, read_trace
 from evalwright.ports import Case
 from evalwright.solvers.base import SolverSpec
 from evalwright.solvers.builders import build_input
-from evalwright.solvers.conversation import Conversation, ModelInput, build_messages
+from evalwright.solvers.conversation import Conversation, ModelInput, build_chat
 from evalwright.types import Message, MLTask, Sample, Trace
 
 
 class PythonSolver(SolverSpec):
     """Calls `run_solver(sample, model, trace)`, which may be async and returns the trace."""
+
+    version: ClassVar[int] = 2  # 2: fields that an endpoint adds to its messages are sent back
 
     type: Literal["python"]
     run_solver_snippet: Snippet
@@ -69,7 +71,7 @@ def _build_question(asked: Any, more: dict[str, Any], task: MLTask) -> ModelInpu
             "`model.predict` takes the items of a trace, a list of messages or a text,"
             f" got `{type(asked).__name__}`"
         )
-    return ModelInput(messages=build_messages(items_from(asked)), input=more or None)
+    return build_chat(items_from(asked), more)
 
 
 def _find_custom_input(asked: Any) -> Any:

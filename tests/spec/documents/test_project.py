@@ -177,40 +177,39 @@ evaluation_specifications:
 """
 
 
-@pytest.mark.parametrize("path", ["plan.yaml", "evaluations/plan.yaml", "run.yaml"])
-def test_an_assessment_plan_is_told_how_its_evaluations_are_run(tmp_path: Path, path: str) -> None:
-    (problem,) = project(tmp_path, {path: PLAN}, path).problems
+@pytest.mark.parametrize("path", ["plan.yaml", "evaluations/plan.yaml", "assessment_plans/q.yaml"])
+def test_a_plan_names_evaluations_that_exist(tmp_path: Path, path: str) -> None:
+    problems = project(tmp_path, {path: PLAN}, path).problems
 
-    assert (problem.line, problem.rule, problem.level) == (3, "unsupported", "error")
-    assert problem.detail == "assessment plans are not supported; this one names `daily`, `nightly`"
-    assert "`evalwright run . --evaluation KEY --config FILE`" in problem.hint
+    assert [(one.line, one.rule) for one in problems] == [
+        (4, "unknown_evaluation"),
+        (5, "unknown_evaluation"),
+        (6, "unknown_evaluation"),
+    ]
+    assert problems[0].field == "evaluation_specifications[0].evaluation_key"
 
 
 @pytest.mark.parametrize(
-    ("listed", "named"),
+    ("listed", "rule"),
     [
-        pytest.param("[]", "", id="none"),
-        pytest.param("3", "", id="no list"),
-        pytest.param("[3, {evaluation_key: [x]}, {key: a}]", "", id="no keys"),
-        pytest.param(
-            f"[{', '.join(f'{{evaluation_key: e{n}}}' for n in range(12))}]",
-            f"; this one names {', '.join(f'`e{n}`' for n in range(10))} and 2 more",
-            id="many",
-        ),
+        pytest.param("[]", "bad_value", id="none"),
+        pytest.param("3", "wrong_type", id="no list"),
+        pytest.param("[3]", "wrong_type", id="no mapping"),
+        pytest.param("[{key: a}]", "missing_key", id="no evaluation"),
+        pytest.param("[{evaluation_kee: a, evaluation_key: a}]", "unknown_key", id="misspelt"),
     ],
 )
-def test_an_assessment_plan_names_what_it_can(tmp_path: Path, listed: str, named: str) -> None:
-    text = f"key: q\nevaluation_specifications: {listed}\n"
-    (problem,) = project(tmp_path, {"q.yaml": text}, "q.yaml").problems
+def test_a_plan_is_checked_as_a_document(tmp_path: Path, listed: str, rule: str) -> None:
+    text = f"key: q\ndisplay_name: Q\nevaluation_specifications: {listed}\n"
 
-    assert problem.detail == f"assessment plans are not supported{named}"
+    assert rule in {one.rule for one in project(tmp_path, {"q.yaml": text}, "q.yaml").problems}
 
 
-def test_an_assessment_plan_does_not_stop_the_evaluations_beside_it(tmp_path: Path) -> None:
+def test_a_broken_plan_does_not_stop_the_evaluations_beside_it(tmp_path: Path) -> None:
     made = project(tmp_path, {**BESIDE, "run.yaml": RUN, "evaluations/plan.yaml": PLAN})
     specs, problems = made.specs()
 
-    assert [one.rule for one in made.problems] == ["unsupported"]
+    assert {one.rule for one in made.problems} == {"unknown_evaluation"}
     assert (len(specs), problems) == (1, [])
 
 

@@ -87,6 +87,9 @@ class CachedModel(ModelWrapper):
         if request.task != "chat_completion" or request.input is not None:
             digest.update(_with_length(request.task))
             digest.update(_with_length(_as_json(request.input).decode()))
+        for place in request.message_fields:
+            digest.update(b"fields")
+            digest.update(_with_length(_as_json(place).decode()))
         for text in request.given:
             digest.update(b"given")
             digest.update(_with_length(text))

@@ -11,6 +11,7 @@ Nothing is run, no dataset is opened, no server is asked.
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -25,7 +26,14 @@ from evalwright.spec.documents.resolve.config_values import GivenValue, read_giv
 from evalwright.spec.documents.resolve.entities import Entity, References
 from evalwright.spec.documents.resolve.gather import GatheredProject, gather_project
 from evalwright.spec.documents.resolve.generations import Generations
-from evalwright.spec.documents.resolve.layout import DocumentKind
+from evalwright.spec.documents.resolve.layout import (
+    RUN_FILES,
+    DocumentKind,
+    detect_kind,
+    list_nested_run_files,
+    list_top_files,
+)
+from evalwright.spec.documents.resolve.plans import resolve_plan
 from evalwright.spec.documents.resolve.policies import check_policy_names
 from evalwright.spec.documents.resolve.resolver import Resolver
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec, check_trial_counts
@@ -102,6 +110,8 @@ class Project:
         values = {**self._gathered.config, **config.values, **assigned}
         resolver = Resolver(self._references(strict=True), given=values, models_given=models_given)
         own = {name: value for name, value in config.run_config if value is not None}
+        if self.kind == "plan" and self._gathered.plans:
+            return self._plan_specs(values, own, evaluation, models_given=models_given, more=config)
         run_config = self._run_config.model_copy(update=own)
         chosen, problems = self._choose_evaluation(evaluation)
         specs: list[ResolvedSpec] = []
@@ -120,6 +130,32 @@ class Project:
             problems += self._problems_of(entity, resolved=True)
         problems += [*config.problems, *resolver.problems]
         return specs, self._with_policy_names(problems, [(spec.key, spec.task) for spec in specs])
+
+    def _plan_specs(
+        self,
+        values: Mapping[str, GivenValue],
+        run_config: Mapping[str, Any],
+        evaluation: str | None,
+        *,
+        models_given: bool,
+        more: GivenConfig,
+    ) -> tuple[list[ResolvedSpec], list[Issue]]:
+        """The same for an assessment plan: the specifications of all its evaluations."""
+        references = self._references(strict=True)
+        resolved = resolve_plan(
+            self._gathered.plans[0],
+            references,
+            lambda given: Resolver(references, given=given, models_given=models_given),
+            given=values,
+            run_config=run_config,
+            wanted=evaluation,
+        )
+        problems = [*self._gathered.problems, *self._unread(), *self._gathered.plans[0].problems]
+        for entity in resolved.used.values():
+            problems += self._problems_of(entity, resolved=True)
+        problems += [*more.problems, *resolved.problems]
+        named = [(spec.key, spec.task) for spec in resolved.specs]
+        return resolved.specs, self._with_policy_names(problems, named)
 
     def runnable_specs(self) -> list[ResolvedSpec]:
         """What could run as it stands: all evaluations, and the tasks that none of them uses.
@@ -180,6 +216,17 @@ class Project:
             for evaluation in gathered.evaluations
             for spec in resolver.evaluation(evaluation, run_config)
         ]
+        plans = [
+            resolve_plan(
+                plan,
+                references,
+                lambda given: Resolver(references, given=given, lenient=True, complete=True),
+                given={},
+                run_config={},
+            )
+            for plan in gathered.plans
+        ]
+        specs += [spec for plan in plans for spec in plan.specs]
         tasks = [(spec.key, spec.task) for spec in specs]
         for target in [] if gathered.evaluations else gathered.targets:
             resolver.warn_of_no_value(target.parameters, gathered.config, target)
@@ -190,9 +237,12 @@ class Project:
                 spec = alone.task(entity, run_config)
                 specs += [spec] if spec is not None else []
         used = {**resolver.used, **alone.used}
+        for plan in plans:
+            used.update(plan.used)
         entities = {id(entity): entity for entity in [*gathered.main, *used.values()]}.values()
         problems = [*gathered.problems, *([] if self._alone else self._unread())]
         problems += [problem for entity in entities for problem in self._problems_of(entity)]
+        problems += [problem for plan in plans for problem in plan.problems]
         problems += [*resolver.problems, *alone.problems, *check_trial_counts(specs)]
         return self._with_policy_names(problems, tasks)
 
@@ -226,7 +276,7 @@ class Project:
 
     @property
     def _alone(self) -> bool:
-        return self.kind not in {None, "run"}
+        return self.kind not in {None, "run", "plan"}
 
     def _unread(self) -> list[Issue]:
         """The problems of files that cannot be read: nobody knows whether they are used."""
@@ -241,6 +291,23 @@ class Project:
 def read_project(path: str | Path, *, environment: Mapping[str, str]) -> Project:
     """Read a document, a run file or a folder, and the project around it."""
     return Project(gather_project(Path(path), environment))
+
+
+def read_projects(path: str | Path, *, environment: Mapping[str, str]) -> list[Project]:
+    """The project of a path and, for a folder, one per further run file or plan in or below it."""
+    first = read_project(path, environment=environment)
+    folder = Path(path)
+    if not folder.is_dir() or first.root != folder:
+        return [first]
+    names = [file.path for file in list_top_files(folder)] + list_nested_run_files(folder)
+    run_file = next((folder / name for name in RUN_FILES if (folder / name).is_file()), None)
+    others = [
+        file
+        for file in names
+        if file != run_file
+        and detect_kind(read_document(file, environment=environment).data) in {"run", "plan"}
+    ]
+    return [first, *(read_project(file, environment=environment) for file in others)]
 
 
 def read_config(path: str | Path, *, environment: Mapping[str, str]) -> GivenConfig:

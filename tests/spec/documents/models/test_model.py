@@ -184,7 +184,7 @@ def test_a_platform_with_an_interface_of_its_own_is_asked_by_a_snippet(kind: str
 
     assert found == {
         "config": f"connection_type `{kind}` is not supported here: "
-        "use `custom_inference`, with a snippet that asks it"
+        "use `custom_inference`, with a snippet that calls the platform"
     }
 
 

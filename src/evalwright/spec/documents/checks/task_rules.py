@@ -157,7 +157,9 @@ def _check_values_without_solver(scorers: list[Any]) -> Iterator[Fault]:
 def _check_values_without_chat(tasks: list[Any], definition: dict[str, Any]) -> Iterator[Fault]:
     """The same where a model answers with something else than a message."""
     solver = get_mapping(definition, "solver")
-    chats = not tasks or not {*map(str, tasks)} <= _NO_CHAT
+    builder = get_mapping(solver, "input_builder").get("type")
+    may_chat = "custom" in tasks and builder == "chat_completion"  # its model may be for chat
+    chats = not tasks or may_chat or not {*map(str, tasks)} <= _NO_CHAT
     makes_messages = solver.get("postprocessor") is not None  # of anything, perhaps
     if chats or makes_messages or solver.get("type") not in _ASK_ONCE:
         return

@@ -242,9 +242,11 @@ class ModelDocument(Component):
     def _check_connection_type(cls, value: Any) -> Any:
         kind = _connection_type(value)
         if kind in ELSEWHERE:
-            raise ValueError(
-                f"connection_type `{kind}` is not supported here: "
-                "use `custom_inference`, with a snippet that asks it"
+            raise PydanticCustomError(
+                "unsupported",
+                "connection_type `{tag}` is not supported here: "
+                "use `custom_inference`, with a snippet that calls the platform",
+                {"tag": kind},
             )
         if kind not in CONNECTION_TYPES:
             raise PydanticCustomError(

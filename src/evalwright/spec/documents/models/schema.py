@@ -16,6 +16,7 @@ from evalwright.spec.documents.models.dataset import DatasetDocument
 from evalwright.spec.documents.models.evaluation import EvaluationDocument
 from evalwright.spec.documents.models.generator import GeneratorDocument
 from evalwright.spec.documents.models.model import AdapterDocument, ModelDocument, ProviderModel
+from evalwright.spec.documents.models.plan import PlanDocument
 from evalwright.spec.documents.models.policy import (
     ExistsDefinition,
     PolicyDocument,
@@ -27,7 +28,7 @@ from evalwright.spec.documents.models.run_file import RunFile
 from evalwright.spec.documents.models.task import BenchmarkTask, TaskDocument
 
 SchemaKind = Literal[
-    "task", "dataset", "generator", "model", "adapter", "evaluation", "policy", "run"
+    "task", "dataset", "generator", "model", "adapter", "evaluation", "plan", "policy", "run"
 ]
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -40,6 +41,7 @@ _CLASSES: dict[str, type[BaseModel]] = {
     "evaluation": EvaluationDocument,
     "policy": PolicyDocument,
 }
+_OF_OTHERS: dict[str, type[BaseModel]] = {"run": RunFile, "plan": PlanDocument}
 _REPLACED: dict[str, dict[str, Any]] = {
     "ConfigPlaceholder": {
         "type": "string",
@@ -70,7 +72,7 @@ _NOT_CONFIGURED = {
 
 def json_schema(kind: SchemaKind) -> dict[str, Any]:
     """Draft 2020-12; the same text every time."""
-    top: type[BaseModel] = RunFile if kind == "run" else _CLASSES[kind]
+    top: type[BaseModel] = _OF_OTHERS.get(kind) or _CLASSES[kind]
     classes: list[type[BaseModel]] = [top]
     if kind == "run":
         classes += [*_CLASSES.values(), ProviderModel]

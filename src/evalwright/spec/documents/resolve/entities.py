@@ -22,6 +22,7 @@ from evalwright.spec.documents.models.model import (
     ProviderModel,
 )
 from evalwright.spec.documents.models.parameters import Parameter, is_stand_in
+from evalwright.spec.documents.models.plan import PlanDocument
 from evalwright.spec.documents.resolve.config_values import (
     DATASET_PARAMETER,
     UNKNOWN,
@@ -41,6 +42,7 @@ _TRUSTED = ("config", "tls_context", "validation_context", "trusted_ca")
 PLACEHOLDER_MODEL = "latticeflow$placeholder"
 """The model that is never asked."""
 _MOST_LISTED = 12
+_CLASSES: dict[str, type[Any]] = {"dataset": DatasetDocument, "plan": PlanDocument}
 
 
 class Entity:
@@ -116,7 +118,7 @@ class Entity:
             resolved = self.resolve({}, lenient=True)
             return resolved.document, resolved.problems
         data, problems = part.raw.data, []
-        kind: type[Any] = DatasetDocument if self.kind == "dataset" else AdapterDocument
+        kind: type[Any] = _CLASSES.get(self.kind, AdapterDocument)
         if self.kind == "model":
             kind = ProviderModel if "$provider" in part.data else ModelDocument
         if kind is ModelDocument:

@@ -1,11 +1,12 @@
 """Gather the documents of a project: what was named, what lies beside it, and all keys.
 
 What was named (`main`) is always checked. A mistake in what lies beside it counts only if something
-refers to it. In a folder, everything was named. Beside a run file no other run file is read. A file
-whose key cannot be read is kept apart (`unread`), because nobody knows what would refer to it.
+refers to it. In a folder, everything was named. Beside a run file no other run file is read, unless
+its evaluation is named by a plan or a repeatability. A file whose key cannot be read is kept apart
+(`unread`), because nobody knows what would refer to it.
 
-Assessment plans (several evaluations with their values, as a server keeps them) are not supported:
-the message lists the evaluations that a plan names, and how to run each.
+Two kinds of files are only borrowed, and never in the way of the project's own documents: those run
+files, and the models and adapters of a project around this one.
 """
 
 import os
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from evalwright.secret_store import read_secrets
 from evalwright.secrets import Secret
 from evalwright.spec.documents.checks.build import DocumentPart, build_instance
 from evalwright.spec.documents.models.run_file import RunFile
@@ -23,16 +25,17 @@ from evalwright.spec.documents.resolve.entities import Entity
 from evalwright.spec.documents.resolve.layout import (
     FOLDERS,
     KIND_KEYS,
-    PLAN_KEY,
     RUN_FILES,
     DocumentKind,
     ProjectFile,
     detect_kind,
     find_project_root,
     list_named_files,
+    list_outer_models,
     list_project_files,
+    list_top_files,
 )
-from evalwright.spec.documents.resolve.placeholders import reveal_secret
+from evalwright.spec.documents.resolve.placeholders import find_secret_names, reveal_secret
 from evalwright.spec.documents.resolve.policies import WrittenPolicy, parse_policies
 from evalwright.spec.documents.yaml.compose import ComposedFiles
 from evalwright.spec.documents.yaml.problems import (
@@ -43,7 +46,6 @@ from evalwright.spec.documents.yaml.problems import (
     get_list,
     get_mapping,
     locate_fault,
-    quote_names,
     type_name,
 )
 from evalwright.spec.documents.yaml.reader import YamlDocument, read_document
@@ -57,7 +59,9 @@ _LISTS: Mapping[str, DocumentKind] = {
     "tasks": "task",
 }
 """The lists of a run file, and what is in them."""
-_MOST_NAMED = 10
+_APP_KEYS = {"model_under_test_key", "judge_model_key", "risk_profile", "risk_scorers"}
+"""What the document of a server's workspace has."""
+_MAY_USE_SECRETS = {"model", "generator"}
 
 
 class GatheredProject(Struct, frozen=True, kw_only=True):
@@ -76,6 +80,8 @@ class GatheredProject(Struct, frozen=True, kw_only=True):
     """Those that the path stands for."""
     evaluations: list[Entity]
     """Those that the path asks to be run."""
+    plans: list[Entity]
+    """The assessment plans that the path stands for."""
     targets: list[Entity]
     """The tasks to run where there is no evaluation."""
     policies: list[WrittenPolicy]
@@ -96,6 +102,7 @@ class _ReadFile(NamedTuple):
     kind: DocumentKind | None
     main: bool
     folder: str
+    borrowed: bool = False
 
 
 class _Item(NamedTuple):
@@ -107,11 +114,12 @@ class _Item(NamedTuple):
     """It stands in the run file."""
     order: int = 0
     """Its place among all items, by where it was first met."""
+    borrowed: bool = False
 
     @property
-    def precedence(self) -> tuple[bool, bool]:
-        """What was named comes first, then what stands in the run file."""
-        return not self.main, not self.in_run
+    def precedence(self) -> tuple[bool, bool, bool]:
+        """What is borrowed comes last, what was named first, then what is in the run file."""
+        return self.borrowed, not self.main, not self.in_run
 
 
 def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProject:
@@ -132,6 +140,7 @@ def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProjec
     items = _drop_duplicates(item for file in files for item in _list_items(file, secrets))
     entities, duplicates = _index_entities(items)
     between += [*policy_problems, *_merge_secrets(files, items, secrets), *duplicates]
+    secrets |= _find_other_secrets(items, secrets, environment)
     in_order = sorted(items, key=lambda item: item.order)
     config = get_mapping(runs[0].data, "config") if runs else {}
     run_problems = [
@@ -150,6 +159,7 @@ def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProjec
         entities=entities,
         main=[item.entity for item in in_order if item.main],
         evaluations=_choose_evaluations(items),
+        plans=[item.entity for item in in_order if item.main and item.entity.kind == "plan"],
         targets=_choose_tasks(in_order, entities),
         policies=policies,
         problems=list(dict.fromkeys([*problems, *between])),
@@ -169,6 +179,11 @@ def _read_files(path: Path, root: Path, environment: Mapping[str, str]) -> list[
     if any(file.kind == "run" for file in files):  # a folder may have several: only this one counts
         others = [file for file in others if file.folder]
     files += [_read_file(file, environment, composed, main=False) for file in others]
+    borrowed = [
+        *_read_run_files_of_evaluations(files, root, environment),
+        *(_read_file(file, environment, composed, main=False) for file in list_outer_models(root)),
+    ]
+    files += [file._replace(borrowed=True) for file in borrowed if file.kind is not None]
     fragments = {os.path.realpath(name) for file in files for name in file.document.files[1:]}
     return [
         file
@@ -189,6 +204,43 @@ def _read_file(
     return _ReadFile(document, kind, main, file.folder)
 
 
+def _read_run_files_of_evaluations(
+    files: list[_ReadFile], root: Path, environment: Mapping[str, str]
+) -> Iterator[_ReadFile]:
+    """Read the other run files of the folder whose evaluation a plan or a repeatability names."""
+    wanted = {key for file in files for key in _named_evaluations(file.document.data)}
+    wanted -= {key for file in files if (key := _evaluation_key(file)) is not None}
+    if not wanted:
+        return
+    known = {os.path.realpath(file.document.file) for file in files}
+    for file in list_top_files(root):
+        if os.path.realpath(file.path) not in known:
+            read = _read_file(file, environment, {}, main=False)
+            if read.kind == "run" and _evaluation_key(read) in wanted:
+                yield read
+
+
+def _named_evaluations(data: Any) -> Iterator[str]:
+    """The keys of evaluations that a plan or the repeatabilities of an evaluation name."""
+    inputs = get_list(data, "evaluation_specifications")
+    for evaluation in (data, get_mapping(data, "evaluation")):
+        for specification in get_list(evaluation, "task_specifications"):
+            inputs = [*inputs, *get_list(specification, "inputs")]
+    for entry in inputs:
+        key = entry.get("evaluation_key") if isinstance(entry, dict) else None
+        if isinstance(key, str):
+            yield key
+
+
+def _evaluation_key(file: _ReadFile) -> Any:
+    """The key of the evaluation that a file has, if any."""
+    data = file.document.data
+    in_run = file.kind == "run" and (file.main or not file.folder)
+    found = get_mapping(data, "evaluation") if in_run else data
+    is_evaluation = in_run or file.kind == "evaluation"
+    return found.get("key") if is_evaluation and isinstance(found, dict) else None
+
+
 def _file_problems(file: _ReadFile) -> list[Issue]:
     document = file.document
     if file.kind is not None or any(problem.level == "error" for problem in document.problems):
@@ -197,15 +249,17 @@ def _file_problems(file: _ReadFile) -> list[Issue]:
 
 
 def _unknown_kind(data: Any) -> Fault:
-    if isinstance(data, dict) and PLAN_KEY in data:
-        return _plan_fault(data)
     keys = sorted(str(key) for key in data) if isinstance(data, dict) else []
+    if _APP_KEYS & {*keys}:
+        detail = "an app document is not used: the folder of a project is its workspace"
+        return Fault((), "unsupported", detail, level="warning")
     got = f"the keys {', '.join(keys)}" if keys else f"`{type_name(data)}`"
     misspelt = next((key for key in keys if did_you_mean(key, KIND_KEYS)), "")
     return Fault(
         (misspelt,) if misspelt else (),
         "unknown_kind",
-        "expected a task, dataset, generator, model, adapter, evaluation, policy or run file, "
+        "expected a task, dataset, generator, model, adapter, evaluation, assessment plan, policy "
+        "or run file, "
         f"got {got}",
         did_you_mean(misspelt, KIND_KEYS)
         or "a task has a `definition`, an evaluation `task_specifications`, a dataset a "
@@ -214,25 +268,11 @@ def _unknown_kind(data: Any) -> Fault:
     )
 
 
-def _plan_fault(data: dict[str, Any]) -> Fault:
-    specifications = [each for each in get_list(data, PLAN_KEY) if isinstance(each, dict)]
-    keys = [each.get("evaluation_key") for each in specifications]
-    names = list(dict.fromkeys(" ".join(key.split()) for key in keys if isinstance(key, str)))
-    names = [name for name in names if name]
-    listed = f"; this one names {quote_names(names, most=_MOST_NAMED)}" if names else ""
-    return Fault(
-        (PLAN_KEY,),
-        "unsupported",
-        f"assessment plans are not supported{listed}",
-        "run its evaluations one by one: `evalwright run . --evaluation KEY --config FILE`, "
-        "FILE with `evaluation_config` as `config`, `evaluation_run_config` as `run_config`",
-        at_key=True,
-    )
-
-
 def _list_unread(files: list[_ReadFile]) -> dict[DocumentKind, list[Issue]]:
     unread: dict[DocumentKind, list[Issue]] = {}
     for file in files:
+        if file.borrowed:
+            continue
         if file.folder in FOLDERS and file.document.unread & {(), ("key",)}:
             kind = file.kind or FOLDERS[file.folder]
             unread.setdefault(kind, []).extend(file.document.problems)
@@ -256,9 +296,8 @@ def _read_run_file(documents: list[YamlDocument]) -> tuple[RunFile | None, list[
 def _list_items(file: _ReadFile, secrets: Mapping[str, str | Secret]) -> Iterator[_Item]:
     document = file.document
     if file.kind not in {None, "policy", "run"}:
-        yield _Item(
-            Entity(file.kind, DocumentPart(document), secrets=secrets), file.main, in_run=False
-        )
+        entity = Entity(file.kind, DocumentPart(document), secrets=secrets)
+        yield _Item(entity, file.main, in_run=False, borrowed=file.borrowed)
     if file.kind != "run":
         return
     parts: list[tuple[DocumentKind, FieldPath]] = [
@@ -267,11 +306,12 @@ def _list_items(file: _ReadFile, secrets: Mapping[str, str | Secret]) -> Iterato
         for number, item in enumerate(get_list(document.data, name))
         if isinstance(item, dict)
     ]
-    if isinstance(document.data.get("evaluation"), dict) and file.main:
+    if isinstance(document.data.get("evaluation"), dict) and (file.main or file.borrowed):
         parts.append(("evaluation", ("evaluation",)))
     for kind, path in parts:
         part = DocumentPart.inside(document, path)
-        yield _Item(Entity(kind, part, secrets=secrets), file.main, in_run=True)
+        entity = Entity(kind, part, secrets=secrets)
+        yield _Item(entity, file.main, in_run=True, borrowed=file.borrowed)
 
 
 def _drop_duplicates(items: Iterable[_Item]) -> list[_Item]:
@@ -295,8 +335,7 @@ def _merge_secrets(
     files: list[_ReadFile], items: list[_Item], secrets: dict[str, str | Secret]
 ) -> Iterator[Issue]:
     parts = [DocumentPart(file.document) for file in files if file.kind == "run"]
-    kinds = {"model", "generator"}
-    parts += [item.entity.part for item in items if item.entity.kind in kinds]
+    parts += [item.entity.part for item in items if item.entity.kind in _MAY_USE_SECRETS]
     first: dict[str, Place] = {}
     for part in parts:
         for name, value in get_mapping(part.data, "secrets").items():
@@ -311,18 +350,37 @@ def _merge_secrets(
                 yield from part.problems([fault])
 
 
+def _find_other_secrets(
+    items: list[_Item], declared: Mapping[str, str | Secret], environment: Mapping[str, str]
+) -> dict[str, Secret]:
+    """The secrets that documents use and none declares: of the environment, or stored here."""
+    parts = [item.entity.part for item in items if item.entity.kind in _MAY_USE_SECRETS]
+    names = {name for part in parts for name in find_secret_names(part.raw.data)}
+    names -= declared.keys()
+    secrets = {
+        name: Secret(environment[name], declared=True) for name in names if name in environment
+    }
+    if names - secrets.keys():
+        stored = read_secrets()
+        secrets |= {name: stored[name] for name in names - secrets.keys() if name in stored}
+    return secrets
+
+
 def _index_entities(
     items: list[_Item],
 ) -> tuple[dict[DocumentKind, dict[str, Entity]], list[Issue]]:
     """The entities by key, what was named first; and the keys that two different ones have."""
     entities: dict[DocumentKind, dict[str, Entity]] = {kind: {} for kind in _LISTS.values()}
-    entities["evaluation"] = {}
+    entities |= {"evaluation": {}, "plan": {}}
     problems: list[Issue] = []
+    borrowed = {id(item.entity) for item in items if item.borrowed}
     for item in sorted(items, key=lambda item: item.precedence):
         entity = item.entity
         if not entity.key:
             continue
         first = entities[entity.kind].setdefault(entity.key, entity)
+        if item.borrowed and (entity.kind != "evaluation" or id(first) not in borrowed):
+            continue  # the project's own comes first; which of two other run files, nobody knows
         if _written_at(first) != _written_at(entity):
             where = f"{first.file}:{first.line}"
             detail = f"the key `{entity.key}` is used by another {entity.kind}, at {where}"

@@ -7,31 +7,33 @@
     ├── dataset_generators/
     ├── models/
     ├── model_adapters/   or adapters/
-    └── evaluations/
+    ├── evaluations/
+    └── assessment_plans/
 
 A file in one of these folders belongs to the project around it, any other file to the project of
-the folder that it lies in. The keys of a document decide its kind, otherwise its folder does:
+the folder that it lies in. A project inside a project may use the models and adapters of the outer
+one. The keys of a document decide its kind, otherwise its folder does:
 
     run          datasets, dataset_generators, models, model_adapters or evaluation; or `tasks`
                  without key, display_name and definition
     generator    definition, with synthesizers or a data_source in it
     task         definition
     evaluation   task_specifications
+    plan         evaluation_specifications
     dataset      source, file_path or generator_specification
     adapter      process_input or process_output
     policy       rules; or nothing but `policies`; or a list of mappings that have rules
     model        config, beside a key; or $provider
-
-An assessment plan (evaluation_specifications) has no kind, in whatever folder it is.
 """
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 DocumentKind = Literal[
-    "task", "dataset", "generator", "model", "adapter", "evaluation", "policy", "run"
+    "task", "dataset", "generator", "model", "adapter", "evaluation", "plan", "policy", "run"
 ]
 """The kinds of documents."""
 
@@ -43,6 +45,7 @@ FOLDERS: Mapping[str, DocumentKind] = {
     "model_adapters": "adapter",
     "adapters": "adapter",
     "evaluations": "evaluation",
+    "assessment_plans": "plan",
 }
 """The folders of a project, and what their files are."""
 
@@ -57,16 +60,19 @@ _TASK = {"key", "display_name", "definition"}
 _SIGNS: tuple[tuple[DocumentKind, set[str]], ...] = (
     ("task", {"definition"}),
     ("evaluation", {"task_specifications"}),
+    ("plan", {"evaluation_specifications"}),
     ("dataset", {"source", "file_path", "generator_specification"}),
     ("adapter", {"process_input", "process_output"}),
     ("model", {"$provider", "connection_type", "rate_limit", "max_concurrent_requests"}),
 )
-PLAN_KEY = "evaluation_specifications"
-"""What an assessment plan has: it is known, and not run."""
+_MODEL_FOLDERS = ("models", "model_adapters", "adapters")
+_HAS_KEY = re.compile(rb"^[\"']?(?:key|\$provider)[\"']?\s*:", re.MULTILINE)
+"""What a model document has. Other tools keep other YAML in a folder `models`."""
+_MAX_BYTES_SEARCHED = 100_000
 
 KIND_KEYS = (
     *("definition", "task_specifications", "source", "process_input", "process_output", "config"),
-    *("rules", "policies", PLAN_KEY, *sorted(_RUN)),
+    *("rules", "policies", "evaluation_specifications", *sorted(_RUN)),
 )
 """The keys that say of a document what it is."""
 
@@ -81,8 +87,8 @@ def detect_kind(data: Any, folder: str = "") -> DocumentKind | None:
     for kind, signs in _SIGNS:
         if keys & signs:
             return "generator" if kind == "task" and _makes(data, folder) else kind
-    if folder in FOLDERS or PLAN_KEY in keys:
-        return None if PLAN_KEY in keys else FOLDERS[folder]
+    if folder in FOLDERS:
+        return FOLDERS[folder]
     if "rules" in keys or keys == {"policies"}:
         return "policy"
     if "config" in keys and "key" in keys:
@@ -130,6 +136,45 @@ def list_project_files(root: Path) -> list[ProjectFile]:
         ProjectFile(path, folder) for folder in FOLDERS for path in list_yaml_files(root / folder)
     ]
     return files + [ProjectFile(root / name, "") for name in RUN_FILES if (root / name).is_file()]
+
+
+def list_top_files(root: Path) -> list[ProjectFile]:
+    """The documents in the folder of a project itself: other run files, mostly."""
+    return [ProjectFile(file, "") for file in list_yaml_files(root) if file.parent == root]
+
+
+def list_nested_run_files(root: Path) -> list[Path]:
+    """The run files of the projects inside a project."""
+    own = {root / folder for folder in FOLDERS}
+    return [
+        file
+        for file in list_yaml_files(root)
+        if file.name in RUN_FILES and file.parent != root and own.isdisjoint(file.parents)
+    ]
+
+
+def list_outer_models(root: Path) -> Iterator[ProjectFile]:
+    """The models and adapters of the nearest project around a project."""
+    folder = root.absolute()
+    while folder.parent != folder and not (folder / ".git").exists():
+        folder = folder.parent
+        files = [
+            ProjectFile(file, name)
+            for name in _MODEL_FOLDERS
+            for file in list_yaml_files(folder / name)
+            if _has_key(file)
+        ]
+        if files:
+            yield from files
+            return
+
+
+def _has_key(file: Path) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return _HAS_KEY.search(opened.read(_MAX_BYTES_SEARCHED)) is not None
+    except OSError:
+        return False
 
 
 def list_named_files(path: Path, root: Path) -> list[ProjectFile]:

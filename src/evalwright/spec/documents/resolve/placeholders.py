@@ -108,7 +108,12 @@ def resolve_secrets(
             faults.append(_forbidden_secret(text, whole, path))
         elif whole[1] not in secrets:
             known = nearest(whole[1], list(secrets))
-            hint = f"did you mean `{known}`?" if known else "give it a value under `secrets:`"
+            set_it = f"`evalwright secret set {whole[1]}`"
+            hint = (
+                f"did you mean `{known}`?"
+                if known
+                else (f"give it a value under `secrets:`, in the environment, or with {set_it}")
+            )
             detail = f"unknown secret `{whole[1]}`"
             faults.append(Fault(path, "unknown_secret", detail, hint))
         else:
@@ -116,6 +121,13 @@ def resolve_secrets(
         return text
 
     return _replace_texts(data, (), replace, None, faults), faults
+
+
+def find_secret_names(data: Any) -> Iterator[str]:
+    """The name of every `<< secrets.name >>` of a document."""
+    for _, text in find_parts(data, str):
+        for match in _SECRET.finditer(text) if "<<" in text else ():
+            yield match[1]
 
 
 def forbid_secrets(data: Any) -> Iterator[Fault]:

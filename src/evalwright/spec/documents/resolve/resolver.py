@@ -268,7 +268,7 @@ class Resolver:
             return
         entity = self._find("model", key, part, path)
         does = getattr(entity.document, "task", None) if entity is not None else None
-        if task is not None and does is not None and task.tasks and does not in task.tasks:
+        if task is not None and does is not None and not _serves(does, task.tasks):
             wants = quote_names([str(name) for name in task.tasks])
             detail = f"task `{task.key}` needs a model for {wants}, `{key}` is one for `{does}`"
             self._add(part, [Fault(path, "wrong_model", detail)])
@@ -295,6 +295,12 @@ class Resolver:
 
     def _report(self, problems: Iterable[Issue]) -> None:
         self.problems.update(dict.fromkeys(problems))
+
+
+def _serves(model_task: str, tasks: Sequence[str]) -> bool:
+    """Whether a model for `model_task` can serve these: a custom task may ask for a chat."""
+    is_chat = model_task == "chat_completion"
+    return not tasks or model_task in tasks or (is_chat and "custom" in tasks)
 
 
 def _name_specifications(evaluation: Any) -> list[Any]:

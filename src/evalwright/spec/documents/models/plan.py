@@ -1,0 +1,54 @@
+"""An assessment plan: several evaluations, each with its values.
+
+    key: release
+    display_name: Release check
+    evaluation_specifications:
+      - key: small
+        evaluation_key: safety
+        evaluation_config:
+          model: openai$gpt-4-1-mini
+        evaluation_run_config:
+          num_samples: 50
+      - evaluation_key: quality
+
+`evalwright run FILE` runs all of them as one run.
+"""
+
+from typing import Any
+
+from pydantic import Field
+
+from evalwright.components import Component, Title, UserKey
+from evalwright.spec.documents.models.evaluation import RunConfig
+
+
+class EvaluationSpecification(Component):
+    """One evaluation of a plan, with its values."""
+
+    key: UserKey | None = None
+    """Key in the plan. Without it: the key of the evaluation, with a number where it repeats."""
+    evaluation_key: UserKey
+    """Key of the evaluation."""
+    display_name: str | None = None
+    """Name that is shown."""
+    evaluation_config: dict[str, Any] = Field(default_factory=dict)
+    """Values of the evaluation's parameters, by key."""
+    evaluation_run_config: RunConfig = RunConfig()
+    """Number of samples, trials, and use of the store."""
+
+
+class PlanDocument(Component):
+    """Evaluations to run together, each with its values."""
+
+    key: UserKey
+    """Key of the plan."""
+    display_name: Title
+    """Name that is shown."""
+    description: str = ""
+    """Description, in a sentence."""
+    long_description: str | None = None
+    """Long description, in Markdown."""
+    evaluation_specifications: list[EvaluationSpecification] = Field(min_length=1)
+    """Evaluations to run."""
+    tags: list[str] = Field(default_factory=list)
+    """Tags to search by."""
