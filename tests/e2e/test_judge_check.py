@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.e2e import in_process
 from tests.e2e.commands import COMMAND
+from tests.e2e.terminal import find_misfits, on_a_terminal
 from tests.living import PATIENCE_S
 from tests.servers.example_server import ExampleServer
 
@@ -103,6 +104,17 @@ def test_the_guide_shows_what_the_example_prints(server: ExampleServer, folder: 
     expected, printed = shown.partition("\n```")[0].splitlines(), done.stdout.splitlines()
     assert printed[0].startswith(expected[0].removesuffix("…"))
     assert printed[1:] == expected[1:]
+
+
+def test_a_check_fits_eighty_columns_without_a_broken_word(
+    server: ExampleServer, folder: Path
+) -> None:
+    check = ("judge", "check", "latest", "--labels", "labels.csv", "--probe", "pad", "--cache")
+    piped = in_process.evalwright(*check, cwd=folder, env=server.environment(), merged=True)
+
+    shown = on_a_terminal(*check, cwd=folder, env=server.environment())
+
+    assert find_misfits(shown, piped.stdout) == []
 
 
 def test_people_read_it_and_the_report_remembers(server: ExampleServer, folder: Path) -> None:

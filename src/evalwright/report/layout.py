@@ -180,6 +180,8 @@ def _moving_order(table: Table, natural: Sequence[int], whole: Container[int]) -
 def _fit(cell: str, width: int) -> list[str]:
     if display_width(cell) <= width:
         return [cell]
+    if " " not in cell and display_width(cell) <= _LONGEST_NAME:
+        return [shorten(cell, width)]
     return [shorten(line, width) for line in wrap_text(cell, width)]
 
 

@@ -84,7 +84,7 @@ def list_table(runs: Sequence[ListedRun]) -> RunList:
             "run": run.id,
             "name": visible(run.name),
             "created (UTC)": run.created.replace("T", " ").removesuffix("+00:00"),
-            "status": f"{run.status}, imported" if run.imported else run.status,
+            "status": run.status.replace("_", " ") + (", imported" if run.imported else ""),
             "tasks": visible(_join_some(run.tasks)),
             "models": visible(", ".join(run.models)),
             "metric, 95 % interval": visible(_join_some(_describe_metrics(run.metrics))),
