@@ -7,7 +7,7 @@ BIN := .venv/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check format lint types architecture docs docs-check golden test test-slow bench lock clean
+.PHONY: help setup demo check format lint types architecture docs docs-check pictures golden test test-slow bench lock clean
 
 help:  ## show this list
 	@echo 'evalwright: evaluate models and datasets from declarative tasks'
@@ -53,6 +53,9 @@ docs: .venv/.ready  ## write the table of built-ins, the generated pages and sch
 docs-check: .venv/.ready  ## fail if a generated file is out of date
 	@$(BIN)/python -m tools.built_ins --check
 	@$(BIN)/python -m tools.docs --check
+
+pictures: .venv/.ready  ## draw docs/pictures again: the terminal as people see it
+	@$(BIN)/python -m tools.pictures
 
 golden: .venv/.ready  ## rewrite the golden reports; check the diff before you commit
 	@EVALWRIGHT_GOLDEN=write $(BIN)/python -m pytest -q tests/test_golden.py

@@ -21,7 +21,7 @@ def doctor(*arguments: str, cwd: Path) -> str:
 def test_it_says_what_is_there(tmp_path: Path) -> None:
     said = doctor("--store", "runs.db", cwd=tmp_path)
 
-    assert f"store       {tmp_path / 'runs.db'}, made by the first run\n" in said
+    assert f"store       {tmp_path / 'runs.db'}, created by the first run\n" in said
     assert "\nsandbox     " in said
     assert "\nnamespaces+seccomp: " in said
     assert "\nlandlock+seccomp: " in said

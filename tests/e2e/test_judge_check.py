@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.e2e import in_process
 from tests.e2e.commands import COMMAND
+from tests.e2e.terminal import find_misfits, on_a_terminal
 from tests.living import PATIENCE_S
 from tests.servers.example_server import ExampleServer
 
@@ -105,6 +106,17 @@ def test_the_guide_shows_what_the_example_prints(server: ExampleServer, folder: 
     assert printed[1:] == expected[1:]
 
 
+def test_a_check_fits_eighty_columns_without_a_broken_word(
+    server: ExampleServer, folder: Path
+) -> None:
+    check = ("judge", "check", "latest", "--labels", "labels.csv", "--probe", "pad", "--cache")
+    piped = in_process.evalwright(*check, cwd=folder, env=server.environment(), merged=True)
+
+    shown = on_a_terminal(*check, cwd=folder, env=server.environment())
+
+    assert find_misfits(shown, piped.stdout) == []
+
+
 def test_people_read_it_and_the_report_remembers(server: ExampleServer, folder: Path) -> None:
     asked = ("--labels", "labels.csv", "--probe", "pad", "-n", "8")
     done = evalwright(server, folder, "judge", "check", "latest", *asked)
@@ -116,8 +128,8 @@ def test_people_read_it_and_the_report_remembers(server: ExampleServer, folder: 
     assert "8 calls of openai/gpt-4.1-mini, 1 for each of 8 samples" in done.stderr
     assert "kept with run" in done.stderr
     for shown in (report.stdout, (folder / "report.md").read_text(encoding="utf-8")):
-        assert "agrees with 24 human labels in 0.88" in shown
-        assert "pad flips" in shown
+        assert "agreement with 24 human labels 0.88" in shown
+        assert "probe pad changes" in shown
 
 
 @pytest.mark.parametrize(

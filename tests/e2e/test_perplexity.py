@@ -161,10 +161,10 @@ def test_a_document_that_fails_is_listed_and_in_no_figure(folder: Path) -> None:
 
     assert shown.returncode == 3
     assert (
-        "failed with weigher/m: 2 documents (corpus.jsonl:2, corpus.jsonl:5): "
+        "weigher/m: 2 documents failed (corpus.jsonl:2, corpus.jsonl:5): "
         "this text cannot be weighed\n  hint: leave it out\n"
     ) in shown.stdout
-    assert "4 documents: 2 weighed, 2 failed, 1 without text left out" in shown.stdout
+    assert "4 documents: 2 measured, 2 failed, 1 without text left out" in shown.stdout
     (model,) = report["models"]
     assert model["nll"] == pytest.approx((3 + 3 + 5) / 2)
     assert (model["documents"], model["failed"]) == (2, 2)

@@ -3,10 +3,7 @@
 import csv
 import json
 import os
-import pty
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -15,7 +12,9 @@ from typing import Any
 import pytest
 from tests.e2e import in_process
 from tests.e2e.projects import SOLVER, of_rows, run_file, task, write_project, write_rows
-from tests.living import PATIENCE_S
+from tests.e2e.terminal import find_misfits, on_a_terminal, without_colours
+
+from evalwright.report.tables import display_width
 
 OF_ROWS = "{key: ask, task_key: ask}"
 WITH_VALUE = 'def compute_scores(sample):\n    return {"ok": sample["value"]}'
@@ -251,63 +250,83 @@ rules:
 """
 
 
-def on_a_terminal(*arguments: str, cwd: Path, **variables: str) -> str:
-    """What a terminal of 80 columns is sent."""
-    ours, theirs = pty.openpty()
-    shown = b""
-    environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm", **variables}
-    command = [sys.executable, "-m", "evalwright", *arguments]
-    with subprocess.Popen(
-        command, cwd=cwd, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environment
-    ) as child:
-        os.close(theirs)
-        while True:
-            try:
-                data = os.read(ours, 4096)
-            except OSError:
-                break
-            if not data:
-                break
-            shown += data
-        child.wait(timeout=PATIENCE_S)
-    os.close(ours)
-    return shown.decode().replace("\r\n", "\n")
+BAD = """\
+{"id": "sum", "category": "arithmatic", "prompt": "", "targets": [], "metric_name": "exact_match"}
+{"task_id": "\u9996\u90fd", "category": "mcq", "prompt": "Which?\\nA) \u6771\u4eac\\nB) Paris"}
+"""
 
 
-def without_colours(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+@pytest.fixture(scope="module")
+def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The starter project after a run, with a policy and a file of bad records."""
+    folder = tmp_path_factory.mktemp("starter") / "demo"
+    evalwright("init", str(folder), cwd=folder.parent)
+    (folder / "policy.yaml").write_text(POLICY)
+    (folder / "bad.jsonl").write_text(BAD, encoding="utf-8")
+    evalwright("run", "run.yaml", "--store", "runs.db", cwd=folder)
+    return folder
 
 
 @pytest.fixture
-def starter(tmp_path: Path) -> Path:
-    evalwright("init", "demo", cwd=tmp_path)
-    (tmp_path / "demo" / "policy.yaml").write_text(POLICY)
-    evalwright("run", "run.yaml", cwd=tmp_path / "demo")
-    return tmp_path / "demo"
+def starter(finished_project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("EVALWRIGHT_STORE", "runs.db")
+    return finished_project
+
+
+PERPLEXITY = "perplexity tasks.jsonl --field prompt -m scripted/oracle -m scripted/echo"
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    "command",
     [
-        pytest.param(("report",), id="report"),
-        pytest.param(("list",), id="list"),
-        pytest.param(("tasks",), id="tasks"),
-        pytest.param(("show", "--wrong"), id="wrong answers"),
-        pytest.param(("gate", "--policy", "policy.yaml"), id="gate"),
+        "report",
+        "list",
+        "list models",
+        "list scorers",
+        "tasks",
+        "show",
+        "show --wrong",
+        "task show completeness",
+        "task test capitals",
+        "gate --policy policy.yaml",
+        "doctor",
+        "validate bad.jsonl",
+        pytest.param(PERPLEXITY, id="perplexity"),
+        "run tasks.jsonl -m scripted/orcle",
+        "run tasks.jsonl -m scripted/oracle -p temprature=1",
     ],
 )
-def test_everything_fits_eighty_columns_without_a_broken_word(
-    starter: Path, arguments: tuple[str, ...]
-) -> None:
-    piped = in_process.evalwright(*arguments, cwd=starter).stdout
+def test_everything_fits_eighty_columns_without_a_broken_word(starter: Path, command: str) -> None:
+    arguments = command.split()
 
-    shown = without_colours(on_a_terminal(*arguments, cwd=starter))
+    shown = on_a_terminal(*arguments, cwd=starter)
 
-    assert all(
-        len(line) <= 80 or len(max(line.split(), key=len)) > 60 for line in shown.split("\n")
+    piped = in_process.evalwright(*arguments, cwd=starter, merged=True).stdout
+    assert find_misfits(shown, piped) == []
+    assert "no such file" not in shown
+
+
+WIDE = "\u4e16\u754c\u306e\u9996\u90fd"
+
+
+def test_names_in_wide_and_in_arabic_characters_stay_aligned(tmp_path: Path) -> None:
+    arabic = "\u0639\u0648\u0627\u0635\u0645"
+    for name in (WIDE, arabic):
+        record = {**RECORD, "task_id": name, "prompt": f"{name}?"}
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(record), encoding="utf-8")
+    outputs = tmp_path / f"{WIDE * 4}.jsonl"
+    outputs.write_text(
+        "".join(json.dumps({"id": i, "output": WIDE * 30}) + "\n" for i in (WIDE, arabic))
     )
-    words = set(re.findall(r"[a-z]{4,}", piped))
-    assert set(re.findall(r"(?<![\w….-])[a-z]{4,}(?![\w…])", shown)) <= words
+    files = [f"{name}.jsonl" for name in (WIDE, arabic)]
+    run = ("run", *files, "-m", "scripted/echo", "-m", f"replay/{outputs.name}")
+
+    shown = without_colours(on_a_terminal(*run, cwd=tmp_path))
+
+    assert max(map(display_width, shown.split("\n"))) <= 80
+    rows = [line for line in shown.partition("Mean by file")[2].split("\n")[1:7] if "1/1" in line]
+    assert len(rows) == 4
+    assert {display_width(row) for row in rows} == {display_width(rows[0])}
 
 
 def test_a_column_that_does_not_fit_moves_under_its_row(starter: Path) -> None:
@@ -320,7 +339,7 @@ def test_verdicts_are_coloured_and_say_the_same_in_words(starter: Path) -> None:
     gate = ("gate", "--policy", "policy.yaml")
 
     coloured = on_a_terminal(*gate, cwd=starter)
-    plain = on_a_terminal(*gate, cwd=starter, NO_COLOR="1")
+    plain = on_a_terminal(*gate, cwd=starter, env={**os.environ, "NO_COLOR": "1"})
 
     assert "\x1b[31m\x1b[1mFAILS\x1b[0m" in coloured
     assert "\x1b[32m\x1b[1mholds\x1b[0m" in coloured

@@ -358,8 +358,8 @@ def test_the_command_shows_what_was_asked_beside_the_answers(
     shown = evalwright(server, "score", "latest", "--markdown", "report.md", cwd=tmp_path)
 
     assert shown.returncode == 0, shown.stderr
-    assert "Asked beside the answers" in shown.stdout
-    assert "## Asked beside the answers" in (tmp_path / "report.md").read_text()
+    assert "Other requests" in shown.stdout
+    assert "## Other requests" in (tmp_path / "report.md").read_text()
     again = report_of(evalwright(server, "score", "latest", "--json", cwd=tmp_path))
     assert again["asked_beside"] == {}, "of the newest run, everything is known"
     assert len(outcomes_in(tmp_path)) == 4

@@ -510,7 +510,7 @@ def test_a_report_says_that_nothing_is_known_of_a_judge(folder: Path, server: Mo
         "openai/judge",
         "openai/judge",
     )
-    assert row.known.startswith("nothing is known of this judge: `evalwright judge check ")
+    assert row.known.startswith("this judge has not been checked: `evalwright judge check ")
     assert row.agreement is None
 
 
@@ -524,13 +524,13 @@ def test_every_report_of_the_same_judge_says_what_is_known(folder: Path) -> None
     (later,) = run(folder, fresh=True).judges
     (other,) = run(folder, prompt=PROMPT + "Be strict.\n").judges
 
-    assert again.known.startswith("agrees with 10 human labels in 0.90 [0.60, 0.98], kappa 0.80 [")
-    assert "asked 2 times says the same in 1.00 [0.72, 1.00]" in again.known
-    assert "swap flips 0.00 [0.00, 0.28]" in again.known
+    assert again.known.startswith("agreement with 10 human labels 0.90 [0.60, 0.98], kappa 0.80 [")
+    assert "2 verdicts per sample all equal in 1.00 [0.72, 1.00]" in again.known
+    assert "probe swap changes 0.00 [0.00, 0.28]" in again.known
     assert again.known.endswith("in this run")
     assert resumed == again
     assert later.known.endswith(f"in run {first.run_id}")
-    assert other.known.startswith("nothing is known")
+    assert other.known.startswith("this judge has not been checked")
     assert "Judges" in ew.load(first.run_id).to_markdown()
 
 

@@ -11,6 +11,7 @@ from evalwright.report.judges import (
     ProbeRow,
     RepeatsRow,
 )
+from evalwright.report.layout import lay_out_blocks
 
 JUDGE = Judge(
     task="answers",
@@ -39,11 +40,15 @@ def check(**more: Any) -> JudgeCheck:
     return JudgeCheck(**{**given, **more})
 
 
+def shown(**more: Any) -> list[str]:
+    return list(lay_out_blocks(render_check(check(**more)), None))
+
+
 def test_lines_show_counts_confusion_and_what_was_seen_differently() -> None:
-    text = "\n".join(render_check(check(agreement=AGREES, notes=["a note"])))
+    text = "\n".join(shown(agreement=AGREES, notes=["a note"]))
 
     assert "answers/right: model_as_a_judge_classifier, judged by openai/judge, run r1" in text
-    assert "against 3 labels of people (labels.csv), compared: labels" in text
+    assert "compared with 3 human labels (labels.csv), by label" in text
     assert "people ↓, judge →  correct  incorrect" in text
     assert "c: people `correct`, judge `incorrect`" in text
     assert text.endswith("note: a note")
@@ -71,9 +76,9 @@ def test_lines_of_probes_say_where_verdicts_went_and_what_failed() -> None:
         reason="busy",
     )
 
-    lines = list(render_check(check(probes=[probe], repeats=repeats)))
+    lines = shown(probes=[probe], repeats=repeats)
 
-    assert "  verdicts that flip  0.50 [0.15, 0.85]" in lines
+    assert "  verdicts that changed  0.50 [0.15, 0.85]" in lines
     assert "    to correct: 2" in lines
     assert "  without a verdict: 1 (why)" in lines
     assert "  not applicable: 1 (why)" in lines
@@ -86,9 +91,9 @@ def test_many_labels_are_cut_for_people_and_said_so() -> None:
         [(str(n), f"l{n}", f"l{n}") for n in range(20)], source="x", compared="labels"
     )
 
-    text = "\n".join(render_check(check(agreement=many)))
+    text = "\n".join(shown(agreement=many))
 
-    assert "… and 8 more: see --json" in text
+    assert "… and 8 more labels: see --json" in text
     assert len(many.labels) == 20
 
 
@@ -97,4 +102,4 @@ def test_nothing_compared_is_nothing_known() -> None:
 
     assert empty.figures["agreement"].value is None
     assert empty.figures["kappa"].reason == "nothing was compared"
-    assert list(render_check(check(agreement=empty)))
+    assert shown(agreement=empty)

@@ -6,6 +6,7 @@ from tests.api.demo import demo, files_in
 from evalwright import api
 from evalwright.errors import UnknownName, UsageError
 from evalwright.projects.kinds import EntityKind
+from evalwright.report.layout import lay_out_blocks
 from evalwright.report.yaml_text import to_yaml
 from evalwright.secrets import MASK
 
@@ -81,7 +82,7 @@ def test_show_says_where_it_is_what_it_is_made_of_and_who_uses_it() -> None:
         "run.yaml: evaluation `first-steps`, evaluation.task_specifications[6].task_key",
         "run.yaml: $ref: tasks/uniqueness.yaml",
     ]
-    lines = "\n".join(shown.to_lines())
+    lines = "\n".join(lay_out_blocks(shown.to_blocks(), None))
     assert "entity type  dataset" in lines
     assert "def compute_scores(samples" in lines
 

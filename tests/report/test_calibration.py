@@ -179,8 +179,8 @@ def test_too_few_answers_give_a_reason_and_no_temperature(
 @pytest.mark.parametrize(
     ("share", "temperature", "why"),
     [
-        pytest.param(1.0, 0.01, "surer confidences fit better still", id="all right"),
-        pytest.param(0.0, 100.0, "all are brought to 50 %", id="all wrong"),
+        pytest.param(1.0, 0.01, "higher confidences would fit even better", id="all right"),
+        pytest.param(0.0, 100.0, "all are moved to 50 %", id="all wrong"),
     ],
 )
 def test_a_temperature_at_the_end_of_its_range_says_why(
@@ -401,7 +401,7 @@ def test_a_temperature_stands_beside_the_raw_figures_of_the_same_answers() -> No
     assert raw[:2] == ("m", "raw")
     assert scaled[0] == ""
     assert scaled[1].startswith("T = ")
-    assert " fitted on 20 answers, judged on 20 others" in found.below
+    assert " fitted on 20 answers, tested on 20 others" in found.below
     assert any("change of the Brier score, paired" in line for line in found.below)
 
 

@@ -69,7 +69,7 @@ def test_of_a_judge_that_nobody_checked_nothing_is_known_and_the_command_is_said
     (row,) = judge_rows(one, [one])
 
     assert row.known == (
-        "nothing is known of this judge: "
+        "this judge has not been checked: "
         "`evalwright judge check r1 --labels FILE` compares it with people"
     )
     assert (row.checked, row.run_id) == ("", "")
@@ -85,7 +85,7 @@ def test_a_scorer_that_gives_no_verdict_cannot_be_compared() -> None:
     one = run("r1", structs.replace(JUDGE, type="rag_checker"))
 
     assert judge_rows(one, [one])[0].known == (
-        "nothing is known of this judge: `rag_checker` gives no verdict to compare"
+        "this judge cannot be checked: `rag_checker` gives no verdict to compare"
     )
 
 
@@ -107,9 +107,9 @@ def test_the_newest_of_each_kind_is_taken_from_any_run() -> None:
     assert row.probes == [probe]
     assert row.checked == "2026-03-01T00:00"
     assert row.known == (
-        "agrees with 3 human labels in 0.67 [0.21, 0.94], kappa 0.40 [0.00, 1.00]; "
+        "agreement with 3 human labels 0.67 [0.21, 0.94], kappa 0.40 [0.00, 1.00]; "
         "checked 2026-01-01 in run r0; "
-        "swap flips 0.11 [0.02, 0.43]; checked 2026-03-01 in this run"
+        "probe swap changes 0.11 [0.02, 0.43]; checked 2026-03-01 in this run"
     )
 
 
@@ -134,7 +134,7 @@ def test_one_label_is_said_in_the_singular() -> None:
     few = measure_label_agreement([("a", "correct", "correct")], source="x", compared="labels")
     one = run("r1", checks=(check(agreement=few),))
 
-    assert judge_rows(one, [one])[0].known.startswith("agrees with 1 human label in ")
+    assert judge_rows(one, [one])[0].known.startswith("agreement with 1 human label ")
 
 
 def test_a_check_on_another_task_names_it() -> None:
@@ -148,14 +148,14 @@ def test_a_check_of_another_judge_does_not_count() -> None:
     other = structs.replace(JUDGE, identity="two")
     one = run("r1", JUDGE, checks=(check(judge=other, agreement=AGREES),))
 
-    assert judge_rows(one, [one])[0].known.startswith("nothing is known")
+    assert judge_rows(one, [one])[0].known.startswith("this judge has not been checked")
 
 
 def test_a_check_of_another_version_is_passed_over() -> None:
     one = run("r1")
     one.manifest["judge_checks"] = [{"something": "else"}]
 
-    assert judge_rows(one, [one])[0].known.startswith("nothing is known")
+    assert judge_rows(one, [one])[0].known.startswith("this judge has not been checked")
 
 
 def test_probes_without_people_say_that_people_were_not_asked() -> None:
@@ -166,8 +166,8 @@ def test_probes_without_people_say_that_people_were_not_asked() -> None:
     one = run("r1", checks=(check(repeats=repeats, probes=[failed]),))
 
     assert judge_rows(one, [one])[0].known == (
-        "not compared with people; asked 3 times says the same in 0.75 [0.41, 0.93]; "
-        "pad could not be tried; checked 2026-11-16 in this run"
+        "not compared with people; 3 verdicts per sample all equal in 0.75 [0.41, 0.93]; "
+        "probe pad could not be tried; checked 2026-11-16 in this run"
     )
 
 
@@ -205,6 +205,6 @@ def test_the_table_of_a_report_has_a_row_a_judge() -> None:
         "answers",
         "right",
         "openai/judge",
-        "nothing is known of this judge",
+        "this judge has not been checked",
     )
     assert table.note == "`evalwright judge check RUN --labels FILE` compares a judge with people"

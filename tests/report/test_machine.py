@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from evalwright.report.layout import lay_out_blocks
 from evalwright.report.machine import (
     Key,
     LocalModels,
@@ -10,7 +11,7 @@ from evalwright.report.machine import (
     StoreState,
     Threads,
     Tier,
-    machine_lines,
+    machine_blocks,
 )
 
 HOLDS = Tier(
@@ -53,7 +54,7 @@ def shown(**changes: Any) -> str:
             **changes,
         }
     )
-    return "\n".join(machine_lines(machine))
+    return "\n".join(lay_out_blocks(machine_blocks(machine), None))
 
 
 def test_a_page_has_the_machine_the_sandbox_the_models_and_the_keys() -> None:
@@ -62,20 +63,20 @@ def test_a_page_has_the_machine_the_sandbox_the_models_and_the_keys() -> None:
         "python      3.11.7, /usr/bin/python3\n"
         "platform    Linux x86_64, 2 cores\n"
         "kernel      6.1.0\n"
-        "store       /srv/runs.db, there\n"
+        "store       /srv/runs.db, exists\n"
         "sandbox     namespaces+seccomp\n"
         "\n"
-        "namespaces+seccomp: holds\n"
+        "namespaces+seccomp: available\n"
         "  read     stopped by FileNotFoundError\n"
         "  connect  stopped by PermissionError\n"
         "\n"
-        "landlock+seccomp: holds\n"
+        "landlock+seccomp: available\n"
         "\n"
         "local models\n"
         "  xllamacpp      2026.1\n"
-        "  local/smollm2  /srv/smollm2.gguf, 98 MB\n"
+        "  local/smollm2  98 MB, /srv/smollm2.gguf\n"
         "  wordllama      0.4.0\n"
-        "  threads        2 now: 2 cores, a load of 0.0 in the last minute\n"
+        "  threads        2 now: 2 cores, load 0.0 in the last minute\n"
         "\n"
         "keys\n"
         "  A_API_KEY      set                  a\n"
@@ -87,28 +88,28 @@ def test_a_page_has_the_machine_the_sandbox_the_models_and_the_keys() -> None:
 def test_where_the_best_is_not_to_be_had_it_is_said_why() -> None:
     said = shown(tier="landlock+seccomp", tiers=[FORBIDDEN, SECOND])
 
-    assert "sandbox     landlock+seccomp, which is not the best there is\n" in said
+    assert "sandbox     landlock+seccomp (a stronger one is not available)\n" in said
     assert "namespaces+seccomp: not available\n  user namespaces: ask\n" in said
 
 
 def test_where_there_is_none_it_is_said_what_that_means() -> None:
     said = shown(tier=None, tiers=[FORBIDDEN])
 
-    assert "sandbox     none that isolates: code_exec records run only with `--unsafe" in said
+    assert "sandbox     no isolation: code_exec records run only with `--unsafe" in said
 
 
 @pytest.mark.parametrize(
     ("store", "said"),
     [
-        pytest.param(StoreState(path="x", exists=True, writable=True), "x, there", id="there"),
+        pytest.param(StoreState(path="x", exists=True, writable=True), "x, exists", id="there"),
         pytest.param(
             StoreState(path="x", exists=False, writable=True),
-            "x, made by the first run",
+            "x, created by the first run",
             id="not yet",
         ),
         pytest.param(
             StoreState(path="x", exists=True, writable=False),
-            "x, cannot be written",
+            "x, not writable",
             id="read-only",
         ),
     ],
@@ -130,12 +131,12 @@ def test_below_what_is_missing_stands_the_line_to_type() -> None:
     [
         pytest.param(
             Threads(now=1, cores=2, load=6.93, ci=""),
-            "1 now: 2 cores, a load of 6.9 in the last minute",
+            "1 now: 2 cores, load 6.9 in the last minute",
             id="the machine is busy",
         ),
         pytest.param(
             Threads(now=1, cores=8, load=0.5, ci="true"),
-            "1 now: 8 cores, a load of 0.5 in the last minute, CI=true",
+            "1 now: 8 cores, load 0.5 in the last minute, CI=true",
             id="others work there",
         ),
         pytest.param(Threads(now=1, cores=1, load=None, ci=""), "1 now: 1 core", id="not told"),

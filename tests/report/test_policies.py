@@ -152,7 +152,7 @@ def test_what_is_not_equal_does_not_look_equal(value: float, other: float, limit
         ),
         pytest.param(
             row(0.9),
-            "0.900 ≥ 0.800, without an interval; without an interval, nobody can be sure of it",
+            "0.900 ≥ 0.800, without an interval; a strict rule needs an interval",
             id="no interval",
         ),
         pytest.param(
@@ -245,14 +245,14 @@ def judged(one: PolicyDocument, own: RunEvidence = OWN, **more: Any) -> PolicyRo
         pytest.param(
             at_least(0.8, "is_correct_mean"),
             False,
-            "not met by 1 of 2 figures: nightly, b, m, x, is_correct_mean: 0.700 < 0.800, but the "
+            "not met by 1 of 2 metrics:\nnightly, b, m, x, is_correct_mean: 0.700 < 0.800, but the "
             "interval reaches up to 0.800",
             id="all must meet",
         ),
         pytest.param(
             at_least(0.5, "accuracy"),
             True,
-            "all 2 figures meet it; the nearest to failing is nightly, b, m, x, is_correct_mean: "
+            "met by all 2 metrics; closest to failing:\nnightly, b, m, x, is_correct_mean: "
             "0.700 ≥ 0.500, interval [0.600, 0.800]",
             id="by the key of the metric",
         ),
@@ -264,7 +264,7 @@ def judged(one: PolicyDocument, own: RunEvidence = OWN, **more: Any) -> PolicyRo
         pytest.param(
             policy("is_correct_mean"),
             True,
-            "2 of 2 figures have a value; nightly, a, m, x, is_correct_mean: "
+            "2 of 2 metrics have a value; nightly, a, m, x, is_correct_mean: "
             "0.900, interval [0.850, 0.950]",
             id="several exist",
         ),
@@ -289,19 +289,19 @@ def judged(one: PolicyDocument, own: RunEvidence = OWN, **more: Any) -> PolicyRo
         pytest.param(
             policy("is_correct_mean", {"task_specification_keys": ["a", "bb"]}),
             False,
-            "no figure of a task specification `bb`; did you mean `b`?",
+            "no metric has the task specification `bb`; did you mean `b`?",
             id="a key of a scope that nothing answers to",
         ),
         pytest.param(
             policy("is_correct_mean", {"task_specification_keys": ["a"], "scorer_keys": ["y"]}),
             False,
-            "no figure is in all lists of its scope at once",
+            "no metric matches all lists of its scope",
             id="a scope that matches nothing",
         ),
         pytest.param(
             policy("is_correct_mean", {"metric_keys": ["accuracy"], "scorer_keys": ["x"]}),
             True,
-            "2 of 2 figures have a value; nightly, a, m, x, is_correct_mean: "
+            "2 of 2 metrics have a value; nightly, a, m, x, is_correct_mean: "
             "0.900, interval [0.850, 0.950]",
             id="by the key of a metric in the scope",
         ),
@@ -314,7 +314,7 @@ def judged(one: PolicyDocument, own: RunEvidence = OWN, **more: Any) -> PolicyRo
         pytest.param(
             policy("bleu", "all_latest"),
             True,
-            "0.500, interval [0.400, 0.600]; there is none of the evaluation `nightly`",
+            "0.500, interval [0.400, 0.600]; no such metric for the evaluation `nightly`",
             id="all_latest",
         ),
         pytest.param(
@@ -351,8 +351,8 @@ def test_the_worst_figures_are_told_first_and_not_all_of_them() -> None:
     rows = tuple(row(one / 10, task=f"t{one}", key="k") for one in range(9, 0, -1))
     found = judged(at_least(0.7, "accuracy"), RunEvidence(run_id="r", evaluation="", rows=rows))
 
-    assert found.reason.startswith("not met by 6 of 9 figures: t1, m, s, accuracy: 0.100 < 0.700")
-    assert found.reason.endswith("; and 3 more")
+    assert found.reason.startswith("not met by 6 of 9 metrics:\nt1, m, s, accuracy: 0.100 < 0.700")
+    assert found.reason.endswith(";\nand 3 more")
     assert [one.meets for one in found.figures] == [True] * 3 + [False] * 6
 
 
@@ -388,7 +388,7 @@ def test_what_could_not_be_computed_is_told_and_strictly_fails() -> None:
     one, strict = (judged(rule, own, strict=way) for way in (False, True))
 
     assert one.reason.endswith("; not everything could be computed: a: ZeroDivisionError")
-    assert "and then no rule about it holds strictly: a: Zero" in strict.reason
+    assert "so no rule about it can hold strictly: a: Zero" in strict.reason
     assert (one.holds, strict.holds) == (True, False)
 
 
@@ -464,7 +464,7 @@ def test_members_of_a_scope_without_such_a_figure_are_told() -> None:
 
     assert found.holds
     assert found.reason == (
-        "12.000, without an interval; there is none of the task specification `a`"
+        "12.000, without an interval; no such metric for the task specification `a`"
     )
 
 
@@ -478,9 +478,11 @@ def test_of_figures_that_meet_the_nearest_to_failing_is_shown_and_doubts_of_the_
     found = judged(at_least(0.8, "accuracy"), RunEvidence(run_id="r", evaluation="", rows=rows))
 
     assert found.reason == (
-        "all 4 figures meet it; the nearest to failing is wide, m, s, accuracy: 0.900 ≥ 0.800, but "
-        "the interval reaches down to 0.500; the interval of 1 more reaches over; 1 more left out "
-        "failed samples, 2 in all; 1 more left out scores without a value, 3 in all"
+        "met by all 4 metrics; closest to failing:\nwide, m, s, accuracy: 0.900 ≥ 0.800, but "
+        "the interval reaches down to 0.500;\n"
+        "the intervals of 1 more cross the threshold;\n"
+        "1 more left out failed samples, 2 in all;\n"
+        "1 more left out scores without a value, 3 in all"
     )
 
 
@@ -488,9 +490,9 @@ def test_strictly_only_figures_of_all_samples_exist() -> None:
     rows = (row(0.9, task="a", failed=1), row(0.9, task="b"))
     own = RunEvidence(run_id="r", evaluation="", rows=rows)
 
-    assert judged(policy("accuracy"), own).reason.startswith("2 of 2 figures have a value; a, m")
+    assert judged(policy("accuracy"), own).reason.startswith("2 of 2 metrics have a value; a, m")
     assert judged(policy("accuracy"), own, strict=True).reason == (
-        "1 of 2 figures has a value of all samples; b, m, s, accuracy: 0.900, without an interval"
+        "1 of 2 metrics has a value of all samples; b, m, s, accuracy: 0.900, without an interval"
     )
 
 
@@ -498,7 +500,7 @@ def test_a_run_that_was_limited_is_told_as_such() -> None:
     own = structs.replace(OWN, limit=100)
 
     assert judged(policy("length_max"), own).reason == (
-        "12.000, without an interval; the run was limited to 100 samples a task"
+        "12.000, without an interval; the run was limited to 100 samples per task"
     )
     assert "limited" not in judged(policy("length_max"), structs.replace(OWN, limit=101)).reason
 
@@ -506,7 +508,7 @@ def test_a_run_that_was_limited_is_told_as_such() -> None:
 def test_a_run_without_figures_says_so() -> None:
     found = judged(policy("mean"), RunEvidence(run_id="r", evaluation=""))
 
-    assert (found.holds, found.reason) == (False, "there are no figures at all")
+    assert (found.holds, found.reason) == (False, "the run has no metrics")
 
 
 def test_a_strict_judge_wants_the_whole_interval() -> None:

@@ -64,7 +64,7 @@ def test_figures_as_large_as_numbers_get_have_a_mean_and_no_spread() -> None:
     row = row_of_runs(1.7e308, 1.5e308)
 
     assert (row.mean, row.std, row.ci_low) == (1.6e308, None, None)
-    assert row.reason == "no spread: the figures are too large to be squared"
+    assert row.reason == "no spread: the values are too large to be squared"
 
 
 def test_runs_that_agree_have_no_interval_and_it_is_said_why() -> None:

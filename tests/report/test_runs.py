@@ -2,7 +2,8 @@ from typing import Any
 
 from msgspec import structs
 
-from evalwright.report.runs import ListedRun, ShownRun, list_table, run_lines
+from evalwright.report.layout import lay_out_blocks
+from evalwright.report.runs import ListedRun, ShownRun, list_table, run_facts
 
 TASK = {
     "name": "tasks",
@@ -53,22 +54,20 @@ def test_a_run_whose_results_were_made_elsewhere_is_marked() -> None:
 
 
 def test_a_task_is_told_with_its_counts_and_its_content() -> None:
-    (task,) = (line for line in run_lines(shown()) if line.startswith("task "))
+    (task,) = (fact for name, fact in run_facts(shown()).rows if name == "task")
 
-    assert task.split("  ")[-1] == (
-        "data/tasks.jsonl: 10 records, 2 of them code_exec, 12 generations a model, "
+    assert task == (
+        "data/tasks.jsonl: 10 records, 2 of them code_exec, 12 generations per model, "
         "1 bad record left out; content bd80"
     )
 
 
 def test_every_key_of_a_manifest_is_told_also_one_nobody_knew() -> None:
-    lines = list(
-        run_lines(
-            shown(models={"a/b": "1", "a/c": "2"}, git=None, notes=[], seed=0, later={"x": [1, 2]})
-        )
+    facts = run_facts(
+        shown(models={"a/b": "1", "a/c": "2"}, git=None, notes=[], seed=0, later={"x": [1, 2]})
     )
 
-    told = [line.split(maxsplit=1) for line in lines]
+    told = [list(row) for row in facts.rows]
     assert ["models", "a/b: 1"] in told
     assert ["models", "a/c: 2"] in told
     assert ["git", "none"] in told
@@ -79,4 +78,4 @@ def test_every_key_of_a_manifest_is_told_also_one_nobody_knew() -> None:
 
 
 def test_a_name_cannot_act_on_the_terminal() -> None:
-    assert "\x1b" not in "".join(run_lines(shown(models={"a/\x1b[31m": "1"})))
+    assert "\x1b" not in "".join(lay_out_blocks([run_facts(shown(models={"a/\x1b[31m": "1"}))], 80))

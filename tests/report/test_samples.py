@@ -45,10 +45,10 @@ def test_a_failure_says_where_what_and_what_next() -> None:
     assert "usage" not in said
 
 
-def test_what_a_judge_took_is_shown_beside_the_answer() -> None:
+def test_the_requests_of_a_judge_are_shown_below_the_answer() -> None:
     said = page(completed(others={"openai/judge": Usage(1, 30, 3, 0.5)}))
 
-    assert "  asked beside it: openai/judge: 30 + 3 tokens, $0.50\n" in said
+    assert "  other requests: openai/judge: 30 + 3 tokens, $0.50\n" in said
 
 
 def test_what_became_of_a_program_is_shown() -> None:

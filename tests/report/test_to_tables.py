@@ -230,28 +230,28 @@ def report(made: Report | None = None, **fields: object) -> Report:
     return structs.replace(made or finalized_report([answer("m", 0)]), **fields)
 
 
-def test_the_answers_and_what_was_asked_beside_them_are_two_tables() -> None:
+def test_the_answers_and_the_other_requests_are_two_tables() -> None:
     shown = report(usage={"m": used(0.5)}, asked_beside={"judge": used(0.25), "m": used(0.25)})
 
     answers, beside = usage_tables(shown)
 
     assert (answers.title, answers.rows) == ("Usage", [("m", "2", "20", "10", "$0.50")])
-    assert beside.title == "Asked beside the answers"
+    assert beside.title == "Other requests"
     assert [cells[0] for cells in beside.rows] == ["judge", "m"]
-    assert beside.note.endswith("; the run cost $1.00 with the answers")
+    assert beside.note.endswith("; total cost of the run: $1.00")
 
 
 def test_a_cost_that_is_not_known_makes_the_whole_unknown() -> None:
     _, beside = usage_tables(report(usage={"m": used(0.5)}, asked_beside={"judge": used(None)}))
 
     assert beside.rows[0][-1] == "unknown"
-    assert beside.note.endswith("; what the run cost is not known")
+    assert beside.note.endswith("; the total cost of the run is unknown")
 
 
 def test_where_nothing_was_asked_beside_there_is_no_table() -> None:
     titles = [table.title for table in tables(report(usage={"m": used(0.5)}))]
 
-    assert "Asked beside the answers" not in titles
+    assert "Other requests" not in titles
     assert "Usage" in titles
 
 
@@ -268,8 +268,8 @@ def test_both_tables_are_printed_and_written(made: Report) -> None:
     out = StringIO()
     print_report(shown, out)
 
-    assert "Asked beside the answers" in out.getvalue()
-    assert "## Asked beside the answers" in to_markdown(shown)
+    assert "Other requests" in out.getvalue()
+    assert "## Other requests" in to_markdown(shown)
 
 
 RANKED = [

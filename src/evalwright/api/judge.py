@@ -12,6 +12,7 @@ from evalwright.judge_check.options import JudgeCheckOptions
 from evalwright.judge_check.render import render_check
 from evalwright.plan.options import parse_options
 from evalwright.report.judges import JudgeCheck
+from evalwright.report.tables import Block
 from evalwright.session.progress import Progress, SilentProgress
 
 __all__ = ["JudgeCheckOptions", "judge_check", "render_judge_check"]
@@ -24,6 +25,6 @@ def judge_check(
     return check_judge(run, check, parse_options(options), progress=progress or SilentProgress())
 
 
-def render_judge_check(check: JudgeCheck) -> Iterator[str]:
-    """Render a check as lines of text."""
+def render_judge_check(check: JudgeCheck) -> Iterator[Block]:
+    """Render a check as texts and tables."""
     return render_check(check)

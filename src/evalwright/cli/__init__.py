@@ -13,6 +13,7 @@ from typing import Any, TextIO, cast
 import click
 
 from evalwright._version import __version__
+from evalwright.cli.messages import print_message
 
 COMMANDS = {
     "init": "Create a small example project.",
@@ -121,9 +122,9 @@ def main() -> None:
 
             traceback.print_exc()  # a bug, ours or a plugin's; Python's exit 1 is taken: "bad"
             sys.exit(EvalwrightError.exit_code)
-        click.echo(f"evalwright: {error}", err=True)
+        print_message(f"evalwright: {error}")
         if error.hint:
-            click.echo(f"  hint: {error.hint}", err=True)
+            print_message(f"  hint: {error.hint}")
         sys.exit(error.exit_code)
 
 
@@ -134,7 +135,7 @@ def _show_warning(
     message: Warning | str, category: type[Warning], *place: Any, **more: Any
 ) -> None:
     if category.__module__.startswith("evalwright."):
-        click.echo(f"warning: {message}", err=True)
+        print_message(f"warning: {message}")
     else:
         _show_foreign_warning(message, category, *place, **more)
 
@@ -146,8 +147,8 @@ def _show(error: click.ClickException) -> None:
         error.show()
         return
     message = error.format_message().rstrip(".")
-    click.echo(f"evalwright: {message[:1].lower()}{message[1:]}", err=True)
-    click.echo(f"  hint: {context.command_path} --help", err=True)
+    print_message(f"evalwright: {message[:1].lower()}{message[1:]}")
+    print_message(f"  hint: {context.command_path} --help")
 
 
 def _discard_stdout() -> None:

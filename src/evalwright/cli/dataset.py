@@ -8,7 +8,8 @@ import click
 from evalwright import api
 from evalwright.cli import options as shared
 from evalwright.cli.entities import entity_group
-from evalwright.cli.output import write_json_list, write_lines, write_result
+from evalwright.cli.messages import print_message
+from evalwright.cli.output import write_blocks, write_json_list, write_result
 from evalwright.cli.progress import TerminalProgress
 
 command = entity_group(
@@ -65,5 +66,5 @@ def generate(key: str, *, again: bool, project: str, as_json: bool, **options: A
         write_json_list(datasets)
         return
     for dataset in datasets:
-        click.echo(dataset.describe(), err=True)
-    write_lines([datasets[-1].file])
+        print_message(dataset.describe())
+    write_blocks([datasets[-1].file])

@@ -5,7 +5,7 @@ import click
 from evalwright import api
 from evalwright.cli.options import json_option, store_option
 from evalwright.cli.output import write_result
-from evalwright.report.machine import machine_lines
+from evalwright.report.machine import machine_blocks
 
 
 @click.command()
@@ -19,4 +19,4 @@ def command(*, store: str | None, as_json: bool) -> None:
     where runs are stored. Always exits 0; with --json, `tier` is null without isolation.
     """
     machine = api.doctor(store)
-    write_result(machine, machine_lines(machine), as_json=as_json)
+    write_result(machine, machine_blocks(machine), as_json=as_json)

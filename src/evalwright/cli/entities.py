@@ -11,6 +11,7 @@ import click
 
 from evalwright import api
 from evalwright.cli.issues import report_and_exit
+from evalwright.cli.messages import print_message
 from evalwright.cli.options import OrderedGroup, issue_format_options, json_option, project_options
 from evalwright.cli.output import (
     confirm_deletion,
@@ -54,7 +55,7 @@ def _list(group: click.Group, kind: EntityKind) -> None:
         for entity in entities:
             if not entity.valid:
                 hint = f"`evalwright validate {entity.file}`"
-                click.echo(f"warning: {entity.key}: has errors: {hint}", err=True)
+                print_message(f"warning: {entity.key}: has errors: {hint}")
 
 
 def _show(group: click.Group, kind: EntityKind) -> None:
@@ -64,7 +65,7 @@ def _show(group: click.Group, kind: EntityKind) -> None:
     @json_option
     def command(key: str, *, as_json: bool, **place: Any) -> None:
         entity = api.show_entity(kind, key, **place)
-        write_result(entity, entity.to_lines(), as_json=as_json)
+        write_result(entity, entity.to_blocks(), as_json=as_json)
 
 
 def _add(group: click.Group, kind: EntityKind) -> None:
@@ -93,7 +94,7 @@ def _add(group: click.Group, kind: EntityKind) -> None:
             written = f": {', '.join(entity.files)}" if entity.files else ""
             click.echo(f"{entity.status} {entity.kind} `{entity.key}`{written}", err=True)
             for warning in entity.warnings:
-                click.echo(f"warning: {warning}", err=True)
+                print_message(f"warning: {warning}")
 
     if kind == "model":
         option = click.Option(

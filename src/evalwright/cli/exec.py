@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from evalwright import api
+from evalwright.cli.messages import print_message
 from evalwright.cli.options import json_option, sandbox_options
 from evalwright.cli.output import write_result
 from evalwright.report.programs import program_lines
@@ -49,7 +50,7 @@ def command(path: str, *, as_json: bool, **options: Any) -> None:
     execution = api.execute(
         api.ProgramRequest(path=path, **fields),
         api.RunOptions(**options),
-        tell=lambda text: click.echo(text, err=True),
+        tell=print_message,
     )
     write_result(execution, program_lines(execution), as_json=as_json)
     sys.exit(0 if execution.outcome == "pass" else 1)

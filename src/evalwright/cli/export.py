@@ -11,6 +11,7 @@ from typing import BinaryIO
 import click
 
 from evalwright import api
+from evalwright.cli.messages import print_message
 from evalwright.cli.options import store_option
 from evalwright.cli.output import explain_write_error, format_count
 from evalwright.errors import EvalwrightError, UsageError
@@ -79,7 +80,7 @@ def _export_logs(
         raise UsageError("a result log has all samples: `--failed` is for the other formats")
     done = api.export_logs(output, run, store, link_logs=link_logs)
     logs, samples = format_count(len(done.logs), "log"), format_count(done.samples, "sample")
-    click.echo(f"wrote {done.evaluation} and {logs} of {samples}", err=True)
+    print_message(f"wrote {done.evaluation} and {logs} of {samples}")
 
 
 def _export_outcomes(
@@ -89,9 +90,8 @@ def _export_outcomes(
         raise UsageError(f"{output}: is a folder", hint="`--format logs` writes into one")
     run_id = api.find(run, store).id  # once: `latest` may be another one when a table is reread
     for path in api.find_changed_files(run_id, store):
-        click.echo(
-            f"note: {path} has changed since the run or is gone: its records are not exported",
-            err=True,
+        print_message(
+            f"note: {path} has changed since the run or is gone: its records are not exported"
         )
     read = partial(api.export, run_id, store, failed=failed or None)
     write = WRITERS[form]
@@ -103,7 +103,7 @@ def _export_outcomes(
         return
     with _replace_file(output) as file:
         count = write(read, file)
-    click.echo(f"wrote {format_count(count, 'outcome')} to {output}", err=True)
+    print_message(f"wrote {format_count(count, 'outcome')} to {output}")
 
 
 def _form_of(output: Path | None) -> str:

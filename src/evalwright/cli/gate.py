@@ -8,8 +8,15 @@ import click
 
 from evalwright import api
 from evalwright.cli.issues import count_by_rule, report_unreadable, report_warnings
+from evalwright.cli.messages import print_message
 from evalwright.cli.options import env_option, markdown_option, store_option
-from evalwright.cli.output import check_writable, format_count, write_result, write_text
+from evalwright.cli.output import (
+    check_writable,
+    format_count,
+    terminal_width,
+    write_result,
+    write_text,
+)
 from evalwright.errors import EvalwrightError
 from evalwright.report.issues import render_text
 from evalwright.report.policies import gate_lines, gate_markdown
@@ -68,9 +75,11 @@ def _refuse_bad(checks: Sequence[Checking]) -> None:
     bad = [check for check in checks if list(check) or check.unreadable]
     report_warnings(checks)
     if bad:
-        click.echo("".join(render_text(bad)), nl=False, err=True)  # stdout is for verdicts
+        width = terminal_width() if sys.stderr.isatty() else None
+        for paragraph in render_text(bad, width=width):  # on stderr: stdout is for verdicts
+            print_message(paragraph.removesuffix("\n"))
         report_unreadable(bad)
         if errors := sum(check.errors for check in bad):
             line = f"{format_count(errors, 'error')}, nothing was judged: {count_by_rule(bad)}"
-            click.echo(line, err=True)
+            print_message(line)
         sys.exit(2)

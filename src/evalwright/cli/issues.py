@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 
 import click
 
-from evalwright.cli.output import format_count
+from evalwright.cli.messages import print_message
+from evalwright.cli.output import format_count, terminal_width
 from evalwright.report.issues import RENDERERS, render_text
 from evalwright.spec.checking import Checking
 
@@ -24,8 +25,8 @@ _BATCH = 1000
 
 def write_issues(checks: Iterable[Checking], form: str) -> None:
     """Write every issue to stdout, in batches: a write per line would cost more than the check."""
-    if form == "text" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
-        pieces = render_text(checks, style=_colour)
+    if form == "text" and sys.stdout.isatty():
+        pieces = render_text(checks, style=_colour, width=terminal_width())
     else:
         pieces = RENDERERS[form](checks)
     out = sys.stdout
@@ -47,7 +48,7 @@ def report_and_exit(checks: Sequence[Checking], form: str) -> NoReturn:
     if errors:
         line += f": {count_by_rule(checks)}"
     report_warnings(checks)
-    click.echo(line, err=True)
+    print_message(line)
     sys.exit(2 if report_unreadable(checks) else bool(errors))
 
 
@@ -55,7 +56,7 @@ def report_unreadable(checks: Sequence[Checking]) -> bool:
     """Print which files could not be read; return whether there are any."""
     errors = [check.unreadable for check in checks if check.unreadable]
     for error in errors:
-        click.echo(f"evalwright: {error}", err=True)
+        print_message(f"evalwright: {error}")
     return bool(errors)
 
 
@@ -63,7 +64,7 @@ def report_warnings(checks: Iterable[Checking]) -> None:
     """Print the warnings, each at its place."""
     for check in checks:
         for issue in check.warnings:
-            click.echo(f"warning: {check.file}:{issue.line}: {issue.detail}", err=True)
+            print_message(f"warning: {check.file}:{issue.line}: {issue.detail}")
 
 
 def count_by_rule(checks: Iterable[Checking]) -> str:
@@ -84,4 +85,4 @@ def count_by_noun(checks: Iterable[Checking], adjective: str = "") -> str:
 
 
 def _colour(text: str, kind: str) -> str:
-    return click.style(text, **_COLOURS[kind])
+    return text if os.environ.get("NO_COLOR") else click.style(text, **_COLOURS[kind])

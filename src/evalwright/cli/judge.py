@@ -7,6 +7,7 @@ import click
 
 from evalwright import api
 from evalwright.cli import options as shared
+from evalwright.cli.messages import print_message
 from evalwright.cli.output import write_result
 from evalwright.cli.progress import TerminalProgress
 from evalwright.judge_check.options import PROBES
@@ -96,7 +97,7 @@ def check(
         cost = f", {dollars(result.cost)}" if result.cost else ""
         calls = f"{result.calls:,} calls{cost}; " if result.calls else ""
         where = f"kept with run {result.run_id}" if result.kept else "not kept"
-        click.echo(f"{calls}{where}", err=True)
+        print_message(f"{calls}{where}")
     has_failed = any(probe.failed for probe in result.probes)
     has_failed |= bool(result.repeats and result.repeats.failed)
     exit_code = 3 if has_failed or not result.kept else 0

@@ -6,6 +6,7 @@ import click
 
 from evalwright import api
 from evalwright.cli.issues import count_by_noun, count_by_rule, report_unreadable, write_issues
+from evalwright.cli.messages import print_message
 from evalwright.cli.options import env_option, issue_format_options
 from evalwright.cli.output import format_count
 
@@ -32,6 +33,6 @@ def command(
     if skipped := sum(lint.skipped for lint in lints):
         line += f"; {format_count(skipped, f'invalid {lints[0].noun}')} passed over"
     for note in (note for lint in lints for note in lint.notes):
-        click.echo(f"note: {note}", err=True)
-    click.echo(line, err=True)
+        print_message(f"note: {note}")
+    print_message(line)
     sys.exit(2 if report_unreadable(lints) else bool(count and strict))

@@ -8,6 +8,7 @@ import click
 
 from evalwright import api
 from evalwright.cli.entities import entity_group
+from evalwright.cli.messages import print_message
 from evalwright.cli.options import json_option, project_options
 from evalwright.cli.output import write_result
 from evalwright.errors import Unreadable
@@ -42,7 +43,7 @@ def test(name: str, *, given: str | None, as_json: bool, **place: Any) -> None:
     write_result(trial, trial.to_lines(), as_json=as_json)
     if not as_json:
         result = "answered" if trial.ok else "gave no usable answer"
-        click.echo(f"{trial.key} {result}", err=True)
+        print_message(f"{trial.key} {result}")
     sys.exit(not trial.ok)
 
 

@@ -1,6 +1,7 @@
 """What commands print on stdout and write to files: lines, JSON, tables, reports."""
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
@@ -13,14 +14,17 @@ import msgspec
 
 from evalwright.errors import EvalwrightError, UsageError
 from evalwright.report.export import to_json
-from evalwright.report.tables import Table, align_rows, join_lines
+from evalwright.report.layout import lay_out, lay_out_blocks
+from evalwright.report.tables import Block, Table, align_rows, join_lines
 
 if TYPE_CHECKING:
     from evalwright.report.report import Report
 
 Row = tuple[str, ...]
 
-_VERDICT_COLOURS = {"holds": "green", "FAILS": "red"}
+_VERDICT_COLOURS = {"holds": "green", "significant": "green", "FAILS": "red"}
+_VERDICT_AT_START = re.compile(r"^(?:holds|FAILS)(?=  )")
+_VERDICT_IN_ROW = re.compile(r"(?<=  )(?:holds|significant|FAILS)(?=  |$)")
 
 
 def format_count(n: int, noun: str) -> str:
@@ -28,38 +32,33 @@ def format_count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def write_lines(lines: Iterable[str]) -> None:
-    """Print lines for people."""
+def write_blocks(blocks: Iterable[Block]) -> None:
+    """Print texts and tables for people, fitted to a terminal."""
     _replace_unprintable()
-    width = _terminal_width() if sys.stdout.isatty() else None
-    for line in lines:
-        sys.stdout.write(f"{line if width is None else _fit_line(line, width)}\n")
+    has_colours = sys.stdout.isatty() and not (
+        "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    )
+    width = terminal_width() if sys.stdout.isatty() else None
+    for block in blocks:
+        verdict = None
+        if has_colours:
+            is_row = isinstance(block, Table) and "verdict" in block.columns
+            verdict = _VERDICT_IN_ROW if is_row else _VERDICT_AT_START
+        for line in lay_out_blocks([block], width):
+            sys.stdout.write(f"{verdict.sub(_colour_verdict, line) if verdict else line}\n")
     sys.stdout.flush()
 
 
-def _fit_line(line: str, width: int) -> str:
-    """Break a long line at spaces, under its own indent, and colour the verdict it begins with."""
-    if len(line) > width:
-        from evalwright.report.layout import wrap_text
-
-        parts = [(part, part.lstrip(" ")) for part in line.split("\n")]
-        line = "\n".join(
-            "\n".join(wrap_text(text, width, indent=" " * (len(part) - len(text)), hanging="  "))
-            for part, text in parts
-        )
-    colour = _VERDICT_COLOURS.get(line.partition("  ")[0])
-    if colour and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb":
-        verdict, _, rest = line.partition("  ")
-        return f"{click.style(verdict, fg=colour, bold=True)}  {rest}"
-    return line
+def _colour_verdict(match: re.Match[str]) -> str:
+    return click.style(match[0], fg=_VERDICT_COLOURS[match[0]], bold=True)
 
 
-def write_result(value: Any, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print a result as JSON, or as lines for people."""
+def write_result(value: Any, blocks: Iterable[Block], *, as_json: bool) -> None:
+    """Print a result as JSON, or as text for people."""
     if as_json:
         write_json(value)
     else:
-        write_lines(lines)
+        write_blocks(blocks)
 
 
 def confirm_deletion(what: str) -> None:
@@ -126,16 +125,15 @@ def print_list(
 
 
 def _draw_table(columns: Row, rows: Sequence[Row], numeric: frozenset[int]) -> None:
-    from evalwright.report.layout import lay_out
-
     cells = [tuple(map(join_lines, row)) for row in rows]
     table = Table("", columns, cells, numeric)
     # The first column is what one types next: it is never shortened.
-    for line in lay_out(table, _terminal_width(), whole={0}) if rows else ():
+    for line in lay_out(table, terminal_width(), whole={0}) if rows else ():
         click.echo(line)
 
 
-def _terminal_width() -> int:
+def terminal_width() -> int:
+    """Return the number of columns of the terminal."""
     return get_terminal_size().columns
 
 

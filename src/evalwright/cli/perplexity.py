@@ -7,7 +7,7 @@ import click
 
 from evalwright import api
 from evalwright.cli import options as shared
-from evalwright.cli.output import write_bytes, write_lines
+from evalwright.cli.output import write_blocks, write_bytes
 from evalwright.cli.progress import TerminalProgress
 
 
@@ -54,7 +54,7 @@ def command(
     if as_json:
         write_bytes(report.json_chunks())
     else:
-        write_lines(report.text_lines())
+        write_blocks(report.text_blocks())
     if progress.interrupted and report.status == "stopped":
         sys.exit(130)
     sys.exit(0 if report.status == "finished" else 3)

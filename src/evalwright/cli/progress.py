@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from evalwright.cli.messages import print_message
 from evalwright.report.tables import dollars
 from evalwright.types import Outcome
 
@@ -51,7 +52,7 @@ class TerminalProgress:
     def tell(self, text: str) -> None:
         """On a line of its own."""
         self._clear()
-        click.echo(text, err=True)
+        print_message(text)
 
     def end(self, *, interrupted: bool) -> None:
         """Leave the terminal clean."""

@@ -8,9 +8,9 @@ import click
 
 from evalwright import api
 from evalwright.cli.options import COUNT, json_option, store_option
-from evalwright.cli.output import write_json_list, write_lines, write_result
+from evalwright.cli.output import write_blocks, write_json_list, write_result
 from evalwright.report.export import outcome_row
-from evalwright.report.runs import run_lines, sample_lines
+from evalwright.report.runs import run_facts, sample_lines
 
 _PAGE = 20
 """Outcomes per page."""
@@ -51,7 +51,7 @@ def command(
     """
     if not (sample_id or failed or page or any(more.values())):
         listed = api.show_run(run, store)
-        write_result(listed, run_lines(listed), as_json=as_json)
+        write_result(listed, [run_facts(listed)], as_json=as_json)
         return
     samples = api.show_samples(run, sample_id, store, failed=failed or None, **more)
     if page is None and not as_json and sys.stdout.isatty():
@@ -62,7 +62,7 @@ def command(
     if as_json:
         write_json_list(map(outcome_row, found))
     else:
-        write_lines(chain.from_iterable(map(sample_lines, found)))
+        write_blocks(chain.from_iterable(map(sample_lines, found)))
     if first is None:
         click.echo("no such outcomes" if page in {None, 1} else f"no page {page}", err=True)
     elif page is not None and next(samples, None) is not None:

@@ -8,6 +8,7 @@ import click
 from evalwright import api
 from evalwright.cli import options as shared
 from evalwright.cli.entities import entity_group
+from evalwright.cli.messages import print_message
 from evalwright.cli.output import format_count, write_result
 
 command = entity_group(
@@ -70,7 +71,7 @@ def test(  # noqa: PLR0913 - one option each
     preview = api.try_task(
         api.TaskSelection(path=path, spec=key, samples=samples, ids=ids, dataset=dataset),
         models,
-        tell=lambda text: click.echo(text, err=True),
+        tell=print_message,
         settings=shared.parse_settings(settings),
         env=env,
         **options,
@@ -79,5 +80,5 @@ def test(  # noqa: PLR0913 - one option each
     if not as_json:
         samples_tried = format_count(len(preview.samples) // preview.tries, "sample")
         result = "all went well" if preview.ok else "not all went well: see the errors above"
-        click.echo(f"{samples_tried} tried, and {result}", err=True)
+        print_message(f"{samples_tried} tried, and {result}")
     sys.exit(not preview.ok)

@@ -1,4 +1,4 @@
-"""The result of a judge check as lines of plain text."""
+"""The result of a judge check as texts and tables."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from evalwright.report.judges import (
     RepeatsRow,
     format_figure,
 )
-from evalwright.report.tables import align_rows, count_noun, shorten, visible
+from evalwright.report.tables import NOTHING, Block, Facts, Table, count_noun, shorten, visible
 
 _MAX_LABELS = 12
 _MAX_EXAMPLES = 5
@@ -18,19 +18,19 @@ _MAX_ID = 60
 _FIGURE_NAMES = {
     "agreement": "agreement",
     "kappa": "Cohen's kappa",
-    "exact": "the same score",
+    "exact": "equal scores",
     "within_a_tenth": "within a tenth of the range",
-    "mean_absolute_difference": "mean absolute difference, of the range",
-    "mean_difference": "mean difference (judge less people), of the range",
+    "mean_absolute_difference": "mean absolute difference, as a share of the range",
+    "mean_difference": "mean difference (judge − people), as a share of the range",
     "quadratic_kappa": "quadratic-weighted kappa",
     "concordance": "concordance (Lin)",
     "pearson": "Pearson's correlation",
     "spearman": "Spearman's correlation",
 }
-_COMPARED_NAMES = {"labels": "labels", "is_correct": "right or wrong", "scores": "scores"}
+_COMPARED_NAMES = {"labels": "label", "is_correct": "correctness", "scores": "score"}
 
 
-def render_check(check: JudgeCheck) -> Iterator[str]:
+def render_check(check: JudgeCheck) -> Iterator[Block]:
     """Render the whole check."""
     judge = check.judge
     yield visible(f"{judge.name}: {judge.type}, judged by {judge.model}, run {check.run_id}")
@@ -44,83 +44,85 @@ def render_check(check: JudgeCheck) -> Iterator[str]:
         yield visible(f"note: {note}")
 
 
-def _render_agreement(agreement: Agreement) -> Iterator[str]:
+def _render_agreement(agreement: Agreement) -> Iterator[Block]:
     yield ""
     yield visible(
-        f"against {count_noun(agreement.n, 'label')} of people ({agreement.source}), "
-        f"compared: {_COMPARED_NAMES[agreement.compared]}"
+        f"compared with {count_noun(agreement.n, 'human label')} ({agreement.source}), "
+        f"by {_COMPARED_NAMES[agreement.compared]}"
     )
-    yield from _render_figures(agreement.figures)
+    yield _list_estimates(agreement.figures)
     if agreement.labels:
         for table in (_build_label_table(agreement), _build_confusion_table(agreement)):
             yield ""
-            yield from align_rows(table, right=range(1, len(table[0])), indent="  ")
+            yield table
+        if len(agreement.labels) > _MAX_LABELS:
+            yield f"  … and {len(agreement.labels) - _MAX_LABELS} more labels: see --json"
     if agreement.disagreements:
         yield ""
-        yield "  the first that they see differently:"
+        yield "  first disagreements:"
         for pair in agreement.disagreements[:_MAX_EXAMPLES]:
             verdicts = f"people {_format_verdict(pair.human)}, judge {_format_verdict(pair.judge)}"
             yield visible(f"    {shorten(pair.sample_id, _MAX_ID)}: {verdicts}")
 
 
-def _render_figures(figures: dict[str, Figure]) -> Iterator[str]:
+def _list_estimates(estimates: dict[str, Figure]) -> Facts:
     rows = []
-    for name, figure in figures.items():
-        text = format_figure(figure)
-        if figure.value is not None and figure.ci_low is None and figure.reason:
-            text = f"{text} ({figure.reason})"
+    for name, estimate in estimates.items():
+        text = format_figure(estimate)
+        if estimate.value is not None and estimate.ci_low is None and estimate.reason:
+            text = f"{text} ({estimate.reason})"
         rows.append((_FIGURE_NAMES.get(name, name), text))
-    yield from align_rows(rows, indent="  ")
+    return Facts(rows, indent="  ")
 
 
-def _build_label_table(agreement: Agreement) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("label", "people", "judge", "both", "recall", "precision")]
+def _build_label_table(agreement: Agreement) -> Table:
+    columns = ("label", "people", "judge", "both", "recall", "precision")
+    rows = []
     for row in agreement.labels[:_MAX_LABELS]:
         shares = (
-            "–" if share.value is None else format_figure(share)
+            NOTHING if share.value is None else format_figure(share)
             for share in (row.recall, row.precision)
         )
         rows.append((shorten(row.label), str(row.human), str(row.judge), str(row.both), *shares))
-    if len(agreement.labels) > _MAX_LABELS:
-        more = f"… and {len(agreement.labels) - _MAX_LABELS} more: see --json"
-        rows.append((more, "", "", "", "", ""))
-    return rows
+    return Table("", columns, rows, frozenset(range(1, len(columns))))
 
 
-def _build_confusion_table(agreement: Agreement) -> list[tuple[str, ...]]:
+def _build_confusion_table(agreement: Agreement) -> Table:
     judge_labels = list(next(iter(agreement.confusion.values()), {}))[:_MAX_LABELS]
-    rows: list[tuple[str, ...]] = [("people ↓, judge →", *map(shorten, judge_labels))]
-    for human_label, counts in list(agreement.confusion.items())[:_MAX_LABELS]:
-        rows.append((shorten(human_label), *(str(counts[label]) for label in judge_labels)))
-    return rows
+    columns = ("people ↓, judge →", *map(shorten, judge_labels))
+    rows = [
+        (shorten(human_label), *(str(counts[label]) for label in judge_labels))
+        for human_label, counts in list(agreement.confusion.items())[:_MAX_LABELS]
+    ]
+    return Table("", columns, rows, frozenset(range(1, len(columns))))
 
 
-def _render_repeats(repeats: RepeatsRow) -> Iterator[str]:
+def _render_repeats(repeats: RepeatsRow) -> Iterator[Block]:
     yield ""
-    yield f"asked {repeats.times} times the same, {count_noun(repeats.n, 'sample')}"
-    figures = {
-        "all verdicts the same": repeats.all_equal,
-        "two verdicts the same, on average": repeats.pairwise,
+    yield f"{count_noun(repeats.n, 'sample')} judged {repeats.times} times"
+    estimates = {
+        "all verdicts equal": repeats.all_equal,
+        "two verdicts equal, on average": repeats.pairwise,
     }
     if repeats.spread is not None:
-        figures["highest less lowest, of the range"] = repeats.spread
-    yield from _render_figures(figures)
+        estimates["highest minus lowest, as a share of the range"] = repeats.spread
+    yield _list_estimates(estimates)
     if repeats.failed:
         yield visible(f"  without a verdict: {repeats.failed} ({repeats.reason})")
 
 
-def _render_probe(probe: ProbeRow) -> Iterator[str]:
+def _render_probe(probe: ProbeRow) -> Iterator[Block]:
     yield ""
     yield f"probe {probe.probe}, {count_noun(probe.n, 'sample')}"
     if probe.n:
-        yield from _render_figures({"verdicts that flip": probe.flips})
+        yield _list_estimates({"verdicts that changed": probe.flips})
         for direction, count in probe.directions.items():
             yield visible(f"    {direction}: {count}")
         if probe.change is not None:
-            yield from _render_figures({"mean change, of the range": probe.change})
+            yield _list_estimates({"mean change, as a share of the range": probe.change})
         if probe.examples:
             ids = (shorten(sample_id, _MAX_ID) for sample_id in probe.examples[:_MAX_EXAMPLES])
-            yield f"  such as {', '.join(ids)}"
+            yield f"  for example {', '.join(ids)}"
     if probe.failed:
         yield visible(f"  without a verdict: {probe.failed} ({probe.failure or probe.reason})")
     if probe.not_applicable:

@@ -1,6 +1,6 @@
 """The report of `evalwright perplexity`: its nouns, its JSON and its text.
 
-Lines of text are never cut.
+In a pipe, lines of text are never cut.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,10 +11,12 @@ from msgspec import Struct
 
 from evalwright.report.export import FailureSummary, to_json
 from evalwright.report.judges import Figure
+from evalwright.report.layout import lay_out_blocks
 from evalwright.report.report import FailureRow, PairwiseRow, Status, UsageRow, struct_schema
 from evalwright.report.tables import (
     NOTHING,
-    align_rows,
+    Block,
+    Table,
     count_noun,
     format_interval,
     format_number,
@@ -136,42 +138,48 @@ class PerplexityReport(PerplexityBody, frozen=True, kw_only=True):
         yield b"\n  ]\n}\n"
 
     def to_text(self) -> str:
-        """Return what the terminal shows."""
-        return "\n".join(self.text_lines())
+        """Return the page that people read, one line per row."""
+        return "\n".join(lay_out_blocks(self.text_blocks(), None))
 
-    def text_lines(self) -> Iterator[str]:
+    def text_blocks(self) -> Iterator[Block]:
         """Yield metrics, differences, the worst documents, failures, notes and a summary."""
-        blocks = [
-            _model_lines(self),
-            *([_pair_lines(self.pairwise)] if self.pairwise else []),
-            *(_worst_lines(model) for model in self.models if model.documents > 1),
+        sections = [
+            _model_blocks(self),
+            *([_pair_blocks(self.pairwise)] if self.pairwise else []),
+            *(_worst_blocks(model) for model in self.models if model.documents > 1),
             *map(_failure_lines, self.failures),
         ]
-        for block in blocks:
-            yield from block
+        for section in sections:
+            yield from section
             yield ""
         for note in self.notes:
             yield visible(f"note: {note}")
         yield _summary_line(self)
 
 
-def _model_lines(report: PerplexityReport) -> Iterator[str]:
-    head = ["model"]
-    for name in _METRICS:
-        head += [name.replace("_", " "), "95 % interval"]
-    rows = [(*head, "tokens", "documents")]
-    for model in report.models:
-        cells = [model.model]
-        for name in _METRICS:
-            metric: Figure = getattr(model, name)
-            digits = 2 if name == "perplexity" else 4
-            cells.append(format_number(metric.value, digits, flag=","))
-            cells.append(format_interval(metric.ci_low, metric.ci_high, digits, flag=","))
-        done = f"{model.documents:,}/{report.summary.documents:,}"
-        rows.append((*cells, f"{model.tokens:,}", done))
-    yield from align_rows(rows, right=range(1, len(rows[0])))
+def _model_blocks(report: PerplexityReport) -> Iterator[Block]:
+    columns = ("model", "metric", "value", "95 % interval", "tokens", "documents")
+    rows = [
+        _metric_row(model, name, report.summary.documents)
+        for model in report.models
+        for name in _METRICS
+    ]
+    yield Table("", columns, rows, frozenset(range(2, len(columns))))
     for model in report.models:
         yield from _reason_lines(model)
+
+
+def _metric_row(model: ModelPerplexity, name: str, documents: int) -> tuple[str, ...]:
+    metric: Figure = getattr(model, name)
+    digits = 2 if name == "perplexity" else 4
+    return (
+        visible(model.model),
+        name.replace("_", " "),
+        format_number(metric.value, digits, flag=","),
+        format_interval(metric.ci_low, metric.ci_high, digits, flag=","),
+        f"{model.tokens:,}",
+        f"{model.documents:,}/{documents:,}",
+    )
 
 
 def _reason_lines(model: ModelPerplexity) -> Iterator[str]:
@@ -181,27 +189,31 @@ def _reason_lines(model: ModelPerplexity) -> Iterator[str]:
         names = [name for name, metric in metrics.items() if metric.reason == reason]
         has_values = all(metrics[name].value is not None for name in names)
         lacking = "no interval" if has_values else "no value"
-        yield visible(f"  {model.model}: {lacking} of {', '.join(names)}: {reason}")
+        yield visible(f"  {model.model}: {lacking} for {', '.join(names)}: {reason}")
 
 
-def _pair_lines(pairs: Iterable[PairwiseRow]) -> Iterator[str]:
-    rows = [("bits per byte", "difference", "95 % interval", "documents", "verdict")]
+def _pair_blocks(pairs: Iterable[PairwiseRow]) -> Iterator[Block]:
+    columns = ("bits per byte", "difference", "95 % interval", "documents", "verdict")
+    rows = []
     for pair in pairs:
         difference = format_number(pair.difference, 4, flag="+")
         interval = format_interval(pair.ci_low, pair.ci_high, 4, flag="+")
         verdict = NOTHING if pair.ci_low is None else "tied"
         verdict = "significant" if pair.significant else verdict
-        rows.append((f"{pair.a} − {pair.b}", difference, interval, f"{pair.n:,}", verdict))
-    yield from align_rows(rows, right=(1, 2, 3))
+        models = visible(f"{pair.a} − {pair.b}")
+        rows.append((models, difference, interval, f"{pair.n:,}", verdict))
+    yield Table("", columns, rows, frozenset({1, 2, 3}))
 
 
-def _worst_lines(model: ModelPerplexity) -> Iterator[str]:
-    rows = [(f"most surprising to {model.model}", "perplexity", "bits per byte", "tokens")]
+def _worst_blocks(model: ModelPerplexity) -> Iterator[Block]:
+    yield visible(f"highest perplexity, {model.model}")
+    rows = []
     for row in model.worst:
         perplexity = format_number(row.perplexity, 2, flag=",")
         bits = format_number(row.bits_per_byte, 4, flag=",")
-        rows.append((row.document, perplexity, bits, f"{row.tokens:,}"))
-    yield from align_rows(rows, right=(1, 2, 3))
+        rows.append((visible(row.document), perplexity, bits, f"{row.tokens:,}"))
+    columns = ("document", "perplexity", "bits per byte", "tokens")
+    yield Table("", columns, rows, frozenset({1, 2, 3}))
 
 
 def _failure_lines(failure: FailureRow) -> Iterator[str]:
@@ -209,7 +221,7 @@ def _failure_lines(failure: FailureRow) -> Iterator[str]:
     places += "…" if failure.count > len(failure.sample_ids) else ""
     message = failure.message + (", among other reasons" if failure.messages > 1 else "")
     failed = count_noun(failure.count, "document")
-    yield visible(f"failed with {failure.model}: {failed} ({places}): {message}")
+    yield visible(f"{failure.model}: {failed} failed ({places}): {message}")
     if failure.hint:
         yield visible(f"  hint: {failure.hint}")
 
@@ -218,9 +230,9 @@ def _summary_line(report: PerplexityReport) -> str:
     summary = report.summary
     documents = count_noun(summary.documents, "document")
     documents += f" with {len(report.models)} models" if len(report.models) > 1 else ""
-    parts = [f"{documents}: {summary.completed:,} weighed"]
+    parts = [f"{documents}: {summary.completed:,} measured"]
     if summary.reused:
-        parts[0] += f" ({summary.reused:,} of them before)"
+        parts[0] += f" ({summary.reused:,} from the cache)"
     if summary.failed:
         parts.append(f"{summary.failed:,} failed")
     if summary.left_out:

@@ -25,7 +25,7 @@ from evalwright.projects.lookup import (
     require_own_file,
     source_files,
 )
-from evalwright.report.tables import align_rows, visible
+from evalwright.report.tables import Block, Facts, visible
 from evalwright.report.yaml_text import to_yaml
 from evalwright.secrets import MASK, Redactor
 from evalwright.spec.checking import Checking
@@ -76,9 +76,9 @@ class ShownEntity(ListedEntity, frozen=True, kw_only=True):
     document: dict[str, Any]
     """The document as written, with what it includes and without secrets."""
 
-    def to_lines(self) -> Iterator[str]:
+    def to_blocks(self) -> Iterator[Block]:
         """Yield one line per fact, then the document."""
-        yield from align_rows(self._facts())
+        yield Facts([*self._facts()])
         yield ""
         yield visible(to_yaml(self.document)).rstrip("\n")
 

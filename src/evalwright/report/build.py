@@ -412,8 +412,8 @@ class _ReportBuilder:
         for result in self.results:
             if result.finished.stopped:
                 yield (
-                    f"`{result.task}` did not come to its end where it was run, and its figures "
-                    f"are of the samples that are there: {result.finished.stopped}"
+                    f"`{result.task}` was not finished where it was run, and its metrics "
+                    f"are over the samples that are there: {result.finished.stopped}"
                 )
         yield from self._notes_on_missing()
 

@@ -61,17 +61,17 @@ _WIDTH = 40
 """Of a bar that is all right: a cell is a fortieth."""
 _EIGHTHS = "·▏▎▍▌▋▊▉"
 _FULL, _MARK = "█", "◆"
-_LEGEND = f" bar: share of the answers that is right; {_MARK}: mean confidence"
+_LEGEND = f" bar: share of right answers; {_MARK}: mean confidence"
 _MOST_WITH_TWO_DIGITS = 100
 _PAGE = 78
 _EVEN, _NEARLY = 0.5, 1e-9
 _ORDINAL_BITS = 31
 
 _ENDS = {
-    "lowest": "the temperature is the lowest that is tried: surer confidences fit better still, "
-    "as when all answers are right",
-    "highest": "the temperature is the highest that is tried: confidences do not tell right from "
-    "wrong, or lie on the wrong side of 50 %, and all are brought to 50 %",
+    "lowest": "the temperature is the lowest that is tried: higher confidences would fit even "
+    "better, as when all answers are right",
+    "highest": "the temperature is the highest that is tried: confidences do not separate right "
+    "from wrong answers, or are on the wrong side of 50 %, so all are moved to 50 %",
 }
 
 
@@ -287,7 +287,7 @@ def _figures_table(rows: dict[str, CalibrationRow]) -> Table:
         ],
         frozenset(range(1, 7)),
         "over the answers that came with a confidence; lower ECE and Brier are better; "
-        "with few answers a bin, ECE comes out too high",
+        "with few answers per bin, ECE is too high",
         (_LEGEND, *(line for model, row in rows.items() for line in ("", *_diagram(model, row)))),
     )
 
@@ -331,8 +331,8 @@ def _temperatures_table(rows: dict[str, CalibrationRow]) -> Table:
         ("model", "", "ECE", "95 % interval", "Brier", "95 % interval"),
         [line for model, row in fitted.items() for line in _before_and_after(model, row)],
         frozenset(range(2, 6)),
-        "above 1: the model was too sure; fitted on one half of the records, judged on the other, "
-        "which all figures here are of",
+        "above 1: the model was too sure; fitted on one half of the records and tested on the "
+        "other, from which all numbers here are",
         (
             _LEGEND,
             *(line for model, row in fitted.items() for line in _describe_temperature(model, row)),
@@ -374,7 +374,7 @@ def _describe_temperature(model: str, row: ScaledRow) -> Iterator[str]:
             f"[{low:+.3f}, {high:+.3f}]{_describe_change(low, high)}"
         )
     fitted, judged = count_noun(row.fitted_on, "answer"), count_noun(row.n, "other")
-    yield f" fitted on {fitted}, judged on {judged}"
+    yield f" fitted on {fitted}, tested on {judged}"
     yield from _wrap(row.reason)
 
 

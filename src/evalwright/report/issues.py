@@ -10,48 +10,69 @@ memory. For a person: where, what, and a caret under the place.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
+from evalwright.report.layout import wrap_text
+from evalwright.report.tables import display_width, take_columns
 from evalwright.spec.checking import Checking
 from evalwright.types import Issue
 
 _BEFORE, _WIDTH = 40, 88
-_MARKS = ("Mn", "Me")  # they stand on the character before them
 _NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
+_Style = Callable[[str, str], str]
+
+
 def render_text(
-    checks: Iterable[Checking], *, style: Callable[[str, str], str] = lambda text, _: text
+    checks: Iterable[Checking],
+    *,
+    style: _Style = lambda text, _: text,
+    width: int | None = None,
 ) -> Iterator[str]:
-    """Yield a paragraph per issue. `style(text, kind)` may colour a `place`, `rule` or `caret`."""
+    """Yield a paragraph per issue, wrapped at words if there is a width.
+
+    `style(text, kind)` may colour a `place`, `rule` or `caret`.
+    """
     for check in checks:
         for issue in check:
             place = f"{_one_line(check.file)}:{issue.line}:"
             if issue.column:
                 place += f"{issue.column}:"
-            rule = style(f"{issue.rule}:", "rule")
-            excerpt = "".join(_excerpt(issue, style))
-            others = "".join(
-                f"  also {style(f'{other.rule}:', 'rule')} {_one_line(other.detail)}\n"
-                for other in issue.also
+            head = _paragraph(place, issue.rule, issue.message, style, width)
+            excerpt = "".join(_excerpt(issue, style, width))
+            others = (
+                _paragraph("  also", other.rule, other.detail, style, width) for other in issue.also
             )
-            yield f"{style(place, 'place')} {rule} {_one_line(issue.message)}\n{excerpt}{others}"
+            yield f"{head}{excerpt}{''.join(others)}"
 
 
-def _excerpt(issue: Issue, style: Callable[[str, str], str]) -> Iterator[str]:
+def _paragraph(start: str, rule: str, detail: str, style: _Style, width: int | None) -> str:
+    """Return `start rule: detail`. Colours come last, since they take no column."""
+    text = "\n".join(wrap_text(f"{start} {rule}: {_one_line(detail)}", width, hanging="    "))
+    head, rest = text[: len(start)], text[len(start) :]
+    space, colon, rest = rest.partition(f"{rule}:")
+    head = head if head.startswith(" ") else style(head, "place")
+    return f"{head}{space}{style(colon, 'rule')}{rest}\n"
+
+
+def _excerpt(issue: Issue, style: _Style, width: int | None) -> Iterator[str]:
     """Yield the place of the mistake in its line; nothing where the cut line no longer has it."""
     at = (issue.column or 0) - 1
     if not 0 <= at <= len(issue.raw):
         return
-    start = max(0, at - _BEFORE) if len(issue.raw) > _WIDTH else 0
-    head, tail = _one_line(issue.raw[start:at]), _one_line(issue.raw[at : start + _WIDTH])
-    more = "…" if start else ""
-    rest = " …" if start + _WIDTH < len(issue.raw) else ""
+    head, tail = _one_line(issue.raw[:at]), _one_line(issue.raw[at:])
+    room = _WIDTH if width is None else min(_WIDTH, max(width - len("  …  …"), 2))
+    more = rest = ""
+    if display_width(head) + display_width(tail) > room:
+        start = take_columns(head[::-1], min(_BEFORE, room // 2))[::-1]
+        more, head = "…" if start != head else "", start
+        end = take_columns(tail, room - display_width(head))
+        rest, tail = " …" if end != tail else "", end
     yield f"  {more}{head}{tail}{rest}\n"
-    yield f"  {' ' * (len(more) + _columns(head))}{style('^', 'caret')}\n"
+    yield f"  {' ' * (len(more) + display_width(head))}{style('^', 'caret')}\n"
 
 
 def _one_line(text: str) -> str:
@@ -59,15 +80,6 @@ def _one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
-def _columns(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.category(c) in _MARKS else 1 + (unicodedata.east_asian_width(c) in "WF")
-        for c in text
-    )
 
 
 def render_json(checks: Iterable[Checking]) -> Iterator[str]:

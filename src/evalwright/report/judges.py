@@ -259,11 +259,11 @@ def _build_row(run: Run, judge: Judge, all_checks: Sequence[JudgeCheck]) -> Judg
 
 def _suggest_check(run: Run, judge: Judge) -> str:
     if judge.type not in CHECKABLE:
-        return f"nothing is known of this judge: `{judge.type}` gives no verdict to compare"
+        return f"this judge cannot be checked: `{judge.type}` gives no verdict to compare"
     several = len(read_judges(run)) > 1
     which = f" --task {judge.task} --scorer {judge.scorer}" if several else ""
     return (
-        "nothing is known of this judge: "
+        "this judge has not been checked: "
         f"`evalwright judge check {run.id}{which} --labels FILE` compares it with people"
     )
 
@@ -292,19 +292,19 @@ def _describe_agreement(agreement: Agreement) -> str:
     kappa = figures["kappa"]
     beyond = f"kappa {format_figure(kappa)}" if kappa.value is not None else "kappa undefined"
     share = format_figure(figures["agreement"])
-    return f"agrees with {agreement.n} human label{plural} in {share}, {beyond}"
+    return f"agreement with {agreement.n} human label{plural} {share}, {beyond}"
 
 
 def _describe_repeats(repeats: RepeatsRow) -> str:
     if repeats.all_equal.value is None:
-        return f"asked {repeats.times} times gave no verdicts to compare"
-    return f"asked {repeats.times} times says the same in {format_figure(repeats.all_equal)}"
+        return f"{repeats.times} verdicts per sample: none to compare"
+    return f"{repeats.times} verdicts per sample all equal in {format_figure(repeats.all_equal)}"
 
 
 def _describe_probe(probe: ProbeRow) -> str:
     if probe.flips.value is None:
-        return f"{probe.probe} could not be tried"
-    return f"{probe.probe} flips {format_figure(probe.flips)}"
+        return f"probe {probe.probe} could not be tried"
+    return f"probe {probe.probe} changes {format_figure(probe.flips)}"
 
 
 def format_figure(figure: Figure) -> str:

@@ -1,15 +1,25 @@
 """Lay out tables and texts for a terminal of any width, without breaking a word.
 
 Columns shrink first: texts wrap at spaces, and a name that is too long loses its middle. Columns
-that still do not fit move under their row, each with its head before it.
+that still do not fit move under their row, each with its head before it. Widths are columns of a
+terminal: a CJK character takes two, and a line may break after it.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 
-from rich.cells import cell_len
-
-from evalwright.report.tables import NOTHING, Table, shorten
+from evalwright.report.tables import (
+    NOTHING,
+    Block,
+    Facts,
+    Table,
+    align_rows,
+    display_width,
+    pad,
+    shorten,
+    visible,
+)
 
 _INDENT = "  "
 _HEADER_UNWRAPPED = 13
@@ -17,23 +27,81 @@ _NARROWEST_NAME = 14
 _NARROWEST_TEXT = 30
 _LONGEST_NAME = 42
 """What is longer is a text."""
+_INTERVAL = r"\[\S+, \S+\]\S*"
+"""Stays on one line."""
 _KEPT = {"#", "value", "mean", "difference", "verdict", "95 % interval"}
 """Heads of columns that move last."""
 
 
+def lay_out_blocks(blocks: Iterable[Block], width: int | None) -> Iterator[str]:
+    """Yield the lines of a page. Without a width, a row is one line, and so is a text."""
+    for block in blocks:
+        if isinstance(block, Facts):
+            yield from _lay_out_facts(block, width)
+        elif isinstance(block, str):
+            yield from wrap_lines(block, width)
+        elif width is None:
+            yield from align_rows([block.columns, *block.rows], block.numeric, indent=_INDENT)
+        else:
+            yield from lay_out(block, width)
+
+
+def wrap_lines(text: str, width: int | None) -> Iterator[str]:
+    """Break each line of a text at spaces, and keep its own indent."""
+    if width is None:
+        yield text
+        return
+    for line in text.split("\n"):
+        words = line.lstrip(" ")
+        yield from wrap_text(words, width, indent=" " * (len(line) - len(words)), hanging=_INDENT)
+
+
 def wrap_text(text: str, width: int | None, *, indent: str = "", hanging: str = "") -> list[str]:
     """Break a text at spaces; words that are longer than a line stay whole."""
-    if width is None or len(indent) + len(text) <= width:
+    if width is None or display_width(indent) + display_width(text) <= width:
         return [indent + text]
-    lines = wrap(
-        text,
-        max(width, 1),
-        initial_indent=indent,
-        subsequent_indent=indent + hanging,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return lines or [indent]
+    lines, line, has_words = [], indent, False
+    for space, piece in _split_words(text.expandtabs()):
+        if has_words and display_width(line) + len(space) + display_width(piece) > width:
+            lines.append(line)
+            line = indent + hanging + piece
+        else:
+            line += space + piece
+        has_words = True
+    return [*lines, line]
+
+
+def _split_words(text: str) -> Iterator[tuple[str, str]]:
+    """Yield words, intervals and wide characters, each with the spaces before it."""
+    for space, word in re.findall(rf"( *)({_INTERVAL}|[^ ]+)", text):
+        if display_width(word) <= len(word):
+            yield space, word
+            continue
+        pieces = re.findall("[\u0000-\u10ff]+|.[\u0300-\u036f\u3001\u3002\uff0c]*", word)
+        yield space, pieces[0]
+        yield from (("", piece) for piece in pieces[1:])
+
+
+def _lay_out_facts(facts: Facts, width: int | None) -> Iterator[str]:
+    """Yield a line per fact; where the last cell does not fit, it wraps under its own start."""
+    if width is None:
+        yield from align_rows(facts.rows, indent=facts.indent)
+        return
+    rows = [tuple(map(visible, row)) for row in facts.rows]
+    widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)][:-1]
+    for *names, fact in rows:
+        start = facts.indent + "".join(
+            f"{pad(name, size)}  " for name, size in zip(names, widths, strict=True)
+        )
+        margin = display_width(start)
+        longest_word = max(map(display_width, fact.split()), default=0)
+        least = max(_NARROWEST_TEXT, longest_word)
+        if width - margin < min(least, display_width(fact)):
+            yield start.rstrip()
+            start, margin = facts.indent + _INDENT, len(facts.indent + _INDENT)
+        first, *rest = wrap_text(fact, width, indent=" " * margin)
+        yield f"{start}{first[margin:]}".rstrip()
+        yield from rest
 
 
 def lay_out(table: Table, width: int | None, *, whole: Container[int] = ()) -> Iterator[str]:
@@ -75,11 +143,11 @@ def _total(widths: Sequence[int], gap: int) -> int:
 
 
 def _natural_width(table: Table, index: int) -> int:
-    head, longest = table.columns[index], max(cell_len(row[index]) for row in table.rows)
+    head, longest = table.columns[index], max(display_width(row[index]) for row in table.rows)
     if index not in table.numeric:
-        return max(longest, len(head))
+        return max(longest, display_width(head))
     lines = wrap(head, max(longest, _HEADER_UNWRAPPED), break_long_words=False)
-    return max([longest, *map(len, lines)])
+    return max([longest, *map(display_width, lines)])
 
 
 def _least_width(table: Table, index: int, natural: int) -> int:
@@ -110,8 +178,10 @@ def _moving_order(table: Table, natural: Sequence[int], whole: Container[int]) -
 
 
 def _fit(cell: str, width: int) -> list[str]:
-    if cell_len(cell) <= width:
+    if display_width(cell) <= width:
         return [cell]
+    if " " not in cell and display_width(cell) <= _LONGEST_NAME:
+        return [shorten(cell, width)]
     return [shorten(line, width) for line in wrap_text(cell, width)]
 
 
@@ -127,8 +197,7 @@ def _align(
         parts = []
         for index, lines in zip(inline, cells, strict=True):
             text = lines[number] if number < len(lines) else ""
-            padding = " " * (widths[index] - cell_len(text))
-            parts.append(padding + text if index in table.numeric else text + padding)
+            parts.append(pad(text, widths[index], right=index in table.numeric))
         yield (_INDENT + (" " * gap).join(parts)).rstrip()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from evalwright.report.tables import align_rows, visible
+from evalwright.report.tables import Block, Facts, visible
 
 
 class Tier(Struct, frozen=True, kw_only=True):
@@ -87,9 +87,9 @@ class Machine(Struct, frozen=True, kw_only=True):
     local: LocalModels
 
 
-def machine_lines(machine: Machine) -> Iterator[str]:
+def machine_blocks(machine: Machine) -> Iterator[Block]:
     """Yield the page that people read."""
-    yield from align_rows(
+    yield Facts(
         [
             ("evalwright", machine.evalwright),
             ("python", f"{machine.python}, {machine.executable}"),
@@ -100,43 +100,46 @@ def machine_lines(machine: Machine) -> Iterator[str]:
         ]
     )
     for tier in machine.tiers:
-        yield visible(f"\n{tier.tier}: {'holds' if tier.available else 'not available'}")
+        yield visible(f"\n{tier.tier}: {'available' if tier.available else 'not available'}")
         if tier.why:
             yield visible(f"  {tier.why}")
-        canaries = ((attempt, f"stopped by {how}") for attempt, how in tier.canaries.items())
-        yield from align_rows(canaries, indent="  ")
+        if tier.canaries:
+            stopped = [(attempt, f"stopped by {how}") for attempt, how in tier.canaries.items()]
+            yield Facts(stopped, indent="  ")
     yield "\nlocal models"
-    yield from align_rows(_local_facts(machine.local), indent="  ")
+    yield Facts([*_local_facts(machine.local)], indent="  ")
     yield "\nkeys"
-    width = max(len(key.variable) for key in machine.keys)
-    for key in machine.keys:
-        state = "set" if key.is_set else ("not set" if key.needed else "not set, not needed")
-        yield f"  {key.variable:<{width}}  {state:<19}  {', '.join(key.providers)}"
+    yield Facts([_describe_key(key) for key in machine.keys], indent="  ")
 
 
 def _describe_store(store: StoreState) -> str:
     if not store.writable:
-        return "cannot be written"
-    return "there" if store.exists else "made by the first run"
+        return "not writable"
+    return "exists" if store.exists else "created by the first run"
 
 
 def _describe_sandbox(machine: Machine) -> str:
     if machine.tier is None:
-        return "none that isolates: code_exec records run only with `--unsafe-code-exec`"
+        return "no isolation: code_exec records run only with `--unsafe-code-exec`"
     is_best = machine.tier == machine.tiers[0].tier
-    return machine.tier if is_best else f"{machine.tier}, which is not the best there is"
+    return machine.tier if is_best else f"{machine.tier} (a stronger one is not available)"
+
+
+def _describe_key(key: Key) -> tuple[str, ...]:
+    state = "set" if key.is_set else ("not set" if key.needed else "not set, not needed")
+    return key.variable, state, ", ".join(key.providers)
 
 
 def _local_facts(local: LocalModels) -> Iterator[tuple[str, str]]:
     for part in local.parts:
-        size = "" if part.size is None else f", {part.size / 1e6:.0f} MB"
-        yield part.name, f"{part.what}{size}"
+        size = "" if part.size is None else f"{part.size / 1e6:.0f} MB, "
+        yield part.name, f"{size}{part.what}"
         if part.install:
             yield "", part.install
     threads = local.threads
     facts = [f"{threads.cores:g} core{'s' * (threads.cores != 1)}"]
     if threads.load is not None:
-        facts.append(f"a load of {threads.load:.1f} in the last minute")
+        facts.append(f"load {threads.load:.1f} in the last minute")
     if threads.ci:
         facts.append(f"CI={threads.ci}")
     yield "threads", f"{threads.now} now: {', '.join(facts)}"

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from evalwright.nearest import nearest
 from evalwright.report.report import FailureRow, JudgedRow, MetricRow, PolicyRow, ReportBody
-from evalwright.report.tables import count_noun, table_to_markdown, visible
+from evalwright.report.tables import count_noun, display_width, pad, table_to_markdown, visible
 from evalwright.report.to_tables import count_rules, policies_table
 from evalwright.spec.documents.models.policy import (
     ALL_LATEST,
@@ -62,13 +62,15 @@ class Judgement(Struct, frozen=True, kw_only=True):
 
 
 def gate_lines(judgement: Judgement) -> Iterator[str]:
-    """Yield two lines per rule: what must hold, and why it does or does not."""
+    """Yield what each rule demands, and below it why it holds or fails, a metric per line."""
     rules = [f"{row.policy}/{row.rule}" for row in judgement.policies]
-    width = max(map(len, rules))
+    width = max(map(display_width, rules))
     for rule, row in zip(rules, judgement.policies, strict=True):
         verdict = "holds" if row.holds else "FAILS"
-        yield visible(f"{verdict}  {rule:<{width}}  {row.demand}").rstrip()
-        yield visible(f"       {row.reason}")
+        yield visible(f"{verdict}  {pad(rule, width)}  {row.demand}").rstrip()
+        first, *others = row.reason.split("\n")
+        yield visible(f"       {first}")
+        yield from (visible(f"         {reason}") for reason in others)
     yield f"{judgement.run_id}: {count_rules(judgement.policies)}"
 
 
@@ -229,7 +231,7 @@ def _find_unused_keys(rule: PolicyRule, metrics: Sequence[_RunMetric]) -> Iterat
         present = list(dict.fromkeys(metric.keys[what] for metric in metrics))
         for key in keys:
             if key not in present:
-                yield f"no figure of a {what} `{key}`{_suggest(key, present)}"
+                yield f"no metric has the {what} `{key}`{_suggest(key, present)}"
 
 
 def _explain_no_metric(
@@ -240,15 +242,15 @@ def _explain_no_metric(
         return
     listed = [metric for metric in in_runs if _is_in_scope(rule, metric, counts_checks=True)]
     if not in_runs:
-        yield "there are no figures at all"
+        yield "the run has no metrics"
     elif checks := _find_metrics(name, listed):
         scorer = checks[0].row.scorer
         yield (
-            f"`{name}` is a figure of a check (`purpose: qa`), which a rule is about only if "
+            f"`{name}` is a metric of a check (`purpose: qa`); a rule applies to it only if "
             f"`scorer_keys` names its scorer, `{scorer}`"
         )
     elif not in_scope:
-        yield "no figure is in all lists of its scope at once"
+        yield "no metric matches all lists of its scope"
     else:
         names = list(dict.fromkeys(metric.row.metric for metric in in_scope))
         where = " in its scope" if isinstance(rule.scope, Scope) else ""
@@ -264,7 +266,7 @@ def _find_keys_without_metric(
         present = {metric.keys[what] for metric in metrics}
         absent = [key for key in dict.fromkeys(keys) if key and key not in present]
         if absent:
-            yield f"there is none of the {what}{'s'[: len(absent) != 1]} {_quote(absent)}"
+            yield f"no such metric for the {what}{'s'[: len(absent) != 1]} {_quote(absent)}"
 
 
 def _find_task_failure(rule: PolicyRule, runs: Sequence[RunEvidence], *, strict: bool) -> str:
@@ -272,7 +274,7 @@ def _find_task_failure(rule: PolicyRule, runs: Sequence[RunEvidence], *, strict:
     for run in runs:
         for failure in run.task_failures if not run.unfinished else ():
             if _covers(rule, run, failure):
-                refused = ", and then no rule about it holds strictly" if strict else ""
+                refused = ", so no rule about it can hold strictly" if strict else ""
                 return f"not everything could be computed{refused}: {failure.message}"
     return ""
 
@@ -311,16 +313,16 @@ def _reason(
         whole = " of all samples" if strict else ""
         has = "have" if len(good) != 1 else "has"
         example = _join_reasons((good or bad)[:1])
-        return f"{len(good)} of {len(pairs)} figures {has} a value{whole}; {example}"
+        return f"{len(good)} of {len(pairs)} metrics {has} a value{whole}; {example}"
     if not bad:
         closest, *rest = sorted(pairs, key=lambda pair: (pair[1].sure, pair[1].margin))
         doubts = _doubts(rule.definition, [metric.row for metric, _ in rest])
-        shown = "; ".join([_join_reasons([closest]), *doubts])
-        return f"all {len(pairs)} figures meet it; the nearest to failing is {shown}"
+        shown = ";\n".join([_join_reasons([closest]), *doubts])
+        return f"met by all {len(pairs)} metrics; closest to failing:\n{shown}"
     bad.sort(key=lambda pair: (pair[1].margin, pair[1].sure))
-    more = f"; and {len(bad) - _MOST_SHOWN} more" if len(bad) > _MOST_SHOWN else ""
+    more = f";\nand {len(bad) - _MOST_SHOWN} more" if len(bad) > _MOST_SHOWN else ""
     shown = _join_reasons(bad[:_MOST_SHOWN])
-    return f"not met by {len(bad)} of {len(pairs)} figures: {shown}{more}"
+    return f"not met by {len(bad)} of {len(pairs)} metrics:\n{shown}{more}"
 
 
 def _doubts(definition: ThresholdDefinition, rows: Sequence[MetricRow]) -> Iterator[str]:
@@ -330,7 +332,7 @@ def _doubts(definition: ThresholdDefinition, rows: Sequence[MetricRow]) -> Itera
     failed = [row.failed for row in rows if row.failed]
     absent = [row.absent for row in rows if row.absent]
     if reach:
-        yield f"the interval of {reach} more reaches over"
+        yield f"the intervals of {reach} more cross the threshold"
     if failed:
         yield f"{len(failed)} more left out failed samples, {sum(failed)} in all"
     if absent:
@@ -342,7 +344,7 @@ def _join_reasons(pairs: Iterable[tuple[_RunMetric, "Verdict"]]) -> str:
     for (run, row), verdict in pairs:
         names = (run.evaluation, row.task, row.model, row.scorer, row.metric)
         reasons.append(f"{', '.join(filter(None, names))}: {verdict.reason}")
-    return "; ".join(reasons)
+    return ";\n".join(reasons)
 
 
 def _judged_row(metric: _RunMetric, verdict: "Verdict") -> JudgedRow:
@@ -370,7 +372,7 @@ def _judge_metric(rule: PolicyRule, metric: _RunMetric, *, strict: bool) -> Verd
         verdict = check_exists(row, strict=strict)
     if limit is None or row.n + row.absent + row.failed + row.excluded < limit:
         return verdict
-    limited = f"the run was limited to {count_noun(limit, 'sample')} a task"
+    limited = f"the run was limited to {count_noun(limit, 'sample')} per task"
     return verdict._replace(reason=f"{verdict.reason}; {limited}")
 
 
@@ -387,7 +389,7 @@ def compare(row: MetricRow, operator: Operator, threshold: float, *, strict: boo
     refusals = []
     if strict and meets:
         if len(ends) < 2:  # noqa: PLR2004 - both
-            refusals.append("without an interval, nobody can be sure of it")
+            refusals.append("a strict rule needs an interval")
         elif not all(_meets(end, operator, threshold) for end in ends):
             refusals.append("the whole interval must meet it")
         refusals += _refuse_missing(row)

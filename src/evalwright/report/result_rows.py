@@ -32,7 +32,7 @@ from evalwright.stats.mean import LARGEST, plain_mean, student_interval
 from evalwright.types import Failure, Outcome, Row, Usage
 
 _LONGEST = 80
-_TOO_LARGE = "no spread: the figures are too large to be squared"
+_TOO_LARGE = "no spread: the values are too large to be squared"
 _SHOWN_IDS = 5
 _MOST_COMPARED = 1_000
 """Failures whose messages are compared: of a million, the first say enough."""

@@ -17,7 +17,7 @@ from evalwright.report.export import to_json
 from evalwright.report.headline import HeadlineMetric
 from evalwright.report.tables import (
     NOTHING,
-    align_rows,
+    Facts,
     count_noun,
     dollars,
     format_number,
@@ -60,7 +60,7 @@ class ListedRun(Struct, frozen=True, kw_only=True):
 
 
 class ShownRun(ListedRun, frozen=True, kw_only=True):
-    """All that is known of a run beside its outcomes."""
+    """All that is known of a run except its outcomes."""
 
     plan_key: str
     manifest: dict[str, Any]
@@ -84,7 +84,7 @@ def list_table(runs: Sequence[ListedRun]) -> RunList:
             "run": run.id,
             "name": visible(run.name),
             "created (UTC)": run.created.replace("T", " ").removesuffix("+00:00"),
-            "status": f"{run.status}, imported" if run.imported else run.status,
+            "status": run.status.replace("_", " ") + (", imported" if run.imported else ""),
             "tasks": visible(_join_some(run.tasks)),
             "models": visible(", ".join(run.models)),
             "metric, 95 % interval": visible(_join_some(_describe_metrics(run.metrics))),
@@ -144,9 +144,9 @@ def format_pairs(pairs: Mapping[str, Any]) -> str:
     return visible(", ".join(f"{name}={_words(value)}" for name, value in pairs.items()))
 
 
-def run_lines(run: ShownRun) -> Iterator[str]:
-    """Return one line per fact, its name first."""
-    return align_rows(_facts(run))
+def run_facts(run: ShownRun) -> Facts:
+    """Return all that is known of a run, each fact with its name."""
+    return Facts([*_facts(run)])
 
 
 def _facts(run: ShownRun) -> Iterator[tuple[str, str]]:
@@ -188,7 +188,7 @@ def _describe_file(task: TaskOutline) -> str:
     if task.code_exec:
         counts.append(f"{task.code_exec} of them code_exec")
     if task.jobs != task.records:
-        counts.append(f"{task.jobs} generations a model")
+        counts.append(f"{task.jobs} generations per model")
     if task.issues:
         counts.append(f"{count_noun(len(task.issues), 'bad record')} left out")
     return f"{task.path}: {', '.join(counts)}; content {task.digest}"
@@ -250,7 +250,7 @@ def sample_lines(outcome: Outcome) -> Iterator[str]:
     if trace:
         yield f"  usage: {_describe_answer(trace)}"
     for model, usage in outcome.others.items():
-        yield visible(f"  asked beside it: {model}: {_describe_usage(usage)}")
+        yield visible(f"  other requests: {model}: {_describe_usage(usage)}")
     yield ""
 
 

@@ -5,6 +5,7 @@ printable characters, whatever a model or an author wrote.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,8 @@ NOTHING = "–"
 _LONGEST_NAME = 36
 _LONGEST_MESSAGE = 200
 _MOST_DECIMALS = 8
+_ZERO_WIDTH = ("Mn", "Me", "Cf")
+"""Categories of Unicode: marks, which are drawn over another character, and joiners."""
 _UNSEEN = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
@@ -20,11 +23,22 @@ class Table(NamedTuple):
 
     title: str
     columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     numeric: frozenset[int] = frozenset()
     note: str = ""
     below: tuple[str, ...] = ()
     """Lines to show below it as they are, each character as wide as the others."""
+
+
+class Facts(NamedTuple):
+    """Names and what is known of each: rows of two or more cells, without heads."""
+
+    rows: Sequence[tuple[str, ...]]
+    indent: str = ""
+
+
+Block = str | Table | Facts
+"""A part of a page; `layout` makes lines of it for a terminal of any width."""
 
 
 class TableColumn(NamedTuple):
@@ -105,13 +119,41 @@ def align_rows(
 ) -> Iterator[str]:
     """Yield a line of plain text per row; the columns in `right` align right."""
     cells = [tuple(map(visible, row)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         line = "  ".join(
-            f"{cell:>{width}}" if index in right else f"{cell:<{width}}"
+            pad(cell, width, right=index in right)
             for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield f"{indent}{line}".rstrip()
+
+
+def pad(cell: str, width: int, *, right: bool = False) -> str:
+    """Fill a cell with spaces up to its width on a terminal."""
+    padding = " " * (width - display_width(cell))
+    return padding + cell if right else cell + padding
+
+
+def display_width(text: str) -> int:
+    """Return how many columns of a terminal a text takes: two per CJK character."""
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+def take_columns(text: str, width: int) -> str:
+    """Return as much of the start of a text as fits into that many columns."""
+    if text.isascii():
+        return text[:width]
+    for index, character in enumerate(text):
+        width -= _character_width(character)
+        if width < 0:
+            return text[:index]
+    return text
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.category(character) in _ZERO_WIDTH:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def visible(text: str) -> str:
@@ -122,10 +164,10 @@ def visible(text: str) -> str:
 def shorten(name: str, limit: int = _LONGEST_NAME) -> str:
     """Cut the middle out of a long name: both ends of a model name tell models apart."""
     name = join_lines(name)
-    if len(name) <= limit:
+    if display_width(name) <= limit:
         return name
     tail = limit // 2
-    return f"{name[: limit - tail - 1]}…{name[-tail:]}"
+    return f"{take_columns(name, limit - tail - 1)}…{take_columns(name[::-1], tail)[::-1]}"
 
 
 def shorten_message(text: str) -> str:

@@ -234,7 +234,7 @@ def _pass_at_k(rows: Sequence[MetricRow]) -> Table:
             _ci_column(_POOLED_DIGITS),
             count_column("n", "tasks"),
         ],
-        "over the tasks that run code or were tried more than once, and at least k times"
+        "over the tasks that run code or have several trials, at least k of them"
         + _bound_note(shown),
     )
 
@@ -262,8 +262,12 @@ def _results(rows: Sequence[MetricRow], purpose: str) -> Table:
         "Results" if purpose == "score" else "Checks (purpose: qa)",
         shown,
         columns,
-        "a failed or excluded sample is in no figure"
-        + ("; no value: samples whose score has none, left out as well" if has_absent else "")
+        "failed and excluded samples are in no metric"
+        + (
+            "; no value: samples whose score has none; they are in no metric either"
+            if has_absent
+            else ""
+        )
         + ("; default: the scorer has no `metrics`" if any(row.is_default for row in shown) else "")
         + _bound_note(shown)
         + _reasons(shown),
@@ -333,8 +337,8 @@ def _repeat_tables(report: Report) -> Iterator[Table]:
             *map(decimal_column, ("mean", "std", "min", "max")),
             interval_column(),
         ],
-        "over runs on the same samples: one more run lies about a std from the mean; the interval "
-        "is of the mean of ever more runs. Other samples: the interval under Results",
+        "over runs on the same samples: std is the spread of single runs, the interval is that of "
+        "their mean. How other samples would differ: the interval under Results",
     )
     yield make_table(
         "Agreement between runs",
@@ -346,7 +350,7 @@ def _repeat_tables(report: Report) -> Iterator[Table]:
             count_column("n", "samples"),
             count_column("flaky"),
         ],
-        "of a sample, the share of runs that give the most common value; not corrected for chance",
+        "share of runs that give a sample its most common value; not corrected for chance",
     )
     shown, total = report.flaky[:_MOST_FLAKY], report.summary.flaky
     more = f"; {len(shown)} of {total}, JSON has {len(report.flaky)}" if total > len(shown) else ""
@@ -369,7 +373,7 @@ def _format_run_values(row: FlakyRow) -> str:
 
 
 def usage_tables(report: Report) -> Iterator[Table]:
-    """Yield a table of the answers, and one of what was asked beside them."""
+    """Yield a table of the answers, and one of the other requests."""
     perplexities = {model: row.perplexity for model, row in report.perplexity.items()}
     columns = list(_USAGE_COLUMNS)
     if _ranks_all_tasks(report) or any(value is not None for value in perplexities.values()):
@@ -378,18 +382,18 @@ def usage_tables(report: Report) -> Iterator[Table]:
         )
     yield make_table("Usage", report.usage.items(), columns)
     yield make_table(
-        "Asked beside the answers",
+        "Other requests",
         report.asked_beside.items(),
         _USAGE_COLUMNS,
-        f"by scorers and solvers: judges, embeddings, other voices; {_total_cost(report)}",
+        f"of scorers and solvers, such as judges and embeddings; {_total_cost(report)}",
     )
 
 
 def _total_cost(report: Report) -> str:
     costs = [row.cost for row in (*report.usage.values(), *report.asked_beside.values())]
     if None in costs:
-        return "what the run cost is not known"
-    return f"the run cost {dollars(sum(cost or 0.0 for cost in costs))} with the answers"
+        return "the total cost of the run is unknown"
+    return f"total cost of the run: {dollars(sum(cost or 0.0 for cost in costs))}"
 
 
 def _problem_tables(report: Report) -> Iterator[Table]:
@@ -403,7 +407,7 @@ def _problem_tables(report: Report) -> Iterator[Table]:
             TableColumn("what", lambda row: _describe_failure(row, report.run_id)),
             TableColumn("for example", lambda row: shorten((*row.sample_ids, NOTHING)[0])),
         ],
-        "a failed sample is in no mean",
+        "failed samples are in no mean",
     )
     shown, total = report.left_out[:_MOST_LEFT_OUT], len(report.left_out)
     more = f"; the first {len(shown)} of {total}, JSON has all" if total > len(shown) else ""

@@ -6,6 +6,7 @@ from tests.report.issues.made import GOOD_LINE, checking, missing
 from tests.spec.records.made import GOOD, record, with_text, written
 
 from evalwright.report.issues import render_text
+from evalwright.report.tables import display_width
 from evalwright.vocabulary import REQUIRED
 
 
@@ -151,3 +152,16 @@ def test_issues_come_while_the_file_is_read(tmp_path: Path) -> None:
 
     assert ":1: missing_required" in first
     assert check.errors < 100_000
+
+
+def test_on_a_terminal_a_paragraph_wraps_at_words_and_the_caret_stays_at_its_place(
+    tmp_path: Path,
+) -> None:
+    check = checking(tmp_path, written(record(prompt="世界の首都" * 20, metric_name="bleu")))
+
+    shown = "".join(render_text([check], width=60)).splitlines()
+
+    excerpt, caret = next((shown[n - 1], line) for n, line in enumerate(shown) if "^" in line)
+    assert all(display_width(line) <= 60 or line.startswith(check.file) for line in shown)
+    before = excerpt.partition('"bleu"')[0]
+    assert display_width(before) == caret.index("^")
