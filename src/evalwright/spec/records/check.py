@@ -27,9 +27,9 @@ from evalwright.spec.records.explain import (
     explain,
     explain_metadata,
     find_broken_rules,
-    has_few_shot_block,
     make_issue,
 )
+from evalwright.spec.records.few_shot import has_few_shot_block
 from evalwright.spec.records.formats import recognize_format
 from evalwright.spec.records.parse import depth
 from evalwright.types import Issue, NoMetadata, OtherProblem, TaskSpec
