@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.session.made import Jail, code, jailed_by, record, write_records
 
-from evalwright.api.programs import ProgramRequest, execute
+from evalwright.api.programs import ProgramRequest, execute_file
 from evalwright.errors import EvalwrightError, UnknownName, Unreadable, UsageError
 from evalwright.plan.options import RunOptions
 from evalwright.report.programs import JudgedProgram
@@ -29,7 +29,7 @@ def add(tmp_path: Path) -> str:
 
 
 def describe_program(path: str, *targets: str, **given: Any) -> JudgedProgram:
-    return execute(ProgramRequest(path=path, targets=targets, **given), RunOptions())
+    return execute_file(ProgramRequest(path=path, targets=targets, **given), RunOptions())
 
 
 def test_a_program_is_judged_by_the_targets_that_are_given(add: str) -> None:
@@ -127,7 +127,7 @@ def test_a_mistake_is_pointed_out_and_nothing_is_run(
     (tmp_path / "binary.py").write_bytes(b"x = '\xff'")
 
     with pytest.raises(kind) as refused:
-        execute(ProgramRequest(**{"path": "add.py", **given}), RunOptions())
+        execute_file(ProgramRequest(**{"path": "add.py", **given}), RunOptions())
 
     assert said in str(refused.value)
     assert Jail.made == []
@@ -145,7 +145,7 @@ def test_an_unknown_record_gets_a_hint(add: str, tmp_path: Path) -> None:
 def test_the_options_of_a_run_hold_here_too(add: str) -> None:
     options = RunOptions(in_process_targets=True, sandbox_packages=("b", "a"))
 
-    found = execute(ProgramRequest(path=add, targets=[THREE]), options)
+    found = execute_file(ProgramRequest(path=add, targets=[THREE]), options)
 
     assert (found.verified, found.packages) == (False, ["a", "b"])
     assert [jail.closed for jail in Jail.made] == [1]

@@ -51,6 +51,9 @@ def perplexity(nll: float | Sequence[float], tokens: int | Sequence[int]) -> flo
     as much as a long one. No tokens: NaN. Beyond what a float holds: infinity.
     A negative NLL is a probability above 1, so whoever sent it broke the contract.
     Jelinek, Mercer, Bahl & Baker (1977), J. Acoust. Soc. Am. 62(S1), S63.
+
+    >>> round(ew.calibration.perplexity([2.0, 4.0], [3, 3]), 3)
+    2.718
     """
     losses = [float(nll)] if isinstance(nll, int | float) else [float(loss) for loss in nll]
     counts = [tokens] if isinstance(tokens, int) else list(tokens)

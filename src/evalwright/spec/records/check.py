@@ -58,7 +58,12 @@ class Validated(NamedTuple):
 
 
 def validate_file(path: str | Path) -> Validated:
-    """Check a whole file; `-` is standard input. Raises `Unreadable`, never for a bad line."""
+    """Check a whole file; `-` is standard input. Raises `Unreadable`, never for a bad line.
+
+    >>> records, errors = ew.validate_file("tasks_bad.jsonl")
+    >>> errors[0].line, errors[0].rule, errors[0].field
+    (1, 'bad_encoding', None)
+    """
     result = Validated([], [])
     for item in check_file(str(path)):
         if isinstance(item, TaskSpec):
@@ -69,7 +74,13 @@ def validate_file(path: str | Path) -> Validated:
 
 
 def validate_task(record: Any) -> TaskSpec:
-    """One decoded record as a TaskSpec, or `InvalidTask` with every rule it breaks."""
+    """One decoded record as a TaskSpec, or `InvalidTask` with every rule it breaks.
+
+    >>> ew.validate_task({"task_id": "sum", "category": "arithmetic"})
+    Traceback (most recent call last):
+        ...
+    evalwright.errors.InvalidTask: missing_required: `prompt` is missing
+    """
     faults = list(find_broken_rules(record))
     if not faults:
         return msgspec.convert(record, TaskSpec)
