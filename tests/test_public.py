@@ -13,6 +13,7 @@ PUBLIC = [
     "Failure",
     "InvalidTask",
     "Issue",
+    "JudgedProgram",
     "Message",
     "Model",
     "Outcome",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from evalwright.errors import EvalwrightError, InvalidTask
     from evalwright.perplexity.report import PerplexityReport
     from evalwright.ports import Model
+    from evalwright.report.programs import JudgedProgram
     from evalwright.report.report import Report
     from evalwright.spec.records.check import validate_file, validate_task
     from evalwright.spec.records.fixtures import load_fixtures
@@ -59,6 +60,7 @@ _HOMES = {
     "errors": ("EvalwrightError", "InvalidTask"),
     "ports": ("Model",),
     "perplexity.report": ("PerplexityReport",),
+    "report.programs": ("JudgedProgram",),
     "report.report": ("Report",),
     "spec.records.check": ("validate_file", "validate_task"),
     "spec.records.fixtures": ("load_fixtures",),
@@ -81,6 +83,7 @@ __all__ = [
     "Failure",
     "InvalidTask",
     "Issue",
+    "JudgedProgram",
     "Message",
     "Model",
     "Outcome",

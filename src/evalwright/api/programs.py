@@ -49,8 +49,8 @@ def execute(
     `outcome` is `pass`, `assertion_fail`, `syntax_error`, `timeout` or `error`; the last three fail
     every target.
 
-    `timeout_s` is for the program with all its targets, at most 30 seconds. The other options are
-    those of `run`. A target that does not compile is a ValueError.
+    `timeout_s` is for the program with all its targets: 3 seconds unless given, at most 30. The
+    other options are those of `run`. A target that does not compile is a ValueError.
 
     >>> program = "def add(a, b): return a + b"
     >>> result = ew.execute(program, ["add(1, 2) == 3", "assert add(1, 2) == 4"])
