@@ -284,7 +284,7 @@ def check_answers(confidences: Numbers, correct: Verdicts) -> tuple[Floats, Floa
     p = unit_values(confidences, "confidences")
     y = unit_values(np.asarray(correct, dtype=np.float64), "correct")
     if p.size != y.size:
-        raise ValueError(f"expected one verdict a confidence, got {y.size} and {p.size}")
+        raise ValueError(f"expected one verdict per confidence, got {y.size} and {p.size}")
     between = np.flatnonzero((y != 0) & (y != 1))
     if between.size:
         first = int(between[0])

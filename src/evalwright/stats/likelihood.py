@@ -58,7 +58,7 @@ def perplexity(nll: float | Sequence[float], tokens: int | Sequence[int]) -> flo
     losses = [float(nll)] if isinstance(nll, int | float) else [float(loss) for loss in nll]
     counts = [tokens] if isinstance(tokens, int) else list(tokens)
     if len(losses) != len(counts):
-        raise ValueError(f"expected one token count an NLL, got {len(counts)} and {len(losses)}")
+        raise ValueError(f"expected one token count per NLL, got {len(counts)} and {len(losses)}")
     for index, (loss, count) in enumerate(zip(losses, counts, strict=True)):
         if not loss >= 0:
             raise ValueError(f"expected an NLL of 0 or more, got `{loss}` - at `nll[{index}]`")
