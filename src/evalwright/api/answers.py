@@ -33,8 +33,12 @@ def score_answer(
     ValueError.
 
     >>> task = {
-    ...     "task_id": "sum", "category": "arithmetic", "prompt": "17 + 24 =", "targets": ["41"],
-    ...     "metric_name": "exact_match", "post_process": "strip_whitespace",
+    ...     "task_id": "sum",
+    ...     "category": "arithmetic",
+    ...     "prompt": "17 + 24 =",
+    ...     "targets": ["41"],
+    ...     "metric_name": "exact_match",
+    ...     "post_process": "strip_whitespace",
     ... }
     >>> ew.score_answer(task, " 41\n").values
     {'score': 1.0}
