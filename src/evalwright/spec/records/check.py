@@ -246,7 +246,7 @@ def _is_sound(task: TaskSpec) -> bool:
         or not task.targets
         or len(task.few_shot_examples) > MAX_EXAMPLES
         or (category == "mcq" and task.targets not in _LETTERS)
-        or (category != "code_exec" and has_few_shot_block(prompt))
+        or (category != "code_exec" and ":" in prompt and has_few_shot_block(prompt))
         or (("timeout_s" in metadata or "samples" in metadata) and explain_metadata(metadata))
         or (metadata and _is_deep(metadata))
     )

@@ -39,8 +39,6 @@ _FEWEST_COLONS = 3
 
 def has_few_shot_block(prompt: str) -> bool:
     """Whether a prompt holds worked examples."""
-    if ":" not in prompt:  # most prompts, and `validate` asks about every one
-        return False
     if _MAY_OPEN(prompt) and count_opened_lines(prompt) > 1:
         return True
     return prompt.count(":") >= _FEWEST_COLONS and bool(find_answered_marker(prompt))
@@ -53,9 +51,7 @@ def count_opened_lines(prompt: str) -> int:
 
 def find_answered_marker(prompt: str) -> str:
     """Return the marker that comes again after it was answered, such as `Question`, or nothing."""
-    folded = prompt.lower()
-    may_answer = "answer:" in folded or "a:" in folded
-    return _find_repeat(_MARKERS, prompt) if may_answer else ""
+    return _find_repeat(_MARKERS, prompt)
 
 
 def find_answered_pair(prompt: str) -> str:
