@@ -39,11 +39,13 @@ def test_lists_are_in_the_order_of_the_tasks() -> None:
     assert ew.leaderboard.compare(lists) == ew.leaderboard.compare(SCORES)
 
 
-@pytest.mark.parametrize("categories", [CATEGORIES, list(CATEGORIES.values())])
-def test_categories_have_means_of_their_own(categories: Any) -> None:
-    rows = ew.leaderboard.rank(SCORES, categories=categories)
+def test_categories_have_means_of_their_own() -> None:
+    lists = {model: list(row.values()) for model, row in SCORES.items()}
+
+    rows = ew.leaderboard.rank(SCORES, categories=CATEGORIES)
 
     assert rows[1].categories == {"mcq": 0.0, "summary": 1.0}
+    assert ew.leaderboard.rank(lists, categories=list(CATEGORIES.values())) == rows
 
 
 @pytest.mark.parametrize(
@@ -57,6 +59,7 @@ def test_categories_have_means_of_their_own(categories: Any) -> None:
         pytest.param({"a": [1], "b": {"t": 1}}, "for all models or for none, got both", id="mixed"),
         pytest.param({"a": [0, 1.5]}, r"got `1.5` - at `scores\['a'\]\[1\]`", id="above 1"),
         pytest.param({"a": {"t": -1}}, r"got `-1` - at `scores\['a'\]\['t'\]`", id="below 0"),
+        pytest.param({"a": ["1"]}, r"got `1` - at `scores\['a'\]\[0\]`", id="a text"),
         pytest.param({"a": [math.nan]}, "or None for a task that was not completed", id="NaN"),
     ],
 )
@@ -67,8 +70,10 @@ def test_bad_scores_are_named(scores: Any, message: str) -> None:
 
 
 def test_bad_categories_are_named() -> None:
-    with pytest.raises(ValueError, match="one category per task, got 1 and 3"):
-        ew.leaderboard.rank(SCORES, categories=["mcq"])
+    with pytest.raises(ValueError, match="one category per task, got 1 and 2"):
+        ew.leaderboard.rank({"a": [0, 1]}, categories=["mcq"])
+    with pytest.raises(ValueError, match="expected categories by task id"):
+        ew.leaderboard.rank(SCORES, categories=["mcq"] * 3)
     with pytest.raises(ValueError, match="a category for every task, got none for `t2`"):
         ew.leaderboard.rank(SCORES, categories={"t1": "mcq"})
 

@@ -15,6 +15,7 @@ as not completed. A score outside [0, 1] is a ValueError.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -50,6 +51,9 @@ def rank(
     2 small 0.33 4/4
     """
     tasks, table = _read_scores(scores)
+    by_id = any(isinstance(row, Mapping) for row in scores.values())
+    if by_id and categories is not None and not isinstance(categories, Mapping):
+        raise ValueError("expected categories by task id, as the scores are, got a list")
     return rank_models(table, _read_categories(categories, tasks), seed=seed)
 
 
@@ -147,8 +151,8 @@ def _name_tasks(model: str, row: ModelScores) -> dict[str, float]:
     }
 
 
-def _check_score(score: float, model: str, task: object) -> float:
-    if not 0 <= score <= 1:
+def _check_score(score: Any, model: str, task: object) -> float:
+    if isinstance(score, str) or not 0 <= score <= 1:
         raise ValueError(
             f"expected a score in [0, 1], or None for a task that was not completed, got "
             f"`{score}` - at `scores[{model!r}][{task!r}]`"

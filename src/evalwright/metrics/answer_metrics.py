@@ -129,7 +129,7 @@ def corpus_bleu(
     >>> round(ew.metrics.corpus_bleu(predictions, targets), 3)
     0.594
     """
-    if not predictions:
+    if not len(predictions):
         raise ValueError("expected at least 1 prediction, got none: `predictions` is empty")
     if len(predictions) != len(targets):
         raise ValueError(
