@@ -4,12 +4,14 @@
              in the output, in order; `…` matches anything, `$ … # exit 3` is the exit code;
              docs/start.md is run from top to bottom in one folder
 ```python    is executed
+```pycon     is a session of Python after `import evalwright as ew`, whose output is compared
 ```jsonl     every line is a valid record
 ```json      parses, as does ```toml
 ```yaml      parses; what is a whole document (a task, a dataset, a model…) has no error, but for
              files that only a project would have
 """
 
+import doctest
 import json
 import os
 import re
@@ -24,6 +26,7 @@ import pytest
 from tests.e2e import in_process
 from tests.local_model import missing
 
+import evalwright
 from evalwright import validate_task
 from evalwright.spec.documents.project import read_project
 from evalwright.spec.documents.resolve.layout import detect_kind
@@ -33,7 +36,7 @@ from evalwright.spec.records.fixtures import TASKS, TASKS_BAD
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-KNOWN = {"console", "python", "jsonl", "json", "text", "toml", "yaml", "make"}
+KNOWN = {"console", "python", "pycon", "jsonl", "json", "text", "toml", "yaml", "make"}
 BIN = Path(sys.executable).parent
 ADD = "def add(a, b):\n    return a + b\n"
 SHELL = set("|&;<>()$`*?[]{}~!")
@@ -170,6 +173,17 @@ def test_a_python_example_runs(block: Block, folder: Path) -> None:
     )
 
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("block", of("pycon"), ids=named)
+@pytest.mark.usefixtures("folder")
+def test_a_session_of_python_prints_what_it_shows(block: Block) -> None:
+    session = doctest.DocTestParser().get_doctest(
+        block.text, {"ew": evalwright}, named(block), str(block.page), block.line
+    )
+    printed: list[str] = []
+
+    assert doctest.DocTestRunner().run(session, out=printed.append).failed == 0, "".join(printed)
 
 
 @pytest.mark.parametrize("block", of("json", "jsonl"), ids=named)

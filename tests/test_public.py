@@ -1,6 +1,8 @@
 import re
 import subprocess
 import sys
+from inspect import isfunction, ismodule
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ PUBLIC = [
     "Failure",
     "InvalidTask",
     "Issue",
+    "JudgedProgram",
     "Message",
     "Model",
     "Outcome",
@@ -24,19 +27,29 @@ PUBLIC = [
     "Usage",
     "__version__",
     "bootstrap_mean_ci",
+    "calibration",
+    "execute",
+    "intervals",
+    "leaderboard",
     "lint",
     "load",
     "load_fixtures",
+    "metrics",
     "perplexity",
     "post_process",
     "render",
     "run",
     "schema",
     "score",
+    "score_answer",
     "validate",
     "validate_file",
     "validate_task",
 ]
+ROOT = Path(__file__).parent.parent
+NO_EXAMPLE = {
+    "ew.perplexity"
+}  # its example needs a model with log-probabilities: the guide has one
 HEAVY = ["numpy", "rich", "click", "msgspec", "rapidfuzz", "asyncio"]
 
 
@@ -113,3 +126,47 @@ def test_a_verb_keeps_its_name_when_the_package_of_that_name_is_imported() -> No
     )
 
     assert "evalwright.perplexity.report" in imported_by(code)
+
+
+def public_objects() -> dict[str, object]:
+    """Every public name as users write it, with what it stands for."""
+    objects = {f"ew.{name}": getattr(ew, name) for name in PUBLIC}
+    modules = [(name, value) for name, value in objects.items() if ismodule(value)]
+    for name, module in modules:
+        objects |= {f"{name}.{member}": getattr(module, member) for member in module.__all__}
+    return objects
+
+
+def test_every_public_name_has_an_entry_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+
+    assert [name for name in public_objects() if f"`{name}`" not in page] == []
+
+
+def test_every_public_function_has_an_example() -> None:
+    lacking = {
+        name
+        for name, value in public_objects().items()
+        if isfunction(value) and ">>> " not in (value.__doc__ or "")
+    }
+
+    assert lacking == NO_EXAMPLE
+
+
+def test_the_series_needs_public_names_only() -> None:
+    """Its modules import nothing else of ours, and use no name that is not public."""
+    modules = [name for name in PUBLIC if ismodule(getattr(ew, name))]
+    member = re.compile(rf"\bew\.(?:(?:{'|'.join(modules)})\.)?\w+")
+    imports = re.compile(r"^ *(?:from|import) .*evalwright.*$", re.MULTILINE)
+    for path in sorted((ROOT / "tests" / "series").glob("test_*.py")):
+        text = path.read_text(encoding="utf-8")
+
+        assert imports.findall(text) == ["import evalwright as ew"], path.name
+        assert set(member.findall(text)) - set(public_objects()) == set(), path.name
+
+
+@pytest.mark.parametrize("module", ["numpy", "asyncio", "rapidfuzz", "pydantic"])
+def test_metrics_of_texts_import_what_they_need(module: str) -> None:
+    code = "import evalwright as ew; ew.metrics.f1('a', ['a b'])"
+
+    assert module not in imported_by(code)

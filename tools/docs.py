@@ -3,14 +3,14 @@
     python -m tools.docs           write them
     python -m tools.docs --check   exit 1 if writing would change anything
 
-What is generated: docs/reference/ (records, models, report, command line, and the parts of task
-documents) and its schemas. The rest of docs/ is written by hand.
+What is generated: docs/reference/ (records, models, report, command line, Python, and the parts
+of task documents) and its schemas. The rest of docs/ is written by hand.
 """
 
 import ast
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from inspect import getdoc, getsource
 from pathlib import Path
@@ -19,6 +19,8 @@ import click
 from msgspec import Struct
 from msgspec.structs import fields
 from tools.components import component_pages
+from tools.pages import code, field_docstrings, table
+from tools.python_page import python_page
 from tools.record_words import METRIC_RESULTS, POST_PROCESS_RESULTS, RULE_MEANINGS
 
 from evalwright import api, cli
@@ -51,6 +53,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "models.md", models_page()
     yield REFERENCE / "report.md", report_page()
     yield REFERENCE / "command-line.md", command_page()
+    yield REFERENCE / "python.md", python_page(GENERATED)
     for name, page in component_pages(GENERATED):
         yield REFERENCE / f"{name}.md", page
     for kind in api.SCHEMAS:
@@ -97,7 +100,9 @@ def records_page() -> str:
         "`\\w`.\n\n"
         "## Few-shot markers\n\n"
         "A prompt contains a few-shot block if two or more of its lines start with "
-        f"{code(words.MARKERS)}, in any case, with or without leading spaces. "
+        f"{code(words.MARKERS)}, in any case, with or without leading spaces. A marker anywhere in "
+        "a line counts if it is followed by an answer (`Answer:` or `A:` with text after the colon "
+        "in the same line) and later by the same marker. "
         "`code_exec` prompts are exempt.\n\n"
         "## Errors\n\nOne error per bad record: the first rule that it breaks, in this order. "
         "`also` lists the other problems of the record, with `column`, `rule`, `field` and "
@@ -161,18 +166,6 @@ def report_page() -> str:
     )
 
 
-def field_docstrings(node: ast.ClassDef) -> dict[str, tuple[ast.expr, str]]:
-    """Each annotated field's type and the string that follows it."""
-    found: dict[str, tuple[ast.expr, str]] = {}
-    for here, after in zip(node.body, [*node.body[1:], None], strict=True):
-        if isinstance(here, ast.AnnAssign) and isinstance(here.target, ast.Name):
-            text = ""
-            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-                text = " ".join(str(after.value.value).split())
-            found[here.target.id] = here.annotation, text
-    return found
-
-
 def command_page() -> str:
     """The help of every command."""
     parts = [f"# The command line\n\n{GENERATED}", help_of(cli.app, "evalwright")]
@@ -199,18 +192,6 @@ def help_of(command: click.Command, name: str, parent: click.Context | None = No
 def meanings(name: str, result: str, rows: dict[str, str]) -> str:
     """A two-column table."""
     return table((name, result), ((f"`{key}`", text) for key, text in rows.items()))
-
-
-def table(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
-    """A markdown table."""
-    columns = list(columns)
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def code(names: Iterable[str]) -> str:
-    """`a`, `b`."""
-    return ", ".join(f"`{name}`" for name in names)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ RULE_MEANINGS: dict[str, str] = {
     "unknown_field": "a field that is not in the spec",
     "bad_type": "a field of the wrong type",
     "bad_value": "the right type, but empty, out of vocabulary or out of range",
-    "embedded_few_shot": "two or more lines of the prompt start with a few-shot marker",
+    "embedded_few_shot": "the prompt contains a few-shot block (see above)",
     "illegal_metric": "the category does not allow this metric",
     "illegal_post_process": "the category does not allow this post-process rule",
     "duplicate_task_id": "an earlier record has this id",

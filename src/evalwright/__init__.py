@@ -6,6 +6,9 @@
     report = ew.run("tasks.jsonl", models=["scripted/oracle"])
     print(report.to_markdown())
 
+Functions for single steps are `score_answer`, `execute`, `post_process` and `render`, and those of
+the modules `metrics`, `calibration`, `intervals` and `leaderboard`: `ew.metrics.f1("a", ["a b"])`.
+
 Names are imported when they are first used, so that `import evalwright` costs next to nothing.
 """
 
@@ -15,10 +18,22 @@ from typing import TYPE_CHECKING, Any
 from evalwright._version import __version__
 
 if TYPE_CHECKING:
-    from evalwright.api import lint, load, perplexity, run, schema, score, validate
+    from evalwright import calibration, intervals, leaderboard, metrics
+    from evalwright.api import (
+        execute,
+        lint,
+        load,
+        perplexity,
+        run,
+        schema,
+        score,
+        score_answer,
+        validate,
+    )
     from evalwright.errors import EvalwrightError, InvalidTask
     from evalwright.perplexity.report import PerplexityReport
     from evalwright.ports import Model
+    from evalwright.report.programs import JudgedProgram
     from evalwright.report.report import Report
     from evalwright.spec.records.check import validate_file, validate_task
     from evalwright.spec.records.fixtures import load_fixtures
@@ -38,10 +53,14 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "api": ("lint", "load", "perplexity", "run", "schema", "score", "validate"),
+    "api": (
+        *("execute", "lint", "load", "perplexity", "run", "schema", "score", "score_answer"),
+        "validate",
+    ),
     "errors": ("EvalwrightError", "InvalidTask"),
     "ports": ("Model",),
     "perplexity.report": ("PerplexityReport",),
+    "report.programs": ("JudgedProgram",),
     "report.report": ("Report",),
     "spec.records.check": ("validate_file", "validate_task"),
     "spec.records.fixtures": ("load_fixtures",),
@@ -50,6 +69,7 @@ _HOMES = {
     "text.post_process": ("post_process",),
 }
 """The other names are in `types`."""
+_MODULES = ("calibration", "intervals", "leaderboard", "metrics")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 # `perplexity` is a package and a verb. The first import of the package binds its name here, so it
@@ -63,6 +83,7 @@ __all__ = [
     "Failure",
     "InvalidTask",
     "Issue",
+    "JudgedProgram",
     "Message",
     "Model",
     "Outcome",
@@ -74,15 +95,21 @@ __all__ = [
     "Usage",
     "__version__",
     "bootstrap_mean_ci",
+    "calibration",
+    "execute",
+    "intervals",
+    "leaderboard",
     "lint",
     "load",
     "load_fixtures",
+    "metrics",
     "perplexity",
     "post_process",
     "render",
     "run",
     "schema",
     "score",
+    "score_answer",
     "validate",
     "validate_file",
     "validate_task",
@@ -92,6 +119,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'evalwright' has no attribute {name!r}")
+    if name in _MODULES:
+        return import_module(f"evalwright.{name}")
     value = getattr(import_module(f"evalwright.{_HOME_OF.get(name, 'types')}"), name)
     globals()[name] = value
     return value

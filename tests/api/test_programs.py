@@ -1,4 +1,5 @@
 import io
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -6,7 +7,8 @@ from typing import Any
 import pytest
 from tests.session.made import Jail, code, jailed_by, record, write_records
 
-from evalwright.api.programs import ProgramRequest, execute
+import evalwright as ew
+from evalwright.api.programs import ProgramRequest, execute_file
 from evalwright.errors import EvalwrightError, UnknownName, Unreadable, UsageError
 from evalwright.plan.options import RunOptions
 from evalwright.report.programs import JudgedProgram
@@ -29,7 +31,7 @@ def add(tmp_path: Path) -> str:
 
 
 def describe_program(path: str, *targets: str, **given: Any) -> JudgedProgram:
-    return execute(ProgramRequest(path=path, targets=targets, **given), RunOptions())
+    return execute_file(ProgramRequest(path=path, targets=targets, **given), RunOptions())
 
 
 def test_a_program_is_judged_by_the_targets_that_are_given(add: str) -> None:
@@ -127,7 +129,7 @@ def test_a_mistake_is_pointed_out_and_nothing_is_run(
     (tmp_path / "binary.py").write_bytes(b"x = '\xff'")
 
     with pytest.raises(kind) as refused:
-        execute(ProgramRequest(**{"path": "add.py", **given}), RunOptions())
+        execute_file(ProgramRequest(**{"path": "add.py", **given}), RunOptions())
 
     assert said in str(refused.value)
     assert Jail.made == []
@@ -145,7 +147,7 @@ def test_an_unknown_record_gets_a_hint(add: str, tmp_path: Path) -> None:
 def test_the_options_of_a_run_hold_here_too(add: str) -> None:
     options = RunOptions(in_process_targets=True, sandbox_packages=("b", "a"))
 
-    found = execute(ProgramRequest(path=add, targets=[THREE]), options)
+    found = execute_file(ProgramRequest(path=add, targets=[THREE]), options)
 
     assert (found.verified, found.packages) == (False, ["a", "b"])
     assert [jail.closed for jail in Jail.made] == [1]
@@ -173,3 +175,31 @@ def test_an_evaluator_that_does_not_start_is_nobodys_wrong_answer(
 
     assert refused.value.exit_code == 4
     assert [jail.closed for jail in Jail.made] == [1]
+
+
+def test_a_text_is_judged_by_the_targets_that_are_given() -> None:
+    result = ew.execute(ADD, [THREE, "add(1, 2) == 4"])
+
+    assert (result.outcome, result.passed, result.total) == ("assertion_fail", 1, 2)
+    assert (result.targets, result.timeout_s) == ([True, False], 3.0)
+    assert result.detail == "target 2 of 2: evaluated to False"
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        pytest.param({"targets": []}, ValueError, "`targets` is empty", id="no target"),
+        pytest.param({"targets": THREE}, TypeError, "got one text: write", id="a text"),
+        pytest.param({"program": b"x"}, TypeError, "got b'x' - at `program`", id="bytes"),
+        pytest.param({"targets": [1]}, TypeError, r"got 1 - at `targets\[0\]`", id="a number"),
+        pytest.param({"timeout_s": 0}, ValueError, "at most 30 seconds, got `0`", id="no time"),
+        pytest.param({"timeout_s": 31}, ValueError, "at most 30 seconds, got `31`", id="too long"),
+        pytest.param({"timeout_s": math.nan}, ValueError, "got `nan`", id="NaN"),
+        pytest.param({"targets": ["add(1"]}, ValueError, "does not compile", id="no Python"),
+    ],
+)
+def test_a_request_that_cannot_be_is_refused(
+    change: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        ew.execute(**{"program": ADD, "targets": [THREE], **change})

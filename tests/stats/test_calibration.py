@@ -165,7 +165,7 @@ def test_certainty_that_is_always_right_is_perfect(correct: list[bool]) -> None:
         pytest.param([math.nan], [1], 10, r"got `nan` - at `confidences\[0\]`", id="NaN"),
         pytest.param([0.5], [0.5], 10, r"true or false, got `0.5` - at `correct\[0\]`", id="half"),
         pytest.param([0.5], [2], 10, r"got `2.0` - at `correct\[0\]`", id="twice right"),
-        pytest.param([0.5], [1, 0], 10, "one verdict a confidence, got 2 and 1", id="unequal"),
+        pytest.param([0.5], [1, 0], 10, "one verdict per confidence, got 2 and 1", id="unequal"),
         pytest.param([0.5], [1], 0, "at least 1 bin, got `0`", id="no bins"),
     ],
 )

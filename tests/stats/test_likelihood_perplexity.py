@@ -48,7 +48,7 @@ def test_it_is_at_least_one_and_within_the_texts_own(rows: list[tuple[float, int
         pytest.param([1.0, -0.1], [1, 1], r"got `-0.1` - at `nll\[1\]`", id="negative NLL"),
         pytest.param([math.nan], [1], r"got `nan` - at `nll\[0\]`", id="NaN"),
         pytest.param([1.0], [-1], r"got `-1` - at `tokens\[0\]`", id="negative tokens"),
-        pytest.param([1.0], [1, 2], "one token count an NLL, got 2 and 1", id="unequal lengths"),
+        pytest.param([1.0], [1, 2], "one token count per NLL, got 2 and 1", id="unequal lengths"),
     ],
 )
 def test_a_broken_contract_is_an_error(nll: list[float], tokens: list[int], message: str) -> None:

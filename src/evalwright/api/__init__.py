@@ -7,7 +7,8 @@ generate                       the rows that a generator makes
 set_secret list_secrets …      the secrets that are stored on this machine
 run score                      runs: begin, resume, score again
 perplexity                     how surprised models are by a text
-execute                        one program, judged as a run would
+execute execute_file           one program, judged as a run would
+score_answer                   one answer to a record
 gate                           a run by its policies
 judge_check                    a judge, by people and by probes
 doctor                         what this machine can do
@@ -20,6 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evalwright.api.answers import score_answer
     from evalwright.api.dataset_previews import dataset_preview_lines, try_dataset
     from evalwright.api.entities import check_entities
     from evalwright.api.files import SCHEMAS, checks, init, lint, lints, schema, validate
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     )
     from evalwright.api.logs import export_logs, import_results
     from evalwright.api.machine import doctor
-    from evalwright.api.programs import ProgramRequest, execute
+    from evalwright.api.programs import ProgramRequest, execute, execute_file
     from evalwright.api.run_tasks import run, score
     from evalwright.api.secret_values import delete_secret, list_secrets, set_secret
     from evalwright.api.stored_runs import (
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from evalwright.session.stores import store_name
 
 _HOMES = """
+    api.answers            score_answer
     api.dataset_previews   dataset_preview_lines try_dataset
     api.entities           check_entities
     api.files              SCHEMAS checks init lint lints schema validate
@@ -68,7 +71,7 @@ _HOMES = """
     api.listing            list_components list_models list_runs show_run show_samples
     api.logs               export_logs import_results
     api.machine            doctor
-    api.programs           ProgramRequest execute
+    api.programs           ProgramRequest execute execute_file
     api.run_tasks          run score
     api.secret_values      delete_secret list_secrets set_secret
     api.stored_runs        collect_garbage delete export find find_changed_files load runs

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def validate(path: str | Path) -> Validated:
-    """Every record and every error of a task file, as two lists."""
+    """Check a task file: return every valid record and every error, as two lists.
+
+    >>> records, errors = ew.validate("tasks.jsonl")
+    >>> len(records), len(errors)
+    (10, 0)
+    """
     from evalwright.spec.records.check import validate_file
 
     return validate_file(path)
@@ -40,7 +45,11 @@ def checks(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Checking]:
 
 
 def lint(path: str | Path) -> Linting:
-    """What is legal and still suspicious in a task file: iterate for the findings."""
+    """Find records that are legal and suspicious in a task file: iterate for the findings.
+
+    >>> [finding.rule for finding in ew.lint("tasks.jsonl")]
+    []
+    """
     from evalwright.spec.records.lint.linter import Linting
 
     if is_project(str(path)):
@@ -113,7 +122,11 @@ SCHEMAS = (
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema of one of `SCHEMAS`."""
+    """Return the JSON Schema of a document, such as `records`, `task` or `report`.
+
+    >>> ew.schema("records")["required"]
+    ['task_id', 'category', 'prompt', 'targets', 'metric_name', 'post_process']
+    """
     if kind == "records":
         from evalwright.spec.records.schema import record_schema
 

@@ -1,4 +1,4 @@
-"""Judge one program as the scorer would: for authors who debug a task."""
+"""Judge one program as the scorer would: a text (`ew.execute`), or a file (`evalwright exec`)."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -11,11 +11,12 @@ from evalwright.ports import Sandbox
 from evalwright.report.programs import JudgedProgram, describe_program
 from evalwright.report.report import CodeExecution
 from evalwright.session.event_loop import run_async
-from evalwright.session.sandboxes import open_sandbox, sandbox_packages
+from evalwright.session.sandboxes import open_sandbox
+from evalwright.session.sandboxes import sandbox_packages as list_packages
 from evalwright.spec.records.check import check_batches
 from evalwright.text.post_process import post_process
 from evalwright.types import Execution, Program, TaskSpec
-from evalwright.vocabulary import DEFAULT_TIMEOUT_S
+from evalwright.vocabulary import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S
 
 
 class ProgramRequest(NamedTuple):
@@ -32,18 +33,78 @@ class ProgramRequest(NamedTuple):
 
 
 def execute(
+    program: str,
+    targets: Sequence[str],
+    *,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    in_process_targets: bool = False,
+    sandbox_packages: Sequence[str] = (),
+    unsafe_code_exec: bool = False,
+) -> JudgedProgram:
+    """Run a Python program in the sandbox and check it against targets.
+
+    A target is an expression that must be true, or statements that must not raise an exception. It
+    can use the names that the program defines. The result says what happened (`outcome`), how many
+    targets passed (`passed` of `total`), which ones (`targets`) and why not (`detail`). The
+    `outcome` is `pass`, `assertion_fail`, `syntax_error`, `timeout` or `error`; the last three fail
+    every target.
+
+    `timeout_s` is for the program with all its targets: 3 seconds unless given, at most 30. The
+    other options are those of `run`. A target that does not compile is a ValueError.
+
+    >>> program = "def add(a, b): return a + b"
+    >>> result = ew.execute(program, ["add(1, 2) == 3", "assert add(1, 2) == 4"])
+    >>> result.outcome, result.passed, result.total, result.targets
+    ('assertion_fail', 1, 2, [True, False])
+    >>> result.detail
+    'target 2 of 2: AssertionError'
+    """
+    options = RunOptions(
+        in_process_targets=in_process_targets,
+        sandbox_packages=tuple(sandbox_packages),
+        unsafe_code_exec=unsafe_code_exec,
+    )
+    return _execute(_check_program(program, targets, timeout_s), options)
+
+
+def _check_program(program: str, targets: Sequence[str], timeout_s: float) -> Program:
+    if isinstance(targets, str):
+        raise TypeError(f"expected a list of targets, got one text: write [{targets[:40]!r}]")
+    if not len(targets):
+        raise ValueError("expected at least 1 target, got none: `targets` is empty")
+    for name, text in (
+        ("program", program),
+        *((f"targets[{n}]", t) for n, t in enumerate(targets)),
+    ):
+        if not isinstance(text, str):
+            raise TypeError(f"expected a text, got {text!r} - at `{name}`")
+    if not 0 < timeout_s <= MAX_TIMEOUT_S:
+        raise ValueError(
+            f"expected a timeout above 0 and at most {MAX_TIMEOUT_S} seconds, got `{timeout_s}`"
+        )
+    return Program(source=program, targets=tuple(targets), timeout_s=timeout_s)
+
+
+def execute_file(
     request: ProgramRequest, options: RunOptions, *, tell: Callable[[str], None] = lambda _: None
 ) -> JudgedProgram:
-    """What becomes of it. A target that does not compile is a `UsageError`."""
+    """Judge the program of a file. A target that does not compile is a `UsageError`."""
     program, where = _program(request)
+    try:
+        return _execute(program, options, tell=tell)
+    except ValueError as error:
+        raise UsageError(f"{where}{error}") from error
+
+
+def _execute(
+    program: Program, options: RunOptions, *, tell: Callable[[str], None] = lambda _: None
+) -> JudgedProgram:
     sandbox = open_sandbox(options, tell=tell)
     try:
         execution = run_async(_judge(sandbox, program))
-    except ValueError as error:
-        raise UsageError(f"{where}{error}") from error
     except ChildProcessError as error:
         raise EvalwrightError(str(error)) from error
-    packages = list(sandbox_packages(options))
+    packages = list(list_packages(options))
     held = CodeExecution(tier=sandbox.tier, verified=sandbox.verified, packages=packages)
     return describe_program(program, execution, held)
 

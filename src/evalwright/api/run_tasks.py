@@ -38,6 +38,10 @@ def run(
     A path is a file of task records, or a project: its run file, its folder, one of its tasks. The
     models of a project are those that it names, unless some are given here.
     Raises before the first model call for whatever is wrong with tasks, models or options.
+
+    >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
+    >>> report.status, report.leaderboard[0].mean
+    ('finished', 1.0)
     """
     parsed = parse_options(options)
     progress = progress or SilentProgress()
@@ -75,6 +79,10 @@ def score(
     No evaluated model is asked: a sample without a stored output fails. A judge of a project is
     asked again where its scorer, the sample or the answer has changed, and where it gave no
     verdict. The result is a new run, which names its parent.
+
+    >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
+    >>> ew.score(report.run_id).summary.completed
+    2
     """
     parsed = parse_options(options)
     progress = progress or SilentProgress()

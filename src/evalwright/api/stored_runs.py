@@ -35,9 +35,13 @@ def load(
     bins: int | None = None,
     calibrate: bool | None = None,
 ) -> Report:
-    """The report of a run, made again from what is stored; with its seed and bins, or others.
+    """Return the report of a stored run, with its own seed and bins or with others.
 
-    Metrics that were made when the run ended stay as they were.
+    Metrics that were computed when the run ended stay as they were.
+
+    >>> run_id = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2).run_id
+    >>> ew.load(run_id).leaderboard[0].mean
+    1.0
     """
     changes = {"seed": seed, "bins": bins, "calibrate": calibrate}
     parse_options({option: value for option, value in changes.items() if value is not None})

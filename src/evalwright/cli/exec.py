@@ -47,7 +47,7 @@ def command(path: str, *, as_json: bool, **options: Any) -> None:
     1 if it does not, 2 if a target does not compile, 4 without a sandbox.
     """
     fields = {name: options.pop(name) for name in api.ProgramRequest._fields if name in options}
-    execution = api.execute(
+    execution = api.execute_file(
         api.ProgramRequest(path=path, **fields),
         api.RunOptions(**options),
         tell=print_message,

@@ -19,7 +19,7 @@ class JudgedProgram(Struct, frozen=True, kw_only=True):
     passed: int
     total: int
     targets: list[bool]
-    """One verdict a target, in order."""
+    """One verdict per target, in order."""
     detail: str
     """Why it is not a pass; empty if it is one."""
     tier: str

@@ -134,11 +134,26 @@ def _rankings(report: Report, pooled: Sequence[MetricRow]) -> Iterator[Table]:
         ranked_by = f": {join_lines(task)}, {join_lines(metric)}" if task else ""
         is_of_models = all(row.model in report.models for row in board)
         head = "model" if is_of_models else "specification"
-        yield _leaderboard(board, ranked_by, head)
-        yield _categories(board, ranked_by, head)
+        compared = pairs.get((task, metric), [])
+        *rankings, differences = ranking_tables(board, compared, ranked_by, head)
+        yield from rankings
         if not task:
             yield _means_by_file(report, pooled)
-        yield _differences(pairs.get((task, metric), []), ranked_by, head)
+        yield differences
+
+
+def ranking_tables(
+    board: Sequence[LeaderboardRow],
+    pairs: Sequence[TaskPairwiseRow],
+    ranked_by: str = "",
+    head: str = "model",
+) -> list[Table]:
+    """Return the leaderboard, the means by category and the differences; any may have no row."""
+    return [
+        _leaderboard(board, ranked_by, head),
+        _categories(board, ranked_by, head),
+        _differences(pairs, ranked_by, head),
+    ]
 
 
 def _leaderboard(board: Sequence[LeaderboardRow], ranked_by: str, head: str) -> Table:

@@ -110,5 +110,5 @@ class CodeExec(ScorerSpec):
             targets=tuple(targets),
             timeout_s=self.timeout_s,
         )
-        score = await score_program(case, program)
+        score = await score_program(case.sandbox, program)
         return structs.replace(score, values={**score.values, "is_correct": score.correct})

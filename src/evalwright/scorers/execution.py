@@ -1,14 +1,14 @@
 """Run a program in the sandbox and score it: the share of its targets that pass."""
 
-from evalwright.ports import Case
+from evalwright.ports import Sandbox
 from evalwright.types import Program, Score
 
 
-async def score_program(case: Case, program: Program) -> Score:
+async def score_program(sandbox: Sandbox | None, program: Program) -> Score:
     """Return `score`, with metadata of the execution; ValueError if a target does not compile."""
-    if case.sandbox is None:
+    if sandbox is None:
         raise ValueError("code_exec needs a sandbox, and there is none")
-    execution = await case.sandbox.judge(program)
+    execution = await sandbox.judge(program)
     value = sum(execution.targets) / len(execution.targets)
     return Score(
         values={"score": value},
@@ -20,7 +20,7 @@ async def score_program(case: Case, program: Program) -> Score:
             "total": len(execution.targets),
             "targets": list(execution.targets),
             "detail": execution.detail,
-            "tier": case.sandbox.tier,
-            "verified": case.sandbox.verified,
+            "tier": sandbox.tier,
+            "verified": sandbox.verified,
         },
     )

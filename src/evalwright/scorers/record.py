@@ -5,7 +5,7 @@ calibration and pass@k: full marks for the exact metrics, 0.5 and above for the 
 An answer that was chosen by likelihood has the probability of each option beside its score.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -43,18 +43,25 @@ class RecordScorer(Scorer):
         task, answer = case.sample.data, case.trace.post_processed
         if task.metric_name == "code_exec":
             program = Program(source=answer, targets=task.targets, timeout_s=task.timeout_s)
-            return await score_program(case, program)
-        value = TEXT_METRICS[task.metric_name](answer, task.targets)
-        weighed = case.trace.options
-        metadata: dict[str, Any] = {"options": shares(weighed)} if weighed else {}
-        if value == 0 and task.metric_name in EXACT_METRICS:
-            metadata |= {CONTAINS_TARGET: True} if contains_target(answer, task.targets) else {}
-        return Score(
-            values={"score": value},
-            correct=is_correct(task, value),
-            reason="" if value == 1 else f"{_short(answer)} against {_short(task.targets[0])}",
-            metadata=metadata,
-        )
+            return await score_program(case.sandbox, program)
+        return score_text(task, answer, weighed=case.trace.options)
+
+
+def score_text(task: TaskSpec, answer: str, *, weighed: Mapping[str, float]) -> Score:
+    """Score a post-processed answer by a metric that compares texts.
+
+    `weighed` is the log-likelihood of each option, where the answer was chosen by that.
+    """
+    value = TEXT_METRICS[task.metric_name](answer, task.targets)
+    metadata: dict[str, Any] = {"options": shares(weighed)} if weighed else {}
+    if value == 0 and task.metric_name in EXACT_METRICS:
+        metadata |= {CONTAINS_TARGET: True} if contains_target(answer, task.targets) else {}
+    return Score(
+        values={"score": value},
+        correct=is_correct(task, value),
+        reason="" if value == 1 else f"{_short(answer)} against {_short(task.targets[0])}",
+        metadata=metadata,
+    )
 
 
 def is_correct(task: TaskSpec, value: float) -> bool:

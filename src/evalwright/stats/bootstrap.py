@@ -38,12 +38,16 @@ def bootstrap_mean_ci(
 
     The plain method that everyone knows, kept to compare with other tools. It is too narrow
     for few scores (it covers 92 to 94 % at n = 20) and has no width when all are equal:
-    `mean_interval` is the one that reports use.
+    `ew.intervals.mean` is the one that reports use.
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.
+
+    >>> interval = ew.bootstrap_mean_ci([0.2, 0.9, 0.5, 1.0, 0.7], seed=1)
+    >>> 0.2 < interval.low < 0.66 < interval.high < 1
+    True
     """
     values = unit_values(scores)
     if not values.size:
-        raise ValueError("expected at least 1 score, got none")
+        raise ValueError("expected at least 1 score, got none: `scores` is empty")
     interval = percentile(values, confidence=confidence, resamples=resamples, seed=seed)
     return Interval(max(0.0, interval.low), min(1.0, interval.high), interval.method)
 

@@ -284,7 +284,7 @@ def check_answers(confidences: Numbers, correct: Verdicts) -> tuple[Floats, Floa
     p = unit_values(confidences, "confidences")
     y = unit_values(np.asarray(correct, dtype=np.float64), "correct")
     if p.size != y.size:
-        raise ValueError(f"expected one verdict a confidence, got {y.size} and {p.size}")
+        raise ValueError(f"expected one verdict per confidence, got {y.size} and {p.size}")
     between = np.flatnonzero((y != 0) & (y != 1))
     if between.size:
         first = int(between[0])
@@ -364,6 +364,10 @@ def fit_temperature(
     Guo et al. (2017), ICML; Platt (1999), Advances in Large Margin Classifiers, whose slope 1/T
     is and whose offset is 0 here; Good (1952), J. Royal Statistical Society B 14(1), for the
     loss; Chandler & Bate (2007), Biometrika 94(1), for d.
+
+    >>> fitted = ew.calibration.fit_temperature([0.9] * 10, [True] * 7 + [False] * 3)
+    >>> round(fitted.value, 2), fitted.low < fitted.value < fitted.high
+    (2.59, True)
     """
     p, y = check_answers(confidences, correct)
     if not p.size:

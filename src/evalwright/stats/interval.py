@@ -50,6 +50,10 @@ def wilson(successes: float, n: int, *, confidence: float = 0.95) -> Interval:
     `successes` may be fractional, as the sum of graded scores is. No scores in [0, 1] vary
     more than zeros and ones of the same mean, so for graded scores it is a wide envelope.
     Wilson (1927), JASA 22(158), 209-212.
+
+    >>> interval = ew.intervals.wilson(7, 10)
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (0.397, 0.892)
     """
     if n < 1:
         raise ValueError(f"expected at least 1 trial, got `{n}`")

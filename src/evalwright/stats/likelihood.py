@@ -51,11 +51,14 @@ def perplexity(nll: float | Sequence[float], tokens: int | Sequence[int]) -> flo
     as much as a long one. No tokens: NaN. Beyond what a float holds: infinity.
     A negative NLL is a probability above 1, so whoever sent it broke the contract.
     Jelinek, Mercer, Bahl & Baker (1977), J. Acoust. Soc. Am. 62(S1), S63.
+
+    >>> round(ew.calibration.perplexity([2.0, 4.0], [3, 3]), 3)
+    2.718
     """
     losses = [float(nll)] if isinstance(nll, int | float) else [float(loss) for loss in nll]
     counts = [tokens] if isinstance(tokens, int) else list(tokens)
     if len(losses) != len(counts):
-        raise ValueError(f"expected one token count an NLL, got {len(counts)} and {len(losses)}")
+        raise ValueError(f"expected one token count per NLL, got {len(counts)} and {len(losses)}")
     for index, (loss, count) in enumerate(zip(losses, counts, strict=True)):
         if not loss >= 0:
             raise ValueError(f"expected an NLL of 0 or more, got `{loss}` - at `nll[{index}]`")

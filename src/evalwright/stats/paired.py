@@ -106,7 +106,7 @@ def _ends(
 
 def _differences(left: Floats, right: Floats) -> Floats:
     if left.size != right.size:
-        raise ValueError(f"expected one score a task in both, got {left.size} and {right.size}")
+        raise ValueError(f"expected one score per task in both, got {left.size} and {right.size}")
     return np.sort(left - right)
 
 
@@ -137,7 +137,7 @@ def win_rates(scores: Mapping[str, Floats | Sequence[float | None]]) -> dict[str
     """
     lengths = {model: len(row) for model, row in scores.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"expected one score a task for every model, got {lengths}")
+        raise ValueError(f"expected one score per task for every model, got {lengths}")
     if not scores:
         return {}
     table = np.array(list(scores.values()), dtype=np.float64)

@@ -20,6 +20,9 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     Unbiased, where 1 - (1 - c/n)^k is too low: it draws the k without replacement from the
     attempts that were made. Whole numbers are subtracted and divided once, so nothing is lost.
     Chen et al. (2021), Evaluating Large Language Models Trained on Code, eq. 1.
+
+    >>> ew.metrics.pass_at_k(n=5, c=3, k=2)
+    0.9
     """
     if n < 1:
         raise ValueError(f"expected at least 1 attempt, got n = `{n}`")

@@ -14,9 +14,17 @@ from evalwright.nearest import nearest
 
 
 def post_process(text: str, rule: str) -> str:
-    """Apply one rule of `RULES` to a text."""
+    r"""Apply a post-process rule of records to a text.
+
+    >>> ew.post_process("The answer is C, not A.", "extract_letter")
+    'C'
+    >>> ew.post_process("\n  Paris\nFrance", "extract_first_line")
+    'Paris'
+    """
     if rule in RULES:
         return RULES[rule](text)
+    if text in RULES:
+        raise ValueError(f"expected the text and then the rule, got the rule `{text}` first")
     legal = ", ".join(f"`{name}`" for name in RULES)
     closest = nearest(rule, tuple(RULES))
     suggestion = f"; did you mean `{closest}`?" if closest else ""

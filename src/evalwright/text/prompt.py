@@ -22,7 +22,14 @@ from evalwright.types import TaskSpec
 
 
 def render(task: TaskSpec | Mapping[str, Any]) -> str:
-    """Return the text of a task: a `TaskSpec`, or a plain record that follows the spec."""
+    r"""Return the prompt of a task as a model gets it: few-shot examples first.
+
+    The task is a `TaskSpec`, or a plain record that follows the spec.
+
+    >>> shot = {"prompt": "2 + 2 =", "completion": "4"}
+    >>> ew.render({"prompt": "17 + 24 =", "few_shot_examples": [shot]})
+    '2 + 2 = 4\n\n17 + 24 ='
+    """
     if isinstance(task, TaskSpec):
         parts = [f"{shot.prompt} {shot.completion}" for shot in task.few_shot_examples]
         parts.append(task.prompt)

@@ -34,7 +34,16 @@ EXAMPLE = {"prompt": "1 + 1", "completion": "2"}
 LIKELY: dict[str, list[Any]] = {
     "task_id": ["a", "b", "", "a b", "a\n", "a\u200b", "a:b"],
     "category": ["arithmetic", "mcq", "code_exec", "classification", "summary", "maths"],
-    "prompt": ["", " ", "a ", "Q: 1\nQ: 2", "Q: 1\n\tExample 2: x", "Q: 1\nA:", "a:b", "é👍"],
+    "prompt": [
+        "",
+        " ",
+        "a ",
+        "Q: 1\nQ: 2",
+        "Q: 1\n\tExample 2: x",
+        "Q: 1\nA:",
+        "Q: 1 A: 2 Q:",
+        "a:b",
+    ],
     "targets": [[], ["A"], ["F"], ["A", "B"], ["4", 4], [""]],
     "metric_name": ["exact_match", "f1", "accuracy", "rouge_l", "code_exec", "exactmatch"],
     "post_process": ["none", "lower", "extract_letter", "extract_code_block", "upper"],

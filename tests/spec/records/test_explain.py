@@ -11,8 +11,8 @@ from evalwright.spec.records.explain import (
     explain,
     explain_metadata,
     find_broken_rules,
-    has_few_shot_block,
 )
+from evalwright.spec.records.few_shot import has_few_shot_block
 from evalwright.types import Issue
 
 REQUIRED = FIELDS[:6]

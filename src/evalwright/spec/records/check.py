@@ -27,9 +27,9 @@ from evalwright.spec.records.explain import (
     explain,
     explain_metadata,
     find_broken_rules,
-    has_few_shot_block,
     make_issue,
 )
+from evalwright.spec.records.few_shot import has_few_shot_block
 from evalwright.spec.records.formats import recognize_format
 from evalwright.spec.records.parse import depth
 from evalwright.types import Issue, NoMetadata, OtherProblem, TaskSpec
@@ -58,7 +58,12 @@ class Validated(NamedTuple):
 
 
 def validate_file(path: str | Path) -> Validated:
-    """Check a whole file; `-` is standard input. Raises `Unreadable`, never for a bad line."""
+    """Check a whole file; `-` is standard input. Raises `Unreadable`, never for a bad line.
+
+    >>> records, errors = ew.validate_file("tasks_bad.jsonl")
+    >>> errors[0].line, errors[0].rule, errors[0].field
+    (1, 'bad_encoding', None)
+    """
     result = Validated([], [])
     for item in check_file(str(path)):
         if isinstance(item, TaskSpec):
@@ -69,7 +74,13 @@ def validate_file(path: str | Path) -> Validated:
 
 
 def validate_task(record: Any) -> TaskSpec:
-    """One decoded record as a TaskSpec, or `InvalidTask` with every rule it breaks."""
+    """One decoded record as a TaskSpec, or `InvalidTask` with every rule it breaks.
+
+    >>> ew.validate_task({"task_id": "sum", "category": "arithmetic"})
+    Traceback (most recent call last):
+        ...
+    evalwright.errors.InvalidTask: missing_required: `prompt` is missing
+    """
     faults = list(find_broken_rules(record))
     if not faults:
         return msgspec.convert(record, TaskSpec)
@@ -235,7 +246,7 @@ def _is_sound(task: TaskSpec) -> bool:
         or not task.targets
         or len(task.few_shot_examples) > MAX_EXAMPLES
         or (category == "mcq" and task.targets not in _LETTERS)
-        or (category != "code_exec" and has_few_shot_block(prompt))
+        or (category != "code_exec" and ":" in prompt and has_few_shot_block(prompt))
         or (("timeout_s" in metadata or "samples" in metadata) and explain_metadata(metadata))
         or (metadata and _is_deep(metadata))
     )

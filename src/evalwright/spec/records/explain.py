@@ -13,6 +13,11 @@ from typing import Any, NamedTuple
 
 from evalwright.lines import BadLine
 from evalwright.nearest import nearest
+from evalwright.spec.records.few_shot import (
+    count_opened_lines,
+    find_answered_marker,
+    has_few_shot_block,
+)
 from evalwright.spec.records.parse import BadJson, find_key, parse
 from evalwright.types import Issue, OtherProblem
 from evalwright.vocabulary import (
@@ -31,9 +36,6 @@ from evalwright.vocabulary import (
 )
 
 VOCABULARIES = {"category": CATEGORIES, "metric_name": METRIC_NAMES, "post_process": POST_PROCESSES}
-# Both open with a newline, so that the matcher can jump from line to line.
-_MAY_OPEN = re.compile(r"\n[ \t]*[QqEe]").search
-_MARKER = re.compile(r"\n[ \t]*(?:question|q|example(?:[ \t]*\d+)?):", re.IGNORECASE | re.ASCII)
 _LONG_NUMBER = 10**15
 _MAX_STRAYS = 16
 _SYNONYMS = {
@@ -159,11 +161,6 @@ def _find_column(fault: BrokenRule, text: str) -> int | None:
     if place is None:
         return None
     return place.key if fault.key or fault.rule == "unknown_field" else place.value
-
-
-def has_few_shot_block(prompt: str) -> bool:
-    """Whether two or more lines open with a few-shot marker."""
-    return bool(_MAY_OPEN(prompt)) and len(_MARKER.findall("\n" + prompt)) > 1
 
 
 def explain_metadata(metadata: Mapping[str, Any]) -> str | None:
@@ -315,12 +312,16 @@ def _not_in_vocabulary(name: str, value: str) -> str:
 def _find_few_shot_block(record: Mapping[str, Any]) -> Iterator[BrokenRule]:
     prompt = record.get("prompt", "")
     if record["category"] != "code_exec" and has_few_shot_block(prompt):
-        count = len(_MARKER.findall("\n" + prompt))
-        detail = (
-            f"{count} lines of the prompt open like examples (`Question:`, `Q:`, `Example:`); "
-            "put examples into `few_shot_examples`"
-        )
-        yield BrokenRule("embedded_few_shot", "prompt", detail)
+        yield BrokenRule("embedded_few_shot", "prompt", _few_shot_detail(prompt))
+
+
+def _few_shot_detail(prompt: str) -> str:
+    count = count_opened_lines(prompt)
+    if count > 1:
+        problem = f"{count} lines of the prompt open like examples (`Question:`, `Q:`, `Example:`)"
+    else:
+        problem = f"`{find_answered_marker(prompt)}:` comes again after an answer in the prompt"
+    return f"{problem}; put examples into `few_shot_examples`"
 
 
 def _find_illegal(record: Mapping[str, Any]) -> Iterator[BrokenRule]:

@@ -15,5 +15,9 @@ TASKS_BAD = FIXTURES / "tasks_bad.jsonl"
 
 
 def load_fixtures() -> list[TaskSpec]:
-    """The ten good tasks."""
+    """The ten good tasks, two per category.
+
+    >>> [task.category for task in ew.load_fixtures()][::2]
+    ['arithmetic', 'mcq', 'code_exec', 'classification', 'summary']
+    """
     return validate_file(TASKS).records

@@ -21,13 +21,26 @@ from evalwright.vocabulary import (
     SPEC_VERSION,
 )
 
-# JSON Schema's patterns know no flags, so each letter stands in both cases.
-_WORDS = "|".join(
-    "".join(f"[{letter.upper()}{letter}]" for letter in word)
-    for word in ("question", "q", "example")
+
+def _in_any_case(word: str) -> str:
+    """JSON Schema's patterns have no flags, so each letter is written in both cases."""
+    return "".join(f"[{letter.upper()}{letter}]" for letter in word)
+
+
+_QUESTION, _Q, _EXAMPLE = (
+    f"{_in_any_case('question')}:",
+    f"{_in_any_case('q')}:",
+    rf"{_in_any_case('example')}([ \t]*[0-9]+)?:",
 )
-_MARKER = rf"[ \t]*({_WORDS}([ \t]*[0-9]+)?):"
-_TWO_MARKERS = rf"(^|\n){_MARKER}[\s\S]*\n{_MARKER}"
+_OPENS = rf"[ \t]*({_QUESTION}|{_Q}|{_EXAMPLE})"
+_ANSWER = rf"\b({_in_any_case('answer')}|[Aa]):[ \t]*"
+_FEW_SHOT_BLOCKS = (
+    rf"(^|\n){_OPENS}[\s\S]*\n{_OPENS}",
+    *(
+        rf"\b{marker}[\s\S]*{_ANSWER}({marker}|[^ \t\r\n\f\v][\s\S]*\b{marker})"
+        for marker in (_QUESTION, _Q, _EXAMPLE)
+    ),
+)
 
 
 def record_schema() -> dict[str, Any]:
@@ -46,10 +59,14 @@ def record_schema() -> dict[str, Any]:
             _when_category("mcq", {"targets": {"maxItems": 1, "items": {"enum": list(LETTERS)}}}),
             {
                 "if": {"properties": {"category": {"not": {"const": "code_exec"}}}},
-                "then": {"properties": {"prompt": {"not": {"pattern": _TWO_MARKERS}}}},
+                "then": {"properties": {"prompt": {"not": {"anyOf": _few_shot_blocks()}}}},
             },
         ],
     }
+
+
+def _few_shot_blocks() -> list[dict[str, Any]]:
+    return [{"pattern": pattern} for pattern in _FEW_SHOT_BLOCKS]
 
 
 def _shapes() -> dict[str, dict[str, Any]]:

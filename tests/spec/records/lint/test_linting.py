@@ -43,6 +43,7 @@ SUSPICIOUS = [
     task("options", "Which?\nA) one\nB) one", "A", category="mcq"),
     task("no_option", "Which one?\nA) one\nB) two", "C", category="mcq"),
     task("shown", "How?", few_shot_examples=(Example("How?", "x"),)),
+    task("pairs", "Text: good\nLabel: x\nText: bad\nLabel:"),
     task("long", "long " * 400 + "?"),
     task("capital", "What is its name?", "X", post_process="lower"),
     task("empty", "What is nothing?", ""),

@@ -5,7 +5,7 @@
     words           a prompt as words, numbers and symbols
     corpus          what is kept of the prompts, and what may be asked of them
     single_record   duplicate_options, target_not_an_option, empty_target, unreachable_target,
-                    answer_in_examples
+                    answer_in_examples, embedded_examples
     duplicates      duplicate_prompt, near_duplicate
     distributions   skewed_letters, uneven_length
     target_in_prompt

@@ -27,6 +27,7 @@ RULES = (
     "duplicate_options",
     "target_not_an_option",
     "answer_in_examples",
+    "embedded_examples",
     "uneven_length",
     "unreachable_target",
     "empty_target",

@@ -38,6 +38,13 @@ Said when an example's prompt is the record's prompt, case, whitespace and punct
 when its completion is a target and its prompt stands inside the record's, or at most one word in
 twenty differs (words that all examples have do not count). That a completion is a target says
 nothing alone: there are only so many letters and labels.
+
+`embedded_examples`: the prompt shows a worked example between `Input:` and `Output:`, `Text:` and
+`Label:` or `Problem:` and `Solution:`, and opens the next one.
+
+Why:    examples belong into `few_shot_examples`: there they are counted, and rendered alike for
+        every model.
+Wrong:  when the pairs are what the question is about, such as a function in a table of values.
 """
 
 import re
@@ -45,6 +52,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from evalwright.spec.records.few_shot import find_answered_pair
 from evalwright.spec.records.lint.findings import Finding, LintedRecord, Rule, normalize, quote_text
 from evalwright.spec.records.lint.words import PromptWords, split_words
 from evalwright.text.prompt import find_options
@@ -193,6 +201,19 @@ def find_shown_answer(record: LintedRecord) -> str | None:
     return None
 
 
+def find_embedded_examples(record: LintedRecord) -> str | None:
+    """Return which word opens another example after an answer; code may show examples."""
+    if record.task.category == "code_exec":
+        return None
+    word = find_answered_pair(record.task.prompt)
+    if not word:
+        return None
+    return (
+        f"`{word}:` comes again after an answer, as in a few-shot block: examples are rendered and "
+        "counted only in `few_shot_examples`; put them there"
+    )
+
+
 def _asks_same(asked: PromptWords, record: LintedRecord) -> bool:
     """Whether an example with the right completion asks the question, inside or nearly."""
     from rapidfuzz.distance.LCSseq import distance
@@ -229,6 +250,7 @@ RECORD_RULES = (
     RecordRule("duplicate_options", "prompt", find_duplicate_options),
     RecordRule("target_not_an_option", "targets", explain_missing_option),
     RecordRule("answer_in_examples", "few_shot_examples", find_shown_answer),
+    RecordRule("embedded_examples", "prompt", find_embedded_examples),
     RecordRule("unreachable_target", "targets", explain_unreachable),
     RecordRule("empty_target", "targets", find_empty_target),
 )

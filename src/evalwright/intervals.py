@@ -1,0 +1,92 @@
+"""Confidence intervals of scores: `ew.intervals.mean([1, 0, 1, 1])`.
+
+    wilson             of a proportion, such as a pass rate
+    mean               of a mean of scores in [0, 1], by the method that reports use
+    bootstrap_mean     of the same, by the plain percentile bootstrap
+    paired_difference  of the mean difference between two models on the same tasks
+    pass_at_k          of the mean pass@k of tasks that were tried several times
+
+Scores are numbers in [0, 1], one per task. Nothing at all, NaN and a score outside the range are a
+ValueError. The same input and seed give the same interval, in any order of the scores.
+"""
+
+from collections.abc import Sequence
+
+from evalwright.stats.arrays import Numbers
+from evalwright.stats.bootstrap import bootstrap_mean_ci as bootstrap_mean
+from evalwright.stats.interval import Interval, wilson
+from evalwright.stats.mean import mean_interval
+from evalwright.stats.paired import PairedDifference
+from evalwright.stats.paired import paired_difference as compare_scores
+from evalwright.stats.pass_at_k import pass_at_k_interval
+
+__all__ = [
+    "Interval",
+    "PairedDifference",
+    "bootstrap_mean",
+    "mean",
+    "paired_difference",
+    "pass_at_k",
+    "wilson",
+]
+
+
+def mean(
+    scores: Numbers, *, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
+) -> Interval:
+    """Return the interval of a mean, by the method that suits the scores.
+
+    Zeros and ones get Wilson's interval, other scores a bootstrap interval (BCa, or bootstrap-t
+    below 20 scores), equal scores a bound. `method` of the result says which.
+
+    >>> interval = ew.intervals.mean([1, 0, 1, 1])
+    >>> round(interval.low, 2), round(interval.high, 2), interval.method
+    (0.3, 0.95, 'wilson')
+    """
+    interval = mean_interval(scores, confidence=confidence, resamples=resamples, seed=seed)
+    if interval is None:
+        raise ValueError("expected at least 1 score, got none: `scores` is empty")
+    return interval
+
+
+def paired_difference(
+    a: Numbers, b: Numbers, *, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
+) -> PairedDifference:
+    """Return the mean of a - b over the tasks, with its interval.
+
+    Both have one score per task, in the same order. The difference is significant if the interval
+    excludes zero; otherwise the two are tied. It is not corrected for many comparisons.
+
+    >>> a = [1, 1, 1, 0, 1, 1, 1, 1, 1, 0]
+    >>> b = [0, 1, 0, 0, 1, 0, 0, 1, 0, 0]
+    >>> paired = ew.intervals.paired_difference(a, b)
+    >>> paired.difference, paired.significant, paired.n
+    (0.5, True, 10)
+    """
+    for name, scores in (("a", a), ("b", b)):
+        if not len(scores):
+            raise ValueError(f"expected at least 1 score, got none: `{name}` is empty")
+    return compare_scores(a, b, confidence=confidence, resamples=resamples, seed=seed)
+
+
+def pass_at_k(
+    counts: Sequence[tuple[int, int]],
+    k: int,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Interval:
+    """Return the interval of the mean pass@k of tasks, each given as (attempts, passes).
+
+    `ew.metrics.pass_at_k` is the value for one task. Only tasks are resampled, because the attempts
+    at one task are alike.
+
+    >>> interval = ew.intervals.pass_at_k([(5, 5), (5, 0), (5, 2), (5, 1)], k=1)
+    >>> round(interval.low, 2), round(interval.high, 2)
+    (0.1, 0.8)
+    """
+    interval = pass_at_k_interval(counts, k, confidence=confidence, resamples=resamples, seed=seed)
+    if interval is None:
+        raise ValueError("expected at least 1 task, got none: `counts` is empty")
+    return interval

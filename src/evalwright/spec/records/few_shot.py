@@ -1,0 +1,71 @@
+"""Few-shot blocks in the body of a prompt.
+
+`has_few_shot_block` is a rule of the spec: two or more lines open with a marker, or a marker that
+was answered comes again, wherever in a line.
+
+    Question: 2 + 2             Compute the result. Question: 2 + 2
+    Question: 17 + 24           Answer: 4
+
+                                Compute the result. Question: 17 + 24
+                                Answer:
+
+`find_answered_pair` looks for the second form with words that ordinary prompts use, too
+(`Input:` and `Output:`): that is a finding of `lint`, not an error.
+
+A prompt is scanned once, from its start to its end. A word counts as a marker if no ASCII letter,
+digit or underscore is in front of it.
+"""
+
+import re
+
+_FLAGS = re.IGNORECASE | re.ASCII
+# Both open with a newline, so that the matcher can jump from line to line.
+_MAY_OPEN = re.compile(r"\n[ \t]*[QqEe]").search
+_OPENS = re.compile(r"\n[ \t]*(?:question|q|example(?:[ \t]*\d+)?):", _FLAGS)
+_TEXT_FOLLOWS = r"[ \t]*(?=[^ \t\r\n\f\v])"
+_MARKERS = re.compile(
+    rf"\b(?:(question|q|example)(?:(?<=example)[ \t]*\d+)?:|(answer|a):{_TEXT_FOLLOWS})", _FLAGS
+)
+_PAIRS = re.compile(rf"\b(?:(input|text|problem):|(output|label|solution):{_TEXT_FOLLOWS})", _FLAGS)
+_ANSWERED_BY = {
+    **dict.fromkeys(("answer", "a"), ("question", "q", "example")),
+    "output": ("input",),
+    "label": ("text",),
+    "solution": ("problem",),
+}
+_FEWEST_COLONS = 3
+"""A question, its answer and the next question have one each."""
+
+
+def has_few_shot_block(prompt: str) -> bool:
+    """Whether a prompt holds worked examples."""
+    if _MAY_OPEN(prompt) and count_opened_lines(prompt) > 1:
+        return True
+    return prompt.count(":") >= _FEWEST_COLONS and bool(find_answered_marker(prompt))
+
+
+def count_opened_lines(prompt: str) -> int:
+    """Count the lines that open with a marker."""
+    return len(_OPENS.findall("\n" + prompt))
+
+
+def find_answered_marker(prompt: str) -> str:
+    """Return the marker that comes again after it was answered, such as `Question`, or nothing."""
+    return _find_repeat(_MARKERS, prompt)
+
+
+def find_answered_pair(prompt: str) -> str:
+    """Return the word (`Input`) that comes again after its pair (`Output`), or nothing."""
+    return _find_repeat(_PAIRS, prompt)
+
+
+def _find_repeat(words: re.Pattern[str], prompt: str) -> str:
+    """Follow the words of a prompt: the first group opens an example, the second answers it."""
+    answered: dict[str, bool] = {}
+    for match in words.finditer(prompt):
+        if match[1] is None:
+            closed = _ANSWERED_BY[match[2].lower()]
+            answered |= {word: True for word in closed if word in answered}
+        elif answered.setdefault(match[1].lower(), False):
+            return match[1]
+    return ""
