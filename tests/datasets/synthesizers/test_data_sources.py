@@ -106,7 +106,7 @@ def test_a_pass_has_combinations_with_the_columns_of_all_datasets() -> None:
 
 
 def test_a_column_of_two_datasets_has_the_value_of_the_last_and_ids_are_joined() -> None:
-    named = {
+    named: dict[str, list[dict[str, Any]]] = {
         "cities": [{"sample_id": "b", "name": "Bonn"}],
         "styles": [{"sample_id": 1, "name": "short"}, {"sample_id": 2, "name": "long"}],
     }

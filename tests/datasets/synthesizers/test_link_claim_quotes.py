@@ -8,7 +8,7 @@ LINK: dict[str, Any] = {"type": "link_claim_quotes", "model_key": "writer"}
 CLAIM = {"subject": "Cairo", "predicate": "is the capital of", "object": "Egypt"}
 ROW = {
     "question": "ما عاصمة مصر؟",
-    "expected_answer": "سؤال جيد. عاصمة مصر\nالقاهرة.",
+    "expected_answer": "سؤال جيد. عاصمة مصر  القاهرة.",
     "claims": [{"claim": CLAIM}, CLAIM],
 }
 

@@ -29,9 +29,10 @@ reply, or with `output_columns`, a mapping of columns to types.
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from evalwright.components import Flag, ModelKey, Title
+from evalwright.datasets.json_files import to_json_row
 from evalwright.datasets.synthesizers.model_replies import (
     describe_format,
     parse_object,
@@ -78,7 +79,9 @@ class Llm(SynthesizerSpec):
     format_instructions: str | None = None
     """How to answer, appended to the user message where structured outputs are off. Default: ask
     for JSON of `sample_properties`."""
-    sample_properties: Annotated[dict[Title, Any], Field(min_length=1)] | None = None
+    sample_properties: (
+        Annotated[dict[Title, Any], Field(min_length=1), AfterValidator(to_json_row)] | None
+    ) = None
     """The columns of a row, as `properties` of a JSON Schema."""
     use_structured_outputs: Flag = False
     """Whether to send a JSON Schema that constrains the reply."""

@@ -22,9 +22,10 @@ from itertools import product
 from math import prod
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from evalwright.components import Title
+from evalwright.datasets.json_files import to_json_row
 from evalwright.datasets.synthesizers.synthesizer import (
     Columns,
     Row,
@@ -49,7 +50,9 @@ class TemplateSynthesizer(SynthesizerSpec):
     template: Template | Annotated[list[Template], Field(min_length=1)] | None = None
     """The template, or a list of them. May refer to `source`, the row, to `index`, and to fields
     as `{field}`."""
-    fields: dict[Title, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
+    fields: Annotated[
+        dict[Title, Annotated[list[Any], Field(min_length=1)]], AfterValidator(to_json_row)
+    ] = Field(default_factory=dict)
     """The values of each field. Every combination becomes a row."""
     columns: Annotated[
         Annotated[dict[Title, Template], Field(min_length=1)] | None,
