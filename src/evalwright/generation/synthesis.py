@@ -265,6 +265,8 @@ class _RowMaker:
         try:
             made_rows = await synthesis.make_rows(row)
         except StageError as error:
+            clean = self._runtime.redactor.clean  # a snippet may raise what it knows
+            error.args, error.hint = (clean(str(error)),), clean(error.hint)
             self._failures[place] = error
         except Stopped as reason:  # not the row's fault; rows in flight are finished
             self._stops.append(reason)

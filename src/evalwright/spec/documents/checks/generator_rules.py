@@ -87,7 +87,7 @@ def find_generator_warnings(document: Any) -> Iterator[Fault]:
         elif isinstance(synthesizer, TemplateSynthesizer):
             yield from _check_template(synthesizer, path)
         elif isinstance(synthesizer, PythonSynthesizer) and synthesizer.merges_columns:
-            detail = "a `synthesize` whose parameter is called `sample` is the earlier spelling"
+            detail = "`synthesize(sample)` is the earlier spelling of `synthesize(source)`"
             hint = "write `def synthesize(source)`, and return whole rows: `{**source, …}`"
             fault = Fault((*path, "synthesize_snippet"), "deprecated", detail, hint, "warning")
             yield fault
@@ -96,25 +96,28 @@ def find_generator_warnings(document: Any) -> Iterator[Fault]:
 def _find_earlier_names(synthesizer: SynthesizerSpec, path: FieldPath) -> Iterator[Fault]:
     for below, template in find_parts(synthesizer, Template, path):
         if "sample" in template.names():
-            detail, hint = "`sample` is the earlier name of the row", "write `{{ source.COLUMN }}`"
+            detail = "`sample` is the earlier spelling of `source`"
+            hint = "write `{{ source.COLUMN }}`"
             yield Fault(below, "deprecated", detail, hint, level="warning")
 
 
 def _find_earlier_llm(synthesizer: Llm, path: FieldPath) -> Iterator[Fault]:
     if synthesizer.user_prompt is not None:
-        detail = "`user_prompt` is the earlier name of `user_prompt_template`"
+        detail = "`user_prompt` is the earlier spelling of `user_prompt_template`"
         yield _deprecated((*path, "user_prompt"), detail, "write `user_prompt_template`")
     names = [synthesizer.output_column] if synthesizer.output_column else [*synthesizer.properties]
     for key in ("output_column", "output_columns"):
         if getattr(synthesizer, key) is not None:
             hint = f"write `sample_properties: {{{names[0]}: {{type: string}}}}`, for a JSON reply"
-            yield _deprecated((*path, key), f"`{key}` is deprecated", hint)
+            detail = f"`{key}` is the earlier spelling of `sample_properties`"
+            yield _deprecated((*path, key), detail, hint)
 
 
 def _check_template(synthesizer: TemplateSynthesizer, path: FieldPath) -> Iterator[Fault]:
     if synthesizer.columns is not None:
         hint = "write `template`, whose text is the column `text`, and `fields`"
-        yield _deprecated((*path, "columns"), "`columns` is deprecated", hint)
+        detail = "`columns` is the earlier spelling of `template` and `fields`"
+        yield _deprecated((*path, "columns"), detail, hint)
         return
     used, fields = synthesizer.find_placeholders(), list(synthesizer.fields)
     for name in fields:
