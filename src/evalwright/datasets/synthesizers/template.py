@@ -90,7 +90,7 @@ class TemplateSynthesizer(SynthesizerSpec):
         }
 
     @cached_property
-    def _compiled(self) -> list[Template]:
+    def _filled_templates(self) -> list[Template]:
         """The templates with an expression in place of each field."""
 
         def to_expression(match: re.Match[str]) -> str:
@@ -106,7 +106,7 @@ class TemplateSynthesizer(SynthesizerSpec):
             texts = {name: template.render(**variables) for name, template in self.columns.items()}
             return [{**row, **texts}]
         rows: list[Row] = []
-        for template in self._compiled:
+        for template in self._filled_templates:
             for combination in product(*self.fields.values()):
                 values = dict(zip(self.fields, combination, strict=True))
                 text = template.render(**variables, **{_VALUES: values})

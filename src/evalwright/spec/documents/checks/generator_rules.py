@@ -39,7 +39,7 @@ def modernize_generator(data: dict[str, Any]) -> tuple[dict[str, Any], list[Faul
         definition["synthesizers"] = [definition.pop("synthesizer")]
         path = ("definition", "synthesizer")
         faults.append(
-            _deprecated(path, "`synthesizer` is the old name of `synthesizers`", "a list")
+            _deprecated_key(path, "`synthesizer` is the old name of `synthesizers`", "a list")
         )
     for name in _SOURCE_NAMES:
         if isinstance(definition.get(name), dict):
@@ -65,13 +65,13 @@ def _rename_keys(
 ) -> tuple[dict[str, Any], list[Fault]]:
     old = {key: new for key, new in names.items() if key in part and new not in part}
     faults = [
-        _deprecated((*path, key), f"`{key}` is the old name of `{new}`", f"write `{new}`")
+        _deprecated_key((*path, key), f"`{key}` is the old name of `{new}`", f"write `{new}`")
         for key, new in old.items()
     ]
     return {old.get(key, key): value for key, value in part.items()}, faults
 
 
-def _deprecated(path: FieldPath, detail: str, hint: str) -> Fault:
+def _deprecated_key(path: FieldPath, detail: str, hint: str) -> Fault:
     return Fault(path, "deprecated", detail, hint, level="warning", at_key=True)
 
 
@@ -104,20 +104,20 @@ def _find_earlier_names(synthesizer: SynthesizerSpec, path: FieldPath) -> Iterat
 def _find_earlier_llm(synthesizer: Llm, path: FieldPath) -> Iterator[Fault]:
     if synthesizer.user_prompt is not None:
         detail = "`user_prompt` is the earlier spelling of `user_prompt_template`"
-        yield _deprecated((*path, "user_prompt"), detail, "write `user_prompt_template`")
+        yield _deprecated_key((*path, "user_prompt"), detail, "write `user_prompt_template`")
     names = [synthesizer.output_column] if synthesizer.output_column else [*synthesizer.properties]
     for key in ("output_column", "output_columns"):
         if getattr(synthesizer, key) is not None:
             hint = f"write `sample_properties: {{{names[0]}: {{type: string}}}}`, for a JSON reply"
             detail = f"`{key}` is the earlier spelling of `sample_properties`"
-            yield _deprecated((*path, key), detail, hint)
+            yield _deprecated_key((*path, key), detail, hint)
 
 
 def _check_template(synthesizer: TemplateSynthesizer, path: FieldPath) -> Iterator[Fault]:
     if synthesizer.columns is not None:
         hint = "write `template`, whose text is the column `text`, and `fields`"
         detail = "`columns` is the earlier spelling of `template` and `fields`"
-        yield _deprecated((*path, "columns"), detail, hint)
+        yield _deprecated_key((*path, "columns"), detail, hint)
         return
     used, fields = synthesizer.find_placeholders(), list(synthesizer.fields)
     for name in fields:
