@@ -67,7 +67,7 @@ def test_every_combination_of_field_values_is_a_row() -> None:
 
 
 def test_each_of_several_templates_is_combined_with_the_fields() -> None:
-    fields = {"type": "template", "template": ["{a}!", "{a}?"], "fields": {"a": ["x", "y"]}}
+    fields = {"type": "template", "template": ["{لون}!", "{لون}?"], "fields": {"لون": ["x", "y"]}}
 
     assert [row["text"] for row in synthesized(fields, {})] == ["x!", "y!", "x?", "y?"]
 

@@ -38,7 +38,7 @@ from evalwright.templates import Template
 TEXT_COLUMN = "text"
 MAX_ROWS = 10_000
 """Rows made from one row."""
-_PLACEHOLDER = re.compile(r"(?<!\{)\{\s*([A-Za-z_]\w*)\s*\}(?!\})")
+_PLACEHOLDER = re.compile(r"(?<!\{)\{\s*([^\W\d]\w*)\s*\}(?!\})")
 _VALUES = "template_field_values"
 
 
@@ -95,7 +95,7 @@ class TemplateSynthesizer(SynthesizerSpec):
 
         def to_expression(match: re.Match[str]) -> str:
             known = match[1] in self.fields
-            return f"{{{{ {_VALUES}.{match[1]} }}}}" if known else match[0]
+            return f"{{{{ {_VALUES}['{match[1]}'] }}}}" if known else match[0]
 
         return [Template(_PLACEHOLDER.sub(to_expression, item.source)) for item in self.templates]
 

@@ -1,9 +1,10 @@
 """What is deprecated or suspicious in a dataset generator, and its older names.
 
-deprecated       a name of an older version, or our own earlier spelling: the hint says what to
-                 write
-unused_field     a field of a `template` synthesizer that no template uses
-unknown_field    a placeholder `{name}` without a field: it stays as text
+    deprecated       a name of an older version, or our own earlier spelling
+    unused_field     a field of a `template` synthesizer that no template uses
+    unknown_field    a placeholder `{name}` without a field: it stays as text
+
+All are warnings. The hint says what to write.
 """
 
 from collections.abc import Iterator, Mapping
