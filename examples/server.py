@@ -111,6 +111,34 @@ LIBRARY = {
     ),
 }
 """Answers, and the pages of the handbook that they use or should use."""
+QUIZ = {
+    "hours": (
+        "When does the library close?",
+        ("at four", "at six", "at nine", "at noon"),
+        "B",
+        "The library closes at six.",
+    ),
+    "sunday": (
+        "On which day is the library closed?",
+        ("Monday", "Tuesday", "Saturday", "Sunday"),
+        "D",
+        "The library is closed on Sunday.",
+    ),
+    "loans": (
+        "For how long is a film lent?",
+        ("one week", "two weeks", "four weeks", "one year"),
+        "A",
+        "A film is lent for one week.",
+    ),
+    "fees": (
+        "What does a late film cost per week?",
+        ("half a franc", "one franc", "two francs", "five francs"),
+        "C",
+        "A late film costs two francs a week.",
+    ),
+}
+"""Questions about pages of the handbook: choices, the letter of the right one, an answer."""
+SMALL_QUIZ = {"fees": "B"}
 IDEAS = (
     ("dog", "puppy", "hound"),
     ("cat", "kitten"),
@@ -132,9 +160,11 @@ def reply(model: str, messages: list[dict[str, Any]], request: dict[str, Any]) -
     """Return the next message of a model."""
     said = [str(one["content"]) for one in messages]
     asked, told = said[-1], " ".join(said)
+    if (rows := _rows(model, asked, request)) is not None:
+        return rows
     for know in (
         *(_judge, _grade, _end, _checker, _library, _symbol, _product, _order, _letter),
-        *(_legs, _german, _dish, _colour, _moons, _mood),
+        *(_legs, _german, _dish, _colour, _moons, _mood, _quiz),
     ):
         if (found := know(model, asked, request)) is not None:
             return found
@@ -143,6 +173,28 @@ def reply(model: str, messages: list[dict[str, Any]], request: dict[str, Any]) -
     if "booking clerk" in told:
         return _clerk(" ".join(one["content"] for one in messages if one["role"] == "user"))
     return "I do not know."
+
+
+def _rows(model: str, asked: str, request: dict[str, Any]) -> str | None:
+    """Answer a request for rows: a question about a page, or one column with the usual answer."""
+    form = request.get("response_format", {}).get("json_schema", {})
+    if form.get("name") != "samples":
+        return None
+    (*columns,) = form["schema"]["properties"]["samples"]["items"]["properties"]
+    for page, (question, choices, letter, answer) in QUIZ.items():
+        if HANDBOOK[page] in asked:
+            known = {"choices": choices, "correct_choice": letter, "answer": answer}
+            row = {"question": question, **{name: known[name] for name in columns[1:]}}
+            return json.dumps({"samples": [row]})
+    said = reply(model, [{"role": "user", "content": asked}], {**request, "response_format": {}})
+    return json.dumps({"samples": [dict.fromkeys(columns, said)]})
+
+
+def _quiz(model: str, asked: str, _: Any) -> str | None:
+    for page, (question, _choices, letter, _answer) in QUIZ.items():
+        if question in asked:
+            return SMALL_QUIZ.get(page, letter) if model.endswith("nano") else letter
+    return None
 
 
 def _grade(_: str, asked: str, __: Any) -> str | None:
@@ -209,9 +261,19 @@ def _checker(_: str, asked: str, request: dict[str, Any]) -> str | None:
         found = re.findall(r"([A-Z][\w ]*?) (is|opens|closes|costs) ([\w ]+)\.", shown["text"])
         parts = ("subject", "predicate", "object")
         return json.dumps({"claims": [dict(zip(parts, one, strict=True)) for one in found]})
+    numbered = re.findall(r"^\d+\. (.*)$", shown.get("claims", ""), re.MULTILINE)
+    if '{"labels":' in told:
+        said = ["OPTIONAL" if "cafe" in one else "REQUIRED" for one in numbered]
+        labels = [{"claim": place, "label": one} for place, one in enumerate(said, start=1)]
+        return json.dumps({"labels": labels})
+    if '{"links":' in told:
+        links = [
+            {"claim": place, "quotes": [one] if one in shown["answer"] else []}
+            for place, one in enumerate(numbered, start=1)
+        ]
+        return json.dumps({"links": links})
     if '{"verdicts":' in told and "claims" in shown:
-        claims = re.findall(r"^\d+\. (.*)$", shown["claims"], re.MULTILINE)
-        said = ["entailed" if f"{one}." in shown["text"] else "neutral" for one in claims]
+        said = ["entailed" if f"{one}." in shown["text"] else "neutral" for one in numbered]
         verdicts = [{"claim": place, "verdict": one} for place, one in enumerate(said, start=1)]
         return json.dumps({"verdicts": verdicts})
     return None

@@ -76,10 +76,16 @@ BUILT_INS: dict[str, dict[str, str]] = {
         "single_turn_solver": "evalwright.solvers.single_turn_solver:SingleTurnSolver",
     },
     "synthesizers": {
+        "claim_extraction": "evalwright.datasets.synthesizers.claim_extraction:ClaimExtraction",
+        "claim_labeling": "evalwright.datasets.synthesizers.claim_labeling:ClaimLabeling",
         "drop_columns": "evalwright.datasets.synthesizers.drop_columns:DropColumns",
         "empty": "evalwright.datasets.synthesizers.empty:Empty",
+        "link_claim_quotes": "evalwright.datasets.synthesizers.link_claim_quotes:LinkClaimQuotes",
         "llm": "evalwright.datasets.synthesizers.llm:Llm",
         "python": "evalwright.datasets.synthesizers.python:PythonSynthesizer",
+        "question_answering": (
+            "evalwright.datasets.synthesizers.question_answering:QuestionAnswering"
+        ),
         "template": "evalwright.datasets.synthesizers.template:TemplateSynthesizer",
     },
 }

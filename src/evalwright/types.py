@@ -149,6 +149,8 @@ class Message(Struct, frozen=True, omit_defaults=True):
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
+    file_ids: tuple[str, ...] = ()
+    """Files at the provider that are sent with the content."""
 
 
 class Usage(Struct, frozen=True):

@@ -230,6 +230,11 @@ EXPECTED: dict[str, Figures] = {
     "generated": {
         "agreement/same/is_correct_mean": (6 / 8, 8),
     },
+    "question-answering-data": {
+        "quiz/letter/is_correct_mean": (3 / 4, 4),
+        "claims/claims/required_mean": (1, 4),
+        "claims/claims/quoted_mean": (1, 4),
+    },
     "rag": {
         "handbook/rag/precision_mean": ((1 + 0 + 1 / 2 + 1 + 1 / 2) / 5, 5),
         "handbook/rag/recall_mean": ((1 + 0 + 1 + 1 / 2 + 0 + 1) / 6, 6),
@@ -266,6 +271,7 @@ ASKED = {
     "chained": 4,
     "pieces": 10,
     "generated": 8 + 8,
+    "question-answering-data": 4 + 4 * 4 + 4,  # questions; and with claims, labels, quotes; answers
     "judge-check": 24,
     "judge": 4 + 3 * 4,
     # Answers; claims of both; checks in the target, the answer, the pages; the second scorer.

@@ -19,11 +19,19 @@ GENERATOR = """\
 key: quiz
 display_name: Quiz
 definition:
-  data_source: {type: dataset_samples, key: topics}
+  dataset: {type: dataset_samples, key: topics}
   synthesizers:
-    - {type: llm, model_key: openai/x, user_prompt: "{{ sample.topic }}", output_column: said}
+    - type: llm
+      model_key: openai/x
+      user_prompt_template: "{{ source.topic }}"
+      sample_properties: {said: {type: string}}
+      use_structured_outputs: true
 """
-QUIZ = "key: quiz\ndisplay_name: Q\ngenerator_specification: {dataset_generator_key: quiz}\n"
+QUIZ = f"""\
+key: quiz
+display_name: Q
+generator_specification: {{dataset_generator_key: quiz, num_samples: {ROWS}}}
+"""
 TOPICS = "key: topics\ndisplay_name: T\nsource: {type: local, file_path: topics.jsonl}\n"
 GENERATE = ("dataset", "generate", "quiz", "--concurrency", "4")
 LIMITED = """
@@ -56,7 +64,7 @@ def server() -> Iterator[ModelServer]:
 
 
 def said(asked: Asked) -> str:
-    return f"about {asked.prompt}"
+    return json.dumps({"samples": [{"said": f"about {asked.prompt}"}]})
 
 
 def rows(folder: Path) -> list[Any]:
@@ -85,6 +93,7 @@ def test_what_was_made_when_it_ended_is_not_made_again(
     again = evalwright(server, *GENERATE, cwd=folder)
 
     assert done.returncode == (130 if how == signal.SIGINT else -how)
+    assert again.returncode == 0, again.stderr
     assert rows(folder) == WHOLE
     assert f"resuming: {before} of {ROWS}" in again.stderr
     twice = [prompt for prompt, n in Counter(one.prompt for one in server.log).items() if n > 1]

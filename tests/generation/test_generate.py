@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from msgspec import structs
-from tests.servers.model_server import Asked, Behaviour, ModelServer, chat, in_turn, status
+from tests.servers.model_server import Asked, Behaviour, ModelServer, after, chat, in_turn, status
 from tests.session.made import Listening
 
 from evalwright import api
@@ -696,3 +696,76 @@ def made(**changes: object) -> GeneratedDataset:
 )
 def test_what_was_done_is_a_sentence(dataset: GeneratedDataset, sentence: str) -> None:
     assert dataset.describe() == sentence
+
+
+SEVERAL = """
+key: quiz
+display_name: Quiz
+definition:
+  dataset: {type: dataset_samples, key: topics}
+  synthesizers:
+    - type: llm
+      model_key: openai/x
+      user_prompt_template: "{{ source.topic }}"
+      format_instructions: " "
+      sample_properties: {q: {type: string}}
+"""
+
+
+def several(count: int) -> Behaviour:
+    return chat(
+        lambda asked: json.dumps([{"q": f"{asked.prompt.strip()}-{n}"} for n in range(count)])
+    )
+
+
+def test_no_more_is_asked_than_the_rows_that_are_wanted_take(server: ModelServer) -> None:
+    server.behave(several(5))
+    topics(40)
+    write(
+        dataset_generators__quiz=SEVERAL,
+        datasets__quiz=QUIZ.replace("quiz}", "quiz, num_samples: 12}"),
+    )
+
+    (made,) = api.generate("quiz-rows", concurrency=8)
+
+    assert [row["q"] for row in rows()] == [f"t{n // 5}-{n % 5}" for n in range(12)]
+    assert (made.rows, made.source_rows, len(server.log)) == (12, 3, 3)
+
+
+def test_a_row_that_failed_is_made_though_the_others_are_enough(server: ModelServer) -> None:
+    topics(2)
+    write(
+        dataset_generators__quiz=SEVERAL,
+        datasets__quiz=QUIZ.replace("quiz}", "quiz, num_samples: 3}"),
+    )
+
+    def broken(asked: Asked) -> str:
+        name = asked.prompt.strip()
+        return "no" if name == "t0" else json.dumps([{"q": f"{name}-{n}"} for n in range(9)])
+
+    server.behave(chat(broken))
+    with pytest.raises(BadDataset, match="row 0: expected one JSON value with `q`"):
+        api.generate("quiz-rows", concurrency=1)
+    prompts(server)
+    server.behave(several(2))
+
+    api.generate("quiz-rows", concurrency=4)
+
+    assert [row["q"] for row in rows()] == ["t0-0", "t0-1", "t1-0"]
+    assert [prompt.strip() for prompt in prompts(server)] == ["t0"]
+
+
+def test_many_rows_of_an_empty_source_are_asked_for_at_once(server: ModelServer) -> None:
+    server.behave(after(0.05, several(1)))
+    write(
+        dataset_generators__quiz=SEVERAL.replace("dataset_samples, key: topics", "empty").replace(
+            "{{ source.topic }}", "t{{ index }}"
+        ),
+        datasets__quiz=QUIZ.replace("quiz}", "quiz, num_samples: 30}"),
+    )
+
+    api.generate("quiz-rows", concurrency=6)
+
+    assert [row["q"] for row in rows()] == [f"t{n}-0" for n in range(30)]
+    assert len(server.log) == 30
+    assert server.most_at_once > 1

@@ -3,7 +3,7 @@
 from typing import Any
 
 
-def synthesize(sample: dict[str, Any]) -> dict[str, Any]:
+def synthesize(source: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the id from the element and the first word of the style."""
-    style = sample["styles"]["words"].split()[0].lower()
-    return {"sample_id": f"{sample['elements']['name']}-{style}"}
+    style = source["words"].split()[0].lower()
+    return [{**source, "sample_id": f"{source['name']}-{style}"}]

@@ -26,6 +26,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
+from evalwright.clients.message_files import to_chat_messages
 from evalwright.clients.openai_responses import translate_parameters
 from evalwright.clients.parameters import chat_keys, parse_embedding_input
 from evalwright.clients.replies import parse_completion, to_one_line
@@ -206,7 +207,7 @@ def adapt_request(request: Request, parameters: dict[str, Any]) -> AdapterInput:
     keys = {**parameters, **chat_keys(request, never=_NEVER)}
     if request.trial and isinstance(seed := keys.get("seed"), int):
         keys["seed"] = seed + request.trial  # so that trials differ
-    messages = [msgspec.to_builtins(message) for message in request.messages]
+    messages = [msgspec.to_builtins(item) for item in to_chat_messages(request.messages)]
     for index, fields in request.message_fields:
         messages[index] = {**fields, **messages[index]}
     return AdapterInput(input={**keys, "messages": messages}, kwargs=keys)

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from evalwright.clients import replies
 from evalwright.clients.http import ApiModel, Endpoint
+from evalwright.clients.message_files import refuse_files
 from evalwright.clients.parameters import SamplingParameters, chat_keys, locate_model
 from evalwright.errors import ModelError
 from evalwright.types import Completion, Finish, ModelOptions, Request, Usage
@@ -80,6 +81,7 @@ class Messages(ApiModel):
     async def complete(self, request: Request) -> Completion:
         """Answer one conversation."""
         messages = request.messages
+        refuse_files(messages, self.api)
         body = {**self._body, "messages": [item for item in messages if item.role != "system"]}
         if system := "\n\n".join(item.content for item in messages if item.role == "system"):
             body["system"] = system

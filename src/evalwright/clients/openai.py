@@ -44,6 +44,7 @@ from msgspec import Struct
 
 from evalwright.clients import replies
 from evalwright.clients.http import ApiModel, Endpoint
+from evalwright.clients.message_files import to_chat_messages
 from evalwright.clients.parameters import (
     Count,
     SamplingParameters,
@@ -214,7 +215,7 @@ class Chat(ApiModel):
 
     async def _ask(self, request: Request) -> ChatReply:
         keys = chat_keys(request, never=_NOT_ASKED)
-        body = {**self._body, **keys, "messages": request.messages}
+        body = {**self._body, **keys, "messages": to_chat_messages(request.messages)}
         if isinstance(seed := keys.get("seed", self._seed), int):
             body["seed"] = seed + request.trial // self._n
         return await self._endpoint.ask(_encoder.encode(body), _decoder)

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from evalwright.clients import replies
 from evalwright.clients.http import ApiModel, Endpoint
+from evalwright.clients.message_files import to_response_items
 from evalwright.clients.parameters import SamplingParameters, chat_keys, locate_model
 from evalwright.errors import ModelError
 from evalwright.types import Completion, Finish, ModelOptions, Request, Usage
@@ -91,7 +92,7 @@ class Responses(ApiModel):
     async def complete(self, request: Request) -> Completion:
         """Answer one conversation."""
         keys = translate_parameters(chat_keys(request, never=_NOT_ASKED))
-        body = {**self._body, **keys, "input": request.messages}
+        body = {**self._body, **keys, "input": to_response_items(request.messages)}
         reply = await self._endpoint.ask(_encoder.encode(body), _decoder)
         if reply.status == "failed":
             raise self._endpoint.error_object(None)

@@ -64,6 +64,13 @@ def draw_rounds(
         round_number += 1
 
 
+def shuffle_places(total: int, seed: int) -> Sequence[int]:
+    """Return all places in the order of their random numbers: a draw takes the first of them."""
+    series = Random(seed)  # noqa: S311 - to be chosen again, not to be secret
+    numbers = [series.random() for _ in range(total)]
+    return array("Q", sorted(range(total), key=numbers.__getitem__))
+
+
 def draw_combinations(
     totals: Sequence[int], count: int | None, seed: int | None = None
 ) -> list[tuple[int, ...]]:

@@ -41,7 +41,7 @@ from evalwright.spec.documents.resolve.generations import Generation
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 from evalwright.types import NOTHING, Usage
 
-_VERSION = 1
+_VERSION = 2
 """Increases when the same documents make other rows; part of every digest."""
 _MAX_KEY_LENGTH = 200
 """Of a dataset key in a file name, whose length file systems limit."""
@@ -242,6 +242,7 @@ class DatasetGenerator:
             source=source,
             synthesizers=generation.document.definition.synthesizers,
             path=self._build_path(generation, source),
+            wanted=None if generation.counts_source_rows else generation.num_samples,
             again=again,
         )
         dataset = None if job.path.is_file() and not again else self._run_job(job, generation)
@@ -253,7 +254,10 @@ class DatasetGenerator:
         definition = generation.document.definition
         lookup = SourceLookup(dataset=self._open_dataset, result=self._open_result)
         try:
-            source = definition.source.select_rows(lookup, generation.num_samples)
+            if generation.counts_source_rows:
+                source = definition.source.select_rows(lookup, generation.num_samples)
+            else:
+                source = definition.source.select_pass(lookup, generation.num_samples)
         except BadDataset as error:
             raise BadDataset(f"dataset `{generation.dataset}`: {error}", hint=error.hint) from error
         columns = source.columns
@@ -265,6 +269,8 @@ class DatasetGenerator:
         return source
 
     def _run_job(self, job: GenerationJob, generation: Generation) -> GeneratedDataset | None:
+        for note in job.source.notes:
+            self._progress.tell(f"note: {note}")
         try:
             with self.open_resources(generation) as resources:
                 generated = run_async(
@@ -279,16 +285,16 @@ class DatasetGenerator:
             raise
         if generated is None:
             return None
-        rows, usage = generated
+        rows, source_rows, usage = generated
         dataset = GeneratedDataset(
             dataset=job.dataset,
             generator=generation.document.key,
             file=str(job.path),
             rows=rows,
-            source_rows=job.source.total,
+            source_rows=source_rows,
             made=True,
             usage=usage,
-            notes=resources.notes,
+            notes=[*job.source.notes, *resources.notes],
         )
         with suppress(OSError):  # the rows are what matters
             job.path.with_suffix(".json").write_bytes(msgspec.json.encode(dataset))

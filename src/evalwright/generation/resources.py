@@ -27,7 +27,8 @@ from evalwright.session.project_models import Keyless, connect_model
 from evalwright.session.snippets import open_snippets
 from evalwright.spec.documents.project import Project
 from evalwright.spec.documents.resolve.generations import Generation
-from evalwright.types import NOTHING, Completion, Message, ModelOptions, Request, Sample, Usage
+from evalwright.spec.documents.resolve.placeholders import find_secrets, reveal_secret
+from evalwright.types import NOTHING, Completion, ModelOptions, Request, Sample, Usage
 
 MAX_PARTS = 10_000
 """Rows made from one row of the data source that get a trial number of their own."""
@@ -158,7 +159,14 @@ class GeneratorResources:
                 f"generator `{generator.key}` brings Python of its own, and "
                 f"`--no-snippets` refuses it: {snippets[0].path}:{snippets[0].line}"
             )
-        return open_snippets(snippets, self._options, log=self._log_line)
+        values = {name: reveal_secret(value) for name, value in self._project.secrets.items()}
+        secrets = {
+            snippet.key: tuple(
+                (text, values[name]) for text, name in find_secrets(snippet.text) if name in values
+            )
+            for snippet in snippets_in(generator)
+        }
+        return open_snippets(snippets, self._options, log=self._log_line, secrets=secrets)
 
     def _note(self, note: str) -> None:
         if note not in self.notes:
@@ -177,16 +185,16 @@ class _SchemaFallbackNotice(ModelWrapper):
     def __init__(self, model: Model, name: str, note: Callable[[str], None]) -> None:
         super().__init__(model)
         self._name, self._note = name, note
-        self._rejected: dict[tuple[Message, ...], str] = {}
+        self._rejected: dict[tuple[str, int], str] = {}
 
     async def complete(self, request: Request) -> Completion:
         try:
             completion = await self._ask(request)
         except ModelError as error:
             if request.input is not None:
-                self._rejected[request.messages] = str(error)
+                self._rejected[request.sample.id, request.trial] = str(error)
             raise
-        reason = self._rejected.pop(request.messages, None)
+        reason = self._rejected.pop((request.sample.id, request.trial), None)
         if reason is not None and request.input is None:
             self._note(
                 f"{self._name} takes no schema for its reply ({reason}): "

@@ -12,143 +12,47 @@ Does not:   record a failed row as done: it is tried again. Its attempts are cou
 """
 
 import asyncio
-import fcntl
 import json
 import math
-import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from errno import ENOSPC
 from functools import partial
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from evalwright.datasets.reading import open_atomically
 from evalwright.datasets.rows import identify_rows
-from evalwright.datasets.synthesizers.data_sources import ID_COLUMN, SourceRows, number_ids
+from evalwright.datasets.synthesizers.data_sources import (
+    ID_COLUMN,
+    SourceRows,
+    number_ids,
+    pass_rows,
+)
 from evalwright.datasets.synthesizers.synthesizer import Row, SynthesizerSpec
 from evalwright.engine.redact import redact
 from evalwright.engine.usage import UsageCounter, add_usage
 from evalwright.errors import BadDataset, EvalwrightError, StageError, Stopped, boundary
+from evalwright.generation.checkpoint import (
+    Checkpoint,
+    CheckpointRecord,
+    checkpoint_path,
+    explain_write_error,
+    open_checkpoint,
+)
 from evalwright.generation.resources import MAX_ATTEMPTS, MAX_PARTS, GeneratorRuntime
 from evalwright.ports import Case
 from evalwright.secrets import Redactor
 from evalwright.session.progress import Progress
 from evalwright.types import NOTHING, Failure, Outcome, Sample, Trace, Usage
 
-_SYNC_EVERY = 64
 _MAX_SHOWN = 3
 _MAX_FUTILE = 25
 """Failures without a single success, after which no more rows are tried."""
 _Call = Callable[[], Awaitable[list[Row]]]
-
-
-class CheckpointRecord(Struct, frozen=True, omit_defaults=True):
-    """A line of the checkpoint: the rows made from one row of the data source."""
-
-    place: int
-    rows: list[dict[str, Any]] | None = None
-    """None for a failure."""
-    usage: dict[str, Usage] = {}
-    """Per model, failed or not."""
-    step: str = ""
-    """For an intermediate reply: which synthesizer made these rows, and from which row."""
-
-
-class Checkpoint:
-    """The rows of the data source that are finished so far."""
-
-    def __init__(self, path: Path, file: IO[bytes]) -> None:
-        self._path, self._file = path, file
-        self._offsets: dict[int, int] = {}
-        self._steps: dict[int, dict[str, int]] = {}
-        """Intermediate replies of rows that are not finished."""
-        self.attempts: dict[int, int] = {}
-        """How often each row has failed."""
-        self.usages: list[dict[str, Usage]] = []
-        self._unsynced = 0
-        self._load()
-
-    @property
-    def n_done(self) -> int:
-        """The number of finished rows of the data source."""
-        return len(self._offsets)
-
-    def is_done(self, place: int) -> bool:
-        """Tell whether a row of the data source is finished."""
-        return place in self._offsets
-
-    def find_step(self, place: int, step: str) -> list[dict[str, Any]] | None:
-        """Return the rows of an intermediate step; None if it was not recorded."""
-        offset = self._steps.get(place, {}).get(step)
-        if offset is None:
-            return None
-        with self._path.open("rb") as reader:
-            reader.seek(offset)
-            return msgspec.json.decode(reader.readline(), type=CheckpointRecord).rows
-
-    def append(self, record: CheckpointRecord) -> None:
-        """Write a record; `EvalwrightError` if the disk does not take it."""
-        offset = self._file.seek(0, os.SEEK_END)
-        line = msgspec.json.encode(record) + b"\n"
-        try:
-            if self._file.write(line) < len(line):
-                raise OSError(ENOSPC, os.strerror(ENOSPC))  # noqa: TRY301 - a full disk
-            self._unsynced += 1
-            if self._unsynced >= _SYNC_EVERY:
-                os.fsync(self._file.fileno())
-                self._unsynced = 0
-        except OSError as error:
-            self._truncate(offset)
-            raise _write_error(self._path, error) from error
-        self._index(record, offset)
-
-    def clear(self) -> None:
-        """Remove all records."""
-        self._truncate(0)
-        self._offsets.clear()
-        self._steps.clear()
-        self.attempts.clear()
-        self.usages.clear()
-
-    def rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield each row with the place of the row of the data source that it was made from."""
-        with self._path.open("rb") as reader:  # a new reader: the file may have been truncated
-            for place in sorted(self._offsets):
-                reader.seek(self._offsets[place])
-                record = msgspec.json.decode(reader.readline(), type=CheckpointRecord)
-                yield from ((place, row) for row in record.rows or ())
-
-    def _load(self) -> None:
-        offset = 0
-        with self._path.open("rb") as reader:
-            for line in reader:
-                try:
-                    record = msgspec.json.decode(line, type=CheckpointRecord)
-                except msgspec.MsgspecError:
-                    break
-                if not line.endswith(b"\n"):
-                    break
-                self._index(record, offset)
-                offset += len(line)
-        self._truncate(offset)  # drop a line that was cut
-
-    def _index(self, record: CheckpointRecord, offset: int) -> None:
-        self.usages.append(record.usage)
-        if record.step:
-            self._steps.setdefault(record.place, {})[record.step] = offset
-        elif record.rows is None:
-            self.attempts[record.place] = self.attempts.get(record.place, 0) + 1
-        else:
-            self._offsets[record.place] = offset
-            self._steps.pop(record.place, None)
-
-    def _truncate(self, offset: int) -> None:
-        os.ftruncate(self._file.fileno(), offset)
 
 
 def to_json_row(row: dict[str, Any]) -> dict[str, Any]:
@@ -169,30 +73,6 @@ def to_json_row(row: dict[str, Any]) -> dict[str, Any]:
     return columns
 
 
-@contextmanager
-def open_checkpoint(path: Path) -> Iterator[Checkpoint]:
-    """Open and lock the checkpoint of `path`; `EvalwrightError` if another process has it."""
-    checkpoint_file = checkpoint_path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = checkpoint_file.open("ab", buffering=0)
-    except OSError as error:
-        raise _write_error(checkpoint_file, error) from error
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise EvalwrightError(
-                f"{path}: another process is making these rows", hint="wait for it, then run again"
-            ) from error
-        yield Checkpoint(checkpoint_file, file)
-
-
-def checkpoint_path(path: Path) -> Path:
-    """Return the path of the checkpoint of a file of rows."""
-    return path.with_name(f"{path.name}.part")
-
-
 def write_lines(path: Path, lines: Iterator[bytes]) -> int:
     """Write a file that exists only when it is complete; return its number of lines."""
     count = 0
@@ -201,16 +81,8 @@ def write_lines(path: Path, lines: Iterator[bytes]) -> int:
             for count, line in enumerate(lines, start=1):  # noqa: B007 - returned
                 file.write(line + b"\n")
     except OSError as error:
-        raise _write_error(path, error) from error
+        raise explain_write_error(path, error) from error
     return count
-
-
-def _write_error(path: Path, error: OSError) -> EvalwrightError:
-    reason = error.strerror or str(error)
-    return EvalwrightError(
-        f"{path}: cannot be written: {reason}",
-        hint="what is done is kept: make room, and run again",
-    )
 
 
 class GenerationJob(Struct, frozen=True, kw_only=True):
@@ -220,37 +92,56 @@ class GenerationJob(Struct, frozen=True, kw_only=True):
     source: SourceRows
     synthesizers: Sequence[SynthesizerSpec]
     path: Path
+    wanted: int | None = None
+    """Rows to make, from as many passes over the data source as that takes; None: one pass."""
     again: bool = False
     """Generate it even if it exists."""
+
+    @property
+    def total(self) -> int:
+        """What is counted while rows are made: the rows, or for one pass the source rows."""
+        return self.source.total if self.wanted is None else self.wanted
+
+    def count_done(self, checkpoint: "Checkpoint") -> int:
+        """Return how much of the total is done."""
+        if self.wanted is None:
+            return checkpoint.n_done
+        return min(checkpoint.n_rows, self.wanted)
+
+    def is_complete(self, checkpoint: "Checkpoint") -> bool:
+        """Tell whether all rows are made, and none is missing between them."""
+        if self.wanted is None:
+            return checkpoint.n_done >= self.source.total
+        return checkpoint.count_leading_rows() >= self.wanted
 
 
 async def generate_file(
     job: GenerationJob, runtime: GeneratorRuntime, progress: Progress
-) -> tuple[int, dict[str, Usage]] | None:
+) -> tuple[int, int, dict[str, Usage]] | None:
     """Make all rows and write the file; `BadDataset`, and no file, if a row cannot be made.
 
-    Return the number of rows and the usage per model, earlier attempts included; None if another
-    process has just generated it.
+    Return the number of rows, of rows of the data source that they are made from, and the usage per
+    model, earlier attempts included; None if another process has just generated it.
     """
     with open_checkpoint(job.path) as checkpoint:
         if job.path.is_file() and not job.again:
             return None
-        if job.again and checkpoint.n_done >= job.source.total:  # left over from the last time
+        if job.again and job.is_complete(checkpoint):  # left over from the last time
             checkpoint.clear()
         if runtime.budget is not None:
             runtime.budget.add(sum(_sum_usage(checkpoint.usages).values(), NOTHING))
         failures: dict[int, StageError] = {}
-        if checkpoint.n_done < job.source.total:
-            progress.begin(job.source.total, checkpoint.n_done, runtime.counters)
+        if not job.is_complete(checkpoint):
+            progress.begin(job.total, job.count_done(checkpoint), runtime.counters)
             try:
-                await _make_missing_rows(job, runtime, checkpoint, progress, failures)
+                await _RowMaker(job, runtime, checkpoint, progress, failures).make_missing_rows()
             finally:
                 progress.end(interrupted=False)
-        if checkpoint.n_done < job.source.total:
+        if not job.is_complete(checkpoint) and (failures or checkpoint.n_rows):
             raise _incomplete_error(job, checkpoint, failures)
         rows = write_lines(job.path, _encode_rows(job, checkpoint))
         checkpoint_path(job.path).unlink(missing_ok=True)
-        return rows, _sum_usage(checkpoint.usages)
+        return rows, checkpoint.n_done, _sum_usage(checkpoint.usages)
 
 
 def _encode_rows(job: GenerationJob, checkpoint: Checkpoint) -> Iterator[bytes]:
@@ -260,7 +151,7 @@ def _encode_rows(job: GenerationJob, checkpoint: Checkpoint) -> Iterator[bytes]:
         raise BadDataset(f"dataset `{job.dataset}`: the synthesizers make no rows of any")
 
     def read_rows() -> Iterator[Row]:
-        return (row for _, row in checkpoint.rows())
+        return islice((row for _, row in checkpoint.rows()), job.wanted)
 
     try:
         for _, row in identify_rows(read_rows, name=f"dataset `{job.dataset}`"):
@@ -283,39 +174,114 @@ def _describe_duplicate(checkpoint: Checkpoint) -> str:
     return ""
 
 
-async def _make_missing_rows(
-    job: GenerationJob,
-    runtime: GeneratorRuntime,
-    checkpoint: Checkpoint,
-    progress: Progress,
-    failures: dict[int, StageError],
-) -> None:
-    rows = enumerate(job.source.rows())
-    todo = ((place, row) for place, row in rows if not checkpoint.is_done(place))
-    done_before, stops = checkpoint.n_done, list[Stopped]()
+class _RowMaker:
+    """Makes the missing rows of a file, several at once.
 
-    async def work() -> None:
-        for place, row in todo:  # shared: each worker takes the next row nobody has taken
-            if stops or (len(failures) >= _MAX_FUTILE and checkpoint.n_done == done_before):
-                return
-            synthesis, made_rows = RowSynthesis(place, job.synthesizers, runtime, checkpoint), None
+    Where a number of rows is wanted, nobody knows how many come from one row of the data source. So
+    the first is made alone, and then as many at once as the average so far asks for: a request that
+    is not needed would be paid for in vain.
+    """
+
+    def __init__(
+        self,
+        job: GenerationJob,
+        runtime: GeneratorRuntime,
+        checkpoint: Checkpoint,
+        progress: Progress,
+        failures: dict[int, StageError],
+    ) -> None:
+        self._job, self._runtime, self._checkpoint = job, runtime, checkpoint
+        self._progress, self._failures = progress, failures
+        self._done_before = checkpoint.n_done
+        self._stops: list[Stopped] = []
+        self._in_flight = 0
+        self._known_places = checkpoint.last_place + 1
+        """Places below were tried before: what is missing there is needed in any case."""
+        self._last_yield = checkpoint.last_place if checkpoint.n_rows else -1
+        """The last place that made a row."""
+        self._landed = asyncio.Condition()
+        rows = job.source.rows() if job.wanted is None else pass_rows(job.source)
+        self._places = (item for item in enumerate(rows) if not checkpoint.is_done(item[0]))
+        self._next = next(self._places, None)
+
+    async def make_missing_rows(self) -> None:
+        """Make them; `Stopped` if the budget is spent. Failures are collected."""
+        await _run_in_group([self._work] * min(self._runtime.workers, self._job.total))
+        if self._stops:
+            raise self._stops[0]
+
+    async def _work(self) -> None:
+        while (taken := await self._take()) is not None:
             try:
-                made_rows = await synthesis.make_rows(row)
-            except StageError as error:
-                failures[place] = error
-            except Stopped as reason:  # not the row's fault; rows in flight are finished
-                stops.append(reason)
-                return
-            checkpoint.append(
-                CheckpointRecord(place=place, rows=made_rows, usage=synthesis.unrecorded_usage)
-            )
-            progress.on_commit(
-                [_build_outcome(job.dataset, place, synthesis.usage, failures.get(place))]
-            )
+                await self._make(*taken)
+            finally:
+                async with self._landed:
+                    self._in_flight -= 1
+                    self._landed.notify_all()
 
-    await _run_in_group([work] * min(runtime.workers, job.source.total))
-    if stops:
-        raise stops[0]
+    async def _take(self) -> tuple[int, Row] | None:
+        """Return the next row of the source, when it is needed; None if no other is."""
+        async with self._landed:
+            while self._must_wait():
+                await self._landed.wait()
+            if self._is_over() or not self._is_needed():
+                return None
+            taken, self._next = self._next, next(self._places, None)
+            self._in_flight += taken is not None
+            return taken
+
+    def _must_wait(self) -> bool:
+        """Whether rows in flight decide if another is needed."""
+        return self._in_flight > 0 and not self._is_over() and not self._is_needed()
+
+    def _is_needed(self) -> bool:
+        """Whether the next row of the source is needed, as far as is known now."""
+        if self._job.wanted is None or self._next is None or self._next[0] < self._known_places:
+            return True
+        return self._count_expected() < self._job.wanted and not self._has_run_dry(self._next[0])
+
+    def _has_run_dry(self, place: int) -> bool:
+        """Whether a whole pass over the source made no row."""
+        patience = self._job.source.total + (self._runtime.workers if self._last_yield >= 0 else 0)
+        return place - self._last_yield > patience
+
+    def _is_over(self) -> bool:
+        done = self._checkpoint.n_done
+        is_futile = len(self._failures) >= _MAX_FUTILE and done == self._done_before
+        return bool(self._stops) or is_futile
+
+    def _count_expected(self) -> float:
+        """Return the rows there are when those in flight are made, and what failed is repeated."""
+        done, made = self._checkpoint.n_done, self._checkpoint.n_rows
+        if not done and not self._failures:
+            return math.inf if self._in_flight else 0
+        average = made / done if done else 1
+        return made + (self._in_flight + len(self._failures)) * average
+
+    async def _make(self, place: int, row: Row) -> None:
+        job, checkpoint = self._job, self._checkpoint
+        synthesis = RowSynthesis(place, job.synthesizers, self._runtime, checkpoint)
+        made_rows = None
+        try:
+            made_rows = await synthesis.make_rows(row)
+        except StageError as error:
+            clean = self._runtime.redactor.clean  # a snippet may raise what it knows
+            error.args, error.hint = (clean(str(error)),), clean(error.hint)
+            self._failures[place] = error
+        except Stopped as reason:  # not the row's fault; rows in flight are finished
+            self._stops.append(reason)
+            return
+        remaining = job.total - job.count_done(checkpoint)
+        checkpoint.append(
+            CheckpointRecord(place=place, rows=made_rows, usage=synthesis.unrecorded_usage)
+        )
+        if made_rows:
+            self._last_yield = max(self._last_yield, place)
+        outcome = _build_outcome(job.dataset, place, synthesis.usage, self._failures.get(place))
+        is_counted = job.wanted is None or made_rows is None
+        others = 0 if is_counted else max(0, min(len(made_rows or ()), remaining) - 1)
+        more = [_build_outcome(job.dataset, place, {}, None)] * others
+        self._progress.on_commit([outcome, *more])
 
 
 class RowSynthesis:
@@ -462,11 +428,17 @@ def _sum_usage(usages: Sequence[Mapping[str, Usage]]) -> dict[str, Usage]:
 def _incomplete_error(
     job: GenerationJob, checkpoint: Checkpoint, failures: Mapping[int, StageError]
 ) -> EvalwrightError:
+    if not failures:
+        return BadDataset(
+            f"dataset `{job.dataset}`: {job.count_done(checkpoint):,} of {job.total:,} rows could "
+            "be made: another pass over the data source makes none",
+            hint="ask for fewer rows: `num_samples`",
+        )
     shown = sorted(failures)[:_MAX_SHOWN]
     reasons = "; ".join(f"row {place}: {failures[place]}" for place in shown)
     more = f"; and {len(failures) - len(shown)} more" if len(failures) > len(shown) else ""
-    done, total = checkpoint.n_done, job.source.total
-    untried = total - done - len(failures)
+    done, total = job.count_done(checkpoint), job.total
+    untried = total - done - len(failures) if job.wanted is None else 0
     not_tried = f"; {untried:,} were not tried" if untried else ""
     hint = next((failures[place].hint for place in shown if failures[place].hint), "")
     resume = "what is made is kept: run again, and only the others are made"

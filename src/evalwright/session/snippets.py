@@ -1,6 +1,7 @@
 """Open the processes that an author's snippets run in."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from evalwright.plan.options import RunOptions
@@ -11,9 +12,16 @@ if TYPE_CHECKING:
 
 
 def open_snippets(
-    snippets: "Sequence[Snippet]", options: RunOptions, *, log: Callable[[str], None]
+    snippets: "Sequence[Snippet]",
+    options: RunOptions,
+    *,
+    log: Callable[[str], None],
+    secrets: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({}),
 ) -> "SnippetPool | None":
-    """A pool of processes, started when a snippet is first called; None where there is none."""
+    """A pool of processes, started when a snippet is first called; None where there is none.
+
+    `secrets` has the placeholders of snippets and their values, by the keys of the snippets.
+    """
     if not snippets:
         return None
     from evalwright.snippets.pool import SnippetPool
@@ -21,5 +29,7 @@ def open_snippets(
     from evalwright.snippets.sources import sources_of
 
     return SnippetPool(
-        sources_of(snippets), log=log, settings=SnippetSettings(timeout_s=options.snippet_timeout)
+        sources_of(snippets, secrets),
+        log=log,
+        settings=SnippetSettings(timeout_s=options.snippet_timeout),
     )

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct, structs
 
 from evalwright.components import Snippet
+
+NO_SECRETS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({})
 
 
 class Source(Struct, frozen=True):
@@ -18,11 +21,20 @@ class Source(Struct, frozen=True):
     """Its first line in that file."""
     folder: str = ""
     """The folder of the modules beside it; empty for the folder of `path`."""
+    secrets: tuple[tuple[str, str], ...] = ()
+    """Placeholders in its strings, each with the value that stands there when it runs."""
 
 
-def sources_of(snippets: Iterable[Snippet]) -> dict[str, Source]:
-    """The sources that `Snippet.function` names."""
-    return {snippet.key: Source(snippet.text, snippet.path, snippet.line) for snippet in snippets}
+def sources_of(
+    snippets: Iterable[Snippet], secrets: Mapping[str, tuple[tuple[str, str], ...]] = NO_SECRETS
+) -> dict[str, Source]:
+    """The sources that `Snippet.function` names; `secrets` are by the keys of snippets."""
+    return {
+        snippet.key: Source(
+            snippet.text, snippet.path, snippet.line, secrets=secrets.get(snippet.key, ())
+        )
+        for snippet in snippets
+    }
 
 
 def resolve_folders(sources: Mapping[str, Source], directory: Path | None) -> dict[str, Source]:

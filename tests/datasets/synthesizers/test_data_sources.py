@@ -26,13 +26,15 @@ def taken(
     *,
     datasets: Mapping[str, list[dict[str, Any]]] = DATASETS,
     result: list[dict[str, Any]] | None = None,
+    wanted: int | None = None,
 ) -> SourceRows:
     lookup = SourceLookup(
         dataset=lambda key: Rows(LazyRows(lambda: iter(datasets[key])), name=key),
         result=lambda _: LazyRows(lambda: iter(result or ()), header=COLUMNS),
     )
-    found: SourceRows = SOURCES.validate_python(fields).select_rows(lookup, count)
-    return found
+    source = SOURCES.validate_python(fields)
+    found: SourceRows = source.select_rows(lookup, count)
+    return found if wanted is None else source.select_pass(lookup, wanted)
 
 
 def rows(fields: Mapping[str, Any], count: int | None = None, **more: Any) -> list[Any]:
@@ -46,12 +48,7 @@ def rows(fields: Mapping[str, Any], count: int | None = None, **more: Any) -> li
 def test_empty_rows_are_as_many_as_the_source_or_the_dataset_says() -> None:
     assert rows({"type": "empty", "num_samples": 2}) == [{}, {}]
     assert rows({"type": "empty", "num_samples": 2}, 3) == [{}, {}, {}]
-    assert rows({"type": "empty"}, 1) == [{}]
-
-
-def test_empty_rows_must_be_counted_by_somebody() -> None:
-    with pytest.raises(BadDataset, match="how many rows are wanted"):
-        taken({"type": "empty"})
+    assert rows({"type": "empty"}) == [{}]
 
 
 def test_inline_rows_are_those_of_the_document() -> None:
@@ -97,6 +94,52 @@ def test_more_combinations_than_there_are_is_an_error() -> None:
         taken({"type": "dataset_sample_combinations", "keys": ["cities", "styles"]}, 7)
 
 
+def test_a_pass_has_combinations_with_the_columns_of_all_datasets() -> None:
+    fields = {"type": "dataset_sample_combinations", "keys": ["cities", "styles"]}
+
+    found = taken(fields, wanted=4)
+
+    assert list(found.rows())[1] == {"city": "Bonn", "style": "long"}
+    assert (found.total, taken(fields, wanted=99).total) == (4, 6)
+    assert found.columns == frozenset({"city", "style"})
+    assert found.notes == ()
+
+
+def test_a_column_of_two_datasets_has_the_value_of_the_last_and_ids_are_joined() -> None:
+    named: dict[str, list[dict[str, Any]]] = {
+        "cities": [{"sample_id": "b", "name": "Bonn"}],
+        "styles": [{"sample_id": 1, "name": "short"}, {"sample_id": 2, "name": "long"}],
+    }
+    fields = {"type": "dataset_sample_combinations", "keys": ["cities", "styles"]}
+
+    found = taken(fields, wanted=2, datasets=named)
+
+    assert list(found.rows()) == [
+        {"sample_id": "b-1", "name": "short"},
+        {"sample_id": "b-2", "name": "long"},
+    ]
+    assert "have a column `name`" in found.notes[0]
+
+
+def test_an_id_that_only_one_dataset_has_is_not_that_of_the_combination() -> None:
+    named = {"cities": [{"sample_id": "b"}], "styles": [{"style": "short"}]}
+    fields = {"type": "dataset_sample_combinations", "keys": ["cities", "styles"]}
+
+    assert list(taken(fields, wanted=1, datasets=named).rows()) == [{"style": "short"}]
+
+
+def test_a_pass_with_a_seed_has_all_rows_in_an_order_of_its_own() -> None:
+    numbers = {"cities": [{"n": number} for number in range(3000)]}
+    fields = {"type": "dataset_samples", "key": "cities", "random_seed": 7}
+
+    found = [row["n"] for row in taken(fields, wanted=5, datasets=numbers).rows()]
+
+    assert sorted(found) == list(range(3000))
+    assert found != sorted(found)
+    drawn = rows(fields, 5, datasets=numbers)
+    assert {row["n"] for row in drawn} == {*found[:5]}, "the earlier draw takes the first of them"
+
+
 def test_the_result_of_a_task_is_its_samples() -> None:
     fields = {"type": "task_result", "key": "first", "ai_app_key": "theirs"}
 
@@ -131,7 +174,7 @@ def test_other_rows_have_another_digest() -> None:
     [
         pytest.param({"type": "empty", "num_samples": 0}, id="none"),
         pytest.param({"type": "inline_samples", "samples": []}, id="no rows"),
-        pytest.param({"type": "dataset_sample_combinations", "keys": ["a"]}, id="one dataset"),
+        pytest.param({"type": "dataset_sample_combinations", "keys": []}, id="no dataset"),
         pytest.param({"type": "dataset_sample_combinations", "keys": ["a", "a"]}, id="one twice"),
         pytest.param({"type": "dataset_samples", "key": "a", "random_seed": -1}, id="seed"),
         pytest.param({"type": "dataset_samples", "key": "a", "seed": 1}, id="a key misspelt"),

@@ -44,7 +44,7 @@ def test_columns_are_read_out_of_json_and_no_others() -> None:
 def test_a_list_of_names_is_of_texts() -> None:
     made = synthesizer({**AS_JSON, "output_columns": ["question", "answer"]})
 
-    assert made.columns == {"question": "string", "answer": "string"}
+    assert made.properties == {"question": {"type": "string"}, "answer": {"type": "string"}}
 
 
 def test_a_server_is_given_the_schema_of_the_columns_if_that_is_wanted() -> None:
@@ -97,13 +97,15 @@ def test_a_reply_without_the_columns_fails_its_row(
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        pytest.param({"output_columns": ["a"]}, "got both", id="both"),
+        pytest.param(
+            {"output_columns": ["a"]}, "got `output_column` and `output_columns`", id="both"
+        ),
         pytest.param({"output_column": None}, "got none", id="neither"),
         pytest.param({"output_column": None, "output_columns": []}, "at least 1", id="no columns"),
         pytest.param(
             {"output_column": None, "output_columns": {"a": "text"}}, "'string'", id="no type"
         ),
-        pytest.param({"use_structured_outputs": True}, "needs `output_columns`", id="no schema"),
+        pytest.param({"use_structured_outputs": True}, "needs `sample_properties`", id="no schema"),
         pytest.param({"model_key": ""}, "at least 1", id="no model"),
         pytest.param({"user_prompt": "{{ sample."}, "line 1", id="no template"),
     ],
@@ -124,3 +126,84 @@ def test_its_columns_are_there_afterwards() -> None:
     assert synthesizer(ASKS).columns_after(before) == before | {"question"}
     assert synthesizer(AS_JSON).columns_after(before) == before | {"question", "level"}
     assert synthesizer(ASKS).model_keys == ("writer",)
+
+
+ROWS: dict[str, Any] = {
+    "type": "llm",
+    "model_key": "writer",
+    "system_prompt": "You write in {{ source.language }}.",
+    "user_prompt_template": "Two questions about {{ source.topic }}.",
+    "sample_properties": {"question": {"type": "string"}},
+}
+TWO = json.dumps({"samples": [{"question": "أين؟"}, {"question": "متى؟"}]}, ensure_ascii=False)
+
+
+def test_every_sample_of_a_reply_is_a_row_with_the_columns_of_the_source() -> None:
+    writer = model(lambda _: TWO)
+
+    rows = synthesized(ROWS, ROW, writer=writer)
+
+    assert rows == [{**ROW, "question": "أين؟"}, {**ROW, "question": "متى؟"}]
+    (asked,) = writer.calls
+    assert asked.input is None
+    system, user = asked.messages
+    assert system.content == "You write in German."
+    assert user.content.startswith("Two questions about rivers.\n\nAnswer with JSON")
+
+
+def test_own_format_instructions_take_the_place_of_ours() -> None:
+    writer = model(lambda _: TWO)
+
+    synthesized({**ROWS, "format_instructions": 'As {"a": {"b": 1}}.'}, ROW, writer=writer)
+
+    prompt = writer.calls[0].messages[-1].content
+    assert prompt == 'Two questions about rivers.\n\nAs {"a": {"b": 1}}.'
+
+
+def test_instructions_are_added_only_where_structured_outputs_are_off() -> None:
+    def answer(request: Request) -> str:
+        if request.input is not None:
+            raise ModelError("bad_request", "response_format is not supported")
+        return TWO
+
+    writer = model(answer)
+
+    synthesized({**ROWS, "use_structured_outputs": True}, ROW, writer=writer)
+
+    with_schema, plain = writer.calls
+    assert with_schema.messages[-1].content == "Two questions about rivers."
+    assert "Answer with JSON" in plain.messages[-1].content
+
+
+@pytest.mark.parametrize("ids", ["file-1", ["file-1", "file-2"]])
+def test_files_are_sent_with_the_user_message(ids: Any) -> None:
+    writer = model(lambda _: TWO)
+    fields = {**ROWS, "file_ids_field": "files"}
+    del fields["user_prompt_template"]
+
+    synthesized(fields, {**ROW, "files": ids}, writer=writer)
+
+    assert writer.calls[0].messages[-1].file_ids == tuple([ids] if isinstance(ids, str) else ids)
+
+
+@pytest.mark.parametrize("ids", [None, "", [], [1]])
+def test_a_row_without_a_file_id_fails(ids: Any) -> None:
+    with pytest.raises(ValueError, match="column `files` must have the id of a file"):
+        synthesized({**ROWS, "file_ids_field": "files"}, {**ROW, "files": ids}, writer=model(str))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"user_prompt_template": None}, "expected `user_prompt_template` or `file_ids_field`"),
+        ({"user_prompt": "x"}, "got `user_prompt` as well"),
+        ({"sample_properties": None}, "expected `sample_properties`, got none"),
+        ({"sample_properties": {}}, "at least 1"),
+        ({"output_column": "a"}, "`sample_properties` and `output_column`"),
+    ],
+)
+def test_refuses_what_does_not_fit_the_published_fields(
+    changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        synthesizer({**ROWS, **changes})

@@ -58,3 +58,11 @@ def test_what_it_raises_fails_the_row() -> None:
 
 def test_only_its_rows_show_their_columns() -> None:
     assert synthesizer(written("return {}")).columns_after(frozenset({"a"})) is None
+
+
+def test_rows_of_a_function_of_source_have_its_columns_only() -> None:
+    snippet = "def synthesize(source): return [{'b': source['a']}, {'b': 2}]"
+
+    made = synthesized({"type": "python", "synthesize_snippet": snippet}, {"a": 1})
+
+    assert made == [{"b": 1}, {"b": 2}]

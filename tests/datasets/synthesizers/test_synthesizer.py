@@ -1,20 +1,25 @@
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 from tests.datasets.synthesizers.made import synthesizer
-
-from evalwright.datasets.synthesizers.synthesizer import VENDOR_TYPES
-
-
-@pytest.mark.parametrize("kind", VENDOR_TYPES)
-def test_a_prompt_that_nobody_has_published_is_not_supported(kind: str) -> None:
-    with pytest.raises(ValidationError) as caught:
-        synthesizer({"type": kind, "anything": 1})
-
-    (error,) = caught.value.errors()
-    assert error["type"] == "unsupported"
-    assert "use `llm` with a prompt of your own" in error["msg"]
 
 
 def test_a_type_that_is_none_is_refused() -> None:
     with pytest.raises(ValidationError, match="'llmm'"):
         synthesizer({"type": "llmm"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_earlier"),
+    [
+        ({"type": "template", "template": "{{ source.a }}"}, False),
+        ({"type": "template", "template": "{{ sample.a }}"}, True),
+        ({"type": "template", "columns": {"a": "x"}}, True),
+        ({"type": "python", "synthesize_snippet": "def synthesize(source): return []"}, False),
+        ({"type": "python", "synthesize_snippet": "def synthesize(sample): return []"}, True),
+        ({"type": "empty"}, False),
+    ],
+)
+def test_the_earlier_spelling_is_recognized(fields: dict[str, Any], *, is_earlier: bool) -> None:
+    assert synthesizer(fields).uses_earlier_spelling is is_earlier

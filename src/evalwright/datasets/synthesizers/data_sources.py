@@ -1,20 +1,21 @@
 """Data sources of a generator: the rows that its synthesizers start from.
 
-    data_source: { type: empty, num_samples: 100 }
-    data_source: { type: inline_samples, samples: [{ topic: rivers }, { topic: moons }] }
-    data_source: { type: dataset_samples, key: topics, random_seed: 7 }
-    data_source: { type: dataset_sample_combinations, keys: [topics, styles], random_seed: 7 }
-    data_source: { type: task_result, key: first-pass }
+    dataset: { type: empty, num_samples: 100 }
+    dataset: { type: inline_samples, samples: [{ topic: rivers }, { topic: moons }] }
+    dataset: { type: dataset_samples, key: topics, random_seed: 7 }
+    dataset: { type: dataset_sample_combinations, keys: [topics, styles], random_seed: 7 }
+    dataset: { type: task_result, ai_app_key: my-app, key: first-pass }
 
-The `num_samples` of the dataset says how many rows are used; without it, each row of the source is
-used once. If more are asked for than exist, the source starts again from its first row, but no
-combination is used twice. A row that is used again gets another `sample_id`.
+`select_pass` gives each row of the source once. A generator that needs more rows passes over the
+source again; a row that is used again gets another `sample_id`. `select_rows` is for definitions in
+the earlier spelling: a given number of rows, and combinations with a column per dataset.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
-from itertools import islice
+from itertools import count, islice
+from math import prod
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -25,19 +26,21 @@ from evalwright.components import Component, UserKey
 from evalwright.datasets.json_files import to_json_row
 from evalwright.datasets.reading import Reader, digest_of
 from evalwright.datasets.rows import Rows
-from evalwright.datasets.sampling import draw_combinations, draw_rounds
+from evalwright.datasets.sampling import draw_combinations, draw_rounds, shuffle_places
 from evalwright.datasets.synthesizers.synthesizer import Columns, Row
 from evalwright.errors import BadDataset
 
 Count = Annotated[int, Field(ge=1, strict=True)]
 Seed = Annotated[int, Field(ge=0, strict=True)]
 ID_COLUMN = "sample_id"
+_MAX_HELD = 1024
+"""Rows of a shuffled dataset that are in memory at a time."""
 
 
 def _refuse_duplicates(keys: tuple[str, ...]) -> tuple[str, ...]:
     for number, key in enumerate(keys):
         if key in keys[:number]:
-            raise ValueError(f"`{key}` stands twice: a column is called by its dataset")
+            raise ValueError(f"`{key}` is listed twice")
     return keys
 
 
@@ -57,6 +60,8 @@ class SourceRows(Struct, frozen=True, kw_only=True):
     columns: Columns
     digest: str
     """Of all rows of the source; the document says which of them are used."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know about the rows."""
 
 
 class DataSource(Component):
@@ -79,24 +84,24 @@ class DataSource(Component):
         """Select `count` rows, or all; `BadDataset` if they cannot be read."""
         raise NotImplementedError
 
+    def select_pass(self, lookup: SourceLookup, wanted: int | None) -> SourceRows:
+        """Select each row once; of many combinations, as many as rows are `wanted`."""
+        del wanted
+        return self.select_rows(lookup, None)
+
 
 class EmptySource(DataSource):
     """Rows without columns."""
 
     type: Literal["empty"]
     """The kind of source."""
-    num_samples: Count | None = None
-    """Number of rows; the `num_samples` of the dataset takes precedence."""
+    num_samples: Count = 1
+    """Number of rows."""
 
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
         """Select `count` rows, or `num_samples` of them."""
         del lookup
         total = count or self.num_samples
-        if total is None:
-            raise BadDataset(
-                "an `empty` data source does not know how many rows are wanted",
-                hint="say `num_samples` there, or in the `generator_specification` of the dataset",
-            )
         return SourceRows(
             total=total,
             rows=lambda: ({} for _ in range(total)),
@@ -135,7 +140,7 @@ class DatasetSamples(DataSource):
     key: UserKey
     """The dataset."""
     random_seed: Seed | None = None
-    """Seed for drawing rows, where fewer are used than exist; without it, the first are used."""
+    """Seed for the order in which rows are used; without it, they are used in their own order."""
 
     @property
     def dataset_keys(self) -> tuple[str, ...]:
@@ -153,14 +158,28 @@ class DatasetSamples(DataSource):
             digest=rows.digest,
         )
 
+    def select_pass(self, lookup: SourceLookup, wanted: int | None) -> SourceRows:
+        """Select each row once, in a random order if there is a seed."""
+        if self.random_seed is None:
+            return super().select_pass(lookup, wanted)
+        rows = lookup.dataset(self.key)
+        order = shuffle_places(rows.check(), self.random_seed)
+        return SourceRows(
+            total=len(order),
+            rows=lambda: _read_in_order(rows.rows, order),
+            columns=frozenset(rows.columns),
+            digest=rows.digest,
+        )
+
 
 class DatasetSampleCombinations(DataSource):
-    """Combinations of the rows of several datasets: one column per dataset, with its row."""
+    """Combinations of the rows of several datasets: one row per combination, with all columns."""
 
     type: Literal["dataset_sample_combinations"]
     """The kind of source."""
-    keys: Annotated[tuple[UserKey, ...], Field(min_length=2), AfterValidator(_refuse_duplicates)]
-    """The datasets; `{{ sample.KEY.column }}` is a value in the row of dataset KEY."""
+    keys: Annotated[tuple[UserKey, ...], Field(min_length=1), AfterValidator(_refuse_duplicates)]
+    """The datasets. A row has the columns of all of them; of a column that several have, the value
+    of the last."""
     random_seed: Seed | None = None
     """Seed for drawing combinations, where fewer are used than exist; without it, the first are
     used."""
@@ -171,31 +190,47 @@ class DatasetSampleCombinations(DataSource):
         return self.keys
 
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
-        """Select combinations; only rows of selected combinations are kept in memory."""
+        """Select combinations, each a row with a column per dataset, that has its row."""
         datasets = [lookup.dataset(key) for key in self.keys]
-        totals = [dataset.check() for dataset in datasets]
-        try:
-            combinations = draw_combinations(totals, count, self.random_seed)
-        except ValueError as error:
-            raise BadDataset(f"{', '.join(self.keys)}: {error}") from error
-        places = [set(column) for column in zip(*combinations, strict=True)]
-
-        def rows() -> Iterator[Row]:
-            used = [
-                {place: row for place, row in enumerate(dataset.rows()) if place in wanted}
-                for dataset, wanted in zip(datasets, places, strict=True)
-            ]
-            for combination in combinations:
-                values = [part[place] for part, place in zip(used, combination, strict=True)]
-                yield dict(zip(self.keys, values, strict=True))
-
-        digests = [dataset.digest for dataset in datasets]
+        combinations = self._draw(datasets, count)
         return SourceRows(
             total=len(combinations),
-            rows=rows,
+            rows=lambda: (
+                dict(zip(self.keys, rows, strict=True))
+                for rows in _read_combinations(datasets, combinations)
+            ),
             columns=frozenset(self.keys),
-            digest=blake2b(msgspec.json.encode(digests), digest_size=16).hexdigest(),
+            digest=_join_digests(datasets),
         )
+
+    def select_pass(self, lookup: SourceLookup, wanted: int | None) -> SourceRows:
+        """Select combinations, each a row with the columns of all datasets."""
+        datasets = [lookup.dataset(key) for key in self.keys]
+        combinations = self._draw(datasets, wanted, at_most=True)
+        counts = Counter(name for dataset in datasets for name in dataset.columns)
+        shared = sorted(name for name, n in counts.items() if n > 1 and name != ID_COLUMN)
+        return SourceRows(
+            total=len(combinations),
+            rows=lambda: map(_join_rows, _read_combinations(datasets, combinations)),
+            columns=frozenset(counts),
+            digest=_join_digests(datasets),
+            notes=tuple(
+                f"several datasets of {', '.join(self.keys)} have a column `{name}`: "
+                "a row has the value of the last"
+                for name in shared
+            ),
+        )
+
+    def _draw(
+        self, datasets: Sequence[Rows], wanted: int | None, *, at_most: bool = False
+    ) -> list[tuple[int, ...]]:
+        totals = [dataset.check() for dataset in datasets]
+        if at_most and wanted is not None:
+            wanted = min(wanted, prod(totals))
+        try:
+            return draw_combinations(totals, wanted, self.random_seed)
+        except ValueError as error:
+            raise BadDataset(f"{', '.join(self.keys)}: {error}") from error
 
 
 class TaskResultSamples(DataSource):
@@ -203,10 +238,10 @@ class TaskResultSamples(DataSource):
 
     type: Literal["task_result"]
     """The kind of source."""
-    key: str
-    """Key of its task specification."""
     ai_app_key: str | None = None
     """Accepted and ignored: results are always those of this project."""
+    key: str
+    """Key of its task specification."""
 
     @property
     def result_key(self) -> str | None:
@@ -245,6 +280,47 @@ def _draw_rows(
         row = next(islice(reader, place - position, None))
         position = place + 1
         yield row if not round_number else _set_id(row, f"{row.get(ID_COLUMN)}~{round_number + 1}")
+
+
+def pass_rows(source: SourceRows) -> Iterator[Row]:
+    """Yield the rows of the source without end; from the second pass on, ids get a suffix."""
+    for number in count(1):
+        for row in source.rows():
+            yield row if number == 1 else _set_id(row, f"{row.get(ID_COLUMN)}~{number}")
+
+
+def _read_in_order(rows: Callable[[], Iterator[Row]], order: Sequence[int]) -> Iterator[Row]:
+    """Yield the rows at these places; each reading of the source fetches the next ones."""
+    for start in range(0, len(order), _MAX_HELD):
+        places = order[start : start + _MAX_HELD]
+        wanted = set(places)
+        fetched = {place: row for place, row in enumerate(rows()) if place in wanted}
+        yield from (fetched[place] for place in places)
+
+
+def _read_combinations(
+    datasets: Sequence[Rows], combinations: Sequence[tuple[int, ...]]
+) -> Iterator[list[Row]]:
+    """Yield the rows of each combination; only rows of combinations are kept in memory."""
+    places = [set(column) for column in zip(*combinations, strict=True)]
+    used = [
+        {place: row for place, row in enumerate(dataset.rows()) if place in wanted}
+        for dataset, wanted in zip(datasets, places, strict=True)
+    ]
+    for combination in combinations:
+        yield [rows[place] for rows, place in zip(used, combination, strict=True)]
+
+
+def _join_rows(rows: list[Row]) -> Row:
+    """Join the columns; the id is that of all rows, and there is none if one has none."""
+    joined = {name: value for row in rows for name, value in row.items() if name != ID_COLUMN}
+    ids = [str(row[ID_COLUMN]) for row in rows if row.get(ID_COLUMN) is not None]
+    return {ID_COLUMN: "-".join(ids), **joined} if len(ids) == len(rows) else joined
+
+
+def _join_digests(datasets: Sequence[Rows]) -> str:
+    digests = [dataset.digest for dataset in datasets]
+    return blake2b(msgspec.json.encode(digests), digest_size=16).hexdigest()
 
 
 def number_ids(rows: list[Row]) -> list[Row]:

@@ -4,30 +4,42 @@
       - type: llm
         model_key: openai/gpt-4.1-mini
         system_prompt: You write questions for a quiz.
-        user_prompt: "Write one about {{ sample.topic }}, with its answer."
-        output_columns: { question: string, answer: string }
+        user_prompt_template: "Write 3 questions about {{ source.topic }}, with their answers."
+        sample_properties:
+          question: { type: string }
+          answer: { type: string }
         use_structured_outputs: true
 
-With `output_column`, the text of the reply is the value of that column, without surrounding white
-space. With `output_columns`, the reply is a JSON object with a key per column. Nothing is added to
-the prompts: say in the prompt that JSON is wanted, or use structured outputs. A server that rejects
-the schema is queried again without it.
+`sample_properties` is the `properties` mapping of a JSON Schema: one property per column. The reply
+is JSON: an object with these properties, or a list of such objects. Each of them becomes a row with
+the columns of the source row and these. With structured outputs, the schema is sent: an object
+whose list `samples` has the rows. Without them, `format_instructions` are appended to the user
+message; the default asks for the same JSON. A server that rejects the schema is queried again
+without it, with the instructions.
 
-A row fails if its reply is empty, was cut at the token limit, or does not have the columns. The
-reply must contain one JSON object that has them: alone, in a fence, or in prose. Two different
-objects that both have them, a missing column and a value of another type are errors that quote it.
+A row fails if its reply is empty, was cut at the token limit, is a refusal, or does not have the
+properties. The JSON may be alone, in a fence, between `<output_json>` tags, or in prose. Two
+different JSON values that both fit, a missing property and a value of another type are errors that
+quote the reply.
+
+The earlier spelling still works: `user_prompt` with `output_column`, whose value is the text of the
+reply, or with `output_columns`, a mapping of columns to types.
 """
 
-import json
-import re
 from collections.abc import Mapping
-from itertools import islice
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from evalwright.components import Flag, ModelKey, Title
-from evalwright.datasets.json_files import refuse_constant
+from evalwright.datasets.json_files import to_json_row
+from evalwright.datasets.synthesizers.model_replies import (
+    describe_format,
+    parse_object,
+    parse_rows,
+    query_model,
+    samples_schema,
+)
 from evalwright.datasets.synthesizers.synthesizer import (
     Columns,
     Row,
@@ -35,30 +47,19 @@ from evalwright.datasets.synthesizers.synthesizer import (
     template_variables,
 )
 from evalwright.ports import Case
-from evalwright.scorers.judging.ask import ReplySchema, ask
-from evalwright.scorers.judging.verdicts import find_json
+from evalwright.scorers.judging.ask import ReplySchema
 from evalwright.templates import Template
 from evalwright.types import Message
 
 ColumnType = Literal["string", "integer", "float", "boolean", "list"]
-_JSON_TYPES: Mapping[ColumnType, dict[str, Any]] = {
+_SCHEMAS: Mapping[ColumnType, dict[str, Any]] = {
     "string": {"type": "string"},
     "integer": {"type": "integer"},
     "float": {"type": "number"},
     "boolean": {"type": "boolean"},
     "list": {"type": "array", "items": {"type": "string"}},
 }
-_PYTHON_TYPES: Mapping[ColumnType, Any] = {
-    "string": str,
-    "integer": int,
-    "float": int | float,
-    "boolean": bool,
-    "list": list,
-}
-_MAX_QUOTED = 200
-_OBJECT = re.compile("{")
-_MAX_OBJECT_STARTS = 1000
-"""Braces that are tried as the start of an object."""
+_DEPRECATED = {"deprecated": True}
 
 
 class Llm(SynthesizerSpec):
@@ -69,28 +70,50 @@ class Llm(SynthesizerSpec):
     model_key: ModelKey
     """Model to query: a key of the project, or `provider/model`."""
     system_prompt: Template | None = None
-    """System message. May refer to `sample` and `index`."""
-    user_prompt: Template
-    """User message. May refer to `sample` and `index`."""
-    output_column: Title | None = None
-    """The column for the text of the reply."""
-    output_columns: (
+    """System message. May refer to `source`, the row, and `index`."""
+    user_prompt_template: Template | None = None
+    """User message. May refer to `source`, the row, and `index`."""
+    file_ids_field: Title | None = None
+    """Column with the id of a file at the provider, or a list of ids, to send with the user
+    message."""
+    format_instructions: str | None = None
+    """How to answer, appended to the user message where structured outputs are off. Default: ask
+    for JSON of `sample_properties`."""
+    sample_properties: (
+        Annotated[dict[Title, Any], Field(min_length=1), AfterValidator(to_json_row)] | None
+    ) = None
+    """The columns of a row, as `properties` of a JSON Schema."""
+    use_structured_outputs: Flag = False
+    """Whether to send a JSON Schema that constrains the reply."""
+    user_prompt: Annotated[Template | None, Field(json_schema_extra=_DEPRECATED)] = None
+    """Deprecated: write `user_prompt_template`."""
+    output_column: Annotated[Title | None, Field(json_schema_extra=_DEPRECATED)] = None
+    """Deprecated: write `sample_properties`. The column for the text of the reply."""
+    output_columns: Annotated[
         Annotated[dict[Title, ColumnType], Field(min_length=1)]
         | Annotated[list[Title], Field(min_length=1)]
-        | None
-    ) = None
-    """The columns of a JSON reply, each with its type: `string`, `integer`, `float`, `boolean` or
-    `list`. If this is a list of names, all are strings."""
-    use_structured_outputs: Flag = False
-    """Whether to send a JSON Schema of `output_columns` that constrains the reply."""
+        | None,
+        Field(json_schema_extra=_DEPRECATED),
+    ] = None
+    """Deprecated: write `sample_properties`. The columns of a JSON reply, each with its type."""
+
+    @model_validator(mode="after")
+    def _check_prompts(self) -> Self:
+        if self.user_prompt is not None and self.user_prompt_template is not None:
+            raise ValueError("expected `user_prompt_template`, got `user_prompt` as well")
+        if self._user_prompt is None and self.file_ids_field is None:
+            raise ValueError("expected `user_prompt_template` or `file_ids_field`, got none")
+        return self
 
     @model_validator(mode="after")
     def _check_outputs(self) -> Self:
-        if (self.output_column is None) == (self.output_columns is None):
-            got = "none" if self.output_column is None else "both"
-            raise ValueError(f"expected `output_column` or `output_columns`, got {got}")
-        if self.use_structured_outputs and self.output_columns is None:
-            raise ValueError("`use_structured_outputs` needs `output_columns`")
+        names = ("sample_properties", "output_column", "output_columns")
+        written = [f"`{name}`" for name in names if getattr(self, name) is not None]
+        if len(written) != 1:
+            got = " and ".join(written) or "none"
+            raise ValueError(f"expected `sample_properties`, got {got}")
+        if self.use_structured_outputs and self.output_column is not None:
+            raise ValueError("`use_structured_outputs` needs `sample_properties`")
         return self
 
     @property
@@ -99,77 +122,73 @@ class Llm(SynthesizerSpec):
         return (self.model_key,)
 
     @property
-    def columns(self) -> dict[str, ColumnType]:
-        """The columns of a JSON reply; empty with `output_column`."""
+    def properties(self) -> dict[str, Any]:
+        """The columns of a JSON reply, as properties of a JSON Schema; none for a text."""
+        if self.sample_properties is not None:
+            return self.sample_properties
         columns = self.output_columns or {}
-        return columns if isinstance(columns, dict) else dict.fromkeys(columns, "string")
+        if isinstance(columns, list):
+            return dict.fromkeys(columns, _SCHEMAS["string"])
+        return {name: _SCHEMAS[kind] for name, kind in columns.items()}
 
-    def render_messages(self, case: Case) -> tuple[Message, ...]:
-        """Render the prompts; nothing is added to them."""
+    @property
+    def uses_earlier_spelling(self) -> bool:
+        """Whether it has a field of the earlier spelling, or its templates say `sample`."""
+        fields = (self.user_prompt, self.output_column, self.output_columns)
+        return any(field is not None for field in fields) or super().uses_earlier_spelling
+
+    @property
+    def _user_prompt(self) -> Template | None:
+        return self.user_prompt_template or self.user_prompt
+
+    def render_messages(self, case: Case, *, asks_for_format: bool) -> tuple[Message, ...]:
+        """Render the prompts, with the format instructions or without them."""
         variables = template_variables(case)
-        user = Message("user", self.user_prompt.render(**variables))
+        user = self._user_prompt.render(**variables) if self._user_prompt else ""
+        if asks_for_format and self.sample_properties is not None:
+            instructions = self.format_instructions or describe_format(self.sample_properties)
+            user = f"{user}\n\n{instructions}" if user else instructions
+        files = self._read_file_ids(case.sample.data)
+        messages = (Message("user", user, file_ids=files),)
         if self.system_prompt is None:
-            return (user,)
-        return (Message("system", self.system_prompt.render(**variables)), user)
+            return messages
+        return (Message("system", self.system_prompt.render(**variables)), *messages)
+
+    def _read_file_ids(self, row: Row) -> tuple[str, ...]:
+        if self.file_ids_field is None:
+            return ()
+        value = row.get(self.file_ids_field)
+        ids = value if isinstance(value, list) else [value]
+        if not ids or not all(isinstance(file_id, str) and file_id for file_id in ids):
+            raise ValueError(
+                f"column `{self.file_ids_field}` must have the id of a file, or a list of ids, "
+                f"got `{value!r}`"
+            )
+        return tuple(ids)
 
     async def synthesize(self, case: Case) -> list[Row]:
         """Query the model once and parse its reply."""
-        schema = None
+        plain = self.render_messages(case, asks_for_format=True)
+        messages, schema = plain, None
         if self.use_structured_outputs:
-            schema = ReplySchema("row", schema_properties(self.columns))
-        answer = await ask(case, self.model_key, self.render_messages(case), schema=schema)
-        if answer.cut:
-            raise ValueError("the reply was cut: the model's tokens ran out")
-        if not answer.text.strip():
-            raise ValueError("the model said nothing")
+            messages = self.render_messages(case, asks_for_format=False)
+            properties = self.properties
+            is_list = self.sample_properties is not None
+            schema = samples_schema(properties) if is_list else ReplySchema("row", properties)
+        reply = await query_model(
+            case, self.model_key, messages, schema=schema, plain_messages=plain
+        )
+        row = case.sample.data
         if self.output_column is not None:
-            values = {self.output_column: answer.text.strip()}
-        else:
-            values = parse_columns(answer.text, self.columns)
-        return [{**case.sample.data, **values}]
+            return [{**row, self.output_column: reply.strip()}]
+        if self.sample_properties is None:
+            return [{**row, **parse_object(reply, self.properties)}]
+        return [{**row, **values} for values in parse_rows(reply, self.sample_properties)]
 
     def columns_after(self, columns: Columns) -> Columns:
         """Return the columns so far and its own."""
         known = super().columns_after(columns)
-        own = {self.output_column} if self.output_column else {*self.columns}
+        if self.file_ids_field is not None:
+            self._require_columns([self.file_ids_field], columns)
+        own = {self.output_column} if self.output_column else {*self.properties}
         return None if known is None else known | own
-
-
-def schema_properties(columns: Mapping[str, ColumnType]) -> dict[str, Any]:
-    """Return the properties of a JSON Schema for a reply with these columns."""
-    return {name: _JSON_TYPES[kind] for name, kind in columns.items()}
-
-
-def parse_columns(reply: str, columns: Mapping[str, ColumnType]) -> dict[str, Any]:
-    """Return the values of the columns; ValueError if the reply does not clearly give them."""
-    candidates: list[dict[str, Any]] = []
-    decoder = json.JSONDecoder(parse_constant=refuse_constant)
-    for json_object, _, _ in islice(find_json(reply, _OBJECT, decoder), _MAX_OBJECT_STARTS):
-        if json_object is not None and columns.keys() <= json_object.keys():
-            values = {name: json_object[name] for name in columns}
-            if values not in candidates:
-                candidates.append(values)
-    if len(candidates) != 1:
-        count = f"{len(candidates)} different JSON objects" if candidates else "no JSON object"
-        names = ", ".join(f"`{name}`" for name in columns)
-        raise ValueError(
-            f"expected one JSON object with {names}, the reply has {count}: {_quote(reply)}"
-        )
-    (values,) = candidates
-    for name, kind in columns.items():
-        if not _has_type(values[name], kind):
-            got = type(values[name]).__name__
-            raise ValueError(f"expected `{name}` to be a `{kind}`, got a `{got}`: {_quote(reply)}")
-    return values
-
-
-def _has_type(value: Any, kind: ColumnType) -> bool:
-    if isinstance(value, bool):
-        return kind == "boolean"
-    is_blank = isinstance(value, str) and not value.strip()
-    return isinstance(value, _PYTHON_TYPES[kind]) and not is_blank
-
-
-def _quote(reply: str) -> str:
-    words = " ".join(reply.split())
-    return repr(words if len(words) <= _MAX_QUOTED else f"{words[:_MAX_QUOTED]}…")

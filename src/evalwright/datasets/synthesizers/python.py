@@ -3,15 +3,24 @@
     synthesizers:
       - type: python
         synthesize_snippet: |
-          def synthesize(sample, index):
-              words = sample["text"].split()
+          def synthesize(source):
+              words = source["text"].split()
               return [{"word": word} for word in words if len(word) > 3]
 
-The function is `synthesize(sample)` or `synthesize(sample, index)`, may be `async def`, and runs in
-another process. It returns a dict, or a list of dicts: one row per dict. Each is merged into the
-row: columns that it does not name stay (`drop_columns` removes them).
+The function is `synthesize(source)` or `synthesize(source, index)`, may be `async def`, and runs in
+another process. It returns a list of dicts, one row per dict, or one dict. A row has the columns of
+its dict only: return `{**source, …}` to keep the others. An empty list removes the row.
+
+`<< secrets.NAME >>` inside a string of the snippet is the value of a secret of the generator or the
+project. It is put in place inside the process that runs the snippet, and is redacted from
+everything that is stored or printed.
+
+The earlier spelling still works: a function whose first parameter is called `sample` returns
+columns that are merged into the row.
 """
 
+import ast
+from functools import cached_property
 from typing import Any, Literal
 
 from evalwright.components import Snippet
@@ -27,18 +36,33 @@ class PythonSynthesizer(SynthesizerSpec):
     type: Literal["python"]
     """The kind of synthesizer."""
     synthesize_snippet: Snippet
-    """Python that defines `synthesize(sample, index)`, or `synthesize(sample)`. It returns a dict
-    of columns, or a list of them: one row per dict."""
+    """Python that defines `synthesize(source)`, or `synthesize(source, index)`. It returns a list
+    of dicts, one row per dict, or one dict."""
+
+    @cached_property
+    def merges_columns(self) -> bool:
+        """Whether the first parameter of the function is called `sample`."""
+        for node in ast.walk(ast.parse(self.synthesize_snippet.text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == _NAME:
+                parameters = [*node.args.posonlyargs, *node.args.args]
+                return bool(parameters) and parameters[0].arg == "sample"
+        return False
+
+    @property
+    def uses_earlier_spelling(self) -> bool:
+        """Whether the columns that it returns are merged into the row."""
+        return self.merges_columns
 
     async def synthesize(self, case: Case) -> list[Row]:
-        """Call the function and merge what it returns into the row."""
+        """Call the function and return its rows."""
         if case.snippets is None:
             raise ValueError("a `python` synthesizer needs snippets, and there are none here")
         snippet, row = self.synthesize_snippet, case.sample.data
         arguments = [row, int(case.sample.id)]
         returned = await case.snippets.call(snippet.function(_NAME), arguments)
         with snippet.locate_errors(_NAME):
-            return [{**row, **columns} for columns in _check_rows(returned)]
+            rows = _check_rows(returned)
+        return [{**row, **columns} for columns in rows] if self.merges_columns else rows
 
     def columns_after(self, columns: Columns) -> Columns:
         """Return None: only its rows will show them."""

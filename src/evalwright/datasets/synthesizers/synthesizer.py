@@ -2,19 +2,21 @@
 
     synthesizers:
       - type: template
-        columns: { question: "What is the capital of {{ sample.country }}?" }
+        template: "What is the {thing} of {{ source.country }}?"
+        fields: { thing: [capital, currency] }
       - type: drop_columns
-        columns: [country]
+        columns: [thing]
 
 Each synthesizer gets the row that the one before it made, and returns one row, several, or none. If
 it cannot make a row it raises, and that row fails.
+
+Some synthesizers have an earlier spelling, which still works. A definition that uses it anywhere
+behaves as it did: `num_samples` counts the rows of the data source, and a combination of rows has a
+column per dataset.
 """
 
 from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar
-
-from pydantic import BeforeValidator
-from pydantic_core import PydanticCustomError
 
 from evalwright.components import Component, ComponentUnion, parts_in
 from evalwright.ports import Case
@@ -23,8 +25,8 @@ from evalwright.templates import Template
 Row = dict[str, Any]
 Columns = frozenset[str] | None
 """The names of the columns; None where they are known only when the rows are."""
-VENDOR_TYPES = ("claim_extraction", "claim_labeling", "link_claim_quotes", "question_answering")
-"""Types of the format whose prompts are not published."""
+ROW_NAMES = ("source", "sample")
+"""What templates call the row: the current name, and the earlier one."""
 
 
 class SynthesizerSpec(Component):
@@ -41,6 +43,11 @@ class SynthesizerSpec(Component):
         """The models that it queries."""
         return ()
 
+    @property
+    def uses_earlier_spelling(self) -> bool:
+        """Whether it is written as before the format was published."""
+        return any("sample" in template.names() for template in parts_in(self, Template))
+
     async def synthesize(self, case: Case) -> list[Row]:
         """Return the rows made from `case.sample`."""
         raise NotImplementedError
@@ -51,7 +58,7 @@ class SynthesizerSpec(Component):
             str(path[1])
             for template in parts_in(self, Template)
             for path in template.variables()
-            if path[0] == "sample" and len(path) > 1
+            if path[0] in ROW_NAMES and len(path) > 1
         }
         self._require_columns(needed, columns)
         return columns
@@ -65,24 +72,11 @@ class SynthesizerSpec(Component):
                 raise ValueError(f"`{self.type}`: no row has a column `{name}`; there are {known}")
 
 
-def _refuse_vendor_type(value: Any) -> Any:
-    kind = value.get("type") if isinstance(value, dict) else None
-    if kind in VENDOR_TYPES:
-        raise PydanticCustomError(
-            "unsupported",
-            "synthesizer `{kind}` is not supported: its prompts are not published; "
-            "use `llm` with a prompt of your own",
-            {"kind": str(kind)},
-        )
-    return value
-
-
-AnySynthesizer = Annotated[
-    SynthesizerSpec, ComponentUnion("synthesizers"), BeforeValidator(_refuse_vendor_type)
-]
+AnySynthesizer = Annotated[SynthesizerSpec, ComponentUnion("synthesizers")]
 """One synthesizer of a generator."""
 
 
 def template_variables(case: Case) -> dict[str, Any]:
     """Return the row so far, and the place of its row in the data source, from 0."""
-    return {"sample": case.sample.data, "index": int(case.sample.id)}
+    row = case.sample.data
+    return {**dict.fromkeys(ROW_NAMES, row), "index": int(case.sample.id)}

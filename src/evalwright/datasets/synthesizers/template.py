@@ -1,20 +1,31 @@
-"""`template`: sets columns to rendered templates.
+"""`template`: makes texts from templates, one row per combination of field values.
 
     synthesizers:
       - type: template
-        columns:
-          question: "What is the capital of {{ sample.country }}?"
-          sample_id: "capital-{{ index }}"
+        template: "I am in {{ source.city }} and go {distance} to the {direction}. Where am I?"
+        fields:
+          distance: [100 km, 200 km]
+          direction: [north, south]
 
-A template may refer to `sample`, the row so far, and to `index`, the place of its row in the data
-source, from 0. All templates get the row as it was before this synthesizer.
+Each row of the source becomes one row per template and combination of values: 4 here. A row has the
+columns of the source row, the text in the column `text`, and a column per field with its value.
+
+`{field}` stands for the value of a field, `{{ … }}` is Jinja: `source` is the row so far, `index`
+the place of its row in the data source, from 0. Braces in values stay as they are.
+
+The earlier spelling still works: `columns` with a template per column, and one row per row.
 """
 
-from typing import Annotated, Literal
+import re
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
 from evalwright.components import Title
+from evalwright.datasets.json_files import to_json_row
 from evalwright.datasets.synthesizers.synthesizer import (
     Columns,
     Row,
@@ -24,22 +35,86 @@ from evalwright.datasets.synthesizers.synthesizer import (
 from evalwright.ports import Case
 from evalwright.templates import Template
 
+TEXT_COLUMN = "text"
+MAX_ROWS = 10_000
+"""Rows made from one row."""
+_PLACEHOLDER = re.compile(r"(?<!\{)\{\s*([^\W\d]\w*)\s*\}(?!\})")
+_VALUES = "template_field_values"
+
 
 class TemplateSynthesizer(SynthesizerSpec):
-    """Sets each column to its rendered template."""
+    """Makes a text from each template and combination of field values."""
 
     type: Literal["template"]
     """The kind of synthesizer."""
-    columns: Annotated[dict[Title, Template], Field(min_length=1)]
-    """The template of each column. Other columns stay."""
+    template: Template | Annotated[list[Template], Field(min_length=1)] | None = None
+    """The template, or a list of them. May refer to `source`, the row, to `index`, and to fields
+    as `{field}`."""
+    fields: Annotated[
+        dict[Title, Annotated[list[Any], Field(min_length=1)]], AfterValidator(to_json_row)
+    ] = Field(default_factory=dict)
+    """The values of each field. Every combination becomes a row."""
+    columns: Annotated[
+        Annotated[dict[Title, Template], Field(min_length=1)] | None,
+        Field(json_schema_extra={"deprecated": True}),
+    ] = None
+    """Deprecated: write `template` and `fields`. The template of each column."""
+
+    @model_validator(mode="after")
+    def _check_templates(self) -> Self:
+        if (self.template is None) == (self.columns is None):
+            got = "none" if self.template is None else "`columns` as well"
+            raise ValueError(f"expected a `template`, got {got}")
+        if self.columns is not None and self.fields:
+            raise ValueError("`fields` needs a `template`")
+        rows = len(self.templates) * prod(map(len, self.fields.values()))
+        if rows > MAX_ROWS:
+            raise ValueError(f"expected at most {MAX_ROWS:,} rows per source row, got {rows:,}")
+        return self
+
+    @property
+    def templates(self) -> list[Template]:
+        """The templates, as they are written."""
+        written = self.template or []
+        return written if isinstance(written, list) else [written]
+
+    @property
+    def uses_earlier_spelling(self) -> bool:
+        """Whether it has `columns`, or its templates say `sample`."""
+        return self.columns is not None or super().uses_earlier_spelling
+
+    def find_placeholders(self) -> set[str]:
+        """Return the names in single braces, those of fields or not."""
+        return {
+            name for template in self.templates for name in _PLACEHOLDER.findall(template.source)
+        }
+
+    @cached_property
+    def _filled_templates(self) -> list[Template]:
+        """The templates with an expression in place of each field."""
+
+        def to_expression(match: re.Match[str]) -> str:
+            known = match[1] in self.fields
+            return f"{{{{ {_VALUES}['{match[1]}'] }}}}" if known else match[0]
+
+        return [Template(_PLACEHOLDER.sub(to_expression, item.source)) for item in self.templates]
 
     async def synthesize(self, case: Case) -> list[Row]:
-        """Return the row with the new columns."""
-        variables = template_variables(case)
-        values = {name: template.render(**variables) for name, template in self.columns.items()}
-        return [{**case.sample.data, **values}]
+        """Return a row per template and combination."""
+        row, variables = case.sample.data, template_variables(case)
+        if self.columns is not None:
+            texts = {name: template.render(**variables) for name, template in self.columns.items()}
+            return [{**row, **texts}]
+        rows: list[Row] = []
+        for template in self._filled_templates:
+            for combination in product(*self.fields.values()):
+                values = dict(zip(self.fields, combination, strict=True))
+                text = template.render(**variables, **{_VALUES: values})
+                rows.append({**row, **values, TEXT_COLUMN: text})
+        return rows
 
     def columns_after(self, columns: Columns) -> Columns:
         """Return the columns so far and its own."""
         known = super().columns_after(columns)
-        return None if known is None else known | self.columns.keys()
+        own = {*self.fields, TEXT_COLUMN} if self.columns is None else {*self.columns}
+        return None if known is None else known | own

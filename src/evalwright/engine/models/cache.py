@@ -82,7 +82,7 @@ class CachedModel(ModelWrapper):
         for message in request.messages:
             digest.update(_with_length(message.role))
             digest.update(_with_length(message.content))
-            if message.tool_calls or message.tool_call_id:
+            if message.tool_calls or message.tool_call_id or message.file_ids:
                 digest.update(_with_length(_as_json(message).decode()))
         if request.task != "chat_completion" or request.input is not None:
             digest.update(_with_length(request.task))

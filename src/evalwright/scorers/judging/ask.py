@@ -103,9 +103,17 @@ def fence_text(text: str, mark: str) -> str:
 
 
 async def ask(
-    case: Case, model_key: str, messages: Sequence[Message], *, schema: ReplySchema | None
+    case: Case,
+    model_key: str,
+    messages: Sequence[Message],
+    *,
+    schema: ReplySchema | None,
+    plain_messages: Sequence[Message] | None = None,
 ) -> JudgeReply:
-    """Return the judge's reply; ModelError names the judge if it cannot be asked."""
+    """Return the judge's reply; ModelError names the judge if it cannot be asked.
+
+    `plain_messages` are sent in place of `messages` if the server refuses the schema.
+    """
     model = find_model(case, model_key)
     refusals = _refusals.setdefault(asyncio.get_running_loop(), {})
     identity = (model_key, model.fingerprint)
@@ -118,7 +126,7 @@ async def ask(
                 if error.kind in _UNRELATED_KINDS or not _MENTIONS_SCHEMA.search(str(error)):
                     raise
                 refusals[identity] = cut(str(error), _MOST_QUOTED)
-        completion = await _complete(case, model, messages, None)
+        completion = await _complete(case, model, plain_messages or messages, None)
     except ModelError as error:  # several models take part in a sample: name this one
         raise ModelError(
             error.kind,

@@ -70,7 +70,8 @@ class NoVerdict(ValueError):
         if len(text) > _MOST_QUOTED:
             text = f"{text[:_MOST_QUOTED]}…"
         quoted = f"; it said: {text}" if text else ""
-        super().__init__(f"the judge gave no verdict: {why}{quoted}")
+        self.why = f"{why}{quoted}"
+        super().__init__(f"the judge gave no verdict: {self.why}")
         self.hint = hint
 
 

@@ -3,8 +3,9 @@
     {"subject": "The Rhine", "predicate": "flows into", "object": "the North Sea"}
 
 A claim is one fact that a text states. A dataset may bring its own claims in a column, as a list of
-such objects or the JSON of one, and labels, `REQUIRED` or `OPTIONAL`, one per claim in the same
-order. Everything is read before the judge is asked, so that an incomplete sample costs nothing.
+such objects, each alone or under the key `claim`, or the JSON of one, and labels, `REQUIRED` or
+`OPTIONAL`, one per claim in the same order.
+Everything is read before the judge is asked, so that an incomplete sample costs nothing.
 Evidence is stored in the metadata of a score, so that other scores of the same answer need no call.
 """
 
@@ -191,6 +192,8 @@ def parse_labels(value: Any, count: int, where: str) -> tuple[Label, ...]:
 
 
 def _parse_claim(value: Any, where: str) -> Claim:
+    if isinstance(value, dict) and isinstance(value.get("claim"), dict):
+        value = value["claim"]
     parts = [value.get(part) for part in PARTS] if isinstance(value, dict) else [value]
     texts = [part for part in parts if isinstance(part, str)]
     if len(texts) != len(PARTS) or not any(map(str.strip, texts)):

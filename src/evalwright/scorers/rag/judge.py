@@ -151,7 +151,7 @@ class RagJudge:
             claims, query=self._material.query, instructions=self._material.labeling_instructions
         )
         reply = await self._ask(prompt)
-        return read_words(reply, len(claims), key="label", words=_LABELS, shown=prompt.material)
+        return read_labels(reply, len(claims), shown=prompt.material)
 
     async def _check(
         self, check: Check, claims: Sequence[Claim], known: Sequence[Any] | None
@@ -203,18 +203,23 @@ async def run_together(*coroutines: Coroutine[Any, Any, Result]) -> list[Result]
 
 def read_claims(reply: str, *, shown: str = "") -> tuple[Claim, ...]:
     """Return the claims in a reply; an empty list is valid."""
-    entries = _find_list(reply, "claims", shown)
+    entries = find_list(reply, "claims", shown)
     try:
         return parse_claims(entries, "the list")
     except ValueError as error:
         raise NoVerdict(str(error), reply) from None
 
 
+def read_labels(reply: str, count: int, *, shown: str = "") -> tuple[Label, ...]:
+    """Return a label per claim."""
+    return read_words(reply, count, key="label", words=_LABELS, shown=shown)
+
+
 def read_words(
     reply: str, count: int, *, key: str, words: Mapping[str, Word], shown: str = ""
 ) -> tuple[Word, ...]:
     """Return a word per claim from the list `{key}s`; `words` maps spellings to words."""
-    entries = _find_list(reply, f"{key}s", shown)
+    entries = find_list(reply, f"{key}s", shown)
     if len(entries) != count:
         raise NoVerdict(f"expected {count} {key}s, one per claim, got {len(entries)}", reply)
     by_number: dict[int, Word] = {}
@@ -241,7 +246,7 @@ def _parse_entry(entry: Any, place: int, key: str) -> tuple[int, Any]:
     return (number if is_whole else 0), entry.get(key)
 
 
-def _find_list(reply: str, name: str, shown: str) -> list[Any]:
+def find_list(reply: str, name: str, shown: str) -> list[Any]:
     """Return the one list of that name; a list that stands alone needs no name."""
     text = final_text(reply)
     parts = islice(find_json(text), _MOST_VALUES + 1)
@@ -276,17 +281,20 @@ def extraction_prompt(text: str, *, query: str, instructions: str | None) -> Rag
     """Ask for the claims of a text."""
     form = '{"claims": [{"subject": "…", "predicate": "…", "object": "…"}]}'
     claim = object_schema({part: {"type": "string"} for part in PARTS})
-    return _make_prompt(
-        (_EXTRACT, _format_instructions(instructions), DATA_NOTE, f"{_JSON} {form}"),
+    return make_prompt(
+        (_EXTRACT, format_instructions(instructions), DATA_NOTE, f"{_JSON} {form}"),
         {"The question": query, "The text": text},
         ReplySchema("claims", {"claims": {"type": "array", "items": claim}}),
     )
 
 
-def labelling_prompt(claims: Sequence[Claim], *, query: str, instructions: str | None) -> RagPrompt:
-    """Ask which claims an answer must have."""
-    task = (_LABEL, _format_instructions(instructions))
-    return _list_prompt(task, claims, {"The question": query}, key="label", words=LABELS)
+def labelling_prompt(
+    claims: Sequence[Claim], *, query: str, instructions: str | None, answer: str = ""
+) -> RagPrompt:
+    """Ask which claims an answer must have; `answer` is where they come from."""
+    task = (_LABEL, format_instructions(instructions))
+    material = {"The question": query, **({"The answer": answer} if answer else {})}
+    return _list_prompt(task, claims, material, key="label", words=LABELS)
 
 
 def checking_prompt(claims: Sequence[Claim], text: str) -> RagPrompt:
@@ -309,21 +317,23 @@ def _list_prompt(
     numbered = "\n".join(f"{number}. {claim}" for number, claim in enumerate(claims, start=1))
     word = {"type": "string", "enum": [*words]}
     entry = object_schema({"claim": {"type": "integer"}, key: word})
-    return _make_prompt(
+    return make_prompt(
         (*task, DATA_NOTE, f"{_JSON} {form}", order),
         {**material, "The claims": numbered},
         ReplySchema(f"{key}s", {f"{key}s": {"type": "array", "items": entry}}),
     )
 
 
-def _make_prompt(
+def make_prompt(
     instructions: Sequence[str], material: dict[str, str], schema: ReplySchema
 ) -> RagPrompt:
+    """Join the instructions, and fence the material."""
     mark = make_mark(*material.values())
     shown = (f"{title}:\n{fence_text(text, mark)}" for title, text in material.items())
     system = Message("system", "\n".join(filter(None, instructions)))
     return RagPrompt((system, Message("user", "\n\n".join(shown))), schema)
 
 
-def _format_instructions(instructions: str | None) -> str:
+def format_instructions(instructions: str | None) -> str:
+    """Return an author's instructions, as a paragraph of a prompt."""
     return f"{instructions.strip()}\n" if instructions and instructions.strip() else ""

@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from .results import CallFailed, describe_exception, encode_result
+from .secrets import fill_secrets
 
 Objects = Callable[[], ModuleType]
 """Imports the classes that an author's function gets, when one is needed."""
@@ -152,9 +153,18 @@ class Function:
 
 
 class _LoadedSource:
-    def __init__(self, name: str, *, text: str, path: str, line: int, folder: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        text: str,
+        path: str,
+        line: int,
+        folder: str,
+        secrets: Sequence[Sequence[str]] = (),
+    ) -> None:
         self._name, self._text, self._path, self._line = name, text, path, line
-        self._folder = folder
+        self._folder, self._secrets = folder, secrets
         self.module: ModuleType | CallFailed | None = None
 
     def find(self, name: str) -> tuple[Callable[..., Any], str]:
@@ -184,7 +194,8 @@ class _LoadedSource:
         try:
             # Lines are counted as in the source's file.
             text = "\n" * (self._line - 1) + self._text
-            exec(compile(text, self._path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - what this is for
+            code = fill_secrets(text, self._path, self._secrets) if self._secrets else text
+            exec(compile(code, self._path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - what this is for
         except BaseException as error:  # noqa: BLE001 - an author's module may raise anything
             return describe_exception(error, f"{self._path}:{self._line}", loading=True)
         return module

@@ -14,12 +14,12 @@ description: Questions about things.
 config_spec:
   - {type: model, key: writer, display_name: Writer, usage: synthesizer_model}
 definition:
-  data_source: {type: inline_samples, samples: [{topic: rivers}]}
+  dataset: {type: inline_samples, samples: [{topic: rivers}]}
   synthesizers:
     - type: llm
       model_key: "<< config.writer >>"
-      user_prompt: "About {{ sample.topic }}, {{ index }}"
-      output_column: question
+      user_prompt_template: "About {{ source.topic }}, {{ index }}"
+      sample_properties: {question: {type: string}}
 secrets: {KEY: value}
 """
 SMALL: dict[str, Any] = {
@@ -80,31 +80,31 @@ def test_there_is_one_source(names: list[str]) -> None:
             "type: inline_sample",
             8,
             "unknown_type",
-            "definition.data_source.type",
+            "definition.dataset.type",
             id="a source misspelt",
         ),
         pytest.param(
-            "type: llm",
-            "type: question_answering",
-            10,
-            "unsupported",
-            "definition.synthesizers[0]",
-            id="a vendor's synthesizer",
+            "definition:\n",
+            "definition:\n  type: dataset_generator\n",
+            8,
+            "bad_value",
+            "definition.type",
+            id="a type misspelt",
         ),
         pytest.param(
-            "output_column:",
-            "output_colum:",
+            "sample_properties:",
+            "sample_propertys:",
             13,
             "unknown_key",
-            "definition.synthesizers[0].output_colum",
+            "definition.synthesizers[0].sample_propertys",
             id="a field misspelt",
         ),
         pytest.param(
-            "sample.topic }}",
-            "smple.topic }}",
+            "source.topic }}",
+            "sorce.topic }}",
             12,
             "unknown_variable",
-            "definition.synthesizers[0].user_prompt",
+            "definition.synthesizers[0].user_prompt_template",
             id="a variable misspelt",
         ),
         pytest.param(
@@ -128,7 +128,7 @@ def test_there_is_one_source(names: list[str]) -> None:
             "{type: dataset_samples, key: nothing}",
             8,
             "unknown_dataset",
-            "definition.data_source.key",
+            "definition.dataset.key",
             id="a dataset that is not there",
         ),
         pytest.param("key: quiz\n", "key: a b\n", 2, "bad_key", "key", id="no key"),
@@ -142,22 +142,22 @@ def test_a_mistake_is_told_where_it_stands(
     assert ("quiz.yaml", line, rule, field) in found
 
 
-def test_a_template_in_a_mapping_is_looked_at_too(tmp_path: Path) -> None:
+def test_every_template_of_a_list_is_checked(tmp_path: Path) -> None:
     text = GENERATOR.replace(
         "    - type: llm\n",
-        "    - {type: template, columns: {a: '{{ smple.x }}'}}\n    - type: llm\n",
+        "    - {type: template, template: ['a', '{{ surce.x }}']}\n    - type: llm\n",
     )
 
     (problem,) = project(tmp_path, {"dataset_generators/quiz.yaml": text}).problems
 
-    assert problem.field == "definition.synthesizers[0].columns.a"
-    assert problem.hint == "did you mean `sample`?"
+    assert problem.field == "definition.synthesizers[0].template[1]"
+    assert problem.hint == "did you mean `source`?"
 
 
 def test_a_snippet_must_define_synthesize(tmp_path: Path) -> None:
     text = GENERATOR.replace(
         "    - type: llm\n",
-        "    - {type: python, synthesize_snippet: 'def sythesize(sample): return {}'}\n"
+        "    - {type: python, synthesize_snippet: 'def sythesize(source): return {}'}\n"
         "    - type: llm\n",
     )
 

@@ -13,12 +13,12 @@ config_spec:
   - {type: model, key: writer, display_name: Writer}
   - {type: dataset, key: topics, display_name: Topics}
 definition:
-  data_source: {type: dataset_samples, key: "<< config.topics >>"}
+  dataset: {type: dataset_samples, key: "<< config.topics >>"}
   synthesizers:
     - type: llm
       model_key: "<< config.writer >>"
-      user_prompt: "{{ sample.topic }}"
-      output_column: question
+      user_prompt_template: "{{ source.topic }}"
+      sample_properties: {question: {type: string}}
 """
 COPY = """
 key: copy
@@ -186,17 +186,13 @@ def test_a_mistake_is_told_in_the_dataset(
     assert {name for name, _, _ in found} == {"countries.yaml"}
 
 
-def test_an_empty_source_must_be_told_how_many(tmp_path: Path) -> None:
-    nothing = COPY.replace(
-        '{type: dataset_samples, key: "<< config.of >>"}', "{type: empty}"
-    ).replace("config_spec: [{type: dataset, key: of, display_name: Of}]\n", "")
-    made = with_files(
-        tmp_path, dataset_generators__copy=nothing, datasets__a=made_by("copy", "{}", "a")
-    )
+def test_debug_is_accepted_and_reported_as_without_effect(tmp_path: Path) -> None:
+    made = with_files(tmp_path, datasets__countries=f"{QUIZ}  debug: true\n")
 
     (problem,) = made.problems
 
-    assert (problem.rule, problem.field) == ("missing_key", "generator_specification")
+    assert (problem.rule, problem.level, problem.line) == ("without_effect", "warning", 7)
+    assert problem.field == "generator_specification.debug"
 
 
 def test_a_run_is_refused_for_what_its_datasets_are_made_of(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ _VARIABLES: Mapping[str, tuple[str, ...]] = {
     "solver": ("sample",),
     "scorers": SCORER_VARIABLES,
     "actions": (*SCORER_VARIABLES, "scores"),
-    "synthesizers": ("sample", "index"),
+    "synthesizers": ("source", "sample", "index"),
 }
 """What each part of a definition gives to its templates."""
 _CONVERSATION = "multi_turn_solver"

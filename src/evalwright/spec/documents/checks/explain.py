@@ -9,7 +9,6 @@
     bad_template   Jinja that does not compile, at its line
     bad_snippet    Python that does not compile, at its line
     broken_plugin  `shortness` comes from acme-evals 1.0, which cannot be used: …
-    unsupported    a legal part of the format that is not supported: a vendor's synthesizers
 
 A value has one fault, however many members of a union refused it. A misspelt key is not reported as
 missing as well.
@@ -324,10 +323,6 @@ def _refused_value(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot
     return Fault(spot.path, rule, place[2], at_key=bool(line), line=line)
 
 
-def _unsupported_type(error: ErrorDetails, _: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
-    return Fault(spot.path, "unsupported", error["msg"])
-
-
 def _broken_plugin(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
     path = (*spot.path, "type") if isinstance(spot.value, dict) else spot.path
     return Fault(path, "broken_plugin", context["failure"], context["hint"])
@@ -341,7 +336,6 @@ _SPECIAL: dict[str, Callable[[ErrorDetails, Mapping[str, Any], _ErrorSpot], Faul
     "string_pattern_mismatch": _wrong_pattern,
     "union_tag_invalid": _unknown_type,
     "union_tag_not_found": _missing_type,
-    "unsupported": _unsupported_type,
     "broken_plugin": _broken_plugin,
     "unknown_connection": _unknown_type,
     "value_error": _refused_value,

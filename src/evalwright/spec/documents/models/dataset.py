@@ -87,6 +87,10 @@ class DatasetDocument(Component):
             now = f"source: {{type: local, file_path: {self.file_path.written}}}"
             detail = "`file_path` has become a `source`"
             faults.append(Fault(("file_path",), "deprecated", detail, f"write {now}", "warning"))
+        if self.generator_specification is not None and self.generator_specification.debug:
+            path = ("generator_specification", "debug")
+            hint = f"`evalwright dataset test {self.key} --show-io` shows requests and replies"
+            faults.append(Fault(path, "without_effect", "`debug` has no effect", hint, "warning"))
         return faults
 
 

@@ -5,12 +5,13 @@
     config_spec:
       - { type: model, key: writer, display_name: Who writes, usage: synthesizer_model }
     definition:
-      data_source: { type: dataset_samples, key: topics, random_seed: 7 }
+      type: declarative_dataset_generator # the default
+      dataset: { type: dataset_samples, key: topics, random_seed: 7 }
       synthesizers:
         - type: llm
           model_key: "<< config.writer >>"
-          user_prompt: "Write a question about {{ sample.topic }}."
-          output_column: question
+          user_prompt_template: "Write a question about {{ source.topic }}."
+          sample_properties: { question: { type: string } }
 
     # the dataset
     key: quiz-rows
@@ -23,11 +24,11 @@
 The keys of each synthesizer are described in its module: `datasets/synthesizers/llm.py` etc.
 """
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from evalwright.components import Component, Title, UserKey
+from evalwright.components import Component, Flag, Title, UserKey
 from evalwright.datasets.synthesizers.data_sources import AnyDataSource, Count
 from evalwright.datasets.synthesizers.synthesizer import AnySynthesizer
 from evalwright.spec.documents.models.model import Hidden
@@ -37,10 +38,12 @@ from evalwright.spec.documents.models.parameters import AnyParameter
 class GeneratorDefinition(Component):
     """The source of the rows, and the steps applied to each row."""
 
-    data_source: AnyDataSource | None = None
-    """Source of the rows that the synthesizers start from."""
+    type: Literal["declarative_dataset_generator"] = "declarative_dataset_generator"
+    """The kind of definition."""
     dataset: AnyDataSource | None = None
-    """Another name of `data_source`."""
+    """Source of the rows that the synthesizers start from."""
+    data_source: AnyDataSource | None = None
+    """The name of `dataset` before version 3.16 of the format."""
     synthesizers: Annotated[list[AnySynthesizer], Field(min_length=1)]
     """Steps applied to each row, in order."""
 
@@ -49,17 +52,26 @@ class GeneratorDefinition(Component):
         if (self.data_source is None) == (self.dataset is None):
             got = "none" if self.dataset is None else "both"
             raise ValueError(
-                f"expected a `data_source`, or by its other name a `dataset`, got {got}"
+                f"expected a `dataset`, or by its older name a `data_source`, got {got}"
             )
         return self
 
     @property
     def source(self) -> AnyDataSource:
         """The data source, under either name."""
-        source = self.data_source or self.dataset
+        source = self.dataset or self.data_source
         if source is None:
             raise ValueError("a definition has a data source")
         return source
+
+    @property
+    def uses_earlier_spelling(self) -> bool:
+        """Whether it behaves as before the format was published.
+
+        `num_samples` then counts the rows of the data source, and a combination of rows has a
+        column per dataset.
+        """
+        return any(synthesizer.uses_earlier_spelling for synthesizer in self.synthesizers)
 
     @property
     def model_keys(self) -> tuple[str, ...]:
@@ -86,7 +98,8 @@ class GeneratorDocument(Component):
     definition: GeneratorDefinition
     """How rows are made."""
     secrets: dict[str, Hidden] = Field(default_factory=dict)
-    """Values of `<< secrets.NAME >>` in the models of the project."""
+    """Values of `<< secrets.NAME >>` in its `python` synthesizers and in the models of the
+    project."""
 
 
 class GeneratorSpecification(Component):
@@ -95,6 +108,9 @@ class GeneratorSpecification(Component):
     dataset_generator_key: UserKey
     """The generator."""
     num_samples: Count | None = None
-    """Number of rows of its data source to use. Without it, each once."""
+    """Number of rows to make. Without it, each row of the data source is used once."""
     dataset_generator_config: dict[str, Any] = Field(default_factory=dict)
     """Values of the generator's parameters, by key."""
+    debug: Flag = False
+    """Accepted, without effect: `evalwright dataset test KEY --show-io` shows requests and
+    replies."""

@@ -15,6 +15,10 @@ from msgspec import Struct
 
 from evalwright.scorers.string_equals_mcqa import StringEqualsMcqa
 from evalwright.spec.documents.checks.build import DocumentPart, build_instance, get_value
+from evalwright.spec.documents.checks.generator_rules import (
+    find_generator_warnings,
+    modernize_generator,
+)
 from evalwright.spec.documents.checks.task_rules import (
     BETWEEN_FIELDS,
     complete_task,
@@ -160,12 +164,18 @@ def _build(
     data, document, more = _build_with_texts(document_class, data, lambda: fill(texts)[0])
     known = {fault.path for fault in faults if fault.level == "error"}
     faults += [fault for fault in more if fault.path not in known]
-    faults += _rule_warnings(document)
+    faults += [*_rule_warnings(document), *find_generator_warnings(document)]
     if kind == "task" and any(fault.level == "error" for fault in faults):
         document = None
-    problems = part.problems([*unfilled, *forbid_secrets(part.data)])
+    problems = part.problems([*unfilled, *forbid_secrets(part.data, allowed=may_use_secrets)])
     problems += part.problems(_filter_stand_ins(faults, waiting), data)
     return _BuiltDocument(values, data, document, problems)
+
+
+def may_use_secrets(path: FieldPath) -> bool:
+    """Whether a text of a task, evaluation or generator is code that may have secrets in it."""
+    in_generator = path[:2] in {("definition", "synthesizers"), ("definition", "synthesizer")}
+    return in_generator and path[-1] == "synthesize_snippet"
 
 
 def to_plain(value: Any) -> Any:
@@ -309,5 +319,5 @@ def _prepare_evaluation(data: dict[str, Any]) -> _Prepared:
 _KINDS: Mapping[DocumentKind, tuple[type[Any], Callable[[dict[str, Any]], _Prepared]]] = {
     "task": (TaskDocument, _prepare_task),
     "evaluation": (EvaluationDocument, _prepare_evaluation),
-    "generator": (GeneratorDocument, lambda data: (data, [])),
+    "generator": (GeneratorDocument, modernize_generator),
 }

@@ -30,9 +30,13 @@ from evalwright.spec.documents.resolve.config_values import (
     MissingAt,
     read_parameters,
 )
-from evalwright.spec.documents.resolve.documents import ResolvedDocument, resolve_document
+from evalwright.spec.documents.resolve.documents import (
+    ResolvedDocument,
+    may_use_secrets,
+    resolve_document,
+)
 from evalwright.spec.documents.resolve.layout import DocumentKind
-from evalwright.spec.documents.resolve.placeholders import resolve_secrets
+from evalwright.spec.documents.resolve.placeholders import find_unknown_secrets, resolve_secrets
 from evalwright.spec.documents.yaml.problems import Fault, FieldPath, did_you_mean, quote_names
 from evalwright.spec.documents.yaml.text_files import display_path
 from evalwright.types import Issue
@@ -104,9 +108,13 @@ class Entity:
         places = missing_at and [missing_at(name) for name in missing]
         key = repr((given, (lenient, missing, places) if missing else None))
         if key not in self._resolved:
-            self._resolved[key] = resolve_document(
+            resolved = resolve_document(
                 self.kind, self.part, given, missing_at=missing_at, lenient=lenient, also=also
             )
+            if self.kind == "generator":
+                faults = find_unknown_secrets(self.part.data, self._secrets, at=may_use_secrets)
+                resolved.problems.extend(self.part.problems(faults))
+            self._resolved[key] = resolved
         return self._resolved[key]
 
     @cached_property

@@ -30,11 +30,17 @@ class Generation(Struct, frozen=True, kw_only=True):
     document: GeneratorDocument
     """With its values in it."""
     num_samples: int | None = None
+    """The rows to make; None: use each row of the data source once."""
 
     @property
     def dataset_keys(self) -> tuple[str, ...]:
         """The datasets that it is made of."""
         return self.document.definition.source.dataset_keys
+
+    @property
+    def counts_source_rows(self) -> bool:
+        """Whether `num_samples` counts rows of the data source: in the earlier spelling."""
+        return self.document.definition.uses_earlier_spelling
 
 
 class Generations:
@@ -128,11 +134,6 @@ class Generations:
         problems += self.check_names(generator, resolved.document, names)
         if resolved.document is None or any(problem.level == "error" for problem in problems):
             return None, problems
-        source = resolved.document.definition.source
-        if source.type == "empty" and not spec.num_samples and not source.num_samples:
-            detail = "an `empty` data source needs a number of rows"
-            fault = Fault((_SPECIFICATION,), "missing_key", detail, "write `num_samples` here")
-            problems += part.problems([fault])
         return Generation(
             dataset=entity.key, document=resolved.document, num_samples=spec.num_samples
         ), problems
@@ -141,7 +142,7 @@ class Generations:
 def _list_names(document: GeneratorDocument) -> Iterator[tuple[DocumentKind, str, FieldPath]]:
     definition = document.definition
     name = "dataset" if definition.data_source is None else "data_source"
-    several = len(definition.source.dataset_keys) > 1
+    several = definition.source.type == "dataset_sample_combinations"
     for key in definition.source.dataset_keys:
         yield "dataset", key, ("definition", name, "keys" if several else "key")
     for number, synthesizer in enumerate(definition.synthesizers):

@@ -11,7 +11,7 @@ searched for placeholders again.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,11 @@ from evalwright.spec.documents.yaml.problems import Fault, FieldPath, to_one_lin
 _NAME = r"[A-Za-z0-9_\-]+"
 _CONFIG = re.compile(rf"<<\s*config\.({_NAME})\s*>>")
 _SECRET = re.compile(rf"\s*<<\s*secrets\.({_NAME})\s*>>\s*")
-_WHERE_SECRETS_GO = "use secrets in keys, headers, environments and certificates of models"
+_SECRET_IN_TEXT = re.compile(rf"(<<\s*secrets\.({_NAME})\s*>>)")
+_WHERE_SECRETS_GO = (
+    "use secrets in keys, headers, environments and certificates of models, "
+    "and in `python` synthesizers of generators"
+)
 _ALMOST = re.compile(
     r"(?P<open><{1,2})\s*(?P<space>[A-Za-z_]\w*)\s*(?P<dot>\.?)\s*(?P<name>[A-Za-z0-9_\-]*)"
     r"(?:[^<>\n]{0,40}?(?P<close>>{1,2}))?"
@@ -107,15 +111,7 @@ def resolve_secrets(
         elif not allowed(path):
             faults.append(_forbidden_secret(text, whole, path))
         elif whole[1] not in secrets:
-            known = nearest(whole[1], list(secrets))
-            set_it = f"`evalwright secret set {whole[1]}`"
-            hint = (
-                f"did you mean `{known}`?"
-                if known
-                else (f"give it a value under `secrets:`, in the environment, or with {set_it}")
-            )
-            detail = f"unknown secret `{whole[1]}`"
-            faults.append(Fault(path, "unknown_secret", detail, hint))
+            faults.append(_unknown_secret(whole[1], path, list(secrets)))
         else:
             return Secret(reveal_secret(secrets[whole[1]]), declared=True)
         return text
@@ -130,11 +126,32 @@ def find_secret_names(data: Any) -> Iterator[str]:
             yield match[1]
 
 
-def forbid_secrets(data: Any) -> Iterator[Fault]:
-    """A fault for every `<< secrets.name >>` of a document that may have none."""
+def forbid_secrets(
+    data: Any, *, allowed: Callable[[FieldPath], bool] = lambda _: False
+) -> Iterator[Fault]:
+    """A fault for every `<< secrets.name >>` of a document, but at the `allowed` paths."""
     for path, text in find_parts(data, str):
+        if allowed(path):
+            continue
         for match in _SECRET.finditer(text) if "<<" in text else ():
             yield _forbidden_secret(text, match, path)
+
+
+def find_secrets(text: str) -> list[tuple[str, str]]:
+    """The `<< secrets.name >>` of a text, each once: as it is written, and its name."""
+    return list(dict.fromkeys(_SECRET_IN_TEXT.findall(text)))
+
+
+def find_unknown_secrets(
+    data: Any, secrets: Iterable[str], *, at: Callable[[FieldPath], bool]
+) -> Iterator[Fault]:
+    """A fault for every `<< secrets.name >>` at these paths that has no value."""
+    known = list(secrets)
+    for path, text in find_parts(data, str):
+        for match in _SECRET_IN_TEXT.finditer(text) if at(path) and "<<" in text else ():
+            if match[2] not in known:
+                fault = _unknown_secret(match[2], path, known)
+                yield fault._replace(line=_line_at(text, match.start()))
 
 
 def format_value(value: Any) -> str:
@@ -183,6 +200,14 @@ def _forbidden_secret(text: str, match: re.Match[str], path: FieldPath) -> Fault
     line = _line_at(text, match.start() + match[0].index("<<"))
     detail = f"the secret `{match[1]}` is not allowed here"
     return Fault(path, "secret_not_allowed", detail, _WHERE_SECRETS_GO, line=line)
+
+
+def _unknown_secret(name: str, path: FieldPath, known: list[str]) -> Fault:
+    similar = nearest(name, known)
+    set_it = f"`evalwright secret set {name}`"
+    other = f"give it a value under `secrets:`, in the environment, or with {set_it}"
+    hint = f"did you mean `{similar}`?" if similar else other
+    return Fault(path, "unknown_secret", f"unknown secret `{name}`", hint)
 
 
 def _undeclared_parameter(name: str, path: FieldPath, values: Mapping[str, Any]) -> Fault:

@@ -1,0 +1,97 @@
+"""What the synthesizers about claims share: the columns that they read, and how they ask.
+
+    {"claim": {"subject": "Paris", "predicate": "is the capital of", "object": "France"}}
+
+Claims are written and read in this form; `rag_checker` takes the same columns.
+"""
+
+import json
+from typing import Any
+
+from evalwright.components import Component, ModelKey, Title
+from evalwright.datasets.synthesizers.model_replies import query_model
+from evalwright.datasets.synthesizers.synthesizer import Columns, Row, SynthesizerSpec
+from evalwright.ports import Case
+from evalwright.scorers.base import short
+from evalwright.scorers.judging.verdicts import NoVerdict
+from evalwright.scorers.rag.evidence import PARTS, Claim, parse_claims
+from evalwright.scorers.rag.judge import RagPrompt
+
+
+class AnswerColumns(Component):
+    """Columns of a question and its answer."""
+
+    question: Title = "question"
+    """Column of the question."""
+    answer: Title = "expected_answer"
+    """Column of the answer."""
+
+
+class ClaimColumns(AnswerColumns):
+    """Columns of a question, its answer, and the claims of that answer."""
+
+    claims: Title = "claims"
+    """Column of the claims."""
+
+
+class ClaimSynthesizer(SynthesizerSpec):
+    """Base class of the synthesizers about claims."""
+
+    model_key: ModelKey
+    """Model to query: a key of the project, or `provider/model`."""
+    output_field: Title
+    """The column to set."""
+    instructions: str | None = None
+    """Additional instructions for the model."""
+    columns: AnswerColumns
+
+    @property
+    def model_keys(self) -> tuple[str, ...]:
+        """The model that it queries."""
+        return (self.model_key,)
+
+    async def synthesize(self, case: Case) -> list[Row]:
+        """Return the row with the new column; ValueError quotes a reply that cannot be used."""
+        row: Row = case.sample.data
+        try:
+            value = await self._make_value(case, row)
+        except NoVerdict as error:
+            raise ValueError(f"the reply cannot be used: {error.why}") from error
+        return [{**row, self.output_field: value}]
+
+    def columns_after(self, columns: Columns) -> Columns:
+        """Return the columns so far and its own."""
+        self._require_columns(self.columns.model_dump().values(), columns)
+        return None if columns is None else columns | {self.output_field}
+
+    async def _make_value(self, case: Case, row: Row) -> Any:
+        raise NotImplementedError
+
+    async def _ask(self, case: Case, prompt: RagPrompt) -> str:
+        return await query_model(case, self.model_key, prompt.messages, schema=prompt.schema)
+
+
+def read_text(row: Row, column: str) -> str:
+    """Return the text of a column; ValueError if there is none."""
+    value = row.get(column)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str):
+        raise ValueError(f"column `{column}` must have a text, got {short(value)}")  # noqa: TRY004 - data of the wrong shape
+    return value
+
+
+def read_column_claims(row: Row, column: str) -> tuple[Claim, ...]:
+    """Return the claims of a column, which may have them as JSON; ValueError if it has none."""
+    value = row.get(column)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"column `{column}` must have a list of claims: {error}") from error
+    return parse_claims(value, f"column `{column}`")
+
+
+def dump_claim(claim: Claim) -> dict[str, Any]:
+    """Return a claim as rows have it."""
+    return {"claim": {part: getattr(claim, part) for part in PARTS}}

@@ -1,0 +1,44 @@
+"""`claim_extraction`: asks a model for the claims of an answer.
+
+    synthesizers:
+      - type: claim_extraction
+        model_key: openai/gpt-4.1-mini
+        columns: { question: question, answer: expected_answer }
+
+A claim is one fact that the answer states. The new column has a list of claims, each as
+`{claim: {subject: …, predicate: …, object: …}}`. An answer that states nothing has none, and the
+model is not asked about an empty one. A reply without a list of claims fails its row and is quoted.
+"""
+
+from typing import Any, Literal
+
+from evalwright.components import Title
+from evalwright.datasets.synthesizers.claim_columns import (
+    AnswerColumns,
+    ClaimSynthesizer,
+    dump_claim,
+    read_text,
+)
+from evalwright.datasets.synthesizers.synthesizer import Row
+from evalwright.ports import Case
+from evalwright.scorers.rag.judge import extraction_prompt, read_claims
+
+
+class ClaimExtraction(ClaimSynthesizer):
+    """Sets a column to the claims of an answer."""
+
+    type: Literal["claim_extraction"]
+    """The kind of synthesizer."""
+    output_field: Title = "claims"
+    """The column to set."""
+    columns: AnswerColumns = AnswerColumns()
+    """The columns to read."""
+
+    async def _make_value(self, case: Case, row: Row) -> Any:
+        answer = read_text(row, self.columns.answer)
+        question = read_text(row, self.columns.question)
+        if not answer.strip():
+            return []
+        prompt = extraction_prompt(answer, query=question, instructions=self.instructions)
+        claims = read_claims(await self._ask(case, prompt), shown=prompt.material)
+        return [dump_claim(claim) for claim in claims]

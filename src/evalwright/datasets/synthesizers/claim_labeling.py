@@ -1,0 +1,50 @@
+"""`claim_labeling`: asks a model which claims of an answer are required.
+
+    synthesizers:
+      - type: claim_labeling
+        model_key: openai/gpt-4.1-mini
+        columns: { question: question, answer: response, claims: response_claims }
+        output_field: response_claims_labels
+
+The new column has one label per claim, in the order of the claims: `REQUIRED` if an answer to the
+question would be incomplete or wrong without it, else `OPTIONAL`. `rag_checker` reads these as
+`target_labels_column` and `response_labels_column`. Without claims, the model is not asked. A reply
+without exactly one label per claim fails its row and is quoted.
+"""
+
+from typing import Any, Literal
+
+from evalwright.components import Title
+from evalwright.datasets.synthesizers.claim_columns import (
+    ClaimColumns,
+    ClaimSynthesizer,
+    read_column_claims,
+    read_text,
+)
+from evalwright.datasets.synthesizers.synthesizer import Row
+from evalwright.ports import Case
+from evalwright.scorers.rag.judge import labelling_prompt, read_labels
+
+
+class ClaimLabeling(ClaimSynthesizer):
+    """Sets a column to a label per claim."""
+
+    type: Literal["claim_labeling"]
+    """The kind of synthesizer."""
+    output_field: Title = "claims_labels"
+    """The column to set."""
+    columns: ClaimColumns = ClaimColumns()
+    """The columns to read."""
+
+    async def _make_value(self, case: Case, row: Row) -> Any:
+        question, answer = (
+            read_text(row, name) for name in (self.columns.question, self.columns.answer)
+        )
+        claims = read_column_claims(row, self.columns.claims)
+        if not claims:
+            return []
+        prompt = labelling_prompt(
+            claims, query=question, instructions=self.instructions, answer=answer
+        )
+        reply = await self._ask(case, prompt)
+        return list(read_labels(reply, len(claims), shown=prompt.material))
