@@ -62,10 +62,10 @@ class MutableText(Text):
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call what a template calls; what it is called with has its price now."""
         budget: WorkBudget = context.budget
-        args = tuple(_listed(value, budget) for value in args)
-        kwargs = {name: _listed(value, budget) for name, value in kwargs.items()}
+        args = tuple(_list_views(value, budget) for value in args)
+        kwargs = {name: _list_views(value, budget) for name, value in kwargs.items()}
         before_change(obj, (*args, *kwargs.values()), budget)
-        return _listed(super().call(context, obj, *args, **kwargs), budget)
+        return _list_views(super().call(context, obj, *args, **kwargs), budget)
 
     def join_text(self, context: Any, values: Iterable[Any]) -> str:
         """What `~` makes."""
@@ -74,19 +74,19 @@ class MutableText(Text):
     def _generate(self, source: nodes.Template, *arguments: Any, **named: Any) -> str:
         for output in source.find_all(nodes.Output):
             output.nodes = [
-                node if isinstance(node, nodes.TemplateData) else self._paid(node)
+                node if isinstance(node, nodes.TemplateData) else self._wrap_paid(node)
                 for node in output.nodes
             ]
         for comparison in source.find_all(nodes.Compare):
-            comparison.expr = self._paid(comparison.expr)
+            comparison.expr = self._wrap_paid(comparison.expr)
             for operand in comparison.ops:
-                operand.expr = self._paid(operand.expr)
+                operand.expr = self._wrap_paid(operand.expr)
         for test in source.find_all(nodes.Test):
-            test.node = self._paid(test.node)
-            test.args = [self._paid(argument) for argument in test.args]
+            test.node = self._wrap_paid(test.node)
+            test.args = [self._wrap_paid(argument) for argument in test.args]
         return super()._generate(source, *arguments, **named)
 
-    def _paid(self, node: nodes.Expr) -> nodes.Expr:
+    def _wrap_paid(self, node: nodes.Expr) -> nodes.Expr:
         return nodes.Filter(node, _PAID, [], [], None, None, lineno=node.lineno, environment=self)
 
 
@@ -94,7 +94,7 @@ class MutableNative(MutableText, NativeValues):
     """The same for filters, whose value stays what it is."""
 
 
-def _listed(value: Any, budget: WorkBudget) -> Any:
+def _list_views(value: Any, budget: WorkBudget) -> Any:
     """Return a value that can be weighed: of an iterator or a view the list."""
     if hasattr(value, "__next__"):
         return list(budget.steps(value))
