@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
 from hashlib import blake2b, file_digest
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR, S_ISREG
 from tempfile import NamedTemporaryFile
@@ -66,6 +67,28 @@ class LazyRows:
     def digest(self) -> str:
         """Changes when the rows do."""
         return self._digest or digest_of(self.rows())
+
+
+class FirstRows:
+    """The first rows of a reader; all of them without a limit."""
+
+    def __init__(self, reader: Reader, limit: int | None) -> None:
+        self._reader, self._limit = reader, limit
+
+    @property
+    def digest(self) -> str:
+        """Of the reader, and of the limit."""
+        limit = "" if self._limit is None else f"first {self._limit} of "
+        return f"{limit}{self._reader.digest}"
+
+    @property
+    def header(self) -> tuple[str, ...] | None:
+        """The columns of the reader."""
+        return self._reader.header
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield at most `limit` rows; no more of them are read."""
+        return islice(self._reader.rows(), self._limit)
 
 
 class ParquetFile:

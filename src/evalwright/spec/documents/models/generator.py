@@ -27,10 +27,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from evalwright.components import Component, Title, UserKey
+from evalwright.components import Component, Hidden, Title, UserKey
 from evalwright.datasets.synthesizers.data_sources import AnyDataSource, Count
 from evalwright.datasets.synthesizers.synthesizer import AnySynthesizer
-from evalwright.spec.documents.models.model import Hidden
 from evalwright.spec.documents.models.parameters import AnyParameter
 
 
