@@ -164,7 +164,9 @@ def test_rows_are_fetched_once_and_no_key_is_stored(server: ModelServer, tmp_pat
     stored = list((tmp_path / "downloads").iterdir())
     assert len(stored) == 1
     assert KEY.encode() not in stored[0].read_bytes()
-    assert KEY not in repr(LangSmith(type="langsmith", project="shop", api_key=KEY))
+    written = {"type": "langsmith", "project": "shop", "api_key": KEY}
+    assert KEY not in repr(LangSmith.model_validate(written))
+    assert KEY not in LangSmith.model_validate(written).model_dump_json()
 
 
 def test_the_address_comes_from_the_environment(

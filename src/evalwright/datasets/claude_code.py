@@ -303,8 +303,10 @@ def _decode_line(line: bytes) -> _LogLine:
         head = _DECODE_HEAD(line)
         if not isinstance(head.type, str) or head.type in _USED_TYPES:
             raise
-        links = {"uuid": head.uuid, "parent_uuid": head.parent_uuid}
-        return _LogLine(**{name: id_ for name, id_ in links.items() if isinstance(id_, str)})
+        own, parent = (
+            id_ if isinstance(id_, str) else None for id_ in (head.uuid, head.parent_uuid)
+        )
+        return _LogLine(uuid=own, parent_uuid=parent)
 
 
 def _has_main(lines: Iterable[_LogLine]) -> bool:

@@ -136,14 +136,16 @@ def _read_call(call: Any) -> Any:
 def _find_text(value: Any, keys: tuple[str, ...]) -> str:
     if isinstance(value, str):
         return value
+    if value in (None, [], {}):
+        return ""
     if not isinstance(value, Mapping):
-        return "" if value is None else json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False)
     texts = [value[key] for key in keys if isinstance(value.get(key), str)]
     if texts:
         return str(texts[0])
     if len(value) == 1 and isinstance(only := next(iter(value.values())), str):
         return only
-    return json.dumps(dict(value), ensure_ascii=False) if value else ""
+    return json.dumps(dict(value), ensure_ascii=False)
 
 
 def _begins_with(messages: list[dict[str, Any]], start: list[dict[str, Any]]) -> bool:

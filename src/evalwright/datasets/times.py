@@ -1,25 +1,29 @@
 """Times as documents and logs write them."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator
-
-
-def _to_utc(value: datetime) -> datetime:
-    return value if value.tzinfo else value.replace(tzinfo=UTC)
-
-
-Instant = Annotated[datetime, AfterValidator(_to_utc)]
-"""A time; without a zone it is UTC."""
+from pydantic import BeforeValidator
 
 
 def parse_time(value: Any) -> datetime | None:
-    """Return the time of an ISO 8601 text; None if it is none."""
+    """Return the time of an ISO 8601 text, in UTC if it has no zone; None if it is none."""
     try:
-        return _to_utc(datetime.fromisoformat(value)) if isinstance(value, str) else None
+        instant = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
         return None
+    return instant.replace(tzinfo=UTC) if instant and not instant.tzinfo else instant
+
+
+def _parse_instant(value: Any) -> datetime:
+    instant = parse_time(value.isoformat() if isinstance(value, date) else value)
+    if instant is None:
+        raise ValueError(f"expected a time such as `2026-03-01T09:00:00Z`, got `{value}`")
+    return instant
+
+
+Instant = Annotated[datetime, BeforeValidator(_parse_instant)]
+"""A time in a document; without a zone it is UTC."""
 
 
 def to_seconds(start: Any, end: Any) -> float | None:

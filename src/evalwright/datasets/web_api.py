@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException, HTTPResponse, IncompleteRead
 from itertools import count
 from pathlib import Path
 from time import sleep
@@ -115,6 +115,9 @@ class JsonApi:
         response: HTTPResponse
         with opener.open(asked, timeout=SILENCE_S) as response:
             content = response.read(MOST_BYTES + 1)
+            promised = response.headers.get("Content-Length", "")
+        if promised.isdecimal() and len(content) < min(int(promised), MOST_BYTES):
+            raise IncompleteRead(content, int(promised) - len(content))
         if len(content) > MOST_BYTES:
             raise Unreadable(f"{show_address(address)}: more than {MOST_BYTES >> 20} MiB")
         return content
