@@ -70,7 +70,7 @@ class _SpanContext(Struct, frozen=True):
     span_id: str
 
 
-class _Span(Struct, frozen=True):
+class _PhoenixSpan(Struct, frozen=True):
     """The used fields of a span."""
 
     context: _SpanContext
@@ -190,14 +190,14 @@ class Phoenix(SourceSpec):
             trace.start = min(trace.start or span.start_time, span.start_time)
         return traces
 
-    def _read_span(self, value: Mapping[str, Any]) -> _Span:
+    def _read_span(self, value: Mapping[str, Any]) -> _PhoenixSpan:
         try:
-            span = msgspec.convert(value, _Span)
+            span = msgspec.convert(value, _PhoenixSpan)
         except msgspec.ValidationError as error:
             raise BadDataset(f"{self.label()}: expected a span: {error}") from error
         return msgspec.structs.replace(span, attributes=dict(_flatten(span.attributes)))
 
-    def _make_row(self, id_: str, spans: list[_Span]) -> dict[str, Any] | None:
+    def _make_row(self, id_: str, spans: list[_PhoenixSpan]) -> dict[str, Any] | None:
         """Return the row of a trace; None if it is not selected."""
         spans.sort(key=lambda span: (span.start_time, span.context.span_id))
         root = _find_root(spans)
@@ -248,8 +248,8 @@ class _TracePlaces:
         self.start = ""
 
 
-def _load_spans(file: IO[bytes], places: Iterable[tuple[int, int]]) -> list[_Span]:
-    decode = msgspec.json.Decoder(_Span).decode
+def _load_spans(file: IO[bytes], places: Iterable[tuple[int, int]]) -> list[_PhoenixSpan]:
+    decode = msgspec.json.Decoder(_PhoenixSpan).decode
     spans = {}
     for start, size in places:
         file.seek(start)
@@ -270,12 +270,12 @@ def _flatten(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         yield prefix, value
 
 
-def _find_root(spans: Sequence[_Span]) -> _Span:
+def _find_root(spans: Sequence[_PhoenixSpan]) -> _PhoenixSpan:
     known = {span.context.span_id for span in spans}
     return next((span for span in spans if span.parent_id not in known), spans[0])
 
 
-def _read_items(spans: Sequence[_Span], root: _Span) -> list[Item]:
+def _read_items(spans: Sequence[_PhoenixSpan], root: _PhoenixSpan) -> list[Item]:
     depths = _measure_depths(spans)
     calls = [span for span in spans if _read_messages(span, "llm.output_messages")]
     calls = calls or [span for span in spans if _read_messages(span, "llm.input_messages")]
@@ -291,7 +291,7 @@ def _read_items(spans: Sequence[_Span], root: _Span) -> list[Item]:
     return [*items, *items_of(_text_message("assistant", root.take("output.value")))]
 
 
-def _measure_depths(spans: Iterable[_Span]) -> dict[str, int]:
+def _measure_depths(spans: Iterable[_PhoenixSpan]) -> dict[str, int]:
     parents = {span.context.span_id: span.parent_id for span in spans}
     depths: dict[str, int] = {}
     for id_, parent in parents.items():
@@ -303,7 +303,7 @@ def _measure_depths(spans: Iterable[_Span]) -> dict[str, int]:
     return depths
 
 
-def _read_messages(span: _Span, prefix: str) -> list[dict[str, Any]]:
+def _read_messages(span: _PhoenixSpan, prefix: str) -> list[dict[str, Any]]:
     """Return the messages below a name: `llm.input_messages.0.message.role` and so on."""
     return [_read_message(fields) for fields in _list_numbered(span.attributes, prefix)]
 
@@ -350,7 +350,7 @@ def _list_numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str,
     return [listed[number] for number in sorted(listed)]
 
 
-def _read_tool(span: _Span) -> list[Item]:
+def _read_tool(span: _PhoenixSpan) -> list[Item]:
     arguments = span.take("tool.parameters") or span.take("input.value") or "{}"
     call_id = span.take("tool_call.id") or span.context.span_id
     call = {"id": call_id, "name": span.take("tool.name") or span.name, "arguments": arguments}
@@ -371,12 +371,12 @@ def _to_text(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _list_tags(span: _Span) -> list[str]:
+def _list_tags(span: _PhoenixSpan) -> list[str]:
     tags = span.take("tag.tags")
     return [str(tag) for tag in tags] if isinstance(tags, list) else []
 
 
-def _read_metadata(root: _Span) -> dict[str, Any]:
+def _read_metadata(root: _PhoenixSpan) -> dict[str, Any]:
     """Return the metadata of a span: an object, or JSON of one."""
     written = root.take("metadata")
     if isinstance(written, str):
@@ -392,12 +392,12 @@ def _read_metadata(root: _Span) -> dict[str, Any]:
     return {**(written if isinstance(written, dict) else {}), **nested}
 
 
-def _find_model(spans: Iterable[_Span]) -> str | None:
+def _find_model(spans: Iterable[_PhoenixSpan]) -> str | None:
     names = [name for span in spans if isinstance(name := span.take("llm.model_name"), str)]
     return names[-1] if names else None
 
 
-def _count_tokens(spans: Iterable[_Span]) -> int | None:
+def _count_tokens(spans: Iterable[_PhoenixSpan]) -> int | None:
     counts = [
         count
         for span in spans
@@ -406,7 +406,7 @@ def _count_tokens(spans: Iterable[_Span]) -> int | None:
     return int(sum(counts)) if counts else None
 
 
-def _duration(spans: Sequence[_Span]) -> float | None:
+def _duration(spans: Sequence[_PhoenixSpan]) -> float | None:
     ends = [end for span in spans if (end := parse_time(span.end_time))]
     start = parse_time(spans[0].start_time)
     return (max(ends) - start).total_seconds() if start and ends else None
