@@ -249,6 +249,9 @@ def test_the_newest_session_is_first_and_times_and_limits_select(tmp_path: Path)
     assert ids(from_time="2026-03-02T10:00:00+01:00", to_time="2026-03-03") == ["s2"]
     digests = {source(tmp_path, **one).digest for one in ({}, {"limit": 2}, {"session_id": "s1"})}
     assert len(digests) == 3
+    newest = source(tmp_path, limit=1).digest
+    short("2026-02-01T09:00:0").save(tmp_path / "p" / "older.jsonl")
+    assert source(tmp_path, limit=1).digest == newest, "the rows are the same"
 
 
 def test_without_a_path_the_logs_of_this_user_are_read(
@@ -260,6 +263,7 @@ def test_without_a_path_the_logs_of_this_user_are_read(
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
 
     assert [row["output"] for row in source().rows()] == ["at home"]
+    assert [row["output"] for row in source(Path("~/moved")).rows()] == ["moved"]
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "moved"))
     assert [row["output"] for row in source().rows()] == ["moved"]
 

@@ -34,11 +34,11 @@ from hashlib import blake2b
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from evalwright.components import Location
 from evalwright.datasets.faults import UnreadableLine, UnreadableLines
@@ -159,12 +159,17 @@ class _SessionFolder:
         return {file.name: _open_log(file) for file in files}
 
 
+def _expand_home(value: Any) -> Any:
+    return os.path.expanduser(value) if str(value).startswith("~") else value  # noqa: PTH111 - a text
+
+
 class ClaudeCode(SourceSpec):
     """The recorded sessions of Claude Code."""
 
     type: Literal["claude_code"]
-    path: Location | None = None
-    """Path of a log, or of a folder that is searched recursively, relative to the document."""
+    path: Annotated[Location | None, BeforeValidator(_expand_home)] = None
+    """Path of a log, or of a folder that is searched recursively, relative to the document; `~` is
+    the home folder."""
     session_id: str | None = None
     """Only this session."""
     from_time: Instant | None = None
@@ -177,7 +182,8 @@ class ClaudeCode(SourceSpec):
     def reader(self, surroundings: Surroundings) -> Reader:
         """Return a reader of the logs, which are looked for with the first row."""
         del surroundings
-        return FirstRows(_SessionFolder(self), self.limit)
+        sessions = _SessionFolder(self)
+        return sessions if self.limit is None else FirstRows(sessions, self.limit)
 
     def label(self) -> str:
         """Name the path."""

@@ -70,16 +70,15 @@ class LazyRows:
 
 
 class FirstRows:
-    """The first rows of a reader; all of them without a limit."""
+    """The first rows of a reader."""
 
-    def __init__(self, reader: Reader, limit: int | None) -> None:
+    def __init__(self, reader: Reader, limit: int) -> None:
         self._reader, self._limit = reader, limit
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        """Of the reader, and of the limit."""
-        limit = "" if self._limit is None else f"first {self._limit} of "
-        return f"{limit}{self._reader.digest}"
+        """Of these rows alone: what comes after them may change, and is not read."""
+        return digest_of(self.rows())
 
     @property
     def header(self) -> tuple[str, ...] | None:
