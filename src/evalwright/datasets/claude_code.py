@@ -249,8 +249,8 @@ def _read_session(path: Path, name: str) -> Iterator[dict[str, Any]]:
         raise BadDataset(f"{show_path(path)}: more than {MOST_BYTES >> 20} MiB", hint=_BAD_LOG_HINT)
     lines = list(_read_log(path))
     main = [line for line in lines if not line.is_sidechain] if _has_main(lines) else lines
-    kept = _drop_abandoned(main)
-    messages = [line for line in kept if _is_said(line)]
+    current = _drop_abandoned(main)
+    messages = [line for line in current if _is_said(line)]
     if not any(line.is_prompt for line in messages):
         return
     try:
@@ -275,7 +275,7 @@ def _read_session(path: Path, name: str) -> Iterator[dict[str, Any]]:
         sample_id=path.stem,
         source_type="claude_code",
         source_uri=name,
-        error=_find_error(kept),
+        error=_find_error(current),
         metadata=metadata,
         agent="claude-code",
         model=models[-1] if models else None,

@@ -305,9 +305,9 @@ class InspectAi(SourceSpec):
     @model_validator(mode="after")
     def _check_paths(self) -> Self:
         names = ("path", "file_path", "directory_path")
-        given = [f"`{name}`" for name in names if getattr(self, name) is not None]
-        if len(given) != 1:
-            got = " and ".join(given) or "none"
+        fields = [f"`{name}`" for name in names if getattr(self, name) is not None]
+        if len(fields) != 1:
+            got = " and ".join(fields) or "none"
             raise ValueError(f"expected `path`, `file_path` or `directory_path`, got {got}")
         if self.file_path and not self.file_path.written.lower().endswith((".eval", ".json")):
             written = self.file_path.written

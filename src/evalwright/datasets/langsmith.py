@@ -119,10 +119,14 @@ class LangSmith(SourceSpec):
 
     @property
     def _address(self) -> str:
-        given = self.api_url or read_variable("LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT") or ADDRESS
+        address = (
+            self.api_url or read_variable("LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT") or ADDRESS
+        )
         # A host alone has the API below it; a self-hosted one is named with its path.
         return (
-            given.rstrip("/") if urlsplit(given).path.strip("/") else f"{given.rstrip('/')}/api/v1"
+            address.rstrip("/")
+            if urlsplit(address).path.strip("/")
+            else f"{address.rstrip('/')}/api/v1"
         )
 
     def _fetch(self) -> Iterator[dict[str, Any]]:

@@ -135,8 +135,8 @@ class Phoenix(SourceSpec):
 
     @property
     def _address(self) -> str:
-        given = self.base_url or read_variable("PHOENIX_BASE_URL", "PHOENIX_COLLECTOR_ENDPOINT")
-        return (given or ADDRESS).rstrip("/").removesuffix("/v1/traces")
+        address = self.base_url or read_variable("PHOENIX_BASE_URL", "PHOENIX_COLLECTOR_ENDPOINT")
+        return (address or ADDRESS).rstrip("/").removesuffix("/v1/traces")
 
     def _fetch(self) -> Iterator[dict[str, Any]]:
         key = self.api_key.reveal() if self.api_key else read_variable("PHOENIX_API_KEY")
@@ -202,7 +202,7 @@ class Phoenix(SourceSpec):
         spans.sort(key=lambda span: (span.start_time, span.context.span_id))
         root = _find_root(spans)
         tags = sorted({tag for span in spans for tag in _list_tags(span)})
-        session = next((one for span in spans if (one := span.take("session.id"))), None)
+        session = next(filter(None, (span.take("session.id") for span in spans)), None)
         metadata = _read_metadata(root)
         sessions = _to_set(self.session_id)
         wanted = (self.metadata or {}).items()
@@ -226,7 +226,7 @@ class Phoenix(SourceSpec):
             error=f"Phoenix recorded an error: {root.status_message or 'ERROR'}"
             if failed
             else None,
-            metadata={**metadata, **{name: one for name, one in people.items() if one}},
+            metadata={**metadata, **{name: value for name, value in people.items() if value}},
             agent=root.take("agent.name") or root.name or None,
             model=_find_model(spans),
             tags=tags or None,
@@ -340,7 +340,7 @@ _ROLES = {"human": "user", "ai": "assistant", "model": "assistant"}
 
 
 def _list_numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
-    """Return what stands below `PREFIX.0`, `PREFIX.1` and so on."""
+    """Return what is below `PREFIX.0`, `PREFIX.1` and so on."""
     listed: dict[int, dict[str, Any]] = {}
     for name, value in attributes.items():
         if name.startswith(f"{prefix}.") and (
