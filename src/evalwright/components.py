@@ -24,6 +24,8 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    PlainSerializer,
+    PlainValidator,
     SerializationInfo,
     StrictBool,
     StringConstraints,
@@ -34,6 +36,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from evalwright.registry import find_failure, load_components
+from evalwright.secrets import MASK, Secret
 
 if TYPE_CHECKING:
     from pydantic.json_schema import JsonSchemaValue
@@ -130,6 +133,23 @@ Flag = Annotated[
     ),
 ]
 """A field that is on or off: `true`, `false`, and the older spellings of YAML, in any case."""
+
+
+def _parse_secret(value: Any) -> Secret:
+    if isinstance(value, Secret):
+        return value
+    if not isinstance(value, str):
+        raise ValueError(f"expected text, got `{type(value).__name__}`")  # noqa: TRY004 - pydantic collects ValueErrors
+    return Secret(str(value))
+
+
+Hidden = Annotated[
+    Secret,
+    PlainValidator(_parse_secret),
+    PlainSerializer(lambda _: MASK, return_type=str),
+    WithJsonSchema({"type": "string"}),
+]
+"""A text that is never printed."""
 
 
 class ComponentUnion:

@@ -61,6 +61,17 @@ def test_an_eval_log_of_today_gives_a_row_for_each_sample_and_epoch() -> None:
     assert arabic["target"] == ["Tuesday", "Dienstag"]
 
 
+def test_path_names_a_log_or_a_folder_and_limit_takes_the_first_rows(tmp_path: Path) -> None:
+    shutil.copy(LOGS / "orders.eval", tmp_path / "orders.eval")
+    whole = list(source(file_path=LOGS / "orders.eval").rows())
+
+    assert list(source(path=LOGS / "orders.eval").rows()) == whole
+    assert len(list(source(path=tmp_path).rows())) == len(whole)
+    first = source(path=LOGS / "orders.eval", limit=2)
+    assert list(first.rows()) == whole[:2]
+    assert first.digest != source(path=LOGS / "orders.eval", limit=3).digest
+
+
 def test_calls_of_tools_and_what_they_gave_are_in_the_trace() -> None:
     row = next(source(file_path=LOGS / "orders.eval").rows())
 
@@ -187,8 +198,14 @@ def test_another_log_is_another_digest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        pytest.param({}, "got neither", id="no place"),
-        pytest.param({"file_path": "a.eval", "directory_path": "b"}, "got both", id="two places"),
+        pytest.param({}, "got none", id="no place"),
+        pytest.param(
+            {"file_path": "a.eval", "directory_path": "b"},
+            "got `file_path` and `directory_path`",
+            id="two places",
+        ),
+        pytest.param({"path": "a", "file_path": "a.eval"}, "got `path` and", id="both spellings"),
+        pytest.param({"path": "a", "limit": 0}, "greater than or equal to 1", id="no rows at all"),
         pytest.param({"file_path": "a.csv"}, "expected a .eval or .json log", id="another ending"),
     ],
 )

@@ -85,6 +85,12 @@ EXPECTED: dict[str, Figures] = {
         "shop/includes/as_inspect_mean": (1, 4),
         "answers/string_equals/is_correct_mean": (3 / 4, 4),
     },
+    "from-claude-code": {
+        "fixes/steps/all steps taken": (2 / 3, 3),
+        "fixes/steps/coverage": ((1 + 1 + 2 / 3) / 3, 3),
+        "fixes/tests/ran_tests_mean": (2 / 3, 3),
+        "fixes/tests/admits a failed test": (1, 1),
+    },
     "fan-out": {
         "ingredients/line/belongs_mean": (7 / 8, 8, NO_INTERVAL),
         "ingredients/line/dish_hummus": (2 / 8, 8, NO_INTERVAL),

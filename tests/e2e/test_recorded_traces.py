@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.in_process import evalwright
+from tests.servers.model_server import Behaviour, ModelServer
+from tests.servers.trace_servers import KEY, langsmith, phoenix
 
 import evalwright as ew
 
@@ -95,3 +98,66 @@ def test_calls_of_a_log_packed_with_zstandard_are_scored(tmp_path: Path) -> None
     assert values["exact", "is_correct_mean"] == 1.0
     assert all(value == 1.0 for (scorer, _), value in values.items() if scorer == "calls")
     assert report.summary.samples == 4
+
+
+SERVICES = {
+    "langsmith": "{type: langsmith, project: shop, api_url: ADDRESS, api_key: << secrets.KEY >>}",
+    "phoenix": "{type: phoenix, project: shop, base_url: ADDRESS, api_key: << secrets.KEY >>}",
+}
+RUN = """\
+secrets: {KEY: SECRET}
+evaluation:
+  key: whole
+  display_name: Whole
+  task_specifications:
+    - {key: recorded, task_key: recorded}
+"""
+
+
+def recorded_by(service: str, *answers: str) -> Behaviour:
+    """A server that has one trace per answer."""
+    names = list(enumerate(answers))
+    times = {"start_time": "2026-03-02T09:00:00+00:00", "end_time": "2026-03-02T09:00:01+00:00"}
+    if service == "langsmith":
+        runs = [
+            {"id": f"t{n}", "inputs": {"q": "4"}, "outputs": {"a": text}, **times}
+            for n, text in names
+        ]
+        return langsmith(runs=runs)
+    spans = [
+        {
+            "context": {"trace_id": f"t{n}", "span_id": f"s{n}"},
+            "span_kind": "CHAIN",
+            "attributes": {"input.value": "4", "output.value": text},
+            **times,
+        }
+        for n, text in names
+    ]
+    return phoenix(spans=spans, key=KEY)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_traces_of_a_service_are_scored_and_the_same_rows_are_seen_again(
+    tmp_path: Path, service: str
+) -> None:
+    with ModelServer(recorded_by(service, "4", "5")) as server:
+        project(tmp_path, SERVICES[service].replace("ADDRESS", server.origin), "input")
+        (tmp_path / "run.yaml").write_text(RUN.replace("SECRET", KEY))
+        checked = evalwright("validate", ".", cwd=tmp_path)
+        assert (checked.returncode, len(server.log)) == (0, 0), "checks need no network"
+
+        report = ew.run("run.yaml")
+        server.behave(recorded_by(service, "6"))
+        again = ew.run("run.yaml")
+
+    assert [(row.value, row.n) for row in report.metrics] == [(0.5, 2)]
+    assert [(row.value, row.n) for row in again.metrics] == [(0.5, 2)]
+    (tmp_path / "datasets" / "rows.yaml").write_text(
+        "key: rows\ndisplay_name: Rows\n"
+        f"source: {{type: {service}, project: shop, api_key: {KEY}}}\n"
+    )
+    exported = evalwright("dataset", "export", "rows", cwd=tmp_path)
+    assert "api_key: '[redacted]'" in exported.stdout
+    (tmp_path / "datasets" / "rows.yaml").unlink()
+    for path in (one for one in tmp_path.rglob("*") if one.is_file() and one.name != "run.yaml"):
+        assert KEY.encode() not in path.read_bytes(), path

@@ -5,6 +5,12 @@ import pytest
 from evalwright.templates import Native, Template
 from evalwright.templates.bounds import MAX_OUTPUT
 
+GROWN = (
+    "{% set a = [] %}{% set n = namespace(x=a) %}"
+    "{% for i in range(16) %}{% set n.x = [n.x, n.x] %}{% endfor %}"
+    "{% for i in range(9000) %}{% do a.append(1) %}{% endfor %}"
+)
+"""A list of 9,000 items that is 65,536 times in another."""
 BOMBS = {
     "power": "{{ 9**(9**9) }}",
     "power of powers": "{{ 2**(2**(2**(2**(2**2)))) }}",
@@ -77,6 +83,20 @@ BOMBS = {
         "{% for x in [1, 2] recursive %}{% if loop.depth < 50 %}{{ loop([1, 2]) }}{% endif %}"
         "{% endfor %}"
     ),
+    "a list that grows while a loop runs over it": (
+        "{% set xs = [1] %}{% for x in xs %}{% do xs.append(x) %}{% endfor %}"
+    ),
+    "a list that extends itself": (
+        "{% set xs = [1] %}{% for i in range(99) %}{% do xs.extend(xs) %}{% endfor %}"
+    ),
+    "many ranges in a list": (
+        "{% set xs = [] %}{% for i in range(9999) %}{% do xs.extend(range(9999)) %}{% endfor %}"
+    ),
+    "a list that many lists hold, printed": GROWN + "{{ n.x }}",
+    "a list that many lists hold, as JSON": GROWN + "{{ n.x|tojson }}",
+    "a list that many lists hold, compared": GROWN + "{{ n.x == [n.x][0] }}",
+    "a list that many lists hold, passed on": GROWN + "{{ [[n.x]].index([n.x]) }}",
+    "a list that holds itself": "{% set xs = [1] %}{% do xs.append(xs) %}{{ xs }}",
     "a long output": "{% for i in range(1000) %}{{ big }}{% endfor %}",
 }
 
@@ -101,8 +121,11 @@ def test_a_bomb_does_not_go_off(kind: str, source: str) -> None:
         pytest.param("{{ ''|attr('__class__') }}", id="class by filter"),
         pytest.param("{{ '{0.__class__}'.format(1) }}", id="class by format"),
         pytest.param("{{ range.__globals__ }}", id="globals"),
-        pytest.param("{{ sample.append(1) }}", id="a list of the data"),
-        pytest.param("{% do sample.append(1) %}", id="by do"),
+        pytest.param("{% set add = sample.append %}{{ add(1) }}", id="a method by another name"),
+        pytest.param("{{ (sample|attr('append'))(1) }}", id="a method by filter"),
+        pytest.param("{{ ([sample]|map(attribute='append')|first)(1) }}", id="a method by map"),
+        pytest.param("{{ dict.update({}, {'a': 1}) }}", id="a method of a class"),
+        pytest.param("{{ (dict|attr('update'))({}, {}) }}", id="a method of a class by filter"),
         pytest.param("{{ lipsum() }}", id="lipsum"),
         pytest.param("{{ sample._private }}", id="underscore"),
     ],
@@ -110,7 +133,7 @@ def test_a_bomb_does_not_go_off(kind: str, source: str) -> None:
 def test_a_template_reaches_nothing_and_changes_nothing(source: str) -> None:
     sample = [1]
 
-    with pytest.raises(ValueError, match=r"reach|changes nothing|not there"):
+    with pytest.raises(ValueError, match=r"reach|by its name|not there"):
         Template(source).render(sample=sample)
 
     assert sample == [1]

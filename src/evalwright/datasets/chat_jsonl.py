@@ -37,6 +37,7 @@ from evalwright.components import Location
 from evalwright.datasets.json_files import read_objects
 from evalwright.datasets.reading import FileRows, LazyRows, Reader, format_of
 from evalwright.datasets.recorded import (
+    CUT_AT_A_CALL,
     Item,
     add_empty_answer,
     explain_missing_answer,
@@ -55,7 +56,6 @@ _BATCH_KEYS = {"method", "url"}
 _COMPLETION_KEYS = {"object", "created", "usage", "system_fingerprint", "service_tier"}
 """The same in lines of that shape: they are only about the call."""
 _SHAPES = 'expected `messages`, `choices` or `response`: {"messages": [{"role": …, "content": …}]}'
-_CUT_AT_A_CALL = "cut at the call of a tool: what the tool gave, and an answer, are not there"
 _CUT = {"length", "content_filter"}
 """Ends of a completion that may come before its first word."""
 
@@ -88,7 +88,7 @@ def _make_row(line: Mapping[str, Any]) -> dict[str, Any]:
         items, model = [*items, *answer], answered_by or model
         error = explain_missing_answer(items) or None
         if not error and not answer and items[-1]["type"] == "function_call":
-            error = _CUT_AT_A_CALL  # a call is an answer only as the reply of a model
+            error = CUT_AT_A_CALL  # a call is an answer only as the reply of a model
     is_answered = error is None
     items = add_empty_answer(items) if is_answered else items
     sample_id = {"sample_id": line["custom_id"]} if line.get("custom_id") is not None else {}

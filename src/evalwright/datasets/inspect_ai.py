@@ -2,8 +2,10 @@
 
     source:
       type: inspect_ai
-      file_path: logs/2026-03-01T09-00-00_orders_4kQ.eval     # or .json
-      # directory_path: logs                                  # every log in it
+      path: logs/2026-03-01T09-00-00_orders_4kQ.eval     # or .json, or a folder of logs
+      limit: 100                                         # the first rows; all without it
+
+`file_path` and `directory_path` are other names of `path`, for a log and for a folder.
 
     sample_id        the sample's id; `ID_epoch_2` if samples were run more than once; with the path
                      of the log (`PATH/ID`) if a directory is read
@@ -40,11 +42,11 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import msgspec
 from msgspec import Struct
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from evalwright.components import Location
 from evalwright.datasets.folder import list_files, read_bytes
-from evalwright.datasets.reading import FileRows, LazyRows, Reader
+from evalwright.datasets.reading import FileRows, FirstRows, LazyRows, Reader
 from evalwright.datasets.recorded import Item, items_of, last_text, trace_of
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.errors import BadDataset, Unreadable
@@ -291,16 +293,22 @@ class InspectAi(SourceSpec):
     """The samples of logs of Inspect AI."""
 
     type: Literal["inspect_ai"]
+    path: Location | None = None
+    """Path of a log or of a folder with logs, relative to the document."""
     file_path: Location | None = None
     """Path of a log, `.eval` or `.json`, relative to the document."""
     directory_path: Location | None = None
     """Path of a directory with logs, searched recursively, relative to the document."""
+    limit: int | None = Field(default=None, ge=1)
+    """At most so many rows: the first."""
 
     @model_validator(mode="after")
     def _check_paths(self) -> Self:
-        if (self.file_path is None) == (self.directory_path is None):
-            got = "neither" if self.file_path is None else "both"
-            raise ValueError(f"expected `file_path` or `directory_path`, got {got}")
+        names = ("path", "file_path", "directory_path")
+        fields = [f"`{name}`" for name in names if getattr(self, name) is not None]
+        if len(fields) != 1:
+            got = " and ".join(fields) or "none"
+            raise ValueError(f"expected `path`, `file_path` or `directory_path`, got {got}")
         if self.file_path and not self.file_path.written.lower().endswith((".eval", ".json")):
             written = self.file_path.written
             raise ValueError(f"expected a .eval or .json log as `file_path`, got `{written}`")
@@ -309,9 +317,9 @@ class InspectAi(SourceSpec):
     def reader(self, surroundings: Surroundings) -> Reader:
         """Return a reader of the logs, which are opened with the first row."""
         del surroundings
-        if self.directory_path is not None:
-            return _LogFolder(self.directory_path.path)
-        return _open_log(self._path)
+        is_folder = self.directory_path is not None or (self.path and self.path.path.is_dir())
+        rows: Reader = _LogFolder(self._path) if is_folder else _open_log(self._path)
+        return rows if self.limit is None else FirstRows(rows, self.limit)
 
     def label(self) -> str:
         """Name the path."""
@@ -319,7 +327,7 @@ class InspectAi(SourceSpec):
 
     @property
     def _path(self) -> Path:
-        location = self.file_path or self.directory_path
+        location = self.path or self.file_path or self.directory_path
         return location.path if location else Path()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
 from hashlib import blake2b, file_digest
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR, S_ISREG
 from tempfile import NamedTemporaryFile
@@ -66,6 +67,27 @@ class LazyRows:
     def digest(self) -> str:
         """Changes when the rows do."""
         return self._digest or digest_of(self.rows())
+
+
+class FirstRows:
+    """The first rows of a reader."""
+
+    def __init__(self, reader: Reader, limit: int) -> None:
+        self._reader, self._limit = reader, limit
+
+    @cached_property
+    def digest(self) -> str:
+        """Of these rows alone: what comes after them may change, and is not read."""
+        return digest_of(self.rows())
+
+    @property
+    def header(self) -> tuple[str, ...] | None:
+        """The columns of the reader."""
+        return self._reader.header
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield at most `limit` rows; no more of them are read."""
+        return islice(self._reader.rows(), self._limit)
 
 
 class ParquetFile:

@@ -1,5 +1,15 @@
 """Conversations that other tools have recorded, as the items of a trace.
 
+    sample_id    the id of the conversation
+    input        the last message of the user; empty without one
+    output       the text of the answer: only what follows the last message of the user
+    trace        the conversation, for `pass_through_solver`; null without an answer
+    error        why the answer is missing; otherwise null
+    model        the model that answered; null if it is not known
+    metadata     what else was recorded about the conversation
+    tags         a list of texts
+    created_at   when the conversation began
+
 Messages may be those of OpenAI's API or of Inspect AI. The texts of one message are joined by
 newlines. What is no text (an image, a sound, a file) is left out, and the message says so:
 `[image left out]`. Reasoning is an item of its own, before the message, so it is no part of the
@@ -13,6 +23,12 @@ from typing import Any
 from evalwright.objects import text_of
 
 Item = dict[str, Any]
+COLUMNS = (
+    *("sample_id", "input", "output", "trace", "error", "model"),
+    *("metadata", "tags", "created_at"),
+)
+"""The columns of `make_row`."""
+CUT_AT_A_CALL = "cut at the call of a tool: what the tool gave, and an answer, are not there"
 _ROLES = ("system", "developer", "user", "assistant")
 _TEXTS = {"text", "input_text", "output_text"}
 _REASONING = {"reasoning", "thinking", "redacted_thinking"}
@@ -62,6 +78,39 @@ def last_text(items: Sequence[Item], role: str) -> str:
     """Return the last message of a role; empty without one."""
     messages = (item for item in reversed(items) if item.get("role") == role)
     return text_of(next(messages, {}).get("content"))
+
+
+def make_row(
+    items: Sequence[Item],
+    *,
+    sample_id: str,
+    source_type: str,
+    source_uri: str,
+    error: str | None = None,
+    metadata: Mapping[str, Any],
+    **facts: Any,
+) -> Item:
+    """Return the row of a conversation; `facts` are further metadata of its trace.
+
+    A conversation that ends with the call of a tool was cut there.
+    """
+    if not error and items and items[-1]["type"] == "function_call":
+        error = CUT_AT_A_CALL
+    error = error or explain_missing_answer(items) or None
+    trace = trace_of(
+        items, trace_id=sample_id, source_type=source_type, source_uri=source_uri, **facts
+    )
+    return {
+        "sample_id": sample_id,
+        "input": last_text(items, "user"),
+        "output": "" if error else last_text(items, "assistant"),
+        "trace": None if error else trace,
+        "error": error,
+        "model": facts.get("model"),
+        "metadata": dict(metadata),
+        "tags": facts.get("tags") or [],
+        "created_at": facts.get("created_at"),
+    }
 
 
 def trace_of(items: Sequence[Item], *, output: str | None = None, **metadata: Any) -> Item:

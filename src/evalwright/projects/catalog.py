@@ -223,14 +223,21 @@ def _redact(value: Any, path: FieldPath, kind: str, redactor: Redactor) -> Any:
 def _is_secret(path: FieldPath, kind: str) -> bool:
     if kind == "generator":
         return path[:1] == ("secrets",)
+    if kind == "dataset":
+        return path == ("source", "api_key")
     if kind != "model":
         return False
     is_setting = path[:1] == ("config",) and len(path) > 1 and path[1] in _SECRET_SETTINGS
     return path[:1] == ("secrets",) or is_setting or path[-1:] == ("trusted_ca",)
 
 
+_PATH_SOURCES = ("claude_code", "inspect_ai")
+"""The sources whose `path` is a path on this machine; of others it may be a name on a hub."""
+
+
 def _rebase_paths(document: dict[str, Any], data: Mapping[str, Any], folder: str) -> None:
-    for name in ("file_path", "directory_path"):
+    is_path = data.get("type") in _PATH_SOURCES
+    for name in ("file_path", "directory_path", *(["path"] if is_path else ())):
         text = data.get(name)
         if isinstance(text, str) and not Path(text).is_absolute():
             path = Path(getattr(text, "file", "")).parent / text

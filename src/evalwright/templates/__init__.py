@@ -3,9 +3,10 @@
     Template("Q: {{ sample.question }}").render(sample=row)       text
     Native("{{ sample.score }}").evaluate(sample=row)             the value itself
 
-Promises:  a template changes nothing and loads nothing; it is compiled once; a value that contains
-           `{{ }}` is data and stays so; a column named `items` is the column; what it costs is
-           bounded (`bounds`); every failure is a ValueError of one line, with the template's line.
+Promises:  a template changes nothing but what it makes itself, and loads nothing; it is compiled
+           once; a value that contains `{{ }}` is data and stays so; a column named `items` is the
+           column; what it costs is bounded (`bounds`); every failure is a ValueError of one line,
+           with the template's line.
 Does not:  bound the time of a regular expression that the author wrote.
 
 A text ends as it is written, but for one newline at its very end, which is Jinja's way with the
@@ -21,6 +22,7 @@ from jinja2.meta import find_undeclared_variables
 
 from evalwright.templates.environment import NATIVE, TEXT, Missing, Text, native, read_literal
 from evalwright.templates.explain import BROKEN_SYNTAX, explain_failure, explain_syntax
+from evalwright.templates.mutable import MUTABLE_NATIVE, MUTABLE_TEXT, changes_values, copy_values
 from evalwright.templates.paths import Path, paths
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ _FAILURES = (
     AttributeError,
     LookupError,
     MemoryError,
-    RecursionError,
+    RuntimeError,
     TypeError,
     ValueError,
 )
@@ -51,7 +53,7 @@ class NotThere(ValueError):
 class _Source:
     """What both kinds share: a source that was compiled once, and pydantic's hooks."""
 
-    __slots__ = ("_compiled", "file", "line", "source")
+    __slots__ = ("_changes_values", "_compiled", "file", "line", "source")
     _environment: Text = TEXT
 
     def __init__(self, source: str) -> None:
@@ -61,7 +63,7 @@ class _Source:
         self.line = max(getattr(source, "line", 1), 1)
         self.file = getattr(source, "file", "")
         try:
-            self._compiled = _compile(self.source, self._environment)
+            self._compiled, self._changes_values = _compile(self.source, self._environment)
         except (TemplateError, *BROKEN_SYNTAX) as error:
             raise ValueError(explain_syntax(error, self.line)) from error
 
@@ -126,6 +128,8 @@ class Template(_Source):
         """The text, with these variables in it; ValueError when it cannot be made."""
         compiled = self._compiled
         try:
+            if self._changes_values:
+                variables = copy_values(variables, self.names())
             return TEXT.concat(compiled.root_render_func(compiled.new_context(variables)))
         except _FAILURES as error:
             raise self._explain(error, variables) from error
@@ -149,6 +153,8 @@ class Native(_Source):
         """The value before a string is read as a literal."""
         compiled = self._compiled
         try:
+            if self._changes_values:
+                variables = copy_values(variables, self.names())
             value = native(compiled.root_render_func(compiled.new_context(variables)))
             if isinstance(value, Missing):
                 str(value)  # raises what a use of it would raise
@@ -158,11 +164,18 @@ class Native(_Source):
 
 
 @lru_cache(maxsize=4096)
-def _compile(source: str, environment: Text) -> "Compiled":
-    compiled = environment.from_string(source)
+def _compile(source: str, environment: Text) -> tuple["Compiled", bool]:
+    """Return the compiled template, and whether it changes lists or dicts."""
+    tree = environment.parse(source)
+    if has_changes := changes_values(tree):
+        environment = _MUTABLE[environment]
+    compiled = environment.from_string(tree)
     # Jinja copies them for each render, and a chain of maps slowly.
     compiled.globals = dict(compiled.globals)
-    return compiled
+    return compiled, has_changes
+
+
+_MUTABLE: dict[Text, Text] = {TEXT: MUTABLE_TEXT, NATIVE: MUTABLE_NATIVE}
 
 
 @lru_cache(maxsize=4096)

@@ -7,8 +7,9 @@
     integers  10,000 bits
 
 Promises:  `{{ "a" * 10**9 }}`, `{{ 9**9**9 }}`, `{{ x|center(10**9) }}`, a string that doubles in
-           a loop, a list that holds itself twice, loops in loops: each ends in a second or less
-           with a ValueError, and none of them takes the memory first.
+           a loop, a list that holds itself twice, a list that grows while a loop runs over it,
+           loops in loops: each ends in a second or less with a ValueError, and none of them takes
+           the memory first.
 Does not:  bound a regular expression: `regex_replace` takes as long as its pattern does.
 """
 
@@ -16,6 +17,8 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
+
+from jinja2.utils import Namespace
 
 MAX_OUTPUT = 1 << 20
 MAX_WORK = 1 << 24
@@ -82,6 +85,8 @@ def weight(value: Any, most: int) -> int:
             waiting.extend(item)
             if isinstance(item, dict):
                 waiting.extend(item.values())
+        elif type(item) is Namespace:  # it prints what is in it
+            waiting.append(object.__getattribute__(item, "_Namespace__attrs"))
     return total
 
 
@@ -167,6 +172,31 @@ def before_call(function: Any, arguments: tuple[Any, ...], budget: WorkBudget) -
             budget.spend(cost(text, arguments, budget))
     elif isinstance(text, int) and function.__name__ == "to_bytes" and arguments:
         budget.spend(abs(arguments[0]))
+
+
+def before_change(function: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> None:
+    """Pay for the arguments of a call, and for what a method of a list or a dict goes through."""
+    for argument in arguments:
+        budget.pay_for(argument)
+        if not isinstance(argument, str) and hasattr(argument, "__len__"):
+            budget.spend(_ITEM * len(argument))  # a range is short, what it adds is not
+    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    if not isinstance(owner, list | dict | set):
+        return
+    if name in _SHIFTING:
+        budget.spend(len(owner) >> 3)
+    elif name not in _IN_PLACE:
+        budget.pay_for(owner)
+    if name == "sort":
+        budget.spend(len(owner) * (_CALL if arguments else _STEP))
+
+
+_SHIFTING = frozenset({"insert", "pop", "reverse"})
+"""The methods that move the items after a place."""
+_IN_PLACE = frozenset(
+    {"add", "append", "clear", "discard", "extend", "get", "popitem", "setdefault", "update"}
+)
+"""The methods that look at no other item."""
 
 
 def cost_of_replacing(text: Any, old: Any, new: Any) -> int:

@@ -1,7 +1,8 @@
 """The Jinja environments: immutable sandboxes in which a row's column is never a dict's method.
 
-A template sees plain data and the format's objects. It changes nothing, it loads nothing, and
-what it makes is paid from the render's `WorkBudget`, which travels in its context.
+A template sees plain data and the format's objects. It changes nothing (those that call `append`
+and the like are compiled by `mutable`), it loads nothing, and what it makes is paid from the
+render's `WorkBudget`, which travels in its context.
 """
 
 import warnings
@@ -53,6 +54,11 @@ def read_literal(text: Any) -> Any:
 
 
 _ALONE = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
+MUTATORS = frozenset(
+    {"add", "append", "clear", "difference_update", "discard", "extend", "insert", "pop", "popitem"}
+    | {"remove", "reverse", "setdefault", "sort", "symmetric_difference_update", "update"}
+)
+"""The methods that change a list, a dict or a set."""
 
 
 class MissingMessage(str):
@@ -181,10 +187,16 @@ class Text(ImmutableSandboxedEnvironment):
         """What is called by a name: of a row the dict's method, because no column can be called."""
         return super().getattr(obj, attribute)
 
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Tell whether a template may have it; `dict.update` could change any dict."""
+        if isinstance(obj, type) and attr in MUTATORS:
+            return False
+        return super().is_safe_attribute(obj, attr, value)
+
     def unsafe_undefined(self, obj: Any, attribute: str) -> Missing:
         """What a template gets in the place of what it may not touch."""
         kind = type(obj).__name__
-        hint = f"a template changes nothing: `{attribute}` would change a {kind}; build a new one"
+        hint = f"`{attribute}` changes a {kind}: call it by its name, `{{% do x.{attribute}(…) %}}`"
         if attribute.startswith("_") or not modifies_known_mutable(obj, attribute):
             hint = f"`{attribute}` of a {kind} is out of a template's reach"
         return Missing(hint, name=attribute, obj=obj, exc=SecurityError)

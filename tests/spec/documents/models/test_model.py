@@ -347,7 +347,7 @@ def test_every_example_of_the_guide_is_a_document() -> None:
         if "models" in example:
             assert [ProviderModel.model_validate(one).key for one in example["models"]]
         elif "process_input" in example:
-            assert AdapterDocument.model_validate(example).process_output
+            assert AdapterDocument.model_validate(example).process_input
         else:
             assert ModelDocument.model_validate(example).key
-    assert len(examples()) == 7
+    assert len(examples()) == 8

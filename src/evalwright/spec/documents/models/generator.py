@@ -28,10 +28,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from evalwright.components import Component, Flag, Title, UserKey
+from evalwright.components import Component, Flag, Hidden, Title, UserKey
 from evalwright.datasets.synthesizers.data_sources import AnyDataSource, Count
 from evalwright.datasets.synthesizers.synthesizer import AnySynthesizer
-from evalwright.spec.documents.models.model import Hidden
 from evalwright.spec.documents.models.parameters import AnyParameter
 
 

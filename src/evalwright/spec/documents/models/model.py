@@ -28,19 +28,16 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
-    PlainSerializer,
-    PlainValidator,
     StringConstraints,
     Tag,
-    WithJsonSchema,
     field_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from evalwright.components import Component, ReferencedKey, Snippet, provider_key
+from evalwright.components import Component, Hidden, ReferencedKey, Snippet, provider_key
 from evalwright.nearest import nearest
 from evalwright.registry import BUILT_IN, find_failure, names
-from evalwright.secrets import MASK, Secret
+from evalwright.secrets import Secret
 from evalwright.spec.documents.yaml.problems import Fault
 from evalwright.templates import Template
 from evalwright.types import MLTask
@@ -61,23 +58,6 @@ _OPEN = re.compile(r"\$\w+|\$\{\w+\}|<<.*>>")
 _NOT_IN_HEADERS = re.compile(r"[^\t -~]")
 
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$")]
-
-
-def _parse_secret(value: Any) -> Secret:
-    if isinstance(value, Secret):
-        return value
-    if not isinstance(value, str):
-        raise ValueError(f"expected text, got `{type(value).__name__}`")  # noqa: TRY004 - pydantic collects ValueErrors
-    return Secret(str(value))
-
-
-Hidden = Annotated[
-    Secret,
-    PlainValidator(_parse_secret),
-    PlainSerializer(lambda _: MASK, return_type=str),
-    WithJsonSchema({"type": "string"}),
-]
-"""A text that is never printed."""
 
 
 def _check_header(value: Secret) -> Secret:

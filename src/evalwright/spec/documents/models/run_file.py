@@ -20,9 +20,8 @@ from typing import Any
 
 from pydantic import Field
 
-from evalwright.components import Component
+from evalwright.components import Component, Hidden
 from evalwright.spec.documents.models.evaluation import RunConfig
-from evalwright.spec.documents.models.model import Hidden
 
 
 class RunFile(Component):

@@ -41,7 +41,10 @@ from evalwright.spec.documents.yaml.problems import Fault, FieldPath, did_you_me
 from evalwright.spec.documents.yaml.text_files import display_path
 from evalwright.types import Issue
 
-_SECRETS = {("config", "api_key"), ("config", "custom_headers"), ("config", "environment")}
+_SECRETS = {
+    *(("config", "api_key"), ("config", "custom_headers"), ("config", "environment")),
+    ("source", "api_key"),
+}
 _TRUSTED = ("config", "tls_context", "validation_context", "trusted_ca")
 PLACEHOLDER_MODEL = "latticeflow$placeholder"
 """The model that is never asked."""
@@ -129,7 +132,7 @@ class Entity:
         kind: type[Any] = _CLASSES.get(self.kind, AdapterDocument)
         if self.kind == "model":
             kind = ProviderModel if "$provider" in part.data else ModelDocument
-        if kind is ModelDocument:
+        if kind in {ModelDocument, DatasetDocument}:
             data, faults = resolve_secrets(data, self._secrets, allowed=_may_be_secret)
             problems = part.problems(faults)
         document, faults = build_instance(kind, data)
@@ -145,7 +148,7 @@ def _find_warnings(document: Any) -> Iterable[Fault]:
 
 
 def _missing_files(document: DatasetDocument) -> Iterable[Fault]:
-    for name in ("file_path", "directory_path"):
+    for name in ("file_path", "directory_path", "path"):
         location = getattr(document.origin, name, None)
         if isinstance(location, Location) and not location.path.exists():
             path = ("source", name) if document.source is not None else (name,)

@@ -1,0 +1,439 @@
+"""`claude_code`: the sessions that Claude Code has recorded on this machine, one per row.
+
+    source:
+      type: claude_code
+      path: sessions               # a folder of logs, or one .jsonl file
+      from_time: 2026-03-01
+      limit: 50
+
+Without `path`, the logs in `~/.claude/projects` are read (in `$CLAUDE_CONFIG_DIR/projects` if that
+variable is set). The newest session comes first. A row has these columns:
+
+    sample_id    the id of the session, which is the name of its file
+    input        the last prompt of the user
+    output       the text of the answer: only what follows the last prompt
+    trace        the conversation with its tool calls, for `pass_through_solver`; null without an
+                 answer
+    error        why the answer is missing; otherwise null
+    model        the model that answered last
+    metadata     `project` (the folder of the log), `cwd`, `git_branch`, `version`, `summary` (the
+                 title of the session), `sidechain_messages`, `compactions`
+    tags         an empty list
+    created_at   the time of the first message
+
+Omitted from the trace: the messages of subagents (sidechains; their logs `agent-*.jsonl` are read
+only if `path` names one), branches that the user went back from, messages that the program added
+itself, and the summaries of compactions, because what they summarize is there. A session without
+a prompt is not a row. A log may have at most 256 MiB.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, partial
+from hashlib import blake2b
+from itertools import groupby, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Struct
+from pydantic import BeforeValidator, Field
+
+from evalwright.components import Location
+from evalwright.datasets.faults import UnreadableLine, UnreadableLines
+from evalwright.datasets.json_files import explain_line
+from evalwright.datasets.reading import FileRows, FirstRows, LazyRows, Reader
+from evalwright.datasets.recorded import COLUMNS, Item, items_of, make_row
+from evalwright.datasets.source import SourceSpec, Surroundings
+from evalwright.datasets.times import Instant, is_between, to_seconds
+from evalwright.errors import BadDataset, Unreadable
+from evalwright.lines import read_lines, show_path
+from evalwright.objects import text_of
+
+MOST_BYTES = 256 * 1024 * 1024
+_SYNTHETIC = "<synthetic>"
+"""The model of messages that the program wrote itself."""
+_SUBAGENT = "agent-"
+_HEAD_LINES = 200
+"""Lines of a log in which its first time is looked for."""
+_HINT = "logs of Claude Code are `.jsonl` files in `~/.claude/projects/FOLDER`"
+_BAD_LOG_HINT = "move the log away, or name others with `session_id` or `path`"
+
+
+class _LogMessage(Struct, frozen=True):
+    role: str = ""
+    content: str | list[Any] | None = None
+    id: str | None = None
+    model: str | None = None
+    usage: dict[str, Any] | None = None
+
+
+class _LogLine(Struct, frozen=True, rename="camel"):
+    """The used fields of a line; lines of other types have only some of them."""
+
+    type: str = ""
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    is_sidechain: bool = False
+    is_meta: bool = False
+    is_compact_summary: bool = False
+    is_api_error_message: bool = False
+    subtype: str | None = None
+    timestamp: str | None = None
+    message: _LogMessage | None = None
+    summary: str | None = None
+    cwd: str | None = None
+    git_branch: str | None = None
+    version: str | None = None
+
+    @property
+    def is_message(self) -> bool:
+        """Tell whether a person or a model wrote it, or a tool gave it."""
+        return self.type in {"user", "assistant"} and self.message is not None
+
+    @property
+    def is_prompt(self) -> bool:
+        """Tell whether a person wrote it."""
+        return self.is_message and self.type == "user" and not self.tool_results
+
+    @property
+    def tool_results(self) -> list[Any]:
+        """The results of tools in it."""
+        content = self.message.content if self.message else None
+        return [
+            part
+            for part in (content if isinstance(content, list) else ())
+            if isinstance(part, Mapping) and part.get("type") == "tool_result"
+        ]
+
+
+class _LineHead(Struct, frozen=True, rename="camel"):
+    """What lines of every type have; its content is checked where it is used."""
+
+    type: Any = ""
+    uuid: Any = None
+    parent_uuid: Any = None
+
+
+_DECODE = msgspec.json.Decoder(_LogLine).decode
+_DECODE_HEAD = msgspec.json.Decoder(_LineHead).decode
+_USED_TYPES = {"user", "assistant", "system", "summary"}
+
+
+class _SessionFile(NamedTuple):
+    name: str
+    """Its path from the folder that is read."""
+    path: Path
+    began: str
+    """Its first time; empty without one."""
+
+
+class _SessionFolder:
+    header: tuple[str, ...] | None = COLUMNS
+
+    def __init__(self, source: "ClaudeCode") -> None:
+        self._source = source
+
+    @cached_property
+    def digest(self) -> str:
+        digest = blake2b(digest_size=16)
+        for name, log in self._logs.items():
+            digest.update(f"{name}\0{log.digest}\n".encode(errors="replace"))
+        return f"claude_code:{digest.hexdigest()}"
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for log in self._logs.values():
+            yield from log.rows()
+
+    @cached_property
+    def _logs(self) -> dict[str, FileRows]:
+        source = self._source
+        files = [
+            file
+            for file in source.list_sessions()
+            if is_between(file.began, source.from_time, source.to_time)
+        ]
+        files.sort(key=itemgetter(0))
+        files.sort(key=lambda file: file.began, reverse=True)
+        return {file.name: _open_log(file) for file in files}
+
+
+def _expand_home(value: Any) -> Any:
+    return os.path.expanduser(value) if str(value).startswith("~") else value  # noqa: PTH111 - a text
+
+
+class ClaudeCode(SourceSpec):
+    """The recorded sessions of Claude Code."""
+
+    type: Literal["claude_code"]
+    path: Annotated[Location | None, BeforeValidator(_expand_home)] = None
+    """Path of a log, or of a folder that is searched recursively, relative to the document; `~` is
+    the home folder."""
+    session_id: str | None = None
+    """Only this session."""
+    from_time: Instant | None = None
+    """Only sessions that began at this time or later; without a zone, it is UTC."""
+    to_time: Instant | None = None
+    """Only sessions that began before this time."""
+    limit: int | None = Field(default=None, ge=1)
+    """At most so many sessions: the newest."""
+
+    def reader(self, surroundings: Surroundings) -> Reader:
+        """Return a reader of the logs, which are looked for with the first row."""
+        del surroundings
+        sessions = _SessionFolder(self)
+        return sessions if self.limit is None else FirstRows(sessions, self.limit)
+
+    def label(self) -> str:
+        """Name the path."""
+        return str(self.path.path) if self.path else "~/.claude/projects"
+
+    def list_sessions(self) -> list[_SessionFile]:
+        """Return the logs; `BadDataset` if there are none."""
+        root = self.path.path if self.path else _find_projects()
+        logs = [root] if root.is_file() else _list_logs(root)
+        if self.session_id is not None:
+            logs = [path for path in logs if path.stem == self.session_id]
+            if not logs:
+                raise BadDataset(f"{show_path(root)}: no session `{self.session_id}` in it")
+        return [
+            _SessionFile(
+                path.name if path == root else path.relative_to(root).as_posix(),
+                path,
+                _find_start(path),
+            )
+            for path in logs
+        ]
+
+
+def _list_logs(root: Path) -> list[Path]:
+    if not root.is_dir():
+        raise Unreadable(f"{show_path(root)}: no such file or directory", hint=_HINT)
+    try:
+        paths = sorted(root.rglob("*.jsonl"))
+    except OSError as error:
+        raise Unreadable(f"{show_path(root)}: {error.strerror or error}") from error
+    logs = [path for path in paths if path.is_file() and not path.name.startswith(_SUBAGENT)]
+    if not logs:
+        raise BadDataset(f"{show_path(root)}: no session of Claude Code in it", hint=_HINT)
+    return logs
+
+
+def _find_projects() -> Path:
+    folder = os.environ.get("CLAUDE_CONFIG_DIR")
+    return (Path(folder) if folder else Path.home() / ".claude") / "projects"
+
+
+def _find_start(path: Path) -> str:
+    """Return the first time in a log."""
+    for line in islice(read_lines(str(path)), _HEAD_LINES):
+        try:
+            decoded = _decode_line(line)
+        except ValueError:  # said when the log is read
+            continue
+        if decoded.timestamp and decoded.is_message:
+            return decoded.timestamp
+    return ""
+
+
+def _open_log(file: _SessionFile) -> FileRows:
+    def make(path: Path) -> LazyRows:
+        return LazyRows(partial(_read_session, path, file.name), header=COLUMNS)
+
+    return FileRows(lambda: file.path, "claude_code", make=make)
+
+
+def _read_session(path: Path, name: str) -> Iterator[dict[str, Any]]:
+    if path.stat().st_size > MOST_BYTES:
+        raise BadDataset(f"{show_path(path)}: more than {MOST_BYTES >> 20} MiB", hint=_BAD_LOG_HINT)
+    lines = list(_read_log(path))
+    main = [line for line in lines if not line.is_sidechain] if _has_main(lines) else lines
+    current = _drop_abandoned(main)
+    messages = [line for line in current if _is_said(line)]
+    if not any(line.is_prompt for line in messages):
+        return
+    try:
+        items = [item for reply in _join_replies(messages) for item in items_of(reply)]
+        items = [item for item in items if not _is_empty_answer(item)]
+    except ValueError as error:
+        raise BadDataset(f"{show_path(path)}: {error}", hint=_BAD_LOG_HINT) from error
+    times = [line.timestamp for line in messages if line.timestamp]
+    models = [line.message.model for line in messages if line.message and line.message.model]
+    metadata = {
+        "project": path.parent.name,
+        "cwd": _last(line.cwd for line in main),
+        "git_branch": _last(line.git_branch for line in main),
+        "version": _last(line.version for line in main),
+        "summary": _last(line.summary for line in main if line.type == "summary"),
+        "sidechain_messages": sum(line.is_message for line in lines)
+        - sum(line.is_message for line in main),
+        "compactions": sum(line.subtype == "compact_boundary" for line in main),
+    }
+    yield make_row(
+        items,
+        sample_id=path.stem,
+        source_type="claude_code",
+        source_uri=name,
+        error=_find_error(current),
+        metadata=metadata,
+        agent="claude-code",
+        model=models[-1] if models else None,
+        created_at=times[0] if times else None,
+        total_time=to_seconds(times[0], times[-1]) if times else None,
+        total_tokens=_count_tokens(messages),
+        message_count=len(messages),
+    )
+
+
+def _read_log(path: Path) -> Iterator[_LogLine]:
+    faults = UnreadableLines(str(path))
+    number = 0
+    for number, line in enumerate(read_lines(str(path)), start=1):
+        try:
+            yield _decode_line(line)
+        except msgspec.ValidationError as error:
+            detail = f"expected a line of a log: {error}"
+            faults.add(UnreadableLine(number, None, detail, _BAD_LOG_HINT))
+        except (ValueError, RecursionError):  # a blank line too
+            fault = explain_line(number, line)
+            faults.add(fault and fault._replace(hint=fault.hint or _BAD_LOG_HINT))
+    if faults.count:
+        raise faults.error(number)
+
+
+def _decode_line(line: bytes) -> _LogLine:
+    try:
+        return _DECODE(line)
+    except msgspec.ValidationError:
+        head = _DECODE_HEAD(line)
+        if not isinstance(head.type, str) or head.type in _USED_TYPES:
+            raise
+        own, parent = (
+            id_ if isinstance(id_, str) else None for id_ in (head.uuid, head.parent_uuid)
+        )
+        return _LogLine(uuid=own, parent_uuid=parent)
+
+
+def _has_main(lines: Iterable[_LogLine]) -> bool:
+    return any(line.is_message and not line.is_sidechain for line in lines)
+
+
+def _is_said(line: _LogLine) -> bool:
+    """Tell whether a message is part of the conversation: the program adds others."""
+    if not line.is_message or line.is_meta or line.is_compact_summary:
+        return False
+    is_synthetic = line.message is not None and line.message.model == _SYNTHETIC
+    return not is_synthetic and not line.is_api_error_message
+
+
+def _drop_abandoned(lines: list[_LogLine]) -> list[_LogLine]:
+    """Return the lines without the branches that the user went back from.
+
+    A line names the one before it. Where two lines follow the same one, the branch that has the
+    last message of all goes on. The results of tools that were called at once, and the parts of
+    one reply, are no branches.
+    """
+    by_id = {line.uuid: line for line in lines if line.uuid}
+    parents = {
+        id_: line.parent_uuid
+        for id_, line in by_id.items()
+        if line.parent_uuid in by_id and line.parent_uuid != id_
+    }
+    roots: dict[str, str] = {}
+    for id_ in by_id:  # a line comes after the one that it follows
+        roots[id_] = roots.get(parents.get(id_) or "", id_)
+    leaves = {roots[id_]: id_ for id_, line in by_id.items() if line.is_message}
+    active = {id_ for leaf in leaves.values() for id_ in _walk_up(leaf, parents)}
+    continued = {parents.get(id_) for id_ in active}
+    dropped: set[str | None] = set()
+    for id_, line in by_id.items():
+        parent = parents.get(id_)
+        is_beside = parent in continued and id_ not in active
+        if parent in dropped or (parent and is_beside and _starts_branch(line, by_id[parent])):
+            dropped.add(id_)
+    return [line for line in lines if not line.uuid or line.uuid not in dropped]
+
+
+def _walk_up(leaf: str, parents: Mapping[str, str | None]) -> Iterator[str]:
+    seen: set[str] = set()
+    id_: str | None = leaf
+    while id_ and id_ not in seen:
+        seen.add(id_)
+        yield id_
+        id_ = parents.get(id_)
+
+
+def _starts_branch(line: _LogLine, parent: _LogLine) -> bool:
+    if line.type == "assistant":
+        reply = line.message.id if line.message else None
+        return reply is None or not parent.message or parent.message.id != reply
+    return line.is_prompt
+
+
+def _is_empty_answer(item: Item) -> bool:
+    return item.get("role") == "assistant" and not text_of(item.get("content"))
+
+
+def _join_replies(lines: Iterable[_LogLine]) -> Iterator[list[dict[str, Any]]]:
+    """Yield messages; the parts of one reply are lines one after another, and become one."""
+    for (kind, _), group in groupby(lines, key=_find_reply):
+        if kind == "assistant":
+            parts = [part for line in group for part in _list_parts(line)]
+            yield [{"role": "assistant", "content": parts}]
+        else:
+            yield [message for line in group for message in _split_user(line)]
+
+
+def _find_reply(line: _LogLine) -> tuple[str, str | None]:
+    is_reply = line.type == "assistant" and line.message is not None and line.message.id
+    return line.type, line.message.id if is_reply and line.message else line.uuid
+
+
+def _split_user(line: _LogLine) -> Iterator[dict[str, Any]]:
+    results = line.tool_results
+    for result in results:
+        yield {
+            "role": "tool",
+            "tool_call_id": result.get("tool_use_id"),
+            "content": result.get("content"),
+            "error": "the tool failed" if result.get("is_error") else None,
+        }
+    if rest := [part for part in _list_parts(line) if part not in results]:
+        yield {"role": "user", "content": rest}
+
+
+def _list_parts(line: _LogLine) -> list[Any]:
+    content = line.message.content if line.message else None
+    return content if isinstance(content, list) else [content] if content else []
+
+
+def _find_error(lines: Iterable[_LogLine]) -> str | None:
+    """Return what the program wrote in place of the last answer, if the call failed."""
+    last = _last(line for line in lines if line.is_message and not line.is_meta)
+    if last is None or not last.is_api_error_message or last.message is None:
+        return None
+    return f"the call of the model failed: {text_of(last.message.content)}"
+
+
+def _count_tokens(lines: Iterable[_LogLine]) -> int | None:
+    """Return the tokens of all replies; the lines of one reply repeat its usage."""
+    usages = {
+        line.message.id or line.uuid: line.message.usage
+        for line in lines
+        if line.message and line.message.usage
+    }
+    counts = [
+        value
+        for usage in usages.values()
+        for name, value in usage.items()
+        if name.endswith("_tokens") and isinstance(value, int)
+    ]
+    return sum(counts) if counts else None
+
+
+def _last(values: Iterable[Any]) -> Any:
+    last = None
+    for value in values:
+        last = last if value is None else value
+    return last
