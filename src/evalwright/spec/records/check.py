@@ -70,7 +70,7 @@ def validate_file(path: str | Path) -> Validated:
 
 def validate_task(record: Any) -> TaskSpec:
     """One decoded record as a TaskSpec, or `InvalidTask` with every rule it breaks."""
-    faults = list(find_broken_rules(record))
+    faults = find_broken_rules(record)
     if not faults:
         return msgspec.convert(record, TaskSpec)
     fault, *others = faults
