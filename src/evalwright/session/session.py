@@ -56,6 +56,7 @@ from evalwright.session.models import (
 )
 from evalwright.session.modes import check_modes
 from evalwright.session.progress import Progress, SilentProgress
+from evalwright.session.reports import add_moved
 from evalwright.session.sandboxes import open_sandbox, sandbox_packages
 from evalwright.session.snippets import open_snippets
 from evalwright.store.scalars import RESUMABLE
@@ -155,7 +156,7 @@ class Session:
         self.store.update(
             run.id, status=report.status, manifest=partial(keep_checks, manifest.to_builtins())
         )
-        return outcomes.attach(report)
+        return outcomes.attach(add_moved(report, run, self.store))
 
     # Find or begin the run, and run its jobs.
 
