@@ -890,8 +890,8 @@ def test_a_broken_stream_inside_a_running_loop_raises_there_too(
     class Gone(SilentProgress):
         """Whoever is told that the run begins takes the file away."""
 
-        def begin(self, total: int, done: int, counters: Any, *, noun: str = "samples") -> None:
-            del total, done, counters, noun
+        def begin(self, total: int, done: int, counters: Any, **_: Any) -> None:
+            del total, done, counters
             path.unlink()
 
     async def notebook() -> None:

@@ -43,7 +43,7 @@ BESIDE = {
         *("failures", "left_out", "rules", "code_execution", "notes", "version", "kind"),
         "display_names",
         *("policies", "repeatability", "agreement", "flaky", "asked_beside", "judges"),
-        *("name", "tags"),
+        *("name", "tags", "moved"),
     },
     "metrics": {"interval", "purpose", "reason", "key", "own_key", "name", "absent", "is_default"},
     "leaderboard": {"interval", "n", "own_low", "own_high", "task", "metric"},

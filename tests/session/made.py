@@ -82,8 +82,8 @@ class Listening(SilentProgress):
         self.stored: list[Outcome] = []
         self.ends: list[bool] = []
 
-    def begin(self, total: int, done: int, counters: Any, *, noun: str = "samples") -> None:
-        del counters, noun
+    def begin(self, total: int, done: int, counters: Any, **_: Any) -> None:
+        del counters
         self.begun.append((total, done))
 
     def on_commit(self, outcomes: Sequence[Outcome]) -> None:

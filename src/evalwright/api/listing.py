@@ -11,7 +11,7 @@ from msgspec import Struct, ValidationError, convert, structs, to_builtins
 
 from evalwright._version import __version__
 from evalwright.clients.providers import PROVIDERS
-from evalwright.errors import UnknownName, Unreadable
+from evalwright.errors import UnknownName, Unreadable, UsageError
 from evalwright.nearest import suggest
 from evalwright.plan.manifest import MODES, Manifest, read_manifest, read_manifest_if_readable
 from evalwright.plan.model_names import canonical_names
@@ -19,6 +19,7 @@ from evalwright.plan.outline import CATEGORY, PlanOutline
 from evalwright.ports import Store
 from evalwright.registry import BUILT_IN, find_plugins, load, load_components, load_plugins
 from evalwright.report.headline import Headline
+from evalwright.report.moved import has_changed, pair_outcomes
 from evalwright.report.runs import ListedRun, ShownRun
 from evalwright.session.stores import open_store
 from evalwright.types import Outcome, Row, Run
@@ -87,8 +88,12 @@ def show_samples(  # noqa: PLR0913 - one keyword each
     category: str | None = None,
     failed: bool | None = None,
     wrong: bool = False,
+    changed: bool = False,
 ) -> Iterator[Outcome]:
-    """The outcomes of one sample, task, model or category, or of all; failed or wrong, or all."""
+    """The outcomes of one sample, task, model or category, or of all; failed or wrong, or all.
+
+    `changed`: only those whose scores differ from those of the parent run.
+    """
     with closing(open_store(store, create=False)) as opened:
         run = opened.find(name)
         if model is not None:
@@ -100,6 +105,8 @@ def show_samples(  # noqa: PLR0913 - one keyword each
             if sample_id is None
             else _of_sample(opened, run, sample_id)
         )
+        if changed:
+            outcomes = _find_changed(opened, run, outcomes)
         categories: dict[str, None] = {}
         for outcome in outcomes:
             categories[_category_of(outcome)] = None
@@ -110,6 +117,18 @@ def show_samples(  # noqa: PLR0913 - one keyword each
                 yield outcome
         if category is not None and category not in categories:
             raise _unknown_category(run, category, list(categories))
+
+
+def _find_changed(store: Store, run: Run, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+    if not run.parent:
+        raise UsageError(
+            f"run {run.id} has no parent, so no score of it has changed",
+            hint="`evalwright score RUN` scores a run again",
+        )
+    before = store.outcomes(store.find(run.parent).id)
+    for pair in pair_outcomes(before, outcomes):
+        if pair.after is not None and has_changed(pair):
+            yield pair.after
 
 
 def list_models() -> list[ProviderInfo]:

@@ -25,6 +25,9 @@ _PAGE = 20
 @click.option("--failed", is_flag=True, help="Show only failed outcomes.")
 @click.option("--wrong", is_flag=True, help="Show only wrong answers.")
 @click.option(
+    "--changed", is_flag=True, help="Show only outcomes whose scores differ from the parent run."
+)
+@click.option(
     "--page",
     metavar="N",
     type=COUNT,
@@ -46,8 +49,8 @@ def command(
 
     RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. On its
     own it shows what was run: content hashes of the task files, models, versions, seed, platform,
-    git commit. With SAMPLE_ID, --model, --task, --category, --failed, --wrong or --page it shows
-    outcomes: input, output, post-processed output, scores and the reason for each.
+    git commit. With SAMPLE_ID, --model, --task, --category, --failed, --wrong, --changed or --page
+    it shows outcomes: input, output, post-processed output, scores and the reason for each.
     """
     if not (sample_id or failed or page or any(more.values())):
         listed = api.show_run(run, store)

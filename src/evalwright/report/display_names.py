@@ -87,6 +87,12 @@ def show_display_names(report: Report) -> Report:
         rows = getattr(report, field)
         if isinstance(rows, list) and rows and hasattr(rows[0], "task"):
             changed[field] = [_rename(row, names) for row in rows]
+    if report.moved is not None:
+        changed["moved"] = structs.replace(
+            report.moved,
+            metrics=[_rename(row, names) for row in report.moved.metrics],
+            samples=[_rename(row, names) for row in report.moved.samples],
+        )
     return structs.replace(report, **changed)
 
 

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from evalwright.report.judges import JudgeRow
+from evalwright.report.moved import MovedScores
 from evalwright.stats.calibration import Bin
 from evalwright.stats.interval import Interval
 from evalwright.types import Outcome
@@ -418,6 +419,8 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     """The name of the run, from `--name`."""
     tags: dict[str, str] = {}
     """The tags of the run, from `--tag`."""
+    moved: MovedScores | None = None
+    """What `evalwright score` changed against the parent run; null for a run without parent."""
 
 
 class Report(ReportBody, frozen=True, kw_only=True):

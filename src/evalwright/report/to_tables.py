@@ -6,6 +6,7 @@ from itertools import groupby
 from evalwright.report.calibration import calibration_tables
 from evalwright.report.display_names import show_display_names
 from evalwright.report.judges import JudgeRow
+from evalwright.report.moved_tables import describe_moved, moved_tables
 from evalwright.report.report import (
     FailureRow,
     FlakyRow,
@@ -74,6 +75,7 @@ def tables(report: Report) -> list[Table]:
         ),
         *usage_tables(report),
         *_problem_tables(report),
+        *moved_tables(report),
     ]
     return [table for table in candidates if table.rows]
 
@@ -114,6 +116,7 @@ def remarks(report: Report) -> list[str]:
         if execution.isolates:
             how = f"programs were isolated {tier}, but judged in their own process"
         notes.append(f"code_exec: {how}; a program could have forged its own verdict")
+    notes += describe_moved(report)
     return notes
 
 

@@ -6,11 +6,12 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from evalwright.errors import UsageError
+from evalwright.errors import UnknownName, UsageError
 from evalwright.plan.manifest import Manifest, read_manifest
 from evalwright.ports import Store
 from evalwright.report.build import build_report
 from evalwright.report.calibration import recalibrate
+from evalwright.report.moved import MovedScores, find_moved, pair_outcomes
 from evalwright.report.report import Report, ReportBody
 from evalwright.session.judges import add_judges
 from evalwright.session.manifests import report_facts
@@ -55,6 +56,23 @@ def load_report(
         body = _recalibrate(body, manifest, outcomes())
     report = Report(**structs.asdict(body), stored=outcomes)
     return add_judges(report, run, store)
+
+
+def add_moved(report: Report, run: Run, store: Store) -> Report:
+    """The report of a run that has scored another one again, with what moved; else unchanged."""
+    if not run.parent:
+        return report
+    try:
+        parent = store.find(run.parent)
+        pairs = pair_outcomes(store.outcomes(parent.id), store.outcomes(run.id))
+        metrics = load_report(store, parent).metrics
+        moved = find_moved(parent.id, (metrics, report.metrics), pairs)
+    except UnknownName:
+        reason = f"run {run.parent}, whose outputs were scored again, was deleted"
+        moved = MovedScores(parent=run.parent, reason=f"{reason}: what moved is not known")
+    except UsageError as error:  # it never ended, or another version wrote it
+        moved = MovedScores(parent=run.parent, reason=f"what moved is not known: {error}")
+    return structs.replace(report, moved=moved)
 
 
 def _recalibrate(body: ReportBody, manifest: Manifest, outcomes: Iterator[Outcome]) -> ReportBody:

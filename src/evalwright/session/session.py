@@ -55,7 +55,8 @@ from evalwright.session.models import (
     wrap_models,
 )
 from evalwright.session.modes import check_modes
-from evalwright.session.progress import Progress, SilentProgress
+from evalwright.session.progress import Progress, RunningScores, SilentProgress
+from evalwright.session.reports import add_moved
 from evalwright.session.sandboxes import open_sandbox, sandbox_packages
 from evalwright.session.snippets import open_snippets
 from evalwright.store.scalars import RESUMABLE
@@ -155,7 +156,7 @@ class Session:
         self.store.update(
             run.id, status=report.status, manifest=partial(keep_checks, manifest.to_builtins())
         )
-        return outcomes.attach(report)
+        return outcomes.attach(add_moved(report, run, self.store))
 
     # Find or begin the run, and run its jobs.
 
@@ -319,7 +320,13 @@ class Session:
         done = FinishedJobs(self.store.list_jobs(run_id), retry_failed=self.options.retry_failed)
         self._reused = done.count
 
-        self.progress.begin(self.outline.total, done.count, shared.counters, noun=self.outline.noun)
+        self.progress.begin(
+            self.outline.total,
+            done.count,
+            shared.counters,
+            noun=self.outline.noun,
+            scores=RunningScores(self.outline, is_resumed=bool(done.count)),
+        )
         failed = self.store.count(run_id)[1] if done.count else 0
         if failed and not self.options.retry_failed:
             self.progress.tell(f"{failed:,} of them failed: `--retry-failed` tries them again")

@@ -81,7 +81,7 @@ def validate_task(record: Any) -> TaskSpec:
         ...
     evalwright.errors.InvalidTask: missing_required: `prompt` is missing
     """
-    faults = list(find_broken_rules(record))
+    faults = find_broken_rules(record)
     if not faults:
         return msgspec.convert(record, TaskSpec)
     fault, *others = faults

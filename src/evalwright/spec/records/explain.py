@@ -7,8 +7,9 @@ problems of the record are its `also`, in the same order.
 """
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 from evalwright.lines import BadLine
@@ -36,6 +37,9 @@ from evalwright.vocabulary import (
 )
 
 VOCABULARIES = {"category": CATEGORIES, "metric_name": METRIC_NAMES, "post_process": POST_PROCESSES}
+_OBJECT = (dict, Mapping)
+_LIST = (list, tuple)
+_ALL_FIELDS, _ALL_REQUIRED = frozenset(FIELDS), frozenset(REQUIRED)
 _LONG_NUMBER = 10**15
 _MAX_STRAYS = 16
 _SYNONYMS = {
@@ -81,40 +85,54 @@ def explain(number: int, line: bytes) -> Issue | None:
     except BadJson as error:
         fault = BrokenRule("bad_json", None, error.detail)
         return make_issue(number, fault, line, column=error.column)
-    faults = list(find_broken_rules(record))
+    faults = find_broken_rules(record)
     if not faults:
         return None
     task_id = record.get("task_id") if isinstance(record, dict) else None
     return make_issue(number, faults[0], line, task_id=task_id, others=faults[1:])
 
 
-def find_broken_rules(record: Any) -> Iterator[BrokenRule]:
-    """Yield every rule that a decoded record breaks on its own; uniqueness is a file's business.
+def find_broken_rules(record: Any) -> list[BrokenRule]:
+    """Return every rule that a decoded record breaks on its own; uniqueness is a file's business.
 
     What a rule needs must be there and be sound: a metric is not held against a bad category.
     """
-    if not isinstance(record, Mapping):
+    if not isinstance(record, _OBJECT):
         detail = f"a record must be a JSON object, this is {_describe(record)}"
-        yield BrokenRule("not_an_object", None, detail)
-        return
-    missing = list(_find_missing(record))
-    yield from missing
-    yield from _find_unknown(record, explained={fault.key for fault in missing})
+        return [BrokenRule("not_an_object", None, detail)]
+    faults: list[BrokenRule] = []
+    if not record.keys() >= _ALL_REQUIRED:
+        faults += _find_missing(record)
+    if not _ALL_FIELDS.issuperset(record):
+        faults += _find_unknown(record, explained={fault.key for fault in faults})
     sound: dict[str, Any] = {}
-    for name in FIELDS:
+    for name, find_details in _TYPE_RULES.items():
         if name in record:
-            details = list(_type_details(name, record[name]))
-            yield from (BrokenRule("bad_type", name, detail) for detail in details)
-            if not details:
-                sound[name] = record[name]
-    for name in tuple(sound):
-        details = list(_value_details(name, sound))
-        yield from (BrokenRule("bad_value", name, detail) for detail in details)
-        if details and name in VOCABULARIES:
-            del sound[name]
+            value = record[name]
+            details = find_details(value) if find_details else _text_details(name, value)
+            if details:
+                faults += [BrokenRule("bad_type", name, detail) for detail in details]
+            else:
+                sound[name] = value
+    return faults + _find_bad_values(sound)
+
+
+def _find_bad_values(sound: dict[str, Any]) -> list[BrokenRule]:
+    """Return what is wrong with fields whose types are right; a bad word leaves `sound`."""
+    faults: list[BrokenRule] = []
+    for name, value in tuple(sound.items()):
+        if name in VOCABULARIES:
+            if value not in VOCABULARIES[name]:
+                faults.append(BrokenRule("bad_value", name, _not_in_vocabulary(name, value)))
+                del sound[name]
+        elif name == "metadata":
+            faults += [BrokenRule("bad_value", name, detail) for detail in _metadata_values(value)]
+        elif detail := _value_detail(name, value, sound):
+            faults.append(BrokenRule("bad_value", name, detail))
     if "category" in sound:
-        yield from _find_few_shot_block(sound)
-        yield from _find_illegal(sound)
+        faults += _find_few_shot_block(sound)
+        faults += _find_illegal(sound)
+    return faults
 
 
 def duplicate_id(number: int, line: bytes, task_id: str, first: int) -> Issue:
@@ -143,20 +161,18 @@ def make_issue(
         task_id=task_id if isinstance(task_id, str) else None,
         detail=fault.detail,
         raw=text.rstrip("\r\n")[:MAX_RAW_CHARACTERS],
-        also=tuple(
-            OtherProblem(
-                column=_find_column(other, text),
-                rule=other.rule,
-                field=other.field,
-                detail=other.detail,
-            )
-            for other in others
-        ),
+        also=tuple([_make_problem(other, text) for other in others]),
+    )
+
+
+def _make_problem(fault: BrokenRule, text: str) -> OtherProblem:
+    return OtherProblem(
+        column=_find_column(fault, text), rule=fault.rule, field=fault.field, detail=fault.detail
     )
 
 
 def _find_column(fault: BrokenRule, text: str) -> int | None:
-    key = fault.key or fault.field
+    key = fault.key or (None if fault.rule == "missing_required" else fault.field)
     place = find_key(key, text) if key is not None else None
     if place is None:
         return None
@@ -165,14 +181,11 @@ def _find_column(fault: BrokenRule, text: str) -> int | None:
 
 def explain_metadata(metadata: Mapping[str, Any]) -> str | None:
     """What is wrong with the two entries of `metadata` that have a meaning."""
-    details = chain(_metadata_types(metadata), _metadata_values(metadata))
-    return next(details, None)
+    return next(iter(_metadata_types(metadata) or _metadata_values(metadata)), None)
 
 
 def _find_missing(record: Mapping[Any, Any]) -> Iterator[BrokenRule]:
     missing = [name for name in REQUIRED if name not in record]
-    if not missing:
-        return
     keys = (key for key in record if isinstance(key, str) and key not in FIELDS)
     strays = [*islice(keys, _MAX_STRAYS)]
     for name in missing:
@@ -197,45 +210,41 @@ def _find_unknown(
         yield BrokenRule("unknown_field", key, detail)
 
 
-def _type_details(name: str, value: Any) -> Iterator[str]:
-    if name == "targets":
-        yield from _targets_types(value)
-    elif name == "few_shot_examples":
-        yield from _examples_types(value)
-    elif name == "metadata":
-        yield from _metadata_types(value)
-    elif name == "post_process" and isinstance(value, list | tuple):
-        yield "`post_process` is one rule, never a list: rules do not combine"
-    elif not isinstance(value, str):
-        yield f"`{name}` must be a string, it is {_describe(value)}"
+def _text_details(name: str, value: Any) -> Sequence[str]:
+    if isinstance(value, str):
+        return ()
+    if name == "post_process" and isinstance(value, _LIST):
+        return ("`post_process` is one rule, never a list: rules do not combine",)
+    return (f"`{name}` must be a string, it is {_describe(value)}",)
 
 
-def _targets_types(targets: Any) -> Iterator[str]:
-    if not isinstance(targets, list | tuple):
-        yield f"`targets` must be a list of strings, it is {_describe(targets)}"
-        return
+def _targets_types(targets: Any) -> Sequence[str]:
+    if not isinstance(targets, _LIST):
+        return (f"`targets` must be a list of strings, it is {_describe(targets)}",)
     wrong = [index for index, target in enumerate(targets) if not isinstance(target, str)]
-    if wrong:
-        count = f"; {len(wrong)} of {len(targets)} targets are not strings"
-        others = count if len(wrong) > 1 else ""
-        kind = _describe(targets[wrong[0]])
-        yield f"`targets[{wrong[0]}]` must be a string, it is {kind}{others}"
+    if not wrong:
+        return ()
+    count = f"; {len(wrong)} of {len(targets)} targets are not strings"
+    others = count if len(wrong) > 1 else ""
+    kind = _describe(targets[wrong[0]])
+    return (f"`targets[{wrong[0]}]` must be a string, it is {kind}{others}",)
 
 
-def _examples_types(examples: Any) -> Iterator[str]:
-    if not isinstance(examples, list | tuple):
-        yield f"`few_shot_examples` must be a list of objects, it is {_describe(examples)}"
-        return
-    details = (
-        detail
-        for index, example in enumerate(examples)
-        if (detail := _example_type(f"few_shot_examples[{index}]", example))
-    )
-    yield from islice(details, MAX_EXAMPLES)
+def _examples_types(examples: Any) -> Sequence[str]:
+    if not isinstance(examples, _LIST):
+        return (f"`few_shot_examples` must be a list of objects, it is {_describe(examples)}",)
+    details = []
+    for index, example in enumerate(examples):
+        detail = _example_type(f"few_shot_examples[{index}]", example)
+        if detail:
+            details.append(detail)
+        if len(details) == MAX_EXAMPLES:
+            break
+    return details
 
 
 def _example_type(place: str, example: Any) -> str | None:
-    if not isinstance(example, Mapping):
+    if not isinstance(example, _OBJECT):
         kind = _describe(example)
         return f"`{place}` must be an object with `prompt` and `completion`, it is {kind}"
     for key in EXAMPLE_FIELDS:
@@ -243,54 +252,65 @@ def _example_type(place: str, example: Any) -> str | None:
             return f"`{place}` has no `{key}`"
         if not isinstance(example[key], str):
             return f"`{place}.{key}` must be a string, it is {_describe(example[key])}"
-    for key in map(str, example):
-        if key not in EXAMPLE_FIELDS:
-            return f"`{place}` may have only `prompt` and `completion`, not `{_shorten(key)}`"
+    if len(example) > len(EXAMPLE_FIELDS):
+        stray = next(key for key in map(str, example) if key not in EXAMPLE_FIELDS)
+        return f"`{place}` may have only `prompt` and `completion`, not `{_shorten(stray)}`"
     return None
 
 
-def _metadata_types(metadata: Any) -> Iterator[str]:
-    if not isinstance(metadata, Mapping):
-        yield f"`metadata` must be an object, it is {_describe(metadata)}"
-        return
+def _metadata_types(metadata: Any) -> Sequence[str]:
+    if not isinstance(metadata, _OBJECT):
+        return (f"`metadata` must be an object, it is {_describe(metadata)}",)
+    details = []
     timeout, samples = metadata.get("timeout_s", 1), metadata.get("samples", 1)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-        yield f"`metadata.timeout_s` must be a number of seconds, it is {_describe(timeout)}"
+        details.append(
+            f"`metadata.timeout_s` must be a number of seconds, it is {_describe(timeout)}"
+        )
     if isinstance(samples, bool) or not isinstance(samples, int):
-        yield f"`metadata.samples` must be a whole number, it is {_describe(samples)}"
+        details.append(f"`metadata.samples` must be a whole number, it is {_describe(samples)}")
     strange = [key for key in metadata if not isinstance(key, str)]  # such a record was never JSON
     if strange:
-        yield f"the keys of `metadata` must be strings, one is {_describe(strange[0])}"
+        details.append(f"the keys of `metadata` must be strings, one is {_describe(strange[0])}")
+    return details
 
 
-def _metadata_values(metadata: Mapping[str, Any]) -> Iterator[str]:
+_TYPE_RULES: dict[str, Callable[[Any], Sequence[str]] | None] = {
+    **dict.fromkeys(FIELDS),
+    "targets": _targets_types,
+    "few_shot_examples": _examples_types,
+    "metadata": _metadata_types,
+}
+"""By field, in the order of `FIELDS`; None for a text."""
+
+
+def _metadata_values(metadata: Mapping[str, Any]) -> Sequence[str]:
+    details = []
     timeout, samples = metadata.get("timeout_s", 1), metadata.get("samples", 1)
     if not 0 < timeout <= MAX_TIMEOUT_S:
         legal = f"it must be above 0 and at most {MAX_TIMEOUT_S}"
-        yield f"`metadata.timeout_s` is {_show_number(timeout)}; {legal}"
+        details.append(f"`metadata.timeout_s` is {_show_number(timeout)}; {legal}")
     if not 1 <= samples <= MAX_SAMPLES:
         legal = f"it must be between 1 and {MAX_SAMPLES}"
-        yield f"`metadata.samples` is {_show_number(samples)}; {legal}"
+        details.append(f"`metadata.samples` is {_show_number(samples)}; {legal}")
+    return details
 
 
-def _value_details(name: str, record: Mapping[str, Any]) -> Iterator[str]:
-    value = record[name]
-    if name in VOCABULARIES:
-        if value not in VOCABULARIES[name]:
-            yield _not_in_vocabulary(name, value)
-    elif name == "metadata":
-        yield from _metadata_values(value)
-    elif name == "few_shot_examples":
+def _value_detail(name: str, value: Any, record: Mapping[str, Any]) -> str | None:
+    if name == "few_shot_examples":
         if len(value) > MAX_EXAMPLES:
-            yield f"{len(value)} few-shot examples; at most {MAX_EXAMPLES} are allowed"
+            return f"{len(value)} few-shot examples; at most {MAX_EXAMPLES} are allowed"
     elif not value:
-        yield f"`{name}` is empty"
-    elif name == "task_id" and (space := _SPACE.search(value)):
-        yield f"`task_id` has whitespace at character {space.start() + 1}; use `_` or `-`"
-    elif name == "prompt" and value[-1].isspace():
-        yield f"`prompt` ends in whitespace ({value[-1]!r}); strip it on the right"
-    elif name == "targets" and record.get("category") == "mcq" and (detail := _mcq_detail(value)):
-        yield detail
+        return f"`{name}` is empty"
+    elif name == "task_id":
+        if space := _SPACE.search(value):
+            return f"`task_id` has whitespace at character {space.start() + 1}; use `_` or `-`"
+    elif name == "prompt":
+        if value[-1].isspace():
+            return f"`prompt` ends in whitespace ({value[-1]!r}); strip it on the right"
+    elif name == "targets" and record.get("category") == "mcq":
+        return _mcq_detail(value)
+    return None
 
 
 def _mcq_detail(targets: Any) -> str | None:
@@ -336,6 +356,7 @@ def _find_illegal(record: Mapping[str, Any]) -> Iterator[BrokenRule]:
             yield BrokenRule(rule, name, detail)
 
 
+@cache
 def _quote(words: tuple[str, ...]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
@@ -357,6 +378,6 @@ def _describe(value: Any) -> str:
         return _show_number(value) if abs(value) >= _LONG_NUMBER else f"the number {value}"
     if isinstance(value, str):
         return "a string"
-    if isinstance(value, Mapping):
+    if isinstance(value, _OBJECT):
         return "an object"
-    return "a list" if isinstance(value, list | tuple) else f"a `{type(value).__name__}`"
+    return "a list" if isinstance(value, _LIST) else f"a `{type(value).__name__}`"

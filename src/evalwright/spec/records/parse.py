@@ -17,6 +17,11 @@ _WORD = re.compile(r"\w{1,40}")
 _TOKEN = re.compile(
     r'("[^"\\]*+(?:\\.[^"\\]*+)*+")([ \t\n\r]*:)?|[{}]|NaN|-?Infinity|-?\d[-+.\deE]*'
 )
+# A key of an object and, where it is a string, its value.
+_MEMBER = re.compile(
+    r'[ \t\n\r]*[{,][ \t\n\r]*("[^"\\]*+(?:\\.[^"\\]*+)*+")([ \t\n\r]*:[ \t\n\r]*)'
+    r'("[^"\\]*+(?:\\.[^"\\]*+)*+")?'
+)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # A whole pair and every other escape are stepped over; group 1 is half a pair.
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)")
@@ -85,18 +90,16 @@ class KeyPlace(NamedTuple):
 
 def find_key(key: str, text: str) -> KeyPlace | None:
     """The place of a top-level key of an object that `parse` has accepted."""
-    at = _skip_space(text, 0)
-    while text[at] != "}":
-        start = _skip_space(text, at + 1)
-        if text[start] == "}":
-            break
-        name, at = _scanner.raw_decode(text, start)
-        value = _skip_space(text, _skip_space(text, at) + 1)
-        if name == key:
-            return KeyPlace(start + 1, value + 1)
-        _, at = _scanner.raw_decode(text, value)
-        at = _skip_space(text, at)
+    at = 0
+    while member := _MEMBER.match(text, at):
+        if _decode_key(member[1]) == key:
+            return KeyPlace(member.start(1) + 1, member.end(2) + 1)
+        at = member.end() if member[3] else _scanner.raw_decode(text, member.end(2))[1]
     return None
+
+
+def _decode_key(written: str) -> str:
+    return str(json.loads(written)) if "\\" in written else written[1:-1]
 
 
 class _TwiceError(ValueError):
@@ -159,7 +162,7 @@ def _find_repeated_key(text: str) -> BadJson:
     objects: list[set[str]] = []
     for match in _TOKEN.finditer(text):
         if match[2]:
-            key = json.loads(match[1])
+            key = _decode_key(match[1])
             if key in objects[-1]:
                 return BadJson(f"the key `{key[:60]}` is given twice", match.start() + 1)
             objects[-1].add(key)

@@ -61,7 +61,7 @@ _LISTS: Mapping[str, DocumentKind] = {
 """The lists of a run file, and what is in them."""
 _APP_KEYS = {"model_under_test_key", "judge_model_key", "risk_profile", "risk_scorers"}
 """What the document of a server's workspace has."""
-_MAY_USE_SECRETS = {"model", "generator"}
+_MAY_USE_SECRETS = {"dataset", "generator", "model"}
 
 
 class GatheredProject(Struct, frozen=True, kw_only=True):
