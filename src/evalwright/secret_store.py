@@ -84,8 +84,7 @@ def _write(secrets: Mapping[str, Secret], file: Path) -> None:
                 written.flush()
                 os.fsync(written.fileno())
                 temporary.replace(file)
-            except BaseException:
+            finally:
                 temporary.unlink(missing_ok=True)
-                raise
     except OSError as error:
         raise UsageError(f"{file}: cannot be written: {error.strerror}") from error

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalwright.errors import EvalwrightError
+from evalwright.event_loop import run_async
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Sandbox
 from evalwright.scorers.execution import score_program
 from evalwright.scorers.record import score_text
-from evalwright.session.event_loop import run_async
 from evalwright.session.sandboxes import open_sandbox
 from evalwright.spec.records.check import validate_task
 from evalwright.text.post_process import post_process

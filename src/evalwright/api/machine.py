@@ -12,6 +12,7 @@ from evalwright.clients.local import BUNDLED, find_weights
 from evalwright.clients.providers import PROVIDERS
 from evalwright.clients.word_vectors import INSTALL, PACKAGE
 from evalwright.errors import UsageError
+from evalwright.event_loop import run_async
 from evalwright.report.machine import (
     Key,
     LocalModels,
@@ -22,7 +23,6 @@ from evalwright.report.machine import (
     Tier,
 )
 from evalwright.sandbox.tiers import survey
-from evalwright.session.event_loop import run_async
 from evalwright.session.stores import MEMORY, store_name
 
 

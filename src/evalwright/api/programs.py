@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from evalwright.errors import EvalwrightError, UnknownName, Unreadable, UsageError
+from evalwright.event_loop import run_async
 from evalwright.lines import BadLine, read_batches, read_lines, show_path
 from evalwright.nearest import suggest
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Sandbox
 from evalwright.report.programs import JudgedProgram, describe_program
 from evalwright.report.report import CodeExecution
-from evalwright.session.event_loop import run_async
 from evalwright.session.sandboxes import open_sandbox
 from evalwright.session.sandboxes import sandbox_packages as list_packages
 from evalwright.spec.records.check import check_batches

@@ -24,6 +24,7 @@ from evalwright.datasets.reading import Reader
 from evalwright.datasets.rows import Rows
 from evalwright.datasets.synthesizers.data_sources import SourceLookup, SourceRows
 from evalwright.errors import BadDataset, BadTasks, Unreadable, UsageError
+from evalwright.event_loop import run_async
 from evalwright.generation.resources import GeneratorResources
 from evalwright.generation.synthesis import GenerationJob, generate_file
 from evalwright.plan.options import STATE, RunOptions
@@ -31,7 +32,6 @@ from evalwright.plan.project import ExternalRows, model_name, refuse_errors
 from evalwright.plan.task_results import result_of
 from evalwright.ports import Store
 from evalwright.report.tables import dollars
-from evalwright.session.event_loop import run_async
 from evalwright.session.progress import Progress, SilentProgress
 from evalwright.session.stores import open_store, store_name
 from evalwright.spec.documents.models.dataset import open_dataset

@@ -18,6 +18,7 @@ from evalwright.engine.models.base import ModelWrapper
 from evalwright.engine.redact import redact
 from evalwright.engine.usage import UsageCounter, add_usage
 from evalwright.errors import StageError, boundary
+from evalwright.event_loop import run_async
 from evalwright.generation.generate import open_generator
 from evalwright.generation.resources import GeneratorRuntime
 from evalwright.generation.synthesis import apply_synthesizer, clean_rows
@@ -26,7 +27,6 @@ from evalwright.ports import Case, Model
 from evalwright.report.export import FailureSummary
 from evalwright.report.tables import visible
 from evalwright.report.yaml_text import to_yaml
-from evalwright.session.event_loop import run_async
 from evalwright.session.progress import SilentProgress
 from evalwright.spec.documents.project import Project
 from evalwright.spec.documents.resolve.entities import Entity

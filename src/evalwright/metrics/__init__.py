@@ -2,7 +2,7 @@
 
     ew.metrics.f1("the cat sat", ["a cat sat down"])
 
-The functions are in `answer_metrics` and are imported when they are first used. The other modules
+The functions are in `answer_metrics` and `program_metrics` and are imported when they are first used. The other modules
 are components: the registry finds their classes.
 """
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from evalwright.metrics.answer_metrics import (
         accuracy,
         bleu_4,
-        code_exec,
         corpus_bleu,
         exact_match,
         f1,
         pass_at_k,
         rouge_l,
     )
+    from evalwright.metrics.program_metrics import code_exec
 
 __all__ = [
     "accuracy",
@@ -36,7 +36,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'evalwright.metrics' has no attribute {name!r}")
-    value = getattr(import_module("evalwright.metrics.answer_metrics"), name)
+    home = "program_metrics" if name == "code_exec" else "answer_metrics"
+    value = getattr(import_module(f"evalwright.metrics.{home}"), name)
     globals()[name] = value
     return value
 

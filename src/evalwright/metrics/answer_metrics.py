@@ -15,12 +15,10 @@ from typing import Literal
 
 from evalwright.stats.pass_at_k import pass_at_k
 from evalwright.text import similarity
-from evalwright.vocabulary import DEFAULT_TIMEOUT_S
 
 __all__ = [
     "accuracy",
     "bleu_4",
-    "code_exec",
     "corpus_bleu",
     "exact_match",
     "f1",
@@ -39,7 +37,7 @@ def exact_match(prediction: str, targets: Sequence[str]) -> float:
     >>> ew.metrics.exact_match("Paris", ["paris"])
     0.0
     """
-    _check_pair(prediction, targets)
+    check_pair(prediction, targets)
     return similarity.exact_match(prediction, targets)
 
 
@@ -60,7 +58,7 @@ def f1(prediction: str, targets: Sequence[str]) -> float:
     >>> round(ew.metrics.f1("the cat sat", ["a cat sat down", "dogs"]), 3)
     0.571
     """
-    _check_pair(prediction, targets)
+    check_pair(prediction, targets)
     return similarity.f1(prediction, targets)
 
 
@@ -74,7 +72,7 @@ def bleu_4(prediction: str, targets: Sequence[str]) -> float:
     >>> round(ew.metrics.bleu_4("the bridge is open", ["the bridge is closed"]), 3)
     0.669
     """
-    _check_pair(prediction, targets)
+    check_pair(prediction, targets)
     return similarity.bleu_4(prediction, targets)
 
 
@@ -84,27 +82,8 @@ def rouge_l(prediction: str, targets: Sequence[str]) -> float:
     >>> round(ew.metrics.rouge_l("the old bridge is closed", ["the bridge was closed"]), 3)
     0.667
     """
-    _check_pair(prediction, targets)
+    check_pair(prediction, targets)
     return similarity.rouge_l(prediction, targets)
-
-
-def code_exec(
-    prediction: str, targets: Sequence[str], *, timeout_s: float = DEFAULT_TIMEOUT_S
-) -> float:
-    """Run the prediction as a Python program in the sandbox; return the share of targets it passes.
-
-    A program that does not compile, raises or takes too long scores 0. `ew.execute` says why.
-
-    >>> program = "def add(a, b): return a + b"
-    >>> ew.metrics.code_exec(program, ["add(1, 2) == 3", "add(1, 2) == 4"])
-    0.5
-    """
-    # Upwards, on purpose: ADR 021.
-    from evalwright.api.programs import execute
-
-    _check_pair(prediction, targets)
-    result = execute(prediction, targets, timeout_s=timeout_s)
-    return result.passed / result.total
 
 
 def corpus_bleu(
@@ -141,7 +120,7 @@ def corpus_bleu(
     matches, totals = dict.fromkeys(_ORDERS, 0), dict.fromkeys(_ORDERS, 0)
     length = reference_length = 0
     for index, (prediction, own_targets) in enumerate(zip(predictions, targets, strict=True)):
-        _check_pair(prediction, own_targets, place=f"[{index}]")
+        check_pair(prediction, own_targets, place=f"[{index}]")
         words = similarity.tokens(prediction)
         references = [similarity.tokens(target) for target in own_targets]
         length += len(words)
@@ -167,7 +146,8 @@ def _count_ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
     return Counter(zip(*(words[start:] for start in range(order)), strict=False))
 
 
-def _check_pair(prediction: str, targets: Sequence[str], *, place: str = "") -> None:
+def check_pair(prediction: str, targets: Sequence[str], *, place: str = "") -> None:
+    """Refuse what is empty or of a wrong type; `place` is the index in a list, as in `[3]`."""
     if not isinstance(prediction, str):
         raise TypeError(f"expected a text, got {prediction!r} - at `prediction{place}`")
     if isinstance(targets, str):

@@ -12,6 +12,7 @@ from evalwright.components import snippets_in
 from evalwright.datasets.url import show_address
 from evalwright.engine.redact import make_redactor, redact
 from evalwright.errors import ModelError, StageError, Stopped, UsageError, boundary
+from evalwright.event_loop import run_async
 from evalwright.ports import Model
 from evalwright.projects.kinds import EntityKind
 from evalwright.projects.lookup import (
@@ -26,7 +27,6 @@ from evalwright.report.export import FailureSummary
 from evalwright.report.tables import visible
 from evalwright.report.yaml_text import indent_yaml
 from evalwright.secrets import Secret, secrets_in
-from evalwright.session.event_loop import run_async
 from evalwright.session.project_models import adapter_of, connect_model, info_of
 from evalwright.snippets.pool import SnippetPool
 from evalwright.snippets.sources import sources_of

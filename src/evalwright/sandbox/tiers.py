@@ -16,6 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from evalwright.errors import EvalwrightError
 from evalwright.sandbox.worker import (
     TIERS,
     NoWorker,
@@ -52,7 +53,7 @@ refused = [name for name, action in attempts.items() if attempt(name, action) ==
 _ATTEMPTS = ("read", "write", "connect", "fork", "signal")
 
 
-class NoTier(Exception):
+class NoTier(EvalwrightError):
     """No isolating tier is available here; the message says why for each."""
 
 

@@ -7,8 +7,8 @@ from evalwright.engine.journal import Journal
 from evalwright.engine.run import Resources
 from evalwright.engine.run import run as run_engine
 from evalwright.engine.stop import Stop
+from evalwright.event_loop import run_async
 from evalwright.plan.plan import Job
-from evalwright.session.event_loop import run_async
 from evalwright.session.progress import Progress
 from evalwright.types import Outcome
 

@@ -33,13 +33,13 @@ from evalwright.clients.providers import PROVIDERS
 from evalwright.clients.stand_ins import PlaceholderModel
 from evalwright.components import provider_key
 from evalwright.errors import EvalwrightError, UnknownName, UsageError
+from evalwright.event_loop import run_async
 from evalwright.nearest import nearest
 from evalwright.plan.model_names import canonical_name
 from evalwright.plan.options import RunOptions
 from evalwright.plan.project import ResolvedProject
 from evalwright.ports import Snippets
 from evalwright.secrets import Redactor, Secret, secrets_in
-from evalwright.session.event_loop import run_async
 from evalwright.session.models import Connection, Connector, connect_provider
 from evalwright.spec.documents.models.model import (
     AdapterDocument,

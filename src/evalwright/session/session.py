@@ -27,6 +27,7 @@ from evalwright.engine.run import Resources
 from evalwright.engine.run import run as run_engine
 from evalwright.engine.stop import Stop
 from evalwright.errors import UsageError
+from evalwright.event_loop import run_async
 from evalwright.plan.manifest import (
     Command,
     Manifest,
@@ -43,7 +44,6 @@ from evalwright.report.headline import make_headline
 from evalwright.report.report import Report
 from evalwright.secrets import Redactor
 from evalwright.session.drive import drive
-from evalwright.session.event_loop import run_async
 from evalwright.session.judges import add_judges
 from evalwright.session.manifests import describe_run, end_manifest, keep_checks, report_facts
 from evalwright.session.memory import RunOutcomes, StoredAnswers, recall_answers

@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from evalwright.session.event_loop import run_async
+from evalwright.event_loop import run_async
 
 
 async def thread() -> int:
