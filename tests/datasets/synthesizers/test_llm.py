@@ -207,3 +207,11 @@ def test_refuses_what_does_not_fit_the_published_fields(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         synthesizer({**ROWS, **changes})
+
+
+def test_a_model_that_cannot_be_asked_is_named() -> None:
+    def answer(_: Request) -> str:
+        raise ModelError("auth", "no such key")
+
+    with pytest.raises(ModelError, match=r"^the model `writer`: no such key"):
+        synthesized(ROWS, ROW, writer=model(answer))

@@ -30,6 +30,7 @@ from msgspec import Struct
 from evalwright.clients import openai
 from evalwright.clients.llama.server import LlamaServer, ServerSpec, Tell, join
 from evalwright.clients.llama.settings import NEVER
+from evalwright.clients.message_files import refuse_files
 from evalwright.clients.parameters import chat_keys
 from evalwright.clients.replies import make_usage
 from evalwright.errors import ModelError
@@ -85,6 +86,7 @@ class Llama:
                 hint="`local/wordllama` does",
             )
         keys = chat_keys(request, never=NEVER)
+        refuse_files(request.messages, "local")
         if self._server is None:
             self._server = join(self._spec, self._tell)
         async with self._server.slot() as slot:

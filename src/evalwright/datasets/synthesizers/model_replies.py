@@ -17,6 +17,7 @@ from typing import Any
 
 from evalwright.datasets.json_files import refuse_constant
 from evalwright.datasets.synthesizers.synthesizer import Row
+from evalwright.errors import ModelError
 from evalwright.ports import Case
 from evalwright.scorers.judging.ask import JudgeReply, ReplySchema, ask, object_schema
 from evalwright.scorers.judging.verdicts import find_json
@@ -54,7 +55,11 @@ async def query_model(
 
     `plain_messages` are sent in place of `messages` if the server rejects the schema.
     """
-    reply = await ask(case, model_key, messages, schema=schema, plain_messages=plain_messages)
+    try:
+        reply = await ask(case, model_key, messages, schema=schema, plain_messages=plain_messages)
+    except ModelError as error:
+        error.args = (str(error).replace("the judge", "the model", 1),)
+        raise
     _refuse_unusable(reply)
     return reply.text
 
