@@ -2,8 +2,8 @@
 
     ew.metrics.f1("the cat sat", ["a cat sat down"])
 
-The functions are in `answer_metrics` and `program_metrics` and are imported when they are first used. The other modules
-are components: the registry finds their classes.
+The functions are in `answer_metrics` and `program_metrics` and are imported when they are first
+used. The other modules are components: the registry finds their classes.
 """
 
 from importlib import import_module

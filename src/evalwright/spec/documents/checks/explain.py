@@ -8,6 +8,7 @@
     unknown_type   unknown type `strng_equals`; expected `bleu`, …
     bad_template   Jinja that does not compile, at its line
     bad_snippet    Python that does not compile, at its line
+    unsupported    a valid part of the format that is not supported here: an agent platform
     broken_plugin  `shortness` comes from acme-evals 1.0, which cannot be used: …
 
 A value has one fault, however many members of a union refused it. A misspelt key is not reported as
@@ -328,6 +329,10 @@ def _broken_plugin(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot
     return Fault(path, "broken_plugin", context["failure"], context["hint"])
 
 
+def _unsupported_type(error: ErrorDetails, _: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
+    return Fault(spot.path, "unsupported", error["msg"])
+
+
 _SPECIAL: dict[str, Callable[[ErrorDetails, Mapping[str, Any], _ErrorSpot], Fault]] = {
     "missing": _missing_key,
     "extra_forbidden": _unknown_key,
@@ -338,6 +343,7 @@ _SPECIAL: dict[str, Callable[[ErrorDetails, Mapping[str, Any], _ErrorSpot], Faul
     "union_tag_not_found": _missing_type,
     "broken_plugin": _broken_plugin,
     "unknown_connection": _unknown_type,
+    "unsupported": _unsupported_type,
     "value_error": _refused_value,
     "assertion_error": _refused_value,
 }
