@@ -12,7 +12,7 @@ from tests.living import ends, is_running
 from tests.snippets.made import Made, call, told
 
 from evalwright.errors import SnippetFailed
-from evalwright.objects import AUTHORS
+from evalwright.objects.names import list_names
 from evalwright.snippets import process
 from evalwright.snippets.pool import SnippetPool
 from evalwright.snippets.process import SnippetSettings
@@ -273,7 +273,7 @@ def test_the_real_package_comes_before_ours(tmp_path: Path) -> None:
     assert asyncio.run(work()) == [["theirs", "SolverTrace"]]
 
 
-def test_authors_import_the_classes_and_none_of_our_helpers() -> None:
+def test_authors_import_the_published_names_and_none_of_our_own() -> None:
     text = (
         "import latticeflow.core.dtypes as new, latticeflow.assessment.dtypes as old\n"
         "def f(): return [[n for n in dir(one) if n[0] != '_'] for one in (new, old)]"
@@ -285,11 +285,9 @@ def test_authors_import_the_classes_and_none_of_our_helpers() -> None:
 
     ((new, old),) = asyncio.run(work())
 
-    assert new == old == sorted(AUTHORS)
-    assert {"Message", "ModelResponse", "SampleScore", "SingleSolverOutput", "SolverOutput"} < {
-        *new
-    }
-    assert all(name[0].isupper() for name in new)
+    assert new == old == list_names("latticeflow.core.dtypes")
+    assert {"Message", "ModelResponse", "SampleScore", "SolverOutput", "is_valid_key"} < {*new}
+    assert not {"Record", "JsonModel", "wrap", "items_from", "make_message"} & {*new}
 
 
 def test_another_interpreter_need_not_know_evalwright() -> None:

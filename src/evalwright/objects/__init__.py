@@ -31,8 +31,6 @@ from .record import Record
 from .scores import SampleScore, SystemTaskMetricEntry, SystemTaskOutput
 from .solver_trace import (
     ModelResponse,
-    SingleSolverOutput,
-    SolverOutput,
     SolverTrace,
     read_trace,
     variables,
@@ -40,7 +38,6 @@ from .solver_trace import (
 from .trace import Trace, TraceMetadata, Turn
 
 __all__ = [
-    "AUTHORS",
     "ChatCompletion",
     "ChatMessage",
     "Content",
@@ -54,8 +51,6 @@ __all__ = [
     "OpenResponse",
     "Record",
     "SampleScore",
-    "SingleSolverOutput",
-    "SolverOutput",
     "SolverTrace",
     "SystemTaskMetricEntry",
     "SystemTaskOutput",
@@ -73,6 +68,3 @@ __all__ = [
     "to_text",
     "variables",
 ]
-
-AUTHORS = tuple(name for name in __all__ if name[0].isupper() and name not in {"AUTHORS", "Record"})
-"""What snippets may import: the classes but one; the rest is ours."""
