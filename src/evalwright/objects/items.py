@@ -24,7 +24,7 @@ from .enums import (
     MessageStatus,
 )
 from .model import JsonModel
-from .record import changes
+from .record import Record, changes, wrap
 
 SYNTHETIC_MESSAGE_ID = ""
 SYNTHETIC_MESSAGE_STATUS = MessageStatus.completed
@@ -144,6 +144,30 @@ ContentPart = (
 """A part of a message; parts of other types are kept."""
 
 
+_PARTS: dict[Any, type[JsonModel]] = {
+    "input_text": InputTextContent,
+    "input_image": InputImageContent,
+    "input_file": InputFileContent,
+    "output_text": OutputTextContent,
+    "refusal": RefusalContent,
+    "summary_text": SummaryTextContent,
+    "reasoning_text": ReasoningTextContent,
+}
+_get, _new = dict.__getitem__, dict.__new__
+
+
+def _wrap_part(part: Any) -> Any:
+    if type(part) is not dict:
+        return wrap(part)
+    kind = part.get("type")
+    part_class = _PARTS.get(kind) if isinstance(kind, str) else None
+    if part_class is None:
+        return Record(part)
+    record = _new(part_class)
+    record.update(part)
+    return record
+
+
 class Item(JsonModel):
     """One item of a trace, of a kind that has no class of its own."""
 
@@ -178,12 +202,18 @@ class Message(Item):
         return text_of(dict.get(self, "content"))
 
     def __getitem__(self, name: str) -> Any:
-        value = super().__getitem__(name)
-        if name == "content" and not isinstance(value, Content):
-            parts = [_part(part, self.get("role")) for part in _as_list(value)]
-            value = Content(self._wrap("content", parts))
-            self["content"] = value
+        value = _get(self, name)
+        kind = type(value)
+        if kind is dict or kind is list or (name == "content" and kind is not Content):
+            value = self._wrap(name, value)
+            self[name] = value
         return value
+
+    def _wrap(self, name: str, value: Any) -> Any:
+        if name != "content":
+            return super()._wrap(name, value)
+        role = _get(self, "role") if "role" in self else None
+        return Content([_wrap_part(_part(part, role)) for part in _as_list(value)])
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict; its content is a list of parts, however it was given."""
@@ -287,7 +317,7 @@ def item(fields: Mapping[str, Any]) -> Item:
     if isinstance(fields, Item):
         return fields
     kind = _find_class(fields)
-    record = kind.__new__(kind)
+    record = _new(kind)
     record.update(fields)
     if "type" not in record and "role" in record:
         record["type"] = "message"

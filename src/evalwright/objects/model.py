@@ -27,6 +27,9 @@ from .fields import REQUIRED, Fields
 from .record import Record, plain, wrap
 
 
+_new = dict.__new__
+
+
 class MissingField(KeyError, AttributeError):
     """A field that is not there, whichever way it is read."""
 
@@ -58,7 +61,13 @@ class LFBaseModel:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Of JSON, which is not checked and wrapped when it is read."""
         model = cls.__new__(cls)
-        model.__dict__["_unread"] = {**data}
+        values = model.__dict__
+        values.update(data)
+        unread = {}
+        for name in cls._fields.wrappers:
+            if name in values:
+                unread[name] = values.pop(name)
+        values["_unread"] = unread
         return model
 
     @classmethod
@@ -151,7 +160,7 @@ class LFBaseModel:
         """All fields with their values or defaults; without those that have neither."""
         given = self._set_values()
         known = {
-            name: given.get(name, self._fields.default(name))
+            name: given[name] if name in given else getattr(self, name)
             for name, default in self._fields.items()
             if name in given or default is not REQUIRED
         }
@@ -243,7 +252,7 @@ class JsonModel(Record, LFBaseModel):  # type: ignore[misc] # its keys are those
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Of JSON, which is not checked and wrapped when it is read."""
-        model = cls.__new__(cls)
+        model = _new(cls)
         model.update(data)
         return model
 

@@ -218,14 +218,20 @@ def wrap_output(raw: Any) -> Any:
         return raw.completion
     if type(raw) is dict:
         if _is_completion(raw):
-            has_references = any("references" in choice for choice in raw["choices"])
-            return (RAGCompletionOutput if has_references else ChatCompletion).from_json(raw)
+            return _find_completion(raw["choices"]).from_json(raw)
         if _is_items(raw.get("items")):
             return OpenResponse.from_json(raw)
         if isinstance(raw.get("embeddings"), list):
             return EmbeddingsModelOutput.from_json(raw)
         return CustomOutput(raw)
     return CustomOutputs(wrap(raw)) if type(raw) is list else raw
+
+
+def _find_completion(choices: list[Any]) -> type[ChatCompletion]:
+    for choice in choices:  # runs for every answer: no generator
+        if "references" in choice:
+            return RAGCompletionOutput
+    return ChatCompletion
 
 
 def old_view(output: Any) -> Any:
@@ -247,8 +253,7 @@ def _build_completion(message: ChatMessage, fields: dict[str, Any]) -> ChatCompl
     choice: dict[str, Any] = {"message": message}
     if "references" in fields:
         choice["references"] = fields.pop("references")
-    completion = RAGCompletionOutput if "references" in choice else ChatCompletion
-    return completion.from_json({"choices": [choice], **fields})
+    return _find_completion([choice]).from_json({"choices": [choice], **fields})
 
 
 def old_message(item: dict[str, Any]) -> ChatMessage:

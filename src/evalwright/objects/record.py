@@ -11,6 +11,7 @@ from enum import Enum
 from types import NoneType
 from typing import Any
 
+_get = dict.__getitem__  # it runs for every read: `super()` would cost as much again
 _SCALARS = frozenset({str, int, float, bool, NoneType})
 
 
@@ -27,10 +28,11 @@ class Record(dict[str, Any]):
         self[name] = value
 
     def __getitem__(self, name: str) -> Any:
-        value = super().__getitem__(name)
-        if type(value) is dict or type(value) is list:
+        value = _get(self, name)
+        kind = type(value)
+        if kind is dict or kind is list:
             value = self._wrap(name, value)
-            super().__setitem__(name, value)
+            self[name] = value
         return value
 
     def get(self, name: str, default: Any = None) -> Any:

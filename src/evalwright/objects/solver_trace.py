@@ -37,6 +37,7 @@ from .record import changes, plain
 from .scores import DirectModelIO
 from .trace import Trace
 
+_new = object.__new__
 _TRACE_FIELDS = ("items", "metadata", "events", "span_id", "span_name", "span_type")
 
 
@@ -72,16 +73,21 @@ class SolverTrace(LFBaseModel):
         """What `to_json` or `model_dump` returned. A group becomes a `GroupedSolverTrace`."""
         trace = data.get("trace")
         if trace is None:
-            trace = {name: data[name] for name in _TRACE_FIELDS if name in data}
-        fields = {
-            "trace": trace if isinstance(trace, Trace) else Trace.from_json(trace),
+            trace = {}
+            for name in _TRACE_FIELDS:  # runs for every sample: no comprehension
+                if name in data:
+                    trace[name] = data[name]
+        is_group = data.get("solver_outputs") is not None
+        solver_trace: Any = _new(GroupedSolverTrace if is_group else cls)
+        values = solver_trace.__dict__
+        values["trace"] = trace if isinstance(trace, Trace) else Trace.from_json(trace)
+        values["_unread"] = unread = {
             "raw_outputs": data.get("raw_outputs") or [],
             "direct_ios": data.get("direct_ios") or [],
         }
-        kind: Any = cls
-        if data.get("solver_outputs") is not None:
-            kind, fields["solver_outputs"] = GroupedSolverTrace, data["solver_outputs"]
-        return cast("Self", super(SolverTrace, kind).from_json(fields))
+        if is_group:
+            unread["solver_outputs"] = data["solver_outputs"]
+        return cast("Self", solver_trace)
 
     @classmethod
     def model_validate(cls, obj: Any, **_: Any) -> Self:
@@ -227,17 +233,18 @@ class ModelResponse(LFBaseModel):
     """The response of `model.predict`."""
 
     raw_output: LFModelOutput = None
-    items: list[Item]
+    items: list[Item] = []
+    """Without them, those of the raw output."""
 
     def __init__(self, raw_output: Any = None, items: Iterable[Any] | None = None) -> None:
-        output = wrap_output(raw_output)
-        of_output = output_items(output) if items is None and output is not None else items
-        super().__init__(raw_output=output, items=items_from(of_output or ()))
+        super().__init__(
+            raw_output=wrap_output(raw_output), items=None if items is None else items_from(items)
+        )
 
     def _wrap(self, name: str, value: Any) -> Any:
-        if name == "raw_output":
-            return wrap_output(value)
-        return Items(items_from(value)) if name == "items" else super()._wrap(name, value)
+        if name == "items":
+            return Items(items_from(value or output_items(self.raw_output)))
+        return wrap_output(value) if name == "raw_output" else super()._wrap(name, value)
 
     @property
     def text(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from .events import TraceEvent, read_events, select_span, span_of
 from .fields import check
@@ -30,6 +30,7 @@ from .record import plain, wrap
 
 TraceFormat = Literal["latticeflow", "open_responses"]
 T = TypeVar("T")
+_new = object.__new__
 
 
 class TraceMetadata(JsonModel):
@@ -93,6 +94,13 @@ class Trace(LFBaseModel):
         """Of items or messages, and what else is known: `metadata`, `events`, a span."""
         check(fields.pop("FORMAT", self.FORMAT), TraceFormat, "FORMAT")
         super().__init__(items=items_from(items), **fields)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Of JSON, which is not checked and wrapped when it is read."""
+        trace = _new(cls)
+        trace.__dict__["_unread"] = {**data}
+        return trace
 
     @classmethod
     def from_items(cls, items: Iterable[Any]) -> Trace:
@@ -217,12 +225,14 @@ class Trace(LFBaseModel):
 
     def to_json(self) -> dict[str, Any]:
         """Its items, and what else is known."""
-        fields: dict[str, Any] = {"items": [item.to_json() for item in items_from(self.raw_items)]}
-        if metadata := self._peek("metadata"):
-            fields["metadata"] = plain(metadata)
+        held = {**self.__dict__, **self.__dict__.get("_unread", {})}
+        items = items_from(held.get("items") or ())
+        fields: dict[str, Any] = {"items": [item.to_json() for item in items]}
+        if held.get("metadata"):
+            fields["metadata"] = plain(held["metadata"])
         for name in ("events", "span_id", "span_name", "span_type"):
-            if (value := self._peek(name)) is not None:
-                fields[name] = plain(value)
+            if held.get(name) is not None:
+                fields[name] = plain(held[name])
         return fields
 
     def __str__(self) -> str:

@@ -220,7 +220,7 @@ class SnippetModel:
         return self._make_response(await answer)
 
     def _make_response(self, raw_output: Any) -> Any:
-        return self._objects().ModelResponse(raw_output)
+        return self._objects().ModelResponse.from_json({"raw_output": raw_output})
 
 
 class ImportAliases(MetaPathFinder, Loader):
