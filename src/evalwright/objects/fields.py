@@ -150,7 +150,8 @@ def _check_union(value: Any, members: tuple[Any, ...], path: str) -> Any:
     classes = [member for member in members if isinstance(member, type) and member is not Any]
     if isinstance(value, tuple(classes)):
         return value
-    if isinstance(value, Mapping) and (tagged := _classes_by_type(classes).get(value.get("type"))):
+    tag = value.get("type") if isinstance(value, Mapping) else None
+    if isinstance(tag, str) and (tagged := _classes_by_type(classes).get(tag)):
         return check(value, tagged, path)
     problems = []
     for member in members:
@@ -214,8 +215,11 @@ def _union_wrapper(members: tuple[Any, ...]) -> Callable[[Any], Any] | None:
     untagged: Any = classes[0] if classes and not tagged else None
 
     def wrap_member(value: Any) -> Any:
-        if type(value) is dict and (chosen := tagged.get(value.get("type"), untagged)):
-            return chosen.from_json(value)
+        if type(value) is dict:
+            tag = value.get("type")
+            chosen = tagged.get(tag, untagged) if isinstance(tag, str) else untagged
+            if chosen:
+                return chosen.from_json(value)
         return containers.get(type(value), wrap)(value)
 
     return wrap_member

@@ -26,7 +26,6 @@ from typing import Any, ClassVar, Self
 from .fields import REQUIRED, Fields
 from .record import Record, plain, wrap
 
-
 _new = dict.__new__
 
 

@@ -72,7 +72,7 @@ class SolverTrace(LFBaseModel):
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """What `to_json` or `model_dump` returned. A group becomes a `GroupedSolverTrace`."""
         trace = data.get("trace")
-        if trace is None:
+        if not isinstance(trace, Trace | dict):
             trace = {}
             for name in _TRACE_FIELDS:  # runs for every sample: no comprehension
                 if name in data:
@@ -301,11 +301,35 @@ def _read_object(value: dict[str, Any]) -> SolverTrace:
         raise ValueError("expected objects as `events`")
     if not isinstance(value.get("metadata"), dict | None):
         raise ValueError("expected an object as `metadata`")  # noqa: TRY004 - the same
-    read = read_events(events or ()) if items is None else items_from(items)
-    solver_trace = SolverTrace.from_json({**value, "items": read})
-    if not solver_trace.raw_outputs and value.get("output") is not None:
-        solver_trace.raw_outputs.append(value["output"])
-    return solver_trace
+    if items is None:
+        items = read_events(events or ())
+    elif "items" not in value and "output" in value:
+        items = [_read_message(message, value["output"]) for message in items]
+    outputs = [value[name] for name in ("output", "raw_output") if value.get(name) is not None]
+    return SolverTrace.from_json(
+        {
+            **value,
+            "items": items_from(items),
+            "raw_outputs": value.get("raw_outputs") or outputs[:1],
+            "direct_ios": [_read_bodies(io) for io in value.get("direct_ios") or ()],
+        }
+    )
+
+
+def _read_message(message: Any, output: Any) -> Any:
+    """A message of the older format: of a custom task it is any JSON."""
+    if isinstance(message, dict) and ("role" in message or "type" in message):
+        return message
+    kind = "output" if message == output else "input"
+    return {"type": f"custom_task_{kind}_message", "content": message}
+
+
+def _read_bodies(io: Any) -> Any:
+    """What went over the wire, as the engine stores it."""
+    if not isinstance(io, dict) or "direct_input" not in io:
+        return io
+    bodies = {"input": io.get("direct_input"), "output": io.get("direct_output")}
+    return {name: text.get("body") for name, text in bodies.items() if isinstance(text, dict)}
 
 
 def _parse_json(text: str) -> Any:
