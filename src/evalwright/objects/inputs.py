@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from .items import (
     CustomTaskInputMessage,
@@ -110,6 +110,7 @@ _Input_contra = TypeVar("_Input_contra", contravariant=True)
 _Output_co = TypeVar("_Output_co", covariant=True)
 
 
+@runtime_checkable
 class ModelProtocol(Protocol[_Input_contra, _Output_co]):
     """A model that answers one input."""
 

@@ -185,6 +185,7 @@ class Item(JsonModel):
         """Of an item, or of data; ValueError lists what is wrong with it."""
         is_data = cls in _WIDE and isinstance(obj, Mapping) and not isinstance(obj, cls)
         kind: Any = _find_class(obj) if is_data else cls
+        kind = kind if issubclass(kind, cls) else cls
         return cast("Self", super(Item, kind).model_validate(obj))
 
 

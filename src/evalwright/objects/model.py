@@ -159,7 +159,7 @@ class LFBaseModel:
         """All fields with their values or defaults; without those that have neither."""
         given = self._set_values()
         known = {
-            name: given[name] if name in given else getattr(self, name)
+            name: given[name] if name in given else self._wrap(name, self._fields.default(name))
             for name, default in self._fields.items()
             if name in given or default is not REQUIRED
         }

@@ -39,6 +39,7 @@ from .trace import Trace
 
 _new = object.__new__
 _TRACE_FIELDS = ("items", "metadata", "events", "span_id", "span_name", "span_type")
+_KNOWN_FIELDS = {*_TRACE_FIELDS, "trace", "raw_outputs", "direct_ios", "solver_outputs"}
 
 
 class SolverTrace(LFBaseModel):
@@ -87,6 +88,9 @@ class SolverTrace(LFBaseModel):
         }
         if is_group:
             unread["solver_outputs"] = data["solver_outputs"]
+        if not data.keys() <= _KNOWN_FIELDS:
+            more = {name: data[name] for name in data if name not in _KNOWN_FIELDS}
+            values.update({name: value for name, value in more.items() if name[:1] != "_"})
         return cast("Self", solver_trace)
 
     @classmethod
@@ -188,10 +192,17 @@ class SolverTrace(LFBaseModel):
 class GroupedSolverTrace(SolverTrace):
     """The solver traces of one sample, in a list or by their names; `items` has those of all."""
 
+    trace: Trace = {}  # type: ignore[assignment] # it is wrapped when it is read
     solver_outputs: list[SolverTrace] | dict[str, SolverTrace]
 
     def __init__(self, solver_outputs: Any, **fields: Any) -> None:
+        """Of the single traces; without a `trace`, its items and raw outputs are theirs."""
         super().__init__(solver_outputs=solver_outputs, **fields)
+        if not fields:
+            single: Any = self.solver_outputs
+            for trace in single.values() if isinstance(single, dict) else single:
+                self.extend(trace.items)
+                self.raw_outputs.extend(trace.raw_outputs)
 
 
 class _SolverTraceToo(type):
@@ -236,10 +247,11 @@ class ModelResponse(LFBaseModel):
     items: list[Item] = []
     """Without them, those of the raw output."""
 
-    def __init__(self, raw_output: Any = None, items: Iterable[Any] | None = None) -> None:
-        super().__init__(
-            raw_output=wrap_output(raw_output), items=None if items is None else items_from(items)
-        )
+    def __init__(
+        self, raw_output: Any = None, items: Iterable[Any] | None = None, **fields: Any
+    ) -> None:
+        given = None if items is None else items_from(items)
+        super().__init__(raw_output=wrap_output(raw_output), items=given, **fields)
 
     def _wrap(self, name: str, value: Any) -> Any:
         if name == "items":
@@ -281,12 +293,8 @@ def read_trace(value: Any) -> SolverTrace:
 
 def _read_group(group: list[Any] | dict[str, Any]) -> SolverTrace:
     traces = [read_trace(each) for each in (group.values() if isinstance(group, dict) else group)]
-    outputs = [raw for trace in traces for raw in trace.raw_outputs]
-    return GroupedSolverTrace(
-        dict(zip(group, traces, strict=True)) if isinstance(group, dict) else traces,
-        items=[item for trace in traces for item in trace.items],
-        raw_outputs=outputs,
-    )
+    named = dict(zip(group, traces, strict=True)) if isinstance(group, dict) else traces
+    return GroupedSolverTrace(named)
 
 
 def _read_object(value: dict[str, Any]) -> SolverTrace:
