@@ -9,11 +9,18 @@ USER = {"type": "message", "id": "m1", "status": "completed", "role": "user", "c
 ASSISTANT = {**USER, "id": "m2", "role": "assistant", "content": [ANSWER_TEXT]}
 SYSTEM = {**USER, "id": "m0", "role": "system"}
 CALL = {
-    **{"type": "function_call", "id": "f1", "call_id": "c1", "name": "search"},
-    **{"arguments": '{"q": "x"}', "status": "completed"},
+    "type": "function_call",
+    "id": "f1",
+    "call_id": "c1",
+    "name": "search",
+    "arguments": '{"q": "x"}',
+    "status": "completed",
 }
 CALL_OUTPUT = {
-    **{"type": "function_call_output", "id": "o1", "call_id": "c1", "output": "42"},
+    "type": "function_call_output",
+    "id": "o1",
+    "call_id": "c1",
+    "output": "42",
     "status": "completed",
 }
 CHAT_MESSAGE = {"role": "assistant", "content": "a", "refusal": None}
@@ -35,20 +42,29 @@ EVENT = {
 ERROR = {"error_type": "KeyError", "message": "x", "stage": "score"}
 SCORES = {"scorer_key": "python", "values": {"ok": True}, "metadata": {"why": "so"}}
 TRIAL = {
-    **{"index": 0, "sample_id": 7, "sample": {"data": {"q": "x"}}, "errors": [ERROR]},
-    **{"solver": {"output": SOLVER_TRACE}, "scores": [SCORES]},
+    "index": 0,
+    "sample_id": 7,
+    "sample": {"data": {"q": "x"}},
+    "errors": [ERROR],
+    "solver": {"output": SOLVER_TRACE},
+    "scores": [SCORES],
 }
 ACTION = {"action": "exclude_from_metrics", "rule_key": "r"}
 SAMPLE = {
     **{name: value for name, value in TRIAL.items() if name != "index"},
-    **{"action_records": [ACTION], "trials": [TRIAL]},
+    "action_records": [ACTION],
+    "trials": [TRIAL],
 }
 METRIC = {"values": {"mean": 0.5}, "metric_key": "mean", "scorer_key": "python"}
 TOKENS = {"model_id": 1, "purpose": "judge", "prompt_tokens": 2, "completion_tokens": 3}
 RUN = {"index": 0, "metrics": [METRIC], "samples": [SAMPLE], "errors": [ERROR]}
 EVIDENCE = {
-    **{"metrics": [METRIC], "samples": [SAMPLE], "runs": [RUN], "errors": [ERROR]},
-    **{"failures": {"num_errors": 1, "num_total": 2}, "model_token_usages": [TOKENS]},
+    "metrics": [METRIC],
+    "samples": [SAMPLE],
+    "runs": [RUN],
+    "errors": [ERROR],
+    "failures": {"num_errors": 1, "num_total": 2},
+    "model_token_usages": [TOKENS],
 }
 EXECUTION = {"runtime": 1.5, "started_at": 1, "ended_at": 2}
 SPECIFICATION = {"display_name": "T", "task": {"key": "t"}, "config": {}, "run_config": {}}
@@ -86,8 +102,14 @@ CLASSES: dict[str, dict[str, Any]] = {
     "FileRef": {"file_id": "f"},
     "FunctionCall": CALL,
     "FunctionCallEvent": {
-        **{**EVENT, "call_id": "c1", "function": "search", "arguments": "{}", "result": [TEXT]},
-        **{"status": "completed", "working_time": 0.5, "model_call_id": "k"},
+        **EVENT,
+        "call_id": "c1",
+        "function": "search",
+        "arguments": "{}",
+        "result": [TEXT],
+        "status": "completed",
+        "working_time": 0.5,
+        "model_call_id": "k",
     },
     "FunctionCallOutput": CALL_OUTPUT,
     "GroupedSolverOutput": {"solver_outputs": [SINGLE]},
@@ -98,15 +120,22 @@ CLASSES: dict[str, dict[str, Any]] = {
     "JudgeInput": {"sample": {"q": "x"}},
     "LFBaseModel": {},
     "LogProb": {
-        **{"token": "a", "logprob": -0.5, "bytes": [97]},
+        "token": "a",
+        "logprob": -0.5,
+        "bytes": [97],
         "top_logprobs": [{"token": "b", "logprob": -1.0, "bytes": [98]}],
     },
     "Message": {**USER, "role": "developer"},
     "MessageEvent": {**EVENT, "item": USER, "model_call_id": "k"},
     "MetricData": METRIC,
     "ModelCallEvent": {
-        **{**EVENT, "model": "m", "input_context": [USER], "output_items": [CALL]},
-        **{"usage": USAGE, "tools": ["search"], "total_time": 1.0},
+        **EVENT,
+        "model": "m",
+        "input_context": [USER],
+        "output_items": [CALL],
+        "usage": USAGE,
+        "tools": ["search"],
+        "total_time": 1.0,
     },
     "ModelEndpointInput": {"body": "{}"},
     "ModelEndpointOutput": {"body": "{}", "status_code": 200, "headers": {"x": "y"}},
@@ -122,9 +151,14 @@ CLASSES: dict[str, dict[str, Any]] = {
         ],
     },
     "PolicyRuleMetricsInput": {
-        **{"evaluation_key": "e", "evaluation_run_id": "1", "task_result_id": "2"},
-        **{"task_specification_key": "t", "task_specification_display_name": "T"},
-        **{"scorer_key": None, "metric_key": "m", "values": {"mean": 1}},
+        "evaluation_key": "e",
+        "evaluation_run_id": "1",
+        "task_result_id": "2",
+        "task_specification_key": "t",
+        "task_specification_display_name": "T",
+        "scorer_key": None,
+        "metric_key": "m",
+        "values": {"mean": 1},
     },
     "RAGCompletionInput": {"messages": [CHAT_INPUT], "response_format": {"type": "text"}},
     "RAGCompletionInputMessage": CHAT_INPUT,
@@ -160,8 +194,13 @@ CLASSES: dict[str, dict[str, Any]] = {
     "TaskResultEvidence": EVIDENCE,
     "TaskResultFailures": {"num_errors": 1, "num_total": 2},
     "TaskResultLog": {
-        **{"format_version": "v1", "app_version": "1", "status": "success", "evidence": EVIDENCE},
-        **{"specification": SPECIFICATION, "execution": EXECUTION, "errors": [ERROR]},
+        "format_version": "v1",
+        "app_version": "1",
+        "status": "success",
+        "evidence": EVIDENCE,
+        "specification": SPECIFICATION,
+        "execution": EXECUTION,
+        "errors": [ERROR],
     },
     "TaskResultSpecification": {**SPECIFICATION, "evaluated_entity": {"key": "m"}},
     "TextCitationBody": {"content": "c"},
@@ -199,11 +238,16 @@ ENUMS: dict[str, dict[str, str]] = {
     "MessageRole": {name: name for name in ("user", "assistant", "system", "developer")},
     "MessageStatus": _PROGRESS,
     "ModelTokenUsagePurpose": {
-        **{"TEST": "test", "JUDGE": "judge", "GENERATE": "generate", "AUXILIARY": "auxiliary"}
+        "TEST": "test",
+        "JUDGE": "judge",
+        "GENERATE": "generate",
+        "AUXILIARY": "auxiliary",
     },
     "TaskResultDataStatus": {
-        **{"PENDING": "pending", "CANCELLED": "cancelled"},
-        **{"SUCCESS": "success", "FAILED": "failed"},
+        "PENDING": "pending",
+        "CANCELLED": "cancelled",
+        "SUCCESS": "success",
+        "FAILED": "failed",
     },
 }
 TYPES: dict[str, tuple[Any, Any]] = {

@@ -31,7 +31,7 @@ from evalwright.objects.items import is_trace_item, item, make_message
 from evalwright.objects.keys import is_valid_key, sanitize_key, validate_key
 from evalwright.objects.trace import Trace
 
-CHAT = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+CHAT: list[Any] = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
 COMPLETION = {"choices": [{"message": CHAT[1]}]}
 
 
@@ -41,7 +41,7 @@ def test_messages_of_a_chat_become_an_input_and_items_and_come_back() -> None:
 
     assert isinstance(model_input, ChatCompletionInput)
     assert model_input_to_messages(model_input) == CHAT
-    assert model_input_to_messages({"messages": CHAT})[0].role == "user"
+    assert model_input_to_messages({"messages": CHAT}) == CHAT
     assert trace_items_to_lf_messages(items) == CHAT
     assert trace_items_to_model_input(items) == model_input
     assert model_input_to_trace_items(model_input) == items
@@ -97,7 +97,7 @@ def test_a_key_is_made_of_any_text(text: str, key: str) -> None:
 
 def test_a_key_that_is_not_valid_raises_the_error_that_was_asked_for() -> None:
     validate_key("a_B-1")
-    with pytest.raises(ValueError, match="expected a key: .*, got `a b`"):
+    with pytest.raises(ValueError, match=r"expected a key: .*, got `a b`"):
         validate_key("a b")
     with pytest.raises(KeyError):
         validate_key("x" * 251, error_type=KeyError)
@@ -105,8 +105,13 @@ def test_a_key_that_is_not_valid_raises_the_error_that_was_asked_for() -> None:
 
 USER, ANSWER = make_message("user", "q"), make_message("assistant", "a")
 CALLED = {
-    **{"type": "function_call_event", "call_id": "c", "function": "f", "arguments": "{}"},
-    **{"result": "1", "status": "completed", "span_id": "inner"},
+    "type": "function_call_event",
+    "call_id": "c",
+    "function": "f",
+    "arguments": "{}",
+    "result": "1",
+    "status": "completed",
+    "span_id": "inner",
 }
 EVENTS: list[dict[str, Any]] = [
     {"type": "span_begin", "span_id": "outer", "name": "plan"},
@@ -116,7 +121,10 @@ EVENTS: list[dict[str, Any]] = [
     {"type": "span_end", "span_id": "outer"},
     {"type": "message_event", "item": ANSWER, "model_call_id": "m"},
     {
-        **{"type": "model_call_event", "id": "m", "model": "x", "input_context": [USER]},
+        "type": "model_call_event",
+        "id": "m",
+        "model": "x",
+        "input_context": [USER],
         "output_items": [ANSWER],
     },
     {"type": "span_end", "span_id": "inner"},
@@ -159,7 +167,9 @@ def test_a_span_is_sorted_into_one_piece() -> None:
 def test_the_context_of_later_model_calls_adds_what_is_new() -> None:
     more = make_message("user", "more")
     later = {
-        **{"type": "model_call_event", "id": "n", "input_context": [USER, ANSWER, more]},
+        "type": "model_call_event",
+        "id": "n",
+        "input_context": [USER, ANSWER, more],
         "output_items": [ANSWER],
     }
     compacted = {**later, "input_context": [make_message("system", "summary"), more]}
@@ -175,8 +185,12 @@ def test_the_evidence_of_a_sample_is_built_from_its_trials() -> None:
     error = {"error_type": "E", "message": "m"}
     trials = [
         SampleTrialEvidence(
-            **{"index": index, "sample_id": 1, "sample": {"data": {"n": index}}},
-            **{"solver": None, "scores": [], "errors": [error]},
+            index=index,
+            sample_id=1,
+            sample={"data": {"n": index}},
+            solver=None,
+            scores=[],
+            errors=[error],
         )
         for index in range(2)
     ]

@@ -290,6 +290,35 @@ def test_authors_import_the_published_names_and_none_of_our_own() -> None:
     assert not {"Record", "JsonModel", "wrap", "items_from", "make_message"} & {*new}
 
 
+def test_annotations_are_not_evaluated_and_classes_still_read_them() -> None:
+    text = (
+        "from dataclasses import dataclass, field\n"
+        "from latticeflow.core.experimental.scorers import ScorerBase\n"
+        "@dataclass\nclass Point:\n    x: NotImported\n"
+        "    tags: list[str] = field(default_factory=list)\n"
+        "class Scorer(ScorerBase):\n    limit: int\n    name: Unknown | None = None\n"
+        "    def compute_scores(self, sample): return {self.name: sample < self.limit}\n"
+        "def f(sample: dict[str, Any], output: SolverOutput = None) -> Nothing:\n"
+        "    return [Point(1).x, Point(1).tags, Scorer(limit=2, name='ok')(sample)]"
+    )
+
+    assert call(text, [1]) == [[1, [], {"ok": True}]]
+
+
+def test_dates_in_a_result_become_text() -> None:
+    text = "from datetime import datetime\ndef f(): return {'at': datetime(2026, 5, 12)}"
+
+    assert call(text, []) == [{"at": "2026-05-12T00:00:00"}]
+
+
+def test_a_name_that_does_not_exist_is_an_import_error() -> None:
+    (failure,) = call("from latticeflow.core.dtypes import Foo\ndef f(): return 1", [])
+
+    assert "cannot import name 'Foo' from 'latticeflow.core.dtypes'" in str(failure)
+    (failure,) = call("import latticeflow.core.nothing\ndef f(): return 1", [])
+    assert "No module named 'latticeflow.core.nothing'" in str(failure)
+
+
 def test_another_interpreter_need_not_know_evalwright() -> None:
     base = getattr(sys, "_base_executable", sys.executable)
     text = (

@@ -39,7 +39,10 @@ from .trace import Trace
 
 _new = object.__new__
 _TRACE_FIELDS = ("items", "metadata", "events", "span_id", "span_name", "span_type")
-_KNOWN_FIELDS = {*_TRACE_FIELDS, "trace", "raw_outputs", "direct_ios", "solver_outputs"}
+_KNOWN_FIELDS = {
+    *_TRACE_FIELDS,
+    *("trace", "raw_outputs", "direct_ios", "solver_outputs", "messages", "output", "raw_output"),
+}
 
 
 class SolverTrace(LFBaseModel):
