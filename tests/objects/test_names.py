@@ -186,6 +186,15 @@ def test_the_table_has_every_name_of_the_page() -> None:
     assert set(re.findall(r"^- `(\w+)", section, re.MULTILINE)) == ALL
 
 
+def test_the_guide_lists_every_name() -> None:
+    page = (ROOT / "docs" / "guides" / "snippets.md").read_text(encoding="utf-8")
+    table = page.partition("| names of `dtypes` | |\n")[2].partition("\n\n")[0]
+    cells = [row.split("|")[2] for row in table.splitlines()[1:]]
+
+    assert sorted(re.findall(r"`(\w+)`", " ".join(cells))) == list_names(CORE)
+    assert all(f"`{name}`" in page for name in list_names("latticeflow.core.experimental.scorers"))
+
+
 def test_fields_and_defaults_are_those_of_the_page() -> None:
     expected: dict[str, dict[str, Any]] = {
         "MetricData": {
