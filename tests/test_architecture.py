@@ -68,7 +68,7 @@ HIDES = {
     "spec/checking.py": "records, from projects",
 }
 # Nouns of the package that authors meet under the same name in their snippets.
-SAME_NAMES = {"Message", "Trace"}
+SAME_NAMES = {"Message", "RunEvidence", "Secret", "Trace"}
 # Words that end like a participle and are verbs or nouns; `derived` is a method of Jinja's.
 NO_PARTICIPLES = {"derived", "embed", "exceed", "feed", "need", "proceed", "seed", "speed"}
 PARTICIPLE = re.compile(

@@ -126,7 +126,8 @@ def test_an_exception_is_a_failure_with_its_place_and_without_the_environment() 
 @pytest.mark.parametrize(
     ("body", "kind", "says"),
     [
-        pytest.param("return {'a': 1}", "inference", "got `dict`", id="no text"),
+        pytest.param("return 3", "inference", "got `int`", id="no text"),
+        pytest.param("return {'a': 1}", "wrong_shape", "", id="JSON that is no answer"),
         pytest.param("return 'hello'", "not_json", "hello", id="no JSON"),
         pytest.param("return '{}'", "wrong_shape", "choices", id="no completion"),
         pytest.param("""return '{"error": "busy"}'""", "error_object", "busy", id="an error"),

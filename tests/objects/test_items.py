@@ -2,7 +2,6 @@ from typing import Any
 
 import pytest
 
-from evalwright.objects import items as module
 from evalwright.objects.items import (
     Content,
     CustomTaskInputMessage,
@@ -12,6 +11,7 @@ from evalwright.objects.items import (
     Item,
     Items,
     Message,
+    UserMessage,
     chat_items,
     item,
     items_from,
@@ -24,8 +24,9 @@ from evalwright.objects.items import (
 @pytest.mark.parametrize(
     ("fields", "kind"),
     [
-        pytest.param({"type": "message", "role": "user", "content": []}, Message, id="message"),
-        pytest.param({"role": "user", "content": "x"}, Message, id="a role makes a message"),
+        pytest.param({"type": "message", "role": "user", "content": []}, UserMessage, id="message"),
+        pytest.param({"role": "user", "content": "x"}, UserMessage, id="a role makes a message"),
+        pytest.param({"role": "developer", "content": "x"}, Message, id="a role without a class"),
         pytest.param({"type": "function_call", "name": "f"}, FunctionCall, id="call"),
         pytest.param({"type": "function_call_output"}, FunctionCallOutput, id="output of a call"),
         pytest.param({"type": "custom_task_input_message"}, CustomTaskInputMessage, id="input"),
@@ -38,7 +39,8 @@ def test_the_type_of_an_item_decides_its_class(fields: dict[str, Any], kind: typ
 
 
 def test_a_content_given_as_text_is_a_list_of_one_part_and_prints_as_its_text() -> None:
-    user, assistant = Message(role="user", content="hi"), Message(role="assistant", content="yo")
+    user: Any = Message(role="user", content="hi")
+    assistant: Any = Message(role="assistant", content="yo")
 
     assert user.content == [{"type": "input_text", "text": "hi"}]
     assert assistant.content[0].type == "output_text"
@@ -131,9 +133,11 @@ def test_items_are_appended_from_any_shape() -> None:
     items = Items()
 
     items.append({"role": "user", "content": "q"})
-    items.extend([{"role": "tool", "tool_call_id": "c", "content": "1"}, Message(role="system")])
+    items.extend(
+        [{"role": "tool", "tool_call_id": "c", "content": "1"}, Message(role="system", content="s")]
+    )
 
-    assert [type(one) for one in items] == [Message, FunctionCallOutput, Message]
+    assert [type(one) for one in items] == [UserMessage, FunctionCallOutput, Message]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +155,7 @@ def test_what_is_no_item_is_refused(wrong: list[Any], said_so: str) -> None:
 
 def test_an_empty_content_prints_as_nothing() -> None:
     assert str(Content()) == ""
-    assert module.Message(role="user").text == ""
+    assert item({"role": "user"}).text == ""
 
 
 @pytest.mark.parametrize(

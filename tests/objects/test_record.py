@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from evalwright.objects.record import Keyed, Record, changes, plain
+from evalwright.objects.record import Record, changes, plain
 
 
 def test_every_level_is_read_by_key_and_by_attribute() -> None:
@@ -51,28 +51,6 @@ def test_plain_leaves_no_class_of_ours() -> None:
     assert type(value["a"]["b"][0]) is dict
     assert type(Record(a={"b": 1}).to_json()["a"]) is dict
     assert Record(a=1).model_dump() == {"a": 1}
-
-
-class Pair(Keyed):
-    fields = ("left", "right")
-
-    def __init__(self, left: int, right: int) -> None:
-        self.left, self.right = left, right
-
-
-def test_fields_of_an_object_are_keys_too() -> None:
-    pair = Pair(1, 2)
-
-    assert (pair["left"], pair.get("right"), pair.get("z", 0)) == (1, 2, 0)
-    assert {**pair} == pair.to_json() == pair.model_dump() == {"left": 1, "right": 2}
-    assert "left" in pair
-    assert "z" not in pair
-    assert (len(pair), list(pair)) == (2, ["left", "right"])
-    assert pair == Pair(1, 2)
-    assert pair != Pair(1, 3)
-    assert repr(pair) == "Pair(left=1, right=2)"
-    with pytest.raises(KeyError):
-        _ = pair["to_json"]
 
 
 def test_a_method_that_changes_its_object_is_marked_for_the_sandbox_of_templates() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalwright.objects import SolverTrace, make_message, variables
-from evalwright.objects.solver_trace import read_trace
+from evalwright.objects.solver_trace import GroupedSolverTrace, read_trace
 
 ITEMS = [make_message("user", "q"), make_message("assistant", "a")]
 MESSAGES = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
@@ -40,6 +40,34 @@ def test_what_the_older_format_calls_output_is_the_raw_output() -> None:
     output = {"choices": [{"message": {"role": "assistant", "content": "b"}}]}
 
     assert read_trace({"messages": MESSAGES, "output": output}).to_json()["raw_outputs"] == [output]
+
+
+def test_outputs_of_the_older_format_are_read_with_what_went_over_the_wire() -> None:
+    io = {"direct_input": {"body": "{}"}, "direct_output": {"body": "[]", "status_code": 200}}
+    custom = read_trace({"messages": [{"x": 1}, {"y": 2}], "output": {"y": 2}, "direct_ios": [io]})
+
+    assert [one.type for one in custom.items] == [
+        "custom_task_input_message",
+        "custom_task_output_message",
+    ]
+    assert custom.output.y == 2
+    assert custom.to_json()["direct_ios"] == [{"input": "{}", "output": "[]"}]
+    assert custom.direct_ios[0].direct_output.body == "[]"
+    response = read_trace({"raw_output": {"z": 1}, "items": ITEMS})
+    assert response.to_json()["raw_outputs"] == [{"z": 1}]
+
+
+@pytest.mark.parametrize("in_list", [True, False])
+def test_a_group_of_outputs_is_read_with_the_items_of_all(*, in_list: bool) -> None:
+    single = {"messages": MESSAGES, "output": None}
+
+    read = read_trace({"solver_outputs": [single, ITEMS] if in_list else {"a": single, "b": ITEMS}})
+
+    assert isinstance(read, GroupedSolverTrace)
+    assert read.to_json()["items"] == [*ITEMS, *ITEMS]
+    again: Any = SolverTrace.from_json(read.to_json())
+    assert again == read
+    assert str(again.solver_outputs[1 if in_list else "b"].output) == "a"
 
 
 @pytest.mark.parametrize(

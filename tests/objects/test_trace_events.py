@@ -24,7 +24,7 @@ EVENTS: list[dict[str, Any]] = [
 
 
 def test_events_become_items_in_their_order() -> None:
-    trace = Trace.from_events(EVENTS)
+    trace: Any = Trace.from_events(EVENTS)
 
     assert [one.type for one in trace.items] == [
         "message",

@@ -12,7 +12,7 @@ from tests.living import ends, is_running
 from tests.snippets.made import Made, call, told
 
 from evalwright.errors import SnippetFailed
-from evalwright.objects import AUTHORS
+from evalwright.objects.names import list_names
 from evalwright.snippets import process
 from evalwright.snippets.pool import SnippetPool
 from evalwright.snippets.process import SnippetSettings
@@ -273,7 +273,7 @@ def test_the_real_package_comes_before_ours(tmp_path: Path) -> None:
     assert asyncio.run(work()) == [["theirs", "SolverTrace"]]
 
 
-def test_authors_import_the_classes_and_none_of_our_helpers() -> None:
+def test_authors_import_the_published_names_and_none_of_our_own() -> None:
     text = (
         "import latticeflow.core.dtypes as new, latticeflow.assessment.dtypes as old\n"
         "def f(): return [[n for n in dir(one) if n[0] != '_'] for one in (new, old)]"
@@ -285,11 +285,38 @@ def test_authors_import_the_classes_and_none_of_our_helpers() -> None:
 
     ((new, old),) = asyncio.run(work())
 
-    assert new == old == sorted(AUTHORS)
-    assert {"Message", "ModelResponse", "SampleScore", "SingleSolverOutput", "SolverOutput"} < {
-        *new
-    }
-    assert all(name[0].isupper() for name in new)
+    assert new == old == list_names("latticeflow.core.dtypes")
+    assert {"Message", "ModelResponse", "SampleScore", "SolverOutput", "is_valid_key"} < {*new}
+    assert not {"Record", "JsonModel", "wrap", "items_from", "make_message"} & {*new}
+
+
+def test_annotations_are_not_evaluated_and_classes_still_read_them() -> None:
+    text = (
+        "from dataclasses import dataclass, field\n"
+        "from latticeflow.core.experimental.scorers import ScorerBase\n"
+        "@dataclass\nclass Point:\n    x: NotImported\n"
+        "    tags: list[str] = field(default_factory=list)\n"
+        "class Scorer(ScorerBase):\n    limit: int\n    name: Unknown | None = None\n"
+        "    def compute_scores(self, sample): return {self.name: sample < self.limit}\n"
+        "def f(sample: dict[str, Any], output: SolverOutput = None) -> Nothing:\n"
+        "    return [Point(1).x, Point(1).tags, Scorer(limit=2, name='ok')(sample)]"
+    )
+
+    assert call(text, [1]) == [[1, [], {"ok": True}]]
+
+
+def test_dates_in_a_result_become_text() -> None:
+    text = "from datetime import datetime\ndef f(): return {'at': datetime(2026, 5, 12)}"
+
+    assert call(text, []) == [{"at": "2026-05-12T00:00:00"}]
+
+
+def test_a_name_that_does_not_exist_is_an_import_error() -> None:
+    (failure,) = call("from latticeflow.core.dtypes import Foo\ndef f(): return 1", [])
+
+    assert "cannot import name 'Foo' from 'latticeflow.core.dtypes'" in str(failure)
+    (failure,) = call("import latticeflow.core.nothing\ndef f(): return 1", [])
+    assert "No module named 'latticeflow.core.nothing'" in str(failure)
 
 
 def test_another_interpreter_need_not_know_evalwright() -> None:

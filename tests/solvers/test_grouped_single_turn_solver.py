@@ -25,7 +25,7 @@ def test_a_list_of_inputs_gives_a_list_of_outputs() -> None:
     trace = solve_with(model, grouped(f"[{asking('a')}, {asking('b')}]"))
 
     assert model.asked() == [[("user", "a")], [("user", "b")]]
-    outputs = SolverTrace.from_json(trace.conversation).solver_outputs
+    outputs: Any = SolverTrace.from_json(trace.conversation).solver_outputs
     assert [str(one.output) for one in outputs] == ["1", "2"]
     assert outputs[1].messages[0].content == "b"
     assert spoken(trace) == ["user: a", "assistant: 1", "user: b", "assistant: 2"]
@@ -39,7 +39,7 @@ def test_an_object_of_inputs_gives_an_object_of_outputs() -> None:
         grouped(f'{{"x": {asking("{{ sample.q }}")}, "y": {asking("b")}}}'), {"q": "a"}, "1", "2"
     )
 
-    outputs = SolverTrace.from_json(trace.conversation).solver_outputs
+    outputs: Any = SolverTrace.from_json(trace.conversation).solver_outputs
     assert {name: str(one.output) for name, one in outputs.items()} == {"x": "1", "y": "2"}
     assert json.loads(trace.output) == {"x": "1", "y": "2"}
     assert json.loads(trace.input) == {"x": "a", "y": "b"}

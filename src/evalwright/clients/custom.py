@@ -13,6 +13,8 @@ environment than what the document passes as `environment`:
 
     def run_inference(body: str, environment: dict, sample: dict | None = None) -> str: ...
 
+It returns the reply as text, or as an object that becomes JSON.
+
 A function that takes a third argument gets the sample's row. Its answers depend on more than the
 request, so they must not be cached by the request alone: see `takes_sample`.
 """
@@ -23,6 +25,7 @@ import binascii
 import ssl
 from collections.abc import Mapping
 from hashlib import blake2b
+from json import dumps
 from typing import Any
 
 from msgspec import Struct
@@ -195,8 +198,11 @@ class CustomInferenceModel(AdaptedModel):
         else:
             if isinstance(reply, str):
                 return reply, _OK
+            if isinstance(reply, dict | list):
+                return dumps(reply, ensure_ascii=False), _OK
+            got = type(reply).__name__
             failed = ModelError(
-                "inference", f"expected `{FUNCTION}` to return text, got `{type(reply).__name__}`"
+                "inference", f"expected `{FUNCTION}` to return text or JSON, got `{got}`"
             )
         raise failed  # out here: its cause would print the author's words, key and all
 

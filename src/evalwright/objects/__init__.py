@@ -32,8 +32,6 @@ from .record import Record
 from .scores import SampleScore, SystemTaskMetricEntry, SystemTaskOutput
 from .solver_trace import (
     ModelResponse,
-    SingleSolverOutput,
-    SolverOutput,
     SolverTrace,
     read_trace,
     variables,
@@ -41,7 +39,6 @@ from .solver_trace import (
 from .trace import Trace, TraceMetadata, Turn
 
 __all__ = [
-    "AUTHORS",
     "ChatCompletion",
     "ChatMessage",
     "Content",
@@ -55,8 +52,6 @@ __all__ = [
     "OpenResponse",
     "Record",
     "SampleScore",
-    "SingleSolverOutput",
-    "SolverOutput",
     "SolverTrace",
     "SystemTaskMetricEntry",
     "SystemTaskOutput",
@@ -75,6 +70,3 @@ __all__ = [
     "to_text",
     "variables",
 ]
-
-AUTHORS = tuple(name for name in __all__ if name[0].isupper() and name not in {"AUTHORS", "Record"})
-"""What snippets may import: the classes but one; the rest is ours."""

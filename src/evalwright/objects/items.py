@@ -14,9 +14,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, Literal, Self, TypeGuard, cast
 
+from .enums import (
+    FunctionCallOutputStatusEnum,
+    FunctionCallStatus,
+    ImageDetail,
+    MessageRole,
+    MessageStatus,
+)
+from .model import JsonModel
 from .record import Record, changes, wrap
+
+SYNTHETIC_MESSAGE_ID = ""
+SYNTHETIC_MESSAGE_STATUS = MessageStatus.completed
+"""What messages have that no model sent."""
 
 _MAX_QUOTED = 80
 
@@ -33,22 +45,157 @@ class Content(list[Any]):
         return super().__contains__(wanted)
 
 
-class Item(Record):
+class InputTextContent(JsonModel):
+    """Text that a model is given."""
+
+    type: Literal["input_text"] = "input_text"
+    text: str
+
+
+class InputImageContent(JsonModel):
+    """An image that a model is given."""
+
+    type: Literal["input_image"] = "input_image"
+    image_url: str | None = None
+    detail: ImageDetail
+
+
+class InputFileContent(JsonModel):
+    """A file that a model is given."""
+
+    type: Literal["input_file"] = "input_file"
+    filename: str | None = None
+    file_url: str | None = None
+
+
+class UrlCitationBody(JsonModel):
+    """A page that a part of a text cites."""
+
+    type: Literal["url_citation"] = "url_citation"
+    url: str
+    start_index: int
+    end_index: int
+    title: str
+
+
+class TextCitationBody(JsonModel):
+    """A text that a part cites."""
+
+    type: Literal["text_citation"] = "text_citation"
+    content: str
+
+
+class TopLogProb(JsonModel):
+    """A token that could have been there, with its log-probability."""
+
+    token: str
+    logprob: float
+    bytes: list[int]
+
+
+class LogProb(JsonModel):
+    """A token with its log-probability, and the likeliest tokens at its place."""
+
+    token: str
+    logprob: float
+    bytes: list[int]
+    top_logprobs: list[TopLogProb]
+
+
+class OutputTextContent(JsonModel):
+    """Text that a model wrote."""
+
+    type: Literal["output_text"] = "output_text"
+    text: str
+    annotations: list[UrlCitationBody | TextCitationBody] = []
+    logprobs: list[LogProb] | None = None
+
+
+class RefusalContent(JsonModel):
+    """The words of a model that refuses to answer."""
+
+    type: Literal["refusal"] = "refusal"
+    refusal: str
+
+
+class SummaryTextContent(JsonModel):
+    """A summary of a model's reasoning."""
+
+    type: Literal["summary_text"] = "summary_text"
+    text: str
+
+
+class ReasoningTextContent(JsonModel):
+    """The reasoning of a model."""
+
+    type: Literal["reasoning_text"] = "reasoning_text"
+    text: str
+
+
+InputPart = InputTextContent | InputImageContent | InputFileContent
+ContentPart = (
+    InputPart
+    | OutputTextContent
+    | RefusalContent
+    | SummaryTextContent
+    | ReasoningTextContent
+    | dict[str, Any]
+)
+"""A part of a message; parts of other types are kept."""
+
+
+_PARTS: dict[Any, type[JsonModel]] = {
+    "input_text": InputTextContent,
+    "input_image": InputImageContent,
+    "input_file": InputFileContent,
+    "output_text": OutputTextContent,
+    "refusal": RefusalContent,
+    "summary_text": SummaryTextContent,
+    "reasoning_text": ReasoningTextContent,
+}
+_get, _new = dict.__getitem__, dict.__new__
+
+
+def _wrap_part(part: Any) -> Any:
+    if type(part) is not dict:
+        return wrap(part)
+    kind = part.get("type")
+    part_class = _PARTS.get(kind) if isinstance(kind, str) else None
+    if part_class is None:
+        return Record(part)
+    record = _new(part_class)
+    record.update(part)
+    return record
+
+
+class Item(JsonModel):
     """One item of a trace, of a kind that has no class of its own."""
 
-    kind: ClassVar[str] = ""
-    optional: ClassVar[frozenset[str]] = frozenset({"id", "status"})
+    id: str | None = None
+    status: str | None = None
 
-    def __init__(self, *fields: Mapping[str, Any], **more: Any) -> None:
-        super().__init__(*fields, **more)
-        if self.kind and "type" not in self:
-            self["type"] = self.kind
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Of JSON; the class is that of its `type` and `role`, where this one is wider."""
+        kind: Any = _find_class(data) if cls in _WIDE else cls
+        return cast("Self", super(Item, kind).from_json(data))
+
+    @classmethod
+    def model_validate(cls, obj: Any, **_: Any) -> Self:
+        """Of an item, or of data; ValueError lists what is wrong with it."""
+        is_data = cls in _WIDE and isinstance(obj, Mapping) and not isinstance(obj, cls)
+        kind: Any = _find_class(obj) if is_data else cls
+        kind = kind if issubclass(kind, cls) else cls
+        return cast("Self", super(Item, kind).model_validate(obj))
 
 
 class Message(Item):
-    """Something said by `role`: `user`, `assistant`, `system` or `developer`."""
+    """A message of `role`: `user`, `assistant`, `system` or `developer`."""
 
-    kind = "message"
+    type: Literal["message"] = "message"
+    status: MessageStatus | None = None
+    role: MessageRole
+    content: str | list[ContentPart]
 
     @property
     def text(self) -> str:
@@ -56,11 +203,18 @@ class Message(Item):
         return text_of(dict.get(self, "content"))
 
     def __getitem__(self, name: str) -> Any:
-        value = super().__getitem__(name)
-        if name == "content" and not isinstance(value, Content):
-            value = Content(wrap(_part(part, self.get("role"))) for part in _as_list(value))
-            self["content"] = value
+        value = _get(self, name)
+        kind = type(value)
+        if kind is dict or kind is list or (name == "content" and kind is not Content):
+            value = self._wrap(name, value)
+            self[name] = value
         return value
+
+    def _wrap(self, name: str, value: Any) -> Any:
+        if name != "content":
+            return super()._wrap(name, value)
+        role = _get(self, "role") if "role" in self else None
+        return Content([_wrap_part(_part(part, role)) for part in _as_list(value)])
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict; its content is a list of parts, however it was given."""
@@ -68,40 +222,81 @@ class Message(Item):
         return super().to_json()
 
 
+class UserMessage(Message):
+    """A message of the user."""
+
+    role: Literal["user"] = "user"  # type: ignore[assignment] # one of the roles
+
+
+class AssistantMessage(Message):
+    """A message of the model."""
+
+    role: Literal["assistant"] = "assistant"  # type: ignore[assignment] # the same
+
+
+class SystemMessage(Message):
+    """A message that instructs the model."""
+
+    role: Literal["system"] = "system"  # type: ignore[assignment] # the same
+
+
 class FunctionCall(Item):
     """A function that the model wants called; `arguments` is JSON in a string."""
 
-    kind = "function_call"
+    type: Literal["function_call"] = "function_call"
+    call_id: str
+    name: str
+    arguments: str
+    status: FunctionCallStatus | None = None
 
 
 class FunctionCallOutput(Item):
-    """What a function gave back."""
+    """The result of a function call."""
 
-    kind = "function_call_output"
+    type: Literal["function_call_output"] = "function_call_output"
+    call_id: str
+    output: str | list[InputPart]
+    status: FunctionCallOutputStatusEnum | None = None
 
 
 class CustomTaskInputMessage(Item):
-    """What a model of a custom task was asked; `content` is any JSON."""
+    """The input of a model of a custom task; `content` is any JSON."""
 
-    kind = "custom_task_input_message"
+    type: Literal["custom_task_input_message"] = "custom_task_input_message"
+    content: Any
 
 
 class CustomTaskOutputMessage(Item):
-    """What a model of a custom task answered; `content` is any JSON."""
+    """The output of a model of a custom task; `content` is any JSON."""
 
-    kind = "custom_task_output_message"
+    type: Literal["custom_task_output_message"] = "custom_task_output_message"
+    content: Any
 
 
-_KINDS: dict[Any, type[Item]] = {
-    item_class.kind: item_class
-    for item_class in (
-        Message,
-        FunctionCall,
-        FunctionCallOutput,
-        CustomTaskInputMessage,
-        CustomTaskOutputMessage,
-    )
+ConversationItem = Message | CustomTaskInputMessage | CustomTaskOutputMessage
+TraceItem = (
+    Message | FunctionCall | FunctionCallOutput | CustomTaskInputMessage | CustomTaskOutputMessage
+)
+
+_WIDE = {Item, Message}
+_BY_ROLE: dict[Any, type[Item]] = {
+    "user": UserMessage,
+    "assistant": AssistantMessage,
+    "system": SystemMessage,
 }
+_BY_TYPE: dict[Any, type[Item]] = {
+    "function_call": FunctionCall,
+    "function_call_output": FunctionCallOutput,
+    "custom_task_input_message": CustomTaskInputMessage,
+    "custom_task_output_message": CustomTaskOutputMessage,
+}
+
+
+def _find_class(fields: Mapping[str, Any]) -> type[Item]:
+    kind, role = fields.get("type"), fields.get("role")
+    if kind == "message" or (kind is None and "role" in fields):
+        return _BY_ROLE.get(role, Message) if isinstance(role, str) else Message
+    return _BY_TYPE.get(kind, Item) if isinstance(kind, str) else Item
 
 
 class Items(list[Any]):
@@ -122,9 +317,12 @@ def item(fields: Mapping[str, Any]) -> Item:
     """An item of the class that its `type` asks for."""
     if isinstance(fields, Item):
         return fields
-    kind = fields.get("type")
-    item_class = _KINDS.get(kind) or (Message if kind is None and "role" in fields else Item)
-    return item_class(fields)
+    kind = _find_class(fields)
+    record = _new(kind)
+    record.update(fields)
+    if "type" not in record and "role" in record:
+        record["type"] = "message"
+    return record
 
 
 def items_from(some: Iterable[Any]) -> list[Item]:
@@ -138,6 +336,11 @@ def items_from(some: Iterable[Any]) -> list[Item]:
         else:
             items.append(item(element))
     return items
+
+
+def is_trace_item(item: Any) -> TypeGuard[TraceItem]:
+    """Whether it is an object of a class of items; a dict with the same keys is not."""
+    return isinstance(item, TraceItem)
 
 
 def make_message(role: str, text: str) -> dict[str, Any]:

@@ -17,58 +17,81 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Literal, Self
 
-from .items import Items, chat_items, extra_fields, items_from, refusal_of, text_of
+from .items import Item, Items, chat_items, extra_fields, items_from, refusal_of, text_of
+from .model import JsonModel
 from .record import Record, Records, wrap
 
 
-class ChatMessage(Record):
-    """A message of a completion, or of the old list of messages."""
+class ModelUsage(JsonModel):
+    """The tokens of a call; None where the model does not count them."""
 
-    optional: ClassVar[frozenset[str]] = frozenset({"content", "refusal"})
+    num_completion_tokens: int | None = None
+    num_prompt_tokens: int | None = None
+
+
+class ChatCompletionOutputMessage(JsonModel):
+    """A message of a completion, or of the older list of messages."""
+
+    role: Literal["user", "system", "assistant"]
+    content: str | None
+    refusal: str | None = None
+
+    def __missing__(self, name: str) -> Any:
+        return None if name == "content" else super().__missing__(name)
 
     def __str__(self) -> str:
         return text_of(dict.get(self, "content")) or str(dict.get(self, "refusal") or "")
 
 
-class Choice(Record):
+class ChatCompletionModelOutputChoice(JsonModel):
     """One of the answers of a completion."""
 
-    def _wrap(self, name: str, value: Any) -> Any:
-        return ChatMessage(value) if name == "message" else wrap(value)
+    message: ChatCompletionOutputMessage
 
 
-class ChatCompletion(Record):
+class _ModelOutput(JsonModel):
+    """An output with an answer: `str()` is its text."""
+
+    usage: ModelUsage | None = None
+
+    def __str__(self) -> str:
+        return answer_text(self) or ""
+
+
+class ChatCompletionModelOutput(_ModelOutput):
     """A completion of a chat."""
 
-    optional: ClassVar[frozenset[str]] = frozenset({"usage"})
-
-    def __str__(self) -> str:
-        return answer_text(self) or ""
-
-    def _wrap(self, name: str, value: Any) -> Any:
-        if name == "choices" and isinstance(value, list):
-            return Records([Choice(each) if type(each) is dict else each for each in value])
-        return wrap(value)
+    choices: list[ChatCompletionModelOutputChoice]
 
 
-class OpenResponse(Record):
+class RAGReference(JsonModel):
+    """A text that was retrieved for an answer."""
+
+    content: str
+
+
+class RAGCompletionModelOutputChoice(ChatCompletionModelOutputChoice):
+    """One of the answers of a completion, with what was retrieved for it."""
+
+    references: list[RAGReference]
+
+
+class RAGCompletionOutput(ChatCompletionModelOutput):
+    """A completion of a chat with retrieval."""
+
+    choices: list[RAGCompletionModelOutputChoice]  # type: ignore[assignment] # a narrower kind
+
+
+class OpenResponsesModelOutput(_ModelOutput):
     """An answer in items. `items` is the list, and called it is the dict's method."""
 
-    optional: ClassVar[frozenset[str]] = frozenset({"usage"})
-
-    @property
-    def items(self) -> Any:
-        """The items of the answer."""
-        return self["items"]
-
-    def __str__(self) -> str:
-        return answer_text(self) or ""
+    items: list[Item]  # type: ignore[assignment] # it can still be called
 
     def _wrap(self, name: str, value: Any) -> Any:
         if name != "items":
-            return wrap(value)
+            return super()._wrap(name, value)
         items = _ResponseItems(items_from(value))
         items.owner = self
         return items
@@ -84,10 +107,34 @@ class _ResponseItems(Items):
 
 
 class CustomOutput(Record):
-    """A JSON object that is no completion: embeddings, or what a custom task gave back."""
+    """A JSON object that a custom task returned."""
 
     def __str__(self) -> str:
         return json_text(self)
+
+
+class EmbeddingsModelOutput(JsonModel):
+    """The vectors of the texts, in their order."""
+
+    embeddings: list[list[float]]
+    usage: ModelUsage | None = None
+
+    def __str__(self) -> str:
+        return json_text(self)
+
+
+ChatMessage = ChatCompletionOutputMessage
+ChatCompletion = ChatCompletionModelOutput
+OpenResponse = OpenResponsesModelOutput
+"""Shorter names, which snippets may import too."""
+
+LFModelOutput = (
+    OpenResponsesModelOutput
+    | RAGCompletionOutput
+    | ChatCompletionModelOutput
+    | EmbeddingsModelOutput
+    | Any
+)
 
 
 class CustomOutputs(Records):
@@ -118,7 +165,7 @@ class AnswerText(str):
         return (self.completion,)
 
     def __getattr__(self, name: str) -> Any:
-        return self.completion.__getattr__(name)
+        return getattr(self.completion, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.completion[name] = value
@@ -160,9 +207,9 @@ class AnswerText(str):
         """The completion as a plain dict."""
         return self.completion.to_json()
 
-    def model_dump(self) -> dict[str, Any]:
-        """The same as `to_json`."""
-        return self.completion.to_json()
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """The completion as a dict."""
+        return self.completion.model_dump(**options)
 
 
 def wrap_output(raw: Any) -> Any:
@@ -171,9 +218,20 @@ def wrap_output(raw: Any) -> Any:
         return raw.completion
     if type(raw) is dict:
         if _is_completion(raw):
-            return ChatCompletion(raw)
-        return OpenResponse(raw) if _is_items(raw.get("items")) else CustomOutput(raw)
+            return _find_completion(raw["choices"]).from_json(raw)
+        if _is_items(raw.get("items")):
+            return OpenResponse.from_json(raw)
+        if isinstance(raw.get("embeddings"), list):
+            return EmbeddingsModelOutput.from_json(raw)
+        return CustomOutput(raw)
     return CustomOutputs(wrap(raw)) if type(raw) is list else raw
+
+
+def _find_completion(choices: list[Any]) -> type[ChatCompletion]:
+    for choice in choices:  # runs for every answer: no generator
+        if "references" in choice:
+            return RAGCompletionOutput
+    return ChatCompletion
 
 
 def old_view(output: Any) -> Any:
@@ -182,7 +240,11 @@ def old_view(output: Any) -> Any:
     if not isinstance(output, OpenResponse):
         return output
     spoken = [item for item in output["items"] if _is_assistant_message(item)]
-    message = old_message(spoken[-1]) if spoken else ChatMessage(role="assistant", content=None)
+    message = (
+        old_message(spoken[-1])
+        if spoken
+        else ChatMessage.from_json({"role": "assistant", "content": None})
+    )
     rest = {key: value for key, value in dict.items(output) if key != "items"}
     return _build_completion(message, rest)
 
@@ -191,7 +253,7 @@ def _build_completion(message: ChatMessage, fields: dict[str, Any]) -> ChatCompl
     choice: dict[str, Any] = {"message": message}
     if "references" in fields:
         choice["references"] = fields.pop("references")
-    return ChatCompletion({"choices": [choice], **fields})
+    return _find_completion([choice]).from_json({"choices": [choice], **fields})
 
 
 def old_message(item: dict[str, Any]) -> ChatMessage:
@@ -201,14 +263,14 @@ def old_message(item: dict[str, Any]) -> ChatMessage:
     if type(content) is list and len(content) == 1 and type(content[0]) is dict:
         text = content[0].get("text")
         if isinstance(text, str):  # nearly always
-            return ChatMessage(role=role, content=text, **extra_fields(item))
+            return ChatMessage.from_json({"role": role, "content": text, **extra_fields(item)})
+    fields = {"role": role, **extra_fields(item)}
     refusal = None if isinstance(content, str) else refusal_of(content)
     if refusal is None:
-        return ChatMessage(role=role, content=text_of(content), **extra_fields(item))
+        return ChatMessage.from_json({**fields, "content": text_of(content)})
     parts = content if isinstance(content, list) else ()
     texts = [part for part in parts if not isinstance(part, dict) or "refusal" not in part]
-    text = text_of(texts) or None
-    return ChatMessage(role=role, content=text, refusal=refusal, **extra_fields(item))
+    return ChatMessage.from_json({**fields, "content": text_of(texts) or None, "refusal": refusal})
 
 
 def completion_of(item: dict[str, Any]) -> ChatCompletion:

@@ -6,18 +6,20 @@ of its top level. A record is a dict: it compares, prints and encodes as one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from datetime import date
+from enum import Enum
+from types import NoneType
+from typing import Any
+
+_get = dict.__getitem__  # it runs for every read: `super()` would cost as much again
+_SCALARS = frozenset({str, int, float, bool, NoneType})
 
 
 class Record(dict[str, Any]):
-    """A JSON object whose keys are also attributes. Keys that nobody foresaw are kept."""
-
-    optional: ClassVar[frozenset[str]] = frozenset()
-    """Keys that are None where they are not there."""
+    """A JSON object whose keys are also attributes."""
 
     def __getattr__(self, name: str) -> Any:
-        if name in self or name in self.optional:
+        if name in self:
             return self[name]
         there = ", ".join(f"`{key}`" for key in self)
         raise AttributeError(f"expected one of {there or 'no fields'}, got `{name}`")
@@ -26,16 +28,12 @@ class Record(dict[str, Any]):
         self[name] = value
 
     def __getitem__(self, name: str) -> Any:
-        value = super().__getitem__(name)
-        if type(value) is dict or type(value) is list:
+        value = _get(self, name)
+        kind = type(value)
+        if kind is dict or kind is list:
             value = self._wrap(name, value)
-            super().__setitem__(name, value)
+            self[name] = value
         return value
-
-    def __missing__(self, name: str) -> Any:
-        if name in self.optional:
-            return None
-        raise KeyError(name)
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a key, or `default` where it is not there."""
@@ -55,7 +53,7 @@ class Record(dict[str, Any]):
         """A plain dict, to its bottom."""
         return {key: plain(value) for key, value in dict.items(self)}
 
-    def model_dump(self) -> dict[str, Any]:
+    def model_dump(self, **_: Any) -> dict[str, Any]:
         """The same as `to_json`."""
         return self.to_json()
 
@@ -69,52 +67,6 @@ class Record(dict[str, Any]):
 
 class Records(list[Any]):
     """A JSON array whose objects are records."""
-
-
-class Keyed:
-    """Attributes that are also keys: the other way round, for what is no JSON object."""
-
-    fields: ClassVar[tuple[str, ...]] = ()
-    """The attributes that are keys."""
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self.fields:
-            raise KeyError(name)
-        return getattr(self, name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.fields
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.fields)
-
-    def __len__(self) -> int:
-        return len(self.fields)
-
-    def keys(self) -> list[str]:
-        """The names of the fields."""
-        return list(self.fields)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The value of a field, or `default` where there is none of that name."""
-        return getattr(self, name) if name in self.fields else default
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, to its bottom."""
-        return {name: plain(getattr(self, name)) for name in self.fields}
-
-    def model_dump(self) -> dict[str, Any]:
-        """The same as `to_json`."""
-        return self.to_json()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and self.to_json() == other.to_json()
-
-    __hash__ = None  # type: ignore[assignment] # it can change
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.fields)
-        return f"{type(self).__name__}({inside})"
 
 
 def wrap(value: Any) -> Any:
@@ -132,11 +84,17 @@ def wrap(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The value with builtin types alone, to its bottom."""
+    """The value as JSON of builtin types, to its bottom."""
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in dict.items(value)}
     if isinstance(value, list | tuple):
         return [plain(element) for element in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, date):
+        return value.isoformat()
     to_json = getattr(value, "to_json", None)
     return value if to_json is None else to_json()
 

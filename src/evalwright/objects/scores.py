@@ -2,60 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from .record import Keyed
+from .model import JsonModel, LFBaseModel
 
 
-class SampleScore(Keyed):
-    """What one scorer made of one sample: what a metric of an author is given."""
+class ModelEndpointInput(JsonModel):
+    """The body of a request."""
 
-    __slots__ = ("direct_ios", "metadata", "values")
-
-    fields = ("values", "metadata", "direct_ios")
-
-    def __init__(
-        self,
-        values: dict[str, Any],
-        metadata: dict[str, Any] | None = None,
-        direct_ios: Iterable[Any] = (),
-    ) -> None:
-        self.values = values
-        self.metadata = metadata
-        self.direct_ios = list(direct_ios)
-
-    @classmethod
-    def from_json(cls, score: Mapping[str, Any]) -> SampleScore:
-        """Of an object with `values`, and perhaps the others."""
-        return cls(score["values"], score.get("metadata"), score.get("direct_ios") or ())
+    body: str
 
 
-class SystemTaskMetricEntry(Keyed):
-    """One figure of a system task, and why."""
+class ModelEndpointOutput(JsonModel):
+    """The reply to a request."""
 
-    __slots__ = ("reason", "value")
-
-    fields = ("value", "reason")
-
-    def __init__(self, value: float, reason: str | None = None) -> None:
-        self.value = value
-        self.reason = reason
+    body: str
+    status_code: int
+    headers: dict[str, str] | None = None
 
 
-class SystemTaskOutput(Keyed):
+class DirectModelIO(JsonModel):
+    """A request as it was sent, and its reply.
+
+    The engine stores the bodies as `input` and `output`. Only replies to successful requests are
+    stored, so the status of one that has none is 200.
+    """
+
+    direct_input: ModelEndpointInput
+    direct_output: ModelEndpointOutput
+
+    def __missing__(self, name: str) -> Any:
+        if name == "direct_input" and "input" in self:
+            return ModelEndpointInput.from_json({"body": self["input"]})
+        if name == "direct_output" and "output" in self:
+            return ModelEndpointOutput.from_json({"body": self["output"], "status_code": 200})
+        return super().__missing__(name)
+
+
+class SampleScore(LFBaseModel):
+    """The scores of one scorer for one sample: what a metric of an author is given."""
+
+    values: dict[str, Any]
+    metadata: dict[str, Any] | None = None
+    direct_ios: list[DirectModelIO] = []
+
+
+class SystemTaskMetricEntry(LFBaseModel):
+    """One metric of a system task, and the reason for it."""
+
+    value: float | int | None
+    reason: str | None = None
+
+
+class SystemTaskOutput(LFBaseModel):
     """What `compute_evidence` may return."""
 
-    __slots__ = ("metrics",)
+    metrics: dict[str, SystemTaskMetricEntry]
 
-    fields = ("metrics",)
 
-    def __init__(self, metrics: Mapping[str, Any]) -> None:
-        self.metrics: dict[str, SystemTaskMetricEntry] = {}
-        for name, entry in metrics.items():
-            if isinstance(entry, SystemTaskMetricEntry):
-                self.metrics[name] = entry
-            elif isinstance(entry, dict) and "value" in entry:
-                self.metrics[name] = SystemTaskMetricEntry(entry["value"], entry.get("reason"))
-            else:
-                raise ValueError(f"expected an object with a `value` for `{name}`, got `{entry!r}`")
+JSONType = None | int | str | bool | float | list[Any] | Mapping[str, Any]
+RawSample = LFSample = ScoreValues = ScoreMetadata = dict[str, Any]
+RawSampleMapping = dict[str, dict[str, Any]]
+RawSamplesMapping = dict[str, list[dict[str, Any]]]
+SampleErrors = dict[int, Exception]
+MetricValues = dict[str, int | float]

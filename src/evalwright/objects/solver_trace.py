@@ -15,13 +15,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self, cast
 
+from .events import read_events
+from .inputs import LFMessage, LFModelInput, model_input_to_messages, model_output_to_message
 from .items import CustomTaskInputMessage, Item, Items, items_from, make_message, shorten
+from .model import LFBaseModel
 from .output import (
     AnswerText,
     ChatCompletion,
     ChatMessage,
+    LFModelOutput,
     answer_text,
     completion_of,
     old_message,
@@ -29,21 +33,28 @@ from .output import (
     output_items,
     wrap_output,
 )
-from .record import Keyed, changes, plain
-from .trace import Trace, read_events
+from .record import changes, plain
+from .scores import DirectModelIO
+from .trace import Trace
 
-_TRACE_FIELDS = ("metadata", "events", "span_id", "span_name", "span_type")
+_new = object.__new__
+_TRACE_FIELDS = ("items", "metadata", "events", "span_id", "span_name", "span_type")
+_KNOWN_FIELDS = {
+    *_TRACE_FIELDS,
+    *("trace", "raw_outputs", "direct_ios", "solver_outputs", "messages", "output", "raw_output"),
+}
 
 
-class SolverTrace(Keyed):
+class SolverTrace(LFBaseModel):
     """A solved sample, as snippets and templates see it."""
 
-    __slots__ = ("_group", "_is_wrapped", "_raw_outputs", "direct_ios", "trace")
+    _views = ("items", "messages", "output")
 
-    fields = (
-        *("trace", "raw_outputs", "direct_ios"),
-        *("items", "messages", "output", "solver_outputs"),
-    )
+    trace: Trace
+    raw_outputs: list[LFModelOutput] = []
+    direct_ios: list[DirectModelIO] = []
+    solver_outputs: list[SolverTrace] | dict[str, SolverTrace] | None = None
+    """Of a group: the single traces, in a list or by their names. None of any other."""
 
     def __init__(
         self,
@@ -52,50 +63,66 @@ class SolverTrace(Keyed):
         direct_ios: Iterable[Any] = (),
         *,
         items: Iterable[Any] = (),
+        **fields: Any,
     ) -> None:
-        self.trace = Trace(items) if trace is None else trace
-        self.direct_ios = list(direct_ios)
-        self._raw_outputs = list(raw_outputs)
-        self._is_wrapped = False
-        self._group: Any = None
+        super().__init__(
+            trace=Trace(items) if trace is None else trace,
+            raw_outputs=list(raw_outputs),
+            direct_ios=list(direct_ios),
+            **fields,
+        )
 
     @classmethod
-    def from_json(cls, conversation: Mapping[str, Any]) -> SolverTrace:
-        """What `to_json` made."""
-        more = {name: conversation[name] for name in _TRACE_FIELDS if name in conversation}
-        solver_trace = cls(
-            Trace(list(conversation.get("items") or ()), **more),
-            conversation.get("raw_outputs") or (),
-            conversation.get("direct_ios") or (),
-        )
-        solver_trace._group = conversation.get("solver_outputs")
-        return solver_trace
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """What `to_json` or `model_dump` returned. A group becomes a `GroupedSolverTrace`."""
+        trace = data.get("trace")
+        if not isinstance(trace, Trace | dict):
+            trace = {}
+            for name in _TRACE_FIELDS:  # runs for every sample: no comprehension
+                if name in data:
+                    trace[name] = data[name]
+        is_group = data.get("solver_outputs") is not None
+        solver_trace: Any = _new(GroupedSolverTrace if is_group else cls)
+        values = solver_trace.__dict__
+        values["trace"] = trace if isinstance(trace, Trace) else Trace.from_json(trace)
+        values["_unread"] = unread = {
+            "raw_outputs": data.get("raw_outputs") or [],
+            "direct_ios": data.get("direct_ios") or [],
+        }
+        if is_group:
+            unread["solver_outputs"] = data["solver_outputs"]
+        if not data.keys() <= _KNOWN_FIELDS:
+            more = {name: data[name] for name in data if name not in _KNOWN_FIELDS}
+            values.update({name: value for name, value in more.items() if name[:1] != "_"})
+        return cast("Self", solver_trace)
+
+    @classmethod
+    def model_validate(cls, obj: Any, **_: Any) -> Self:
+        """Of a solver trace, or of what `to_json` or `model_dump` returned."""
+        if isinstance(obj, Mapping) and "trace" not in obj and "items" in obj:
+            trace = {name: obj[name] for name in _TRACE_FIELDS if name in obj}
+            rest = {name: value for name, value in obj.items() if name not in trace}
+            obj = {"trace": trace, **rest}
+        return super().model_validate(obj)
 
     def to_json(self) -> dict[str, Any]:
         """One flat object of plain JSON."""
         fields = self.trace.to_json()
-        fields["raw_outputs"] = plain(self._raw_outputs)
-        fields["direct_ios"] = plain(self.direct_ios)
-        if self._group is not None:
-            fields["solver_outputs"] = plain(self._group)
+        fields["raw_outputs"] = plain(self._peek("raw_outputs") or [])
+        fields["direct_ios"] = plain(self._peek("direct_ios") or [])
+        if (group := self._peek("solver_outputs")) is not None:
+            fields["solver_outputs"] = plain(group)
         return fields
+
+    def _wrap(self, name: str, value: Any) -> Any:
+        if name == "raw_outputs":
+            return [wrap_output(raw) for raw in value]
+        return super()._wrap(name, value)
 
     @property
     def items(self) -> Items:
         """All that was said and called, in order."""
-        return self.trace.items
-
-    @property
-    def raw_outputs(self) -> list[Any]:
-        """What the model gave back, call by call."""
-        if not self._is_wrapped:
-            self._raw_outputs = [wrap_output(raw) for raw in self._raw_outputs]
-            self._is_wrapped = True
-        return self._raw_outputs
-
-    @raw_outputs.setter
-    def raw_outputs(self, raw_outputs: Iterable[Any]) -> None:
-        self._raw_outputs, self._is_wrapped = list(raw_outputs), False
+        return self.trace.items  # type: ignore[return-value] # since they were read
 
     @property
     def messages(self) -> list[ChatMessage]:
@@ -114,19 +141,12 @@ class SolverTrace(Keyed):
 
     def read_output(self) -> Any:
         """The same, of a chat the completion alone."""
-        if self._raw_outputs:
+        if self._peek("raw_outputs"):
             return old_view(self.raw_outputs[-1])
         for item in reversed(self.trace.raw_items):
             if item.get("type", "message") == "message" and item.get("role") == "assistant":
                 return completion_of(item)
         return None
-
-    @property
-    def solver_outputs(self) -> Any:
-        """Of a group: the single outputs, in a list or by their names. None of any other."""
-        if isinstance(self._group, dict):
-            return {name: SolverTrace.from_json(each) for name, each in self._group.items()}
-        return self._group and [SolverTrace.from_json(each) for each in self._group]
 
     @changes
     def append(self, item: Any) -> None:
@@ -172,32 +192,74 @@ class SolverTrace(Keyed):
         return "" if output is None else str(output)
 
 
-SolverOutput = SolverTrace
-SingleSolverOutput = SolverTrace
+class GroupedSolverTrace(SolverTrace):
+    """The solver traces of one sample, in a list or by their names; `items` has those of all."""
+
+    trace: Trace = {}  # type: ignore[assignment] # it is wrapped when it is read
+    solver_outputs: list[SolverTrace] | dict[str, SolverTrace]
+
+    def __init__(self, solver_outputs: Any, **fields: Any) -> None:
+        """Of the single traces; without a `trace`, its items and raw outputs are theirs."""
+        super().__init__(solver_outputs=solver_outputs, **fields)
+        if not fields:
+            single: Any = self.solver_outputs
+            for trace in single.values() if isinstance(single, dict) else single:
+                self.extend(trace.items)
+                self.raw_outputs.extend(trace.raw_outputs)
 
 
-class ModelResponse(Keyed):
-    """What `model.predict` gives."""
+class _SolverTraceToo(type):
+    """A solver trace has the fields of the older class, and passes for one."""
 
-    __slots__ = ("_items", "raw_output")
+    def __instancecheck__(cls, instance: object) -> bool:
+        return super().__instancecheck__(instance) or type(instance) is SolverTrace
 
-    fields = ("items", "raw_output")
 
-    def __init__(self, raw_output: Any = None, items: Iterable[Any] | None = None) -> None:
-        self.raw_output = wrap_output(raw_output)
-        self._items = None if items is None else Items(items_from(items))
+class SingleSolverOutput(LFBaseModel, metaclass=_SolverTraceToo):
+    """A solved sample in the older format."""
+
+    messages: list[LFMessage]
+    output: LFModelOutput | None
+    direct_ios: list[DirectModelIO] = []
 
     @classmethod
-    def from_json(cls, raw_output: Any) -> ModelResponse:
-        """Of a raw output."""
-        return cls(raw_output)
+    def from_input_and_output(
+        cls, model_input: LFModelInput, model_output: LFModelOutput, direct_ios: Iterable[Any] = ()
+    ) -> SingleSolverOutput:
+        """Of one call of a model."""
+        messages = [*model_input_to_messages(model_input), model_output_to_message(model_output)]
+        return cls(messages=messages, output=wrap_output(model_output), direct_ios=list(direct_ios))
 
-    @property
-    def items(self) -> list[Item]:
-        """What the answer adds to a trace."""
-        if self._items is None:
-            self._items = Items(items_from(output_items(self.raw_output)))
-        return self._items
+    def _wrap(self, name: str, value: Any) -> Any:
+        return wrap_output(value) if name == "output" else super()._wrap(name, value)
+
+
+class GroupedSolverOutput(LFBaseModel):
+    """The solver outputs of one sample in the older format, in a list or by their names."""
+
+    solver_outputs: list[SingleSolverOutput] | dict[str, SingleSolverOutput]
+
+
+SolverOutput = SingleSolverOutput | GroupedSolverOutput | SolverTrace | GroupedSolverTrace
+
+
+class ModelResponse(LFBaseModel):
+    """The response of `model.predict`."""
+
+    raw_output: LFModelOutput = None
+    items: list[Item] = []
+    """Without them, those of the raw output."""
+
+    def __init__(
+        self, raw_output: Any = None, items: Iterable[Any] | None = None, **fields: Any
+    ) -> None:
+        given = None if items is None else items_from(items)
+        super().__init__(raw_output=wrap_output(raw_output), items=given, **fields)
+
+    def _wrap(self, name: str, value: Any) -> Any:
+        if name == "items":
+            return Items(items_from(value or output_items(self.raw_output)))
+        return wrap_output(value) if name == "raw_output" else super()._wrap(name, value)
 
     @property
     def text(self) -> str:
@@ -227,7 +289,15 @@ def read_trace(value: Any) -> SolverTrace:
     inner = value.get("trace")
     if isinstance(inner, dict):
         value = {**inner, **{key: field for key, field in value.items() if key != "trace"}}
+    if "items" not in value and isinstance(group := value.get("solver_outputs"), list | dict):
+        return _read_group(group)
     return _read_object(value)
+
+
+def _read_group(group: list[Any] | dict[str, Any]) -> SolverTrace:
+    traces = [read_trace(each) for each in (group.values() if isinstance(group, dict) else group)]
+    named = dict(zip(group, traces, strict=True)) if isinstance(group, dict) else traces
+    return GroupedSolverTrace(named)
 
 
 def _read_object(value: dict[str, Any]) -> SolverTrace:
@@ -242,11 +312,35 @@ def _read_object(value: dict[str, Any]) -> SolverTrace:
         raise ValueError("expected objects as `events`")
     if not isinstance(value.get("metadata"), dict | None):
         raise ValueError("expected an object as `metadata`")  # noqa: TRY004 - the same
-    read = read_events(events or ()) if items is None else items_from(items)
-    solver_trace = SolverTrace.from_json({**value, "items": read})
-    if not solver_trace.raw_outputs and value.get("output") is not None:
-        solver_trace.raw_outputs.append(value["output"])
-    return solver_trace
+    if items is None:
+        items = read_events(events or ())
+    elif "items" not in value and "output" in value:
+        items = [_read_message(message, value["output"]) for message in items]
+    outputs = [value[name] for name in ("output", "raw_output") if value.get(name) is not None]
+    return SolverTrace.from_json(
+        {
+            **value,
+            "items": items_from(items),
+            "raw_outputs": value.get("raw_outputs") or outputs[:1],
+            "direct_ios": [_read_bodies(io) for io in value.get("direct_ios") or ()],
+        }
+    )
+
+
+def _read_message(message: Any, output: Any) -> Any:
+    """A message of the older format: of a custom task it is any JSON."""
+    if isinstance(message, dict) and ("role" in message or "type" in message):
+        return message
+    kind = "output" if message == output else "input"
+    return {"type": f"custom_task_{kind}_message", "content": message}
+
+
+def _read_bodies(io: Any) -> Any:
+    """What went over the wire, as the engine stores it."""
+    if not isinstance(io, dict) or "direct_input" not in io:
+        return io
+    bodies = {"input": io.get("direct_input"), "output": io.get("direct_output")}
+    return {name: text.get("body") for name, text in bodies.items() if isinstance(text, dict)}
 
 
 def _parse_json(text: str) -> Any:

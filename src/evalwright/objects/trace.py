@@ -3,86 +3,58 @@
 What stands before the first user message is the preamble. The properties `function_calls`,
 `function_outputs`, `assistant_messages` and `user_messages` leave it out, so the greeting of an
 assistant is not one of its messages; the methods that look for the last or first text do not.
-
-A trace can be read from the events of a recorded agent:
-
-    {"type": "message_event", "item": {…}}            or `message`
-    {"type": "function_call_event", "function_call": {…}, "function_call_output": {…} | None}
-    {"type": "model_call_event", "output": {…}}       any output of a model
-    {"type": "span_begin", "span_id": "s1", "name": "plan", "span_type": "agent"}
-    {"type": "span_end", "span_id": "s1"}
-
-The names of the keys are ours: they are not published. Other events (compaction, error, custom)
-are kept in the trace and add no item.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, TypeVar
+from datetime import datetime
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
-from .items import FunctionCall, FunctionCallOutput, Item, Items, Message, items_from, text_of
-from .output import output_items, readable
-from .record import Keyed, Record, plain, wrap
+from .events import TraceEvent, read_events, select_span, span_of
+from .fields import check
+from .items import (
+    FunctionCall,
+    FunctionCallOutput,
+    Item,
+    Items,
+    Message,
+    UserMessage,
+    items_from,
+    text_of,
+)
+from .model import JsonModel, LFBaseModel
+from .output import readable
+from .record import plain, wrap
 
+TraceFormat = Literal["latticeflow", "open_responses"]
 T = TypeVar("T")
+_new = object.__new__
 
 
-def read_events(events: Iterable[Mapping[str, Any]]) -> list[Item]:
-    """What was said and called, in order."""
-    items: list[Any] = []
-    for event in events:
-        kind = event.get("type")
-        if kind == "message_event":
-            items.append(event.get("item") or event.get("message"))
-        elif kind == "function_call_event":
-            items.append(event.get("function_call") or event.get("item"))
-            items.append(event.get("function_call_output") or event.get("output"))
-        elif kind == "model_call_event" and event.get("output") is not None:
-            items += output_items(event["output"])
-    return items_from(item for item in items if item is not None)
-
-
-def _events_of_span(events: Iterable[Mapping[str, Any]], span_id: str) -> list[Mapping[str, Any]]:
-    """From the beginning of a span to its end, spans inside it included; KeyError if it is not."""
-    inside: list[Mapping[str, Any]] = []
-    for event in events:
-        begins = event.get("type") == "span_begin" and _span_id(event) == span_id
-        if begins or inside:
-            inside.append(event)
-        if inside and event.get("type") == "span_end" and _span_id(event) == span_id:
-            break
-    if not inside:
-        raise KeyError(span_id)
-    return inside
-
-
-def _span_id(event: Mapping[str, Any]) -> Any:
-    return event.get("span_id", event.get("id"))
-
-
-class TraceMetadata(Record):
+class TraceMetadata(JsonModel):
     """Where a trace is from, and its totals; what is not known is None."""
 
-    optional: ClassVar[frozenset[str]] = frozenset(
-        {
-            *("trace_id", "source_type", "source_uri", "agent", "model", "tags", "created_at"),
-            *("total_time", "total_tokens", "message_count", "error", "extra"),
-        }
-    )
+    trace_id: str | None = None
+    source_type: str | None = None
+    source_uri: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    tags: list[str] | None = None
+    created_at: datetime | None = None
+    total_time: float | None = None
+    total_tokens: int | None = None
+    message_count: int | None = None
+    error: str | None = None
+    extra: dict[str, Any] | None = None
 
 
-class Turn(Keyed):
+class Turn(LFBaseModel):
     """A user message, and all that follows up to the next."""
 
-    __slots__ = ("assistant_items", "user_message")
-
-    fields = ("user_message", "assistant_items")
-
-    def __init__(self, user_message: Message, assistant_items: Iterable[Item] = ()) -> None:
-        self.user_message = user_message
-        self.assistant_items = list(assistant_items)
+    user_message: UserMessage | Message
+    assistant_items: list[Item]
 
     @property
     def assistant_messages(self) -> list[Message]:
@@ -105,67 +77,58 @@ class Turn(Keyed):
         return _pair_calls(self.function_calls, self.function_outputs)
 
 
-class Trace(Keyed):
+class Trace(LFBaseModel):
     """All that was said, in order."""
 
-    __slots__ = ("_items", "_metadata", "_wrapped", "events", "span_id", "span_name", "span_type")
+    FORMAT: ClassVar[TraceFormat] = "open_responses"
 
-    FORMAT: ClassVar[str] = "open_responses"
-    fields = ("items", "metadata", "events", "span_id", "span_name", "span_type")
+    items: list[Item] = []
+    metadata: TraceMetadata = {}  # type: ignore[assignment] # it is wrapped when it is read
+    """Where it is from, and its totals; never None."""
+    events: list[TraceEvent | dict[str, Any]] | None = None
+    span_id: str | None = None
+    span_name: str | None = None
+    span_type: str | None = None
 
-    def __init__(self, items: Iterable[Any] = (), **more: Any) -> None:
+    def __init__(self, items: Iterable[Any] = (), **fields: Any) -> None:
         """Of items or messages, and what else is known: `metadata`, `events`, a span."""
-        self._items: list[Any] = items if isinstance(items, list) else list(items)
-        self._wrapped = False
-        self._metadata: Any = more.pop("metadata", None)
-        self.events: Any = more.pop("events", None)
-        self.span_id: str | None = more.pop("span_id", None)
-        self.span_name: str | None = more.pop("span_name", None)
-        self.span_type: str | None = more.pop("span_type", None)
-        if more:
-            raise TypeError(f"expected {', '.join(self.fields)}, got `{next(iter(more))}`")
+        check(fields.pop("FORMAT", self.FORMAT), TraceFormat, "FORMAT")
+        super().__init__(items=items_from(items), **fields)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Of JSON, which is not checked and wrapped when it is read."""
+        trace = _new(cls)
+        trace.__dict__["_unread"] = {**data}
+        return trace
 
     @classmethod
     def from_items(cls, items: Iterable[Any]) -> Trace:
         """Of items or messages."""
-        return cls(items)
+        return cls.from_json({"items": list(items)})
 
     @classmethod
     def from_events(cls, events: Iterable[Mapping[str, Any]], span_id: str | None = None) -> Trace:
         """Of what a recorder noted: all of it, or one span."""
-        events = list(events) if span_id is None else _events_of_span(events, span_id)
-        begin = {} if span_id is None else events[0]
-        return cls(
-            read_events(events),
-            events=events,
-            span_id=span_id,
-            span_name=begin.get("name", begin.get("span_name")),
-            span_type=begin.get("span_type"),
-        )
+        events = select_span(events, span_id)
+        fields: dict[str, Any] = {"items": read_events(events), "events": events}
+        if span_id is not None:
+            begin = next(e for e in events if e["type"] == "span_begin" and span_of(e) == span_id)
+            name = begin.get("name", begin.get("span_name"))
+            fields |= {"span_id": span_id, "span_name": name, "span_type": begin.get("span_type")}
+        return cls.from_json(fields)
 
-    @property
-    def items(self) -> Items:
-        """Its items. They are the trace's own: what is appended here is in it."""
-        if not self._wrapped:
-            self._items = Items(items_from(self._items))
-            self._wrapped = True
-        return self._items  # type: ignore[return-value] # since the line above
-
-    @items.setter
-    def items(self, items: Iterable[Any]) -> None:
-        self._items, self._wrapped = list(items), False
+    def _wrap(self, name: str, value: Any) -> Any:
+        if name == "items":
+            return Items(items_from(value))
+        if name == "metadata" and value is None:
+            return TraceMetadata.from_json({})
+        return super()._wrap(name, value)
 
     @property
     def raw_items(self) -> list[Any]:
         """Its items as they came, not wrapped."""
-        return self._items
-
-    @property
-    def metadata(self) -> TraceMetadata:
-        """Where it is from, and its totals."""
-        if not isinstance(self._metadata, TraceMetadata):
-            self._metadata = TraceMetadata(self._metadata or {})
-        return self._metadata
+        return self._peek("items") or []
 
     @property
     def preamble(self) -> list[Item]:
@@ -208,7 +171,7 @@ class Trace(Keyed):
         turns: list[Turn] = []
         for item in self.conversation_items:
             if isinstance(item, Message) and item.get("role") == "user":
-                turns.append(Turn(item))
+                turns.append(Turn.from_json({"user_message": item, "assistant_items": []}))
             else:
                 turns[-1].assistant_items.append(item)
         return turns
@@ -217,7 +180,7 @@ class Trace(Keyed):
         """The spans of its events, in the order they began."""
         events = self.events or []
         begins = [event for event in events if event.get("type") == "span_begin"]
-        return [Trace.from_events(events, _span_id(event)) for event in begins]
+        return [Trace.from_events(events, span_of(event)) for event in begins]
 
     def get_function_calls_by_name(self, name: str) -> list[FunctionCall]:
         """The calls of one function."""
@@ -262,19 +225,21 @@ class Trace(Keyed):
 
     def to_json(self) -> dict[str, Any]:
         """Its items, and what else is known."""
-        fields: dict[str, Any] = {"items": [item.to_json() for item in items_from(self._items)]}
-        if self._metadata:
-            fields["metadata"] = plain(self._metadata)
+        held = {**self.__dict__, **self.__dict__.get("_unread", {})}
+        items = items_from(held.get("items") or ())
+        fields: dict[str, Any] = {"items": [item.to_json() for item in items]}
+        if held.get("metadata"):
+            fields["metadata"] = plain(held["metadata"])
         for name in ("events", "span_id", "span_name", "span_type"):
-            if getattr(self, name) is not None:
-                fields[name] = plain(getattr(self, name))
+            if held.get(name) is not None:
+                fields[name] = plain(held[name])
         return fields
 
     def __str__(self) -> str:
-        return readable(self._items)
+        return readable(self.raw_items)
 
     def __repr__(self) -> str:
-        return f"<Trace of {len(self._items)} items>"
+        return f"<Trace of {len(self.raw_items)} items>"
 
     def _first(self) -> int:
         for place, item in enumerate(self.items):

@@ -159,22 +159,33 @@ def read_list(text: str, *, field: str) -> list[Any]:
     raise ValueError(f"`{field}` must render to a JSON or Python list, got {short(text)}")
 
 
+_STRUCTURED = {
+    "scores": frozenset({"scores", "metadata"}),
+    "values": frozenset({"values", "metadata", "direct_ios"}),
+}
+"""Keys that may hold the scores, and all keys that may then be there."""
+
+
 def parse_score(returned: Any, *, where: str = "compute_scores") -> Score:
     """Return the score that an author's function gave for one sample, or ValueError.
 
         {"accuracy": 0.95, "is_correct": True}                              scores only
         {"scores": {"accuracy": 0.95}, "metadata": {"tokens": 123}}         scores with metadata
+        {"values": {"accuracy": 0.95}, "metadata": None, "direct_ios": []}  a `SampleScore`
 
-    It is the second form only if `scores` is a dict and nothing but `metadata` is beside it. It
-    counts as right or wrong if it has a bool called `is_correct`.
+    It is the second form only if `scores` is a dict and nothing but `metadata` is next to it, and
+    the third only if `values` is a dict and nothing but these keys are next to it. It counts as
+    right or wrong if it has a bool called `is_correct`.
     """
     values = _check_names(returned, expected=f"{where} must return a dict of scores")
     metadata = None
-    if values.keys() <= {"scores", "metadata"} and isinstance(values.get("scores"), dict):
-        metadata = values.get("metadata")
-        values = _check_names(values["scores"], expected=f"`scores` of {where} must be a dict")
-        if metadata is not None:
-            _check_names(metadata, expected=f"`metadata` of {where} must be a dict")
+    for name, keys in _STRUCTURED.items():
+        if isinstance(values.get(name), dict) and values.keys() <= keys:
+            metadata = values.get("metadata")
+            values = _check_names(values[name], expected=f"`{name}` of {where} must be a dict")
+            break
+    if metadata is not None:
+        _check_names(metadata, expected=f"`metadata` of {where} must be a dict")
     correct = values.get("is_correct")
     return Score(
         values=values,

@@ -25,13 +25,13 @@ from evalwright.types import Score
 class PythonScorer(ScorerSpec):
     """Scores whatever `compute_scores` returns."""
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     type: Literal["python"]
     compute_scores_snippet: Snippet
     """Python that defines `compute_scores(sample, solver_output)`, or `compute_scores(sample)` for
-    a task without a solver. It returns a dict of scores, or `{"scores": …, "metadata": …}`;
-    metadata is stored with the scores and is not used by metrics."""
+    a task without a solver. It returns a dict of scores, `{"scores": …, "metadata": …}` or a
+    `SampleScore`; metadata is stored with the scores and is not used by metrics."""
 
     async def score(self, case: Case) -> Score:
         """Call the function."""

@@ -26,7 +26,7 @@ Rows = Sequence[dict[str, Any]]
 class PythonAllSamples(ScorerSpec):
     """Scores whatever `compute_scores` returns for each sample."""
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     type: Literal["python_all_samples"]
     compute_scores_snippet: Snippet

@@ -8,7 +8,7 @@
             trace.add_model_response(await model.predict(trace.items))
             return trace
 
-`model.predict` takes the items of a trace, a list of messages, a text, or, for tasks other than
+`model.predict` takes a trace or its items, a list of messages, a text, or, for tasks other than
 chat, any JSON. Additional keyword arguments become keys of the request (`temperature=0`); `sample=`
 replaces the sample that a custom inference receives. Retries, limits, cache and cost apply to each
 call, even if its answer is not added to the trace. A call that fails raises an exception in the
@@ -27,7 +27,11 @@ from evalwright.types import Message, MLTask, Sample, Trace
 
 
 class PythonSolver(SolverSpec):
-    """Calls `run_solver(sample, model, trace)`, which may be async and returns the trace."""
+    """Calls `run_solver(sample, model, trace)`, which may be async and returns the trace.
+
+    It may return what a trace is made of instead: a list of items or messages, or an object of
+    `latticeflow.core.dtypes` that has them.
+    """
 
     version: ClassVar[int] = 2  # 2: fields that an endpoint adds to its messages are sent back
 
@@ -66,6 +70,8 @@ def _build_question(asked: Any, more: dict[str, Any], task: MLTask) -> ModelInpu
         return ModelInput(messages=(Message("user", asked),), input=more or None)
     if isinstance(asked, dict) and "messages" in asked:
         return build_input({**asked, **more}, task)[0]
+    if isinstance(asked, dict) and "items" in asked:
+        asked = asked["items"]
     if not isinstance(asked, list):
         raise ValueError(  # noqa: TRY004 - data of the wrong shape
             "`model.predict` takes the items of a trace, a list of messages or a text,"

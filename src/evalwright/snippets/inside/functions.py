@@ -5,17 +5,21 @@ the folder of its file comes first in `sys.path`: it may import its neighbours, 
 Sources do not share names, but they share `sys.modules`.
 
 Authors import `from latticeflow.core.dtypes import SolverTrace`: `ImportAliases` is found last, so
-the real package is imported where it is installed. A function may get a model:
+the real package is imported where it is installed. Annotations are not evaluated, so that they may
+name classes that are not imported. A function may get a model:
 
     response = await model.predict(trace.items)     in an `async def`
     response = model.predict("Why?")                in a `def`, which waits
 """
+
+import __future__
 
 import asyncio
 import inspect
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
+from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from inspect import Parameter
@@ -46,11 +50,8 @@ Code in the loop that answers gets a future of that loop; other code one for any
 _PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _KEYWORD_ONLY = Parameter.KEYWORD_ONLY
 _MAX_QUESTION_BYTES = 1024**3
-_PACKAGES = {
-    "latticeflow", "latticeflow.assessment", "latticeflow.core", "latticeflow.core.experimental",
-}  # fmt: skip
-_DTYPES = {"latticeflow.assessment.dtypes", "latticeflow.core.dtypes"}
-_SCORERS = "latticeflow.core.experimental.scorers"
+_VENDOR = "latticeflow"
+_LAZY_ANNOTATIONS = __future__.annotations.compiler_flag
 
 
 class Sources:
@@ -194,8 +195,9 @@ class _LoadedSource:
         try:
             # Lines are counted as in the source's file.
             text = "\n" * (self._line - 1) + self._text
-            code = fill_secrets(text, self._path, self._secrets) if self._secrets else text
-            exec(compile(code, self._path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - what this is for
+            source = fill_secrets(text, self._path, self._secrets) if self._secrets else text
+            code = compile(source, self._path, "exec", flags=_LAZY_ANNOTATIONS, dont_inherit=True)
+            exec(code, module.__dict__)  # noqa: S102 - what this is for
         except BaseException as error:  # noqa: BLE001 - an author's module may raise anything
             return describe_exception(error, f"{self._path}:{self._line}", loading=True)
         return module
@@ -229,15 +231,7 @@ class SnippetModel:
         return self._make_response(await answer)
 
     def _make_response(self, raw_output: Any) -> Any:
-        return self._objects().ModelResponse.from_json(raw_output)
-
-
-class ScorerBase:
-    """The base class that an author's scorer may derive from."""
-
-    def compute_scores(self, sample: dict[str, Any], solver_output: Any) -> dict[str, Any]:
-        """The scores of one sample."""
-        raise NotImplementedError(f"{type(self).__name__} defines no `compute_scores`")
+        return self._objects().ModelResponse.from_json({"raw_output": raw_output})
 
 
 class ImportAliases(MetaPathFinder, Loader):
@@ -253,7 +247,7 @@ class ImportAliases(MetaPathFinder, Loader):
     def remove(self) -> None:
         """Stop, and remove the stand-ins."""
         sys.meta_path.remove(self)
-        for name in [*_PACKAGES, *_DTYPES, _SCORERS]:
+        for name in self._names().MODULES:
             module = sys.modules.get(name)
             if module is not None and getattr(module.__spec__, "loader", None) is self:
                 del sys.modules[name]
@@ -263,16 +257,23 @@ class ImportAliases(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         """Find a stand-in, for the names that we know."""
         del path, target
-        if name in _PACKAGES:
-            return ModuleSpec(name, self, is_package=True)
-        if name in _DTYPES or name == _SCORERS:
-            return ModuleSpec(name, self)
-        return None
+        if not name.startswith(_VENDOR) or name not in (modules := self._names().MODULES):
+            return None
+        return ModuleSpec(name, self, is_package=not modules[name])
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill a stand-in."""
-        if module.__name__ in _DTYPES:
-            objects = self._objects()
-            module.__dict__.update({name: getattr(objects, name) for name in objects.AUTHORS})
-        elif module.__name__ == _SCORERS:
-            module.__dict__["ScorerBase"] = ScorerBase
+        """Fill a stand-in: a name is looked up when it is first imported."""
+        names, objects, name = self._names(), self._objects().__name__, module.__name__
+        module.__dict__["__all__"] = names.list_names(name) if names.MODULES[name] else []
+
+        def find(wanted: str) -> Any:
+            home = names.find_home(name, wanted)
+            if home is None:
+                raise AttributeError(f"module {name!r} has no attribute {wanted!r}")
+            return getattr(import_module(f"{objects}.{home}"), wanted)
+
+        module.__dict__["__getattr__"] = find
+        module.__dict__["__dir__"] = lambda: module.__dict__["__all__"]
+
+    def _names(self) -> ModuleType:
+        return import_module(f"{self._objects().__name__}.names")

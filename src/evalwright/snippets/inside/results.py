@@ -1,7 +1,8 @@
 """The result of a call: a value as JSON, or the reason why it has none.
 
 Values      Objects become what their `to_json` returns, or `tolist` (arrays and their numbers), or
-            `model_dump` (pydantic). Tuples become lists. NaN and the infinities become null.
+            `model_dump` (pydantic), or `isoformat` (dates). Tuples become lists. NaN and the
+            infinities become null.
 Failures    `tasks/x.yaml:14 in compute_scores: KeyError: 'foo'`. The place is the author's
             innermost line: neither a library's nor ours.
 """
@@ -18,7 +19,7 @@ _LIBRARY = os.path.dirname(os.__file__)  # noqa: PTH120 - frames have paths as t
 _OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120 - the same
 _MAX_BITS = 4000
 _MAX_DEPTH = 200
-_CONVERSIONS = ("to_json", "tolist", "model_dump")
+_CONVERSIONS = ("to_json", "tolist", "model_dump", "isoformat")
 
 
 class CallFailed(Exception):

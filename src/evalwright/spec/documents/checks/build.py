@@ -5,7 +5,8 @@
 
 Beside what the classes check, these must hold between the parts of a document:
 
-    bad_snippet         a `compute_scores_snippet` must define `compute_scores`
+    bad_snippet         a `compute_scores_snippet` must define `compute_scores`, and what a snippet
+                        imports from `latticeflow` must exist
     unknown_variable    a template uses a variable that nothing provides: `{{ smaple.question }}`
     unknown_score       a metric reads a score that its scorer does not give
 
@@ -26,6 +27,7 @@ from evalwright.lines import show_path
 from evalwright.nearest import nearest
 from evalwright.scorers.base import ScorerSpec
 from evalwright.spec.documents.checks.explain import explain_validation_error
+from evalwright.spec.documents.checks.imports import check_imports
 from evalwright.spec.documents.checks.trials import check_aggregators
 from evalwright.spec.documents.models.parameters import is_stand_in
 from evalwright.spec.documents.models.trials import score_names_over_trials
@@ -139,7 +141,9 @@ class DocumentPart(NamedTuple):
             return place
         known = isinstance(value, Authored) and value.file
         file = show_path(value.file) if known else place.file
-        return place if (file, fault.line) == place[:2] else Place(file, fault.line)
+        if (file, fault.line) == place[:2] and fault.column is None:
+            return place
+        return Place(file, fault.line, fault.column)
 
 
 def get_value(data: Any, path: FieldPath) -> Any:
@@ -153,8 +157,9 @@ def get_value(data: Any, path: FieldPath) -> Any:
 
 
 def check_snippets(document: Any) -> Iterator[Fault]:
-    """A fault for every snippet of a typed document that lacks its function."""
+    """A fault for every function that a snippet lacks, and for every import that would fail."""
     for path, snippet in find_parts(document, Snippet):
+        yield from check_imports(snippet, path)
         name = str(path[-1]) if path else ""
         if name.endswith(_ENDING) and not is_stand_in(snippet.text):
             yield from _missing_function(snippet, name.removesuffix(_ENDING), path)

@@ -53,6 +53,8 @@ class Fault(NamedTuple):
     """It is about the key, not about what stands behind it."""
     line: int = 0
     """Of the file that the value's text stands in, where the fault knows better; else 0."""
+    column: int | None = None
+    """In that line, where it is known."""
 
 
 def locate_fault(fault: Fault, place: "Place", field: str = "") -> Issue:

@@ -1,0 +1,104 @@
+"""What snippets import from `latticeflow`: each module and each name must exist.
+
+    scores.py:3:38: bad_snippet: `latticeflow.core.dtypes` has no `SolverTraces`
+      hint: did you mean `SolverTrace`?
+
+The snippet is read, not run. An import is not checked where its failure would be handled (`try`
+with `except ImportError`) or where it never runs (`if TYPE_CHECKING`), nor where a real package of
+that name is installed or is in the folder of the snippet.
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from importlib.machinery import PathFinder
+from itertools import islice
+from pathlib import Path
+
+from evalwright.components import Snippet
+from evalwright.objects.names import MODULES, list_names
+from evalwright.spec.documents.yaml.problems import Fault, FieldPath, did_you_mean
+
+_PACKAGE = "latticeflow"
+_HANDLERS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+
+
+def check_imports(snippet: Snippet, path: FieldPath) -> Iterator[Fault]:
+    """A fault for every module and name of `latticeflow` that a snippet imports in vain."""
+    if _PACKAGE not in snippet.text or _is_installed() or _is_beside(snippet.path):
+        return
+    for node, detail, hint in _find_unknown(ast.parse(snippet.text)):
+        line = snippet.line - 1 + node.lineno
+        column = _find_column(snippet, line, node.col_offset)
+        yield Fault(path, "bad_snippet", detail, hint, line=line, column=column)
+
+
+def _find_unknown(tree: ast.AST) -> Iterator[tuple[ast.stmt | ast.alias, str, str]]:
+    """Each unknown import: what stands there, what is wrong with it, and the hint."""
+    for node in _walk_imports(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if _is_ours(alias.name) and alias.name not in MODULES:
+                    yield alias, f"there is no module `{alias.name}`", _suggest_module(alias.name)
+        elif _is_ours(module := node.module or ""):
+            if module not in MODULES:
+                yield node, f"there is no module `{module}`", _suggest_module(module)
+                continue
+            known = list_names(module)
+            for alias in node.names:
+                if alias.name != "*" and alias.name not in known:
+                    hint = did_you_mean(alias.name, known)
+                    yield alias, f"`{module}` has no `{alias.name}`", hint
+
+
+def _walk_imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The absolute imports that run, and whose failure is not handled."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not node.level):
+            yield node
+        elif isinstance(node, ast.Try) and any(map(_handles_imports, node.handlers)):
+            for part in (*node.handlers, *node.orelse, *node.finalbody):
+                yield from _walk_imports(part)
+        elif not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
+            yield from _walk_imports(node)
+
+
+def _handles_imports(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    return any(
+        isinstance(part, ast.Name) and part.id in _HANDLERS for part in ast.walk(handler.type)
+    )
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == _PACKAGE
+
+
+def _suggest_module(module: str) -> str:
+    return did_you_mean(module, [name for name in MODULES if name.count(".") == module.count(".")])
+
+
+def _find_column(snippet: Snippet, line: int, offset: int) -> int | None:
+    """The column in the author's file: a block in YAML is indented. None where it is not known."""
+    text = snippet.text.splitlines()[line - snippet.line].rstrip()
+    try:
+        with Path(snippet.path).open(encoding="utf-8") as file:
+            written = next(islice(file, line - 1, None), "").rstrip()
+    except (OSError, ValueError):  # a document that was not read from a file
+        return None
+    if not written.endswith(text):  # a placeholder was replaced in it
+        return None
+    return len(written) - len(text) + len(text.encode()[:offset].decode()) + 1
+
+
+@cache
+def _is_installed() -> bool:
+    return PathFinder.find_spec(_PACKAGE) is not None
+
+
+def _is_beside(path: str) -> bool:
+    folder = Path(path).parent
+    return not path.startswith("<") and (
+        (folder / _PACKAGE).is_dir() or (folder / f"{_PACKAGE}.py").is_file()
+    )
