@@ -118,7 +118,7 @@ def test_a_session_is_a_row_with_its_conversation(tmp_path: Path) -> None:
         "claude_code",
         "s1.jsonl",
     )
-    assert (about.agent, about.created_at) == ("claude-code", "2026-03-02T09:00:00.000Z")
+    assert (about.agent, str(about.created_at)) == ("claude-code", "2026-03-02T09:00:00.000Z")
     assert (about.total_time, about.message_count) == (4.0, 5)
     assert about.total_tokens == 101 + 11, "the parts of one reply repeat its usage"
 

@@ -121,7 +121,7 @@ def test_a_trace_is_a_row_with_the_conversation_of_its_last_call(
     )
     about = trace.metadata
     assert (about.source_type, about.source_uri) == ("phoenix", "phoenix://shop/t1")
-    assert (about.agent, about.created_at) == ("assistant", "2026-03-02T09:00:00+00:00")
+    assert (about.agent, str(about.created_at)) == ("assistant", "2026-03-02T09:00:00+00:00")
     assert (about.total_time, about.total_tokens, about.message_count) == (4.0, 100, 3)
 
 
