@@ -12,7 +12,6 @@ from __future__ import annotations
 import sys
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from datetime import datetime
 from enum import Enum
 from functools import cache, cached_property
@@ -67,7 +66,7 @@ class Fields(dict[str, Any]):
     def default(self, name: str) -> Any:
         """The default of a field; a list or dict is a new one each time."""
         default = self[name]
-        return copy(default) if isinstance(default, list | dict) else default
+        return type(default)(default) if isinstance(default, list | dict) else default
 
     def check(self, owner: str, given: Mapping[str, Any], *, keep_unknown: bool) -> dict[str, Any]:
         """The values as their declared types; ValueError lists all that is wrong with them."""

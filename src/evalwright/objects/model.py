@@ -33,6 +33,18 @@ class MissingField(KeyError, AttributeError):
     """A field that is not there, whichever way it is read."""
 
 
+class _UnreadField:
+    """Reads a field that is not an attribute of its object yet."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, model: Any, kind: type | None = None) -> Any:
+        return self if model is None else model.__getattr__(self._name)
+
+
 class LFBaseModel:
     """An object with declared fields."""
 
@@ -42,10 +54,10 @@ class LFBaseModel:
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        own = Fields(cls, cls._fields)
-        for name in own.keys() & vars(cls).keys():
-            delattr(cls, name)  # a default: what was given must not be hidden by it
-        cls._fields = own
+        cls._fields = Fields(cls, cls._fields)
+        for name in vars(cls).get("__annotations__", {}):
+            if name in cls._fields:
+                setattr(cls, name, _UnreadField(name))
 
     def __init__(self, /, *values: Any, **fields: Any) -> None:
         given = {**dict(zip(self._fields, values, strict=False)), **fields}
@@ -167,13 +179,15 @@ class LFBaseModel:
 
     def __getattr__(self, name: str) -> Any:
         """Read what is not an attribute yet: wrap JSON, or take the default."""
-        fields, unread = self._fields, self.__dict__.get("_unread", {})
-        if name in unread:
+        unread = self.__dict__.get("_unread")
+        default = self._fields.get(name, REQUIRED)
+        if unread and name in unread:
             value = self._wrap(name, unread.pop(name))
-        elif (default := fields.get(name, REQUIRED)) is not REQUIRED:
-            if not isinstance(default, list | dict):
+        elif default is not REQUIRED:
+            kind = type(default)
+            if kind is not list and kind is not dict:
                 return default
-            value = self._wrap(name, fields.default(name))
+            value = self._wrap(name, kind(default))
         else:
             known = ", ".join(f"`{key}`" for key in self.keys())
             raise AttributeError(f"expected one of {known or 'no fields'}, got `{name}`")

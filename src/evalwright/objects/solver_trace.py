@@ -250,6 +250,16 @@ class ModelResponse(LFBaseModel):
     items: list[Item] = []
     """Without them, those of the raw output."""
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Of JSON, which is not checked and wrapped when it is read."""
+        response = _new(cls)
+        values = response.__dict__
+        values.update(data)
+        values["_unread"] = {"items": values.pop("items")} if "items" in values else {}
+        values["raw_output"] = wrap_output(data.get("raw_output"))
+        return response
+
     def __init__(
         self, raw_output: Any = None, items: Iterable[Any] | None = None, **fields: Any
     ) -> None:
