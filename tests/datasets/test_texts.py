@@ -224,7 +224,7 @@ def test_a_field_may_have_an_empty_name(tmp_path: Path) -> None:
 
 
 def test_no_file_is_refused() -> None:
-    with pytest.raises(UsageError, match="no FILE was given"):
+    with pytest.raises(UsageError, match="FILE is missing"):
         Texts([])
 
 

@@ -230,7 +230,7 @@ def test_wrong_answers_are_paged_and_filtered_by_category_and_task(folder: Path)
     everything, _ = shown()
     assert len(everything) == 61, "a pipe gets all of them"
     first, more = shown("--page", "1")
-    assert (first, more) == (everything[:20], "there are more: add --page 2\n")
+    assert (first, more) == (everything[:20], "more outcomes: add --page 2\n")
     assert shown("--page", "4") == (everything[60:], "")
     assert shown("--page", "5") == ([], "no page 5\n")
     assert shown("--task", "two", "--category", "classification") == (["sentiment"], "")

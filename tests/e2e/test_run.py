@@ -365,7 +365,7 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
         ),
         pytest.param(["\udcff.jsonl", *ORACLE], "not UTF-8", id="a file that no report can name"),
         pytest.param([str(TASKS), "-m", "replay/\udcff"], "not UTF-8", id="nor such a model"),
-        pytest.param([], "no PATH was given", id="no path"),
+        pytest.param([], "PATH is missing", id="no path"),
         pytest.param([str(TASKS), "--modle", "x"], "--model", id="a misspelt option"),
     ],
 )

@@ -266,7 +266,7 @@ def test_a_terminal_gets_wrong_samples_page_by_page(tmp_path: Path) -> None:
     shown = _on_a_terminal([*COMMAND, "show", "--wrong"], cwd=tmp_path)
 
     assert shown.count("trial 1  completed") == 20
-    assert "there are more: add --page 2" in shown
+    assert "more outcomes: add --page 2" in shown
 
 
 def test_failed_samples_are_shown_without_their_names(recorded: Path) -> None:

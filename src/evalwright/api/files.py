@@ -82,7 +82,7 @@ def init(directory: str | Path) -> list[Path]:
     files[folder / TASKS.name] = TASKS.read_bytes()
     for path in files:
         if path.exists() and path.name != "README.md":
-            raise UsageError(f"{path}: already there, and left as it is")
+            raise UsageError(f"{path}: already exists, and was not changed")
     for kind in ("task", "dataset", "model", "evaluation", "run"):
         text = json.dumps(schema(kind), indent=2)
         files[folder / ".evalwright" / "schemas" / f"{kind}.json"] = text.encode()

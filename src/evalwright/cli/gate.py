@@ -29,7 +29,7 @@ from evalwright.spec.checking import Checking
 @click.option(
     "--strict",
     is_flag=True,
-    help="Require whole confidence intervals to meet the thresholds, and no missing samples.",
+    help="Require that whole confidence intervals meet the thresholds and no samples are missing.",
 )
 @env_option
 @store_option
@@ -64,7 +64,7 @@ def command(  # noqa: PLR0913 - one option each
 
 
 def _refuse_bad(checks: Sequence[Checking]) -> None:
-    """Exit 2 for files with mistakes: all of them are shown, each at its place."""
+    """Exit 2 if policy files have mistakes: all are printed, each with its place."""
     bad = [check for check in checks if list(check) or check.unreadable]
     report_warnings(checks)
     if bad:

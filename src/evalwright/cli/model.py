@@ -27,7 +27,7 @@ command = entity_group(
     "--model-input",
     "given",
     metavar="FILE",
-    help="File with the input: text, or JSON in the form that the model's adapter takes.",
+    help="File with the input: text, or JSON in the format that the model's adapter accepts.",
 )
 @project_options
 @json_option
@@ -41,7 +41,7 @@ def test(name: str, *, given: str | None, as_json: bool, **place: Any) -> None:
     trial = api.try_model(name, given=text, **place)
     write_result(trial, trial.to_lines(), as_json=as_json)
     if not as_json:
-        result = "answered" if trial.ok else "gave no usable answer"
+        result = "answered" if trial.ok else "no usable answer"
         click.echo(f"{trial.key} {result}", err=True)
     sys.exit(not trial.ok)
 

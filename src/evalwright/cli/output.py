@@ -38,7 +38,7 @@ def write_lines(lines: Iterable[str]) -> None:
 
 
 def _fit_line(line: str, width: int) -> str:
-    """Break a long line at spaces, under its own indent, and colour the verdict it begins with."""
+    """Break a long line at spaces, keep its indent, and colour the verdict it begins with."""
     if len(line) > width:
         from evalwright.report.layout import wrap_text
 
@@ -63,9 +63,9 @@ def write_result(value: Any, lines: Iterable[str], *, as_json: bool) -> None:
 
 
 def confirm_deletion(what: str) -> None:
-    """Ask on a terminal; elsewhere raise `UsageError`."""
+    """Ask for confirmation on a terminal; elsewhere raise `UsageError`."""
     if not sys.stdin.isatty():
-        raise UsageError(f"{what} would be gone for good", hint="add --yes if you mean it")
+        raise UsageError(f"{what} would be deleted permanently", hint="add --yes to confirm")
     click.confirm(f"delete {what}?", abort=True, err=True)
 
 
@@ -75,7 +75,7 @@ def write_json(value: Any) -> None:
 
 
 def write_json_list(values: Iterable[Any]) -> None:
-    """Print a JSON list, one line per element, as the elements come."""
+    """Print a JSON list, one line per element, as the elements arrive."""
 
     def pieces() -> Iterable[bytes]:
         separator = b"["
@@ -88,7 +88,7 @@ def write_json_list(values: Iterable[Any]) -> None:
 
 
 def write_bytes(pieces: Iterable[bytes]) -> None:
-    """Write to stdout, past the encoding of the terminal."""
+    """Write to stdout, bypassing the encoding of the terminal."""
     sys.stdout.flush()
     out = sys.stdout.buffer
     for piece in pieces:
@@ -160,7 +160,7 @@ def print_report(
 def exit_with_report(
     report: "Report", *, as_json: bool, markdown: Path | None, interrupted: bool
 ) -> NoReturn:
-    """Print and write a report, and exit with the code of its status."""
+    """Print and write a report, and exit with the code for its status."""
     print_report(report, as_json=as_json, markdown=markdown)
     if interrupted and report.status == "stopped":  # otherwise the last sample landed all the same
         sys.exit(130)
@@ -193,7 +193,7 @@ def write_text(path: Path, text: str) -> str:
 
 
 def explain_write_error(path: Path, error: OSError) -> str:
-    """Say that a file cannot be written, and why."""
+    """Return the message that a file cannot be written, and why."""
     return f"{path}: cannot be written: {(error.strerror or str(error)).lower()}"
 
 

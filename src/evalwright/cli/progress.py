@@ -1,4 +1,4 @@
-"""Show the progress of a run: a line that is rewritten on a terminal, new lines elsewhere."""
+"""Show the progress of a run: one line that is updated on a terminal, new lines elsewhere."""
 
 import sys
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _SECONDS_BETWEEN_LINES = 30.0
 
 
 class TerminalProgress:
-    """Counts what is stored, never what is only hoped for."""
+    """Counts only what is stored."""
 
     def __init__(self) -> None:
         self.interrupted = False
@@ -27,14 +27,14 @@ class TerminalProgress:
         self._started = self._shown = monotonic()
 
     def begin(self, total: int, done: int, counters: Any, *, noun: str = "samples") -> None:
-        """`done` samples, or trials of them, were done by an earlier invocation."""
+        """Start; an earlier invocation completed `done` samples or trials."""
         self._total, self._done, self._before, self._counters = total, done, done, counters
         self._started = self._shown = monotonic()
         if done:
             self.tell(f"resuming: {done:,} of {total:,} {noun} are done")
 
     def on_commit(self, outcomes: Sequence[Outcome]) -> None:
-        """These are safe now."""
+        """Count samples that are stored now."""
         for outcome in outcomes:
             self._done += 1
             self._failed += outcome.failure is not None
@@ -49,12 +49,12 @@ class TerminalProgress:
             self._show(self._line(now))
 
     def tell(self, text: str) -> None:
-        """On a line of its own."""
+        """Print a message on its own line."""
         self._clear()
         click.echo(text, err=True)
 
     def end(self, *, interrupted: bool) -> None:
-        """Leave the terminal clean."""
+        """Remove the progress line."""
         self.interrupted = interrupted
         self._clear()
 

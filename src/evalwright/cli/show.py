@@ -28,7 +28,7 @@ _PAGE = 20
     "--page",
     metavar="N",
     type=COUNT,
-    help=f"Show page N, of {_PAGE} outcomes. Default: page 1 on a terminal, elsewhere all of them.",
+    help=f"Show page N ({_PAGE} outcomes per page). Default: page 1 on a terminal, else all.",
 )
 @store_option
 @json_option
@@ -44,9 +44,9 @@ def command(
 ) -> None:
     """Show the details of a run or the outcomes of its samples.
 
-    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. On its
-    own it shows what was run: content hashes of the task files, models, versions, seed, platform,
-    git commit. With SAMPLE_ID, --model, --task, --category, --failed, --wrong or --page it shows
+    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. By
+    itself it shows what was run: hashes of the task files, models, versions, seed, platform, git
+    commit. With SAMPLE_ID, --model, --task, --category, --failed, --wrong or --page it shows
     outcomes: input, output, post-processed output, scores and the reason for each.
     """
     if not (sample_id or failed or page or any(more.values())):
@@ -64,6 +64,6 @@ def command(
     else:
         write_lines(chain.from_iterable(map(sample_lines, found)))
     if first is None:
-        click.echo("no such outcomes" if page in {None, 1} else f"no page {page}", err=True)
+        click.echo("no matching outcomes" if page in {None, 1} else f"no page {page}", err=True)
     elif page is not None and next(samples, None) is not None:
-        click.echo(f"there are more: add --page {page + 1}", err=True)
+        click.echo(f"more outcomes: add --page {page + 1}", err=True)

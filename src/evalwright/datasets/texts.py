@@ -72,7 +72,7 @@ class Texts:
         self._count = 0
         rows = [_is_rows(path) for path in self.paths]
         if not rows:
-            raise UsageError("no FILE was given")
+            raise UsageError("FILE is missing")
         if field is not None and not any(rows):
             raise UsageError(
                 "`--field` is for .jsonl files", hint="other files are text as a whole"
