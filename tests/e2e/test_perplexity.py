@@ -36,7 +36,7 @@ class Model:
         while "hold" in text and not Path("go").exists():
             await asyncio.sleep(0.01)
         if "fail" in text:
-            raise ModelError("broken", "this text cannot be weighed", hint="remove it")
+            raise ModelError("broken", "this text cannot be weighed", hint="leave it out")
         given = tuple(-len(word) / 2 for word in text.split())
         usage = Usage(requests=1, prompt_tokens=len(given))
         return Completion(text="", given=(given,), usage=usage)

@@ -270,7 +270,7 @@ def test_a_spent_budget_stops_a_run_with_exit_3_and_says_what_to_do(
     assert done.returncode == 3
     assert (
         "note: not finished (the cap is reached: 8 of 8 tokens spent): 2 of 5 samples; "
-        "raise the cap and run again: it goes on where it stopped\n"
+        "raise the cap and run again to resume\n"
     ) in done.stdout
     assert (more["status"], more["summary"]["reused"]) == ("finished", 2)
 

@@ -368,7 +368,7 @@ def test_a_rule_on_a_truth_value_goes_with_one_trial_and_is_refused_for_several(
     report = report_of(once)
     assert figures(report)["is_correct_mean"] == 1.0
     assert report["summary"]["excluded"] == 1, "q2, which is wrong"
-    assert "k = 5, and one trial of `ask`: `pass@5` is 0 or 1 for a sample" in once.stderr
+    assert "k = 5, but there is one trial of `ask`: `pass@5` is 0 or 1 per sample" in once.stderr
     assert len(server.log) == len(ANSWERS)
 
 

@@ -1,7 +1,7 @@
-"""What is wrong with a record, in words a person can act on.
+"""Explain what is wrong with a record, in words that a person can act on.
 
-This is the authority on the rules of contract A. It takes its time: `check` calls it only for
-lines that its fast path could not vouch for. One issue per record: the first rule it breaks, in
+This is the authority on the rules of contract A. It is slow: `check` calls it only for
+lines that its fast path did not accept. One issue per record: the first rule it breaks, in
 the order of `vocabulary.RULES`; within a rule the first field, in the order of `FIELDS`. The other
 problems of the record are its `also`, in the same order.
 """
@@ -42,10 +42,10 @@ _SYNONYMS = {
     **dict.fromkeys(("answer", "answers", "expected", "label", "reference", "solution"), "targets"),
     **dict.fromkeys(("examples", "few_shot", "shots"), "few_shot_examples"),
 }
-"""Names that other formats have for a field; they count only where the field is missing."""
+"""Names for a field in other formats; they are suggested only if the field is missing."""
 _SPACE = re.compile(r"\s")
-_OWN_FIELDS = "put what is your own under `metadata`"
-NOT_READ = "nothing after this was read"
+_OWN_FIELDS = "put your own fields under `metadata`"
+NOT_READ = "the rest was not read"
 _NOT_TEXT = {
     "too_long": ("bad_json", "the line is longer than 16 MiB"),
     "binary": ("bad_encoding", f"this is a binary file, not JSON Lines; {NOT_READ}"),
@@ -54,17 +54,17 @@ _NOT_TEXT = {
 
 
 class BrokenRule(NamedTuple):
-    """A broken rule, before it is known where in a file it stands."""
+    """A broken rule, before its place in the file is known."""
 
     rule: str
     field: str | None
     detail: str
     key: str | None = None
-    """The key to point at, where it is not the field itself."""
+    """The key to point at, if it is not the field itself."""
 
 
 def explain(number: int, line: bytes) -> Issue | None:
-    """The first rule that line `number` breaks; None for a blank line and for a good one."""
+    """Return the first rule that line `number` breaks; None for a blank or valid line."""
     if isinstance(line, BadLine):
         rule, detail = _NOT_TEXT[line.why]
         return make_issue(number, BrokenRule(rule, None, detail), line.head)
@@ -87,12 +87,12 @@ def explain(number: int, line: bytes) -> Issue | None:
 
 
 def find_broken_rules(record: Any) -> Iterator[BrokenRule]:
-    """Yield every rule that a decoded record breaks on its own; uniqueness is a file's business.
+    """Yield every rule that a decoded record breaks; unique ids are checked per file.
 
-    What a rule needs must be there and be sound: a metric is not held against a bad category.
+    A rule is checked only if what it needs is valid: a metric is not compared with a bad category.
     """
     if not isinstance(record, Mapping):
-        detail = f"a record must be a JSON object, this is {_describe(record)}"
+        detail = f"a record must be a JSON object, not {_describe(record)}"
         yield BrokenRule("not_an_object", None, detail)
         return
     missing = list(_find_missing(record))
@@ -116,8 +116,10 @@ def find_broken_rules(record: Any) -> Iterator[BrokenRule]:
 
 
 def duplicate_id(number: int, line: bytes, task_id: str, first: int) -> Issue:
-    """The issue of a record whose id an earlier one has."""
-    detail = f"`{_shorten(task_id)}` is already the id of line {first}; ids are unique in a file"
+    """Return the issue of a record whose id an earlier record has."""
+    detail = (
+        f"`{_shorten(task_id)}` is already the id of line {first}; ids must be unique in a file"
+    )
     fault = BrokenRule("duplicate_task_id", "task_id", detail)
     return make_issue(number, fault, line, task_id=task_id)
 
@@ -131,7 +133,7 @@ def make_issue(
     task_id: Any = None,
     others: Sequence[BrokenRule] = (),
 ) -> Issue:
-    """Place a broken rule in its line: by default at the value of the field, or at a stray key."""
+    """Locate a broken rule in its line: at the value of the field, or at an unknown key."""
     text = line.decode(errors="replace")
     return Issue(
         line=number,
@@ -167,7 +169,7 @@ def has_few_shot_block(prompt: str) -> bool:
 
 
 def explain_metadata(metadata: Mapping[str, Any]) -> str | None:
-    """What is wrong with the two entries of `metadata` that have a meaning."""
+    """Return what is wrong with the two entries of `metadata` that are used."""
     details = chain(_metadata_types(metadata), _metadata_values(metadata))
     return next(details, None)
 
@@ -190,7 +192,7 @@ def _find_missing(record: Mapping[Any, Any]) -> Iterator[BrokenRule]:
 def _find_unknown(
     record: Mapping[str, Any], *, explained: Container[str | None]
 ) -> Iterator[BrokenRule]:
-    """Yield the first unknown fields, without those that are explained by a missing one."""
+    """Yield the first unknown fields, except those that explain a missing one."""
     unknown = (key for key in map(str, record) if key not in FIELDS and key not in explained)
     for key in islice(unknown, _MAX_STRAYS):
         synonym = _SYNONYMS.get(key.casefold(), "")
@@ -208,26 +210,26 @@ def _type_details(name: str, value: Any) -> Iterator[str]:
     elif name == "metadata":
         yield from _metadata_types(value)
     elif name == "post_process" and isinstance(value, list | tuple):
-        yield "`post_process` is one rule, never a list: rules do not combine"
+        yield "`post_process` must be one rule, not a list: rules cannot be combined"
     elif not isinstance(value, str):
-        yield f"`{name}` must be a string, it is {_describe(value)}"
+        yield f"`{name}` must be a string, not {_describe(value)}"
 
 
 def _targets_types(targets: Any) -> Iterator[str]:
     if not isinstance(targets, list | tuple):
-        yield f"`targets` must be a list of strings, it is {_describe(targets)}"
+        yield f"`targets` must be a list of strings, not {_describe(targets)}"
         return
     wrong = [index for index, target in enumerate(targets) if not isinstance(target, str)]
     if wrong:
         count = f"; {len(wrong)} of {len(targets)} targets are not strings"
         others = count if len(wrong) > 1 else ""
         kind = _describe(targets[wrong[0]])
-        yield f"`targets[{wrong[0]}]` must be a string, it is {kind}{others}"
+        yield f"`targets[{wrong[0]}]` must be a string, not {kind}{others}"
 
 
 def _examples_types(examples: Any) -> Iterator[str]:
     if not isinstance(examples, list | tuple):
-        yield f"`few_shot_examples` must be a list of objects, it is {_describe(examples)}"
+        yield f"`few_shot_examples` must be a list of objects, not {_describe(examples)}"
         return
     details = (
         detail
@@ -240,12 +242,12 @@ def _examples_types(examples: Any) -> Iterator[str]:
 def _example_type(place: str, example: Any) -> str | None:
     if not isinstance(example, Mapping):
         kind = _describe(example)
-        return f"`{place}` must be an object with `prompt` and `completion`, it is {kind}"
+        return f"`{place}` must be an object with `prompt` and `completion`, not {kind}"
     for key in EXAMPLE_FIELDS:
         if key not in example:
             return f"`{place}` has no `{key}`"
         if not isinstance(example[key], str):
-            return f"`{place}.{key}` must be a string, it is {_describe(example[key])}"
+            return f"`{place}.{key}` must be a string, not {_describe(example[key])}"
     for key in map(str, example):
         if key not in EXAMPLE_FIELDS:
             return f"`{place}` may have only `prompt` and `completion`, not `{_shorten(key)}`"
@@ -254,16 +256,16 @@ def _example_type(place: str, example: Any) -> str | None:
 
 def _metadata_types(metadata: Any) -> Iterator[str]:
     if not isinstance(metadata, Mapping):
-        yield f"`metadata` must be an object, it is {_describe(metadata)}"
+        yield f"`metadata` must be an object, not {_describe(metadata)}"
         return
     timeout, samples = metadata.get("timeout_s", 1), metadata.get("samples", 1)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-        yield f"`metadata.timeout_s` must be a number of seconds, it is {_describe(timeout)}"
+        yield f"`metadata.timeout_s` must be a number of seconds, not {_describe(timeout)}"
     if isinstance(samples, bool) or not isinstance(samples, int):
-        yield f"`metadata.samples` must be a whole number, it is {_describe(samples)}"
+        yield f"`metadata.samples` must be an integer, not {_describe(samples)}"
     strange = [key for key in metadata if not isinstance(key, str)]  # such a record was never JSON
     if strange:
-        yield f"the keys of `metadata` must be strings, one is {_describe(strange[0])}"
+        yield f"the keys of `metadata` must be strings, but one is {_describe(strange[0])}"
 
 
 def _metadata_values(metadata: Mapping[str, Any]) -> Iterator[str]:
@@ -298,9 +300,9 @@ def _value_details(name: str, record: Mapping[str, Any]) -> Iterator[str]:
 
 def _mcq_detail(targets: Any) -> str | None:
     if len(targets) != 1:
-        return f"an mcq record has exactly one target, this has {len(targets)}"
+        return f"an mcq record must have exactly one target, not {len(targets)}"
     if len(targets[0]) != 1 or targets[0] not in LETTERS:
-        return f"an mcq target is a single letter A-E, this is `{_shorten(targets[0])}`"
+        return f"an mcq target must be a single letter A-E, not `{_shorten(targets[0])}`"
     return None
 
 
@@ -344,7 +346,7 @@ def _shorten(word: str, limit: int = 60) -> str:
 
 
 def _show_number(value: float) -> str:
-    return "a number of many digits" if abs(value) >= _LONG_NUMBER else f"{value}"
+    return "a very long number" if abs(value) >= _LONG_NUMBER else f"{value}"
 
 
 def _describe(value: Any) -> str:

@@ -3,7 +3,7 @@
     key: quiz
     display_name: Quiz questions
     config_spec:
-      - { type: model, key: writer, display_name: Who writes, usage: synthesizer_model }
+      - { type: model, key: writer, display_name: Writer, usage: synthesizer_model }
     definition:
       data_source: { type: dataset_samples, key: topics, random_seed: 7 }
       synthesizers:
@@ -40,7 +40,7 @@ class GeneratorDefinition(Component):
     data_source: AnyDataSource | None = None
     """Source of the rows that the synthesizers start from."""
     dataset: AnyDataSource | None = None
-    """Another name of `data_source`."""
+    """Alias of `data_source`."""
     synthesizers: Annotated[list[AnySynthesizer], Field(min_length=1)]
     """Steps applied to each row, in order."""
 
@@ -48,9 +48,7 @@ class GeneratorDefinition(Component):
     def _check_one_source(self) -> Self:
         if (self.data_source is None) == (self.dataset is None):
             got = "none" if self.dataset is None else "both"
-            raise ValueError(
-                f"expected a `data_source`, or by its other name a `dataset`, got {got}"
-            )
+            raise ValueError(f"expected a `data_source` (or its alias `dataset`), got {got}")
         return self
 
     @property
@@ -69,12 +67,12 @@ class GeneratorDefinition(Component):
 
 
 class GeneratorDocument(Component):
-    """How rows are made."""
+    """How rows are generated."""
 
     key: UserKey
     """Key by which datasets refer to it."""
     display_name: Title
-    """Name that is shown."""
+    """Display name."""
     description: str | None = None
     """Description, in one line."""
     long_description: str | None = None
@@ -82,19 +80,19 @@ class GeneratorDocument(Component):
     tags: tuple[str, ...] = ()
     """Tags to search by."""
     config_spec: list[AnyParameter] = Field(default_factory=list)
-    """Its parameters; `<< config.NAME >>` in the definition stands for the value of one."""
+    """Parameters. In the definition, `<< config.NAME >>` is replaced by the value."""
     definition: GeneratorDefinition
-    """How rows are made."""
+    """How rows are generated."""
     secrets: dict[str, Hidden] = Field(default_factory=dict)
     """Values of `<< secrets.NAME >>` in the models of the project."""
 
 
 class GeneratorSpecification(Component):
-    """Which generator makes the rows of a dataset, and how many."""
+    """Which generator generates the rows of a dataset, and how many."""
 
     dataset_generator_key: UserKey
-    """The generator."""
+    """Key of the generator."""
     num_samples: Count | None = None
-    """Number of rows of its data source to use. Without it, each once."""
+    """Number of rows of its data source to use. Default: each row once."""
     dataset_generator_config: dict[str, Any] = Field(default_factory=dict)
     """Values of the generator's parameters, by key."""
