@@ -154,7 +154,7 @@ def test_the_options_of_a_run_hold_here_too(add: str) -> None:
 def test_without_a_sandbox_nothing_is_run(add: str, monkeypatch: pytest.MonkeyPatch) -> None:
     jailed_by(monkeypatch, "no_jail")
 
-    with pytest.raises(EvalwrightError, match="no sandbox that isolates") as refused:
+    with pytest.raises(EvalwrightError, match="no sandbox is available that isolates") as refused:
         describe_program(add, THREE)
 
     assert refused.value.exit_code == 4

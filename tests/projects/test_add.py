@@ -191,7 +191,7 @@ def test_two_documents_with_one_key_are_refused(project: Path) -> None:
 def test_a_dataset_without_its_rows_is_refused(project: Path) -> None:
     (project.parent / "new" / "rows" / "q.csv").unlink()
 
-    with pytest.raises(BadTasks, match=r"there is no `rows/q\.csv`"):
+    with pytest.raises(BadTasks, match=r"no such file or folder: `rows/q\.csv`"):
         api.add_entities("dataset", ["../new/questions.yaml"])
 
 

@@ -1,4 +1,4 @@
-"""How a run tells a person about its progress."""
+"""The interface through which a run reports its progress."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -7,19 +7,19 @@ from evalwright.types import Outcome
 
 
 class Progress(Protocol):
-    """Is told how a run goes."""
+    """Receives the progress of a run."""
 
     def begin(self, total: int, done: int, counters: Any, *, noun: str = "samples") -> None:
-        """Called before the first job; `counters` is live, `noun` says what a job is."""
+        """Called before the first job; `counters` is live, `noun` names what a job is."""
 
     def on_commit(self, outcomes: Sequence[Outcome]) -> None:
-        """Called after these were stored."""
+        """Called after these outcomes were stored."""
 
     def tell(self, text: str) -> None:
-        """Show a sentence to a person."""
+        """Show a message to the user."""
 
     def end(self, *, interrupted: bool) -> None:
-        """Called after the last job; `interrupted` if a person stopped the run."""
+        """Called after the last job; `interrupted` if the user stopped the run."""
 
 
 class SilentProgress:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def open_snippets(
     snippets: "Sequence[Snippet]", options: RunOptions, *, log: Callable[[str], None]
 ) -> "SnippetPool | None":
-    """A pool of processes, started when a snippet is first called; None where there is none."""
+    """Return a pool of processes, started on the first call; None if there are no snippets."""
     if not snippets:
         return None
     from evalwright.snippets.pool import SnippetPool
