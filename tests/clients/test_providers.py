@@ -46,7 +46,7 @@ def test_a_provider_has_an_address_and_needs_its_own_key(
     found = locate(name, CHAT, {variable: f" {KEY}\n"})
 
     assert (str(found.url), found.key) == (address, KEY)
-    with pytest.raises(UsageError, match=f"^{name} needs a key") as caught:
+    with pytest.raises(UsageError, match=f"^{name} needs an API key") as caught:
         locate(name, CHAT, {"SOME_API_KEY": KEY})
     assert caught.value.hint == f"set {variable}"
 
@@ -131,7 +131,7 @@ def test_the_messages_api_has_its_version_added(base: str, expected: str) -> Non
     "base", ["localhost:8000/v1", "h/v1", "ftp://h/v1", "http://", "http://[::"]
 )
 def test_what_is_not_an_address_is_refused(base: str) -> None:
-    with pytest.raises(UsageError, match="OPENAI_BASE_URL is not an address"):
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL is not a URL"):
         url(base)
 
 

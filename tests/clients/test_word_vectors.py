@@ -200,7 +200,7 @@ def test_a_table_of_another_kind_is_unreadable(
 ) -> None:
     path = write_table(tmp_path / "a", np.zeros(shape, "<f2"), dtype=dtype)
 
-    with pytest.raises(Unreadable, match="not a table of 256 half floats a row"):
+    with pytest.raises(Unreadable, match="not a table of 256 half floats per row"):
         read_table(path)
 
 
@@ -217,7 +217,7 @@ def test_fewer_vectors_than_pieces_are_noticed(tmp_path: Path) -> None:
     write_pieces(tmp_path / PIECES)
     write_table(tmp_path / TABLE, np.zeros((4, COLUMNS), "<f2"))
 
-    with pytest.raises(Unreadable, match=f"{len(VOCAB)} pieces, and vectors for 4 of them"):
+    with pytest.raises(Unreadable, match=f"{len(VOCAB)} pieces, but 4 vectors"):
         vectors(WordVectors(tmp_path), "a")
 
 

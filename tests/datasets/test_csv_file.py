@@ -99,7 +99,7 @@ def test_reads(tmp_path: Path, text: str, expected: list[dict[str, Any]]) -> Non
     [
         pytest.param("", "a.csv:1: expected a header", "", id="empty"),
         pytest.param("\n\n", "a.csv:1: expected a header", "", id="a blank first line"),
-        pytest.param("a,b,a\n", "columns 1 and 3 are both called `a`", "", id="a name twice"),
+        pytest.param("a,b,a\n", "columns 1 and 3 are both named `a`", "", id="a name twice"),
         pytest.param(",a\n0,x\n", "column 1 has no name", "index=False", id="an index of pandas"),
         pytest.param("a;b\n1;2\n", "got one column `a;b`", "by ';'", id="semicolons"),
         pytest.param("a\tb\n1\t2\n", "separated by `,`", "by '\\t'", id="tabs"),

@@ -59,7 +59,7 @@ def test_the_name_says_how_a_file_is_read(tmp_path: Path, name: str, content: by
         pytest.param("data", "got `data`", id="no ending"),
         pytest.param("a.gz", "got `a.gz`", id="only the compression"),
         pytest.param("a.xlsx", "got `a.xlsx`", id="a spreadsheet"),
-        pytest.param("a.parquet.gz", "Parquet compresses itself", id="compressed twice"),
+        pytest.param("a.parquet.gz", "Parquet files are already compressed", id="compressed twice"),
         pytest.param("", "expected the path of a file", id="nothing"),
     ],
 )  # fmt: skip

@@ -117,7 +117,7 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
         pytest.param(
             '{"a": "x", "b": "y"}',
             "a.jsonl:2: no field `text`; it has `a`, `b`",
-            "`--field NAME` says where the text is",
+            "set the field of the text with `--field NAME`",
             id="another field",
         ),
         pytest.param("{}", "a.jsonl:2: no field `text`; it has no field", "`--field", id="none"),
@@ -127,7 +127,7 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
         pytest.param(
             '{"text": null}', "a.jsonl:2: expected a text in `text`, got null", "", id="null"
         ),
-        pytest.param('{"text": "\\ud800"}', "half a surrogate pair", "", id="half a pair"),
+        pytest.param('{"text": "\\ud800"}', "a lone surrogate", "", id="half a pair"),
     ],
 )
 def test_a_bad_row_is_told_with_its_line(tmp_path: Path, line: str, said: str, hint: str) -> None:
@@ -162,7 +162,7 @@ def test_every_mistake_of_every_file_is_told_at_once(tmp_path: Path) -> None:
     assert "also line 3; 2 of 3 lines cannot be read" in said
     assert "none.txt: no such file" in said
     assert f"{tmp_path}: a directory, not a file" in said
-    assert "empty.txt: no documents: there is nothing in it" in said
+    assert "empty.txt: no documents: the file is empty" in said
 
 
 def test_only_the_first_bad_files_are_told(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_an_option_that_no_file_has_a_use_for_is_refused(
 
 @pytest.mark.parametrize("field", ['a"b', "a\\b", "a\nb", "a\udcff"])
 def test_a_field_that_cannot_be_looked_for_is_refused(field: str) -> None:
-    with pytest.raises(UsageError, match="has a character that cannot be looked for"):
+    with pytest.raises(UsageError, match="contains a character that is not supported"):
         Texts(["a.jsonl"], field=field)
 
 
@@ -243,7 +243,7 @@ def test_a_file_that_changes_after_the_check_is_an_error(tmp_path: Path, after: 
     texts.check()
     written(tmp_path, "a.txt", after.encode("latin-1"))
 
-    with pytest.raises(BadDataset, match="the file has changed while it was in use"):
+    with pytest.raises(BadDataset, match="the file was changed while it was in use"):
         list(texts.documents())
 
 

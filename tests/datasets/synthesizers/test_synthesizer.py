@@ -12,7 +12,7 @@ def test_a_prompt_that_nobody_has_published_is_not_supported(kind: str) -> None:
 
     (error,) = caught.value.errors()
     assert error["type"] == "unsupported"
-    assert "use `llm` with a prompt of your own" in error["msg"]
+    assert "use `llm` with your own prompt" in error["msg"]
 
 
 def test_a_type_that_is_none_is_refused() -> None:

@@ -6,8 +6,8 @@
     data_source: { type: dataset_sample_combinations, keys: [topics, styles], random_seed: 7 }
     data_source: { type: task_result, key: first-pass }
 
-The `num_samples` of the dataset says how many rows are used; without it, each row of the source is
-used once. If more are asked for than exist, the source starts again from its first row, but no
+The `num_samples` of the dataset sets how many rows are used; by default, each row of the source is
+used once. If more are requested than exist, the source starts again from its first row, but no
 combination is used twice. A row that is used again gets another `sample_id`.
 """
 
@@ -37,7 +37,7 @@ ID_COLUMN = "sample_id"
 def _refuse_duplicates(keys: tuple[str, ...]) -> tuple[str, ...]:
     for number, key in enumerate(keys):
         if key in keys[:number]:
-            raise ValueError(f"`{key}` stands twice: a column is called by its dataset")
+            raise ValueError(f"duplicate key `{key}`: each dataset becomes one column")
     return keys
 
 
@@ -49,14 +49,14 @@ class SourceLookup(Struct, frozen=True):
 
 
 class SourceRows(Struct, frozen=True, kw_only=True):
-    """The rows that a generator uses of its data source."""
+    """The rows that a generator uses from its data source."""
 
     total: int
     rows: Callable[[], Iterator[Row]]
     """Each call starts from the first row."""
     columns: Columns
     digest: str
-    """Of all rows of the source; the document says which of them are used."""
+    """Hash of all rows of the source; the document selects which are used."""
 
 
 class DataSource(Component):
@@ -94,8 +94,8 @@ class EmptySource(DataSource):
         total = count or self.num_samples
         if total is None:
             raise BadDataset(
-                "an `empty` data source does not know how many rows are wanted",
-                hint="say `num_samples` there, or in the `generator_specification` of the dataset",
+                "an `empty` data source needs a number of rows",
+                hint="set `num_samples` there, or in the `generator_specification` of the dataset",
             )
         return SourceRows(
             total=total,
@@ -116,7 +116,7 @@ class InlineSamples(DataSource):
     """One mapping of columns to values per row."""
 
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
-        """Select from the first row on."""
+        """Select from the first row."""
         del lookup
         total = len(self.samples)
         return SourceRows(
@@ -135,7 +135,7 @@ class DatasetSamples(DataSource):
     key: UserKey
     """The dataset."""
     random_seed: Seed | None = None
-    """Seed for drawing rows, where fewer are used than exist; without it, the first are used."""
+    """Seed for a random draw, if fewer rows are used than exist. Default: the first rows."""
 
     @property
     def dataset_keys(self) -> tuple[str, ...]:
@@ -162,8 +162,8 @@ class DatasetSampleCombinations(DataSource):
     keys: Annotated[tuple[UserKey, ...], Field(min_length=2), AfterValidator(_refuse_duplicates)]
     """The datasets; `{{ sample.KEY.column }}` is a value in the row of dataset KEY."""
     random_seed: Seed | None = None
-    """Seed for drawing combinations, where fewer are used than exist; without it, the first are
-    used."""
+    """Seed for a random draw, if fewer combinations are used than exist. Default: the first
+    combinations."""
 
     @property
     def dataset_keys(self) -> tuple[str, ...]:
@@ -214,7 +214,7 @@ class TaskResultSamples(DataSource):
         return self.key
 
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
-        """Select from the first on; each has `sample`, `solver_output`, `scores` and `errors`."""
+        """Select outcomes in order; each has `sample`, `solver_output`, `scores`, `errors`."""
         reader = lookup.result(self.key)
         total = sum(1 for _ in reader.rows())
         if not total:

@@ -10,12 +10,13 @@
 
 With `output_column`, the text of the reply is the value of that column, without surrounding white
 space. With `output_columns`, the reply is a JSON object with a key per column. Nothing is added to
-the prompts: say in the prompt that JSON is wanted, or use structured outputs. A server that rejects
+the prompts: ask for JSON in the prompt, or use structured outputs. A server that rejects
 the schema is queried again without it.
 
-A row fails if its reply is empty, was cut at the token limit, or does not have the columns. The
+A row fails if its reply is empty, was cut off at the token limit, or does not have the columns. The
 reply must contain one JSON object that has them: alone, in a fence, or in prose. Two different
-objects that both have them, a missing column and a value of another type are errors that quote it.
+objects that both have them, a missing column and a value of another type are errors that quote the
+reply.
 """
 
 import json
@@ -58,7 +59,7 @@ _PYTHON_TYPES: Mapping[ColumnType, Any] = {
 _MAX_QUOTED = 200
 _OBJECT = re.compile("{")
 _MAX_OBJECT_STARTS = 1000
-"""Braces that are tried as the start of an object."""
+"""Maximum number of braces that are tried as the start of an object."""
 
 
 class Llm(SynthesizerSpec):
@@ -73,14 +74,14 @@ class Llm(SynthesizerSpec):
     user_prompt: Template
     """User message. May refer to `sample` and `index`."""
     output_column: Title | None = None
-    """The column for the text of the reply."""
+    """Column for the text of the reply."""
     output_columns: (
         Annotated[dict[Title, ColumnType], Field(min_length=1)]
         | Annotated[list[Title], Field(min_length=1)]
         | None
     ) = None
-    """The columns of a JSON reply, each with its type: `string`, `integer`, `float`, `boolean` or
-    `list`. If this is a list of names, all are strings."""
+    """Columns of a JSON reply, each with its type: `string`, `integer`, `float`, `boolean` or
+    `list`. In a list of names, all are strings."""
     use_structured_outputs: Flag = False
     """Whether to send a JSON Schema of `output_columns` that constrains the reply."""
 
@@ -119,9 +120,9 @@ class Llm(SynthesizerSpec):
             schema = ReplySchema("row", schema_properties(self.columns))
         answer = await ask(case, self.model_key, self.render_messages(case), schema=schema)
         if answer.cut:
-            raise ValueError("the reply was cut: the model's tokens ran out")
+            raise ValueError("the reply was cut off at the token limit")
         if not answer.text.strip():
-            raise ValueError("the model said nothing")
+            raise ValueError("the reply is empty")
         if self.output_column is not None:
             values = {self.output_column: answer.text.strip()}
         else:
@@ -129,7 +130,7 @@ class Llm(SynthesizerSpec):
         return [{**case.sample.data, **values}]
 
     def columns_after(self, columns: Columns) -> Columns:
-        """Return the columns so far and its own."""
+        """Return the existing columns and its own."""
         known = super().columns_after(columns)
         own = {self.output_column} if self.output_column else {*self.columns}
         return None if known is None else known | own
@@ -141,7 +142,7 @@ def schema_properties(columns: Mapping[str, ColumnType]) -> dict[str, Any]:
 
 
 def parse_columns(reply: str, columns: Mapping[str, ColumnType]) -> dict[str, Any]:
-    """Return the values of the columns; ValueError if the reply does not clearly give them."""
+    """Return the values of the columns; ValueError if the reply is ambiguous or incomplete."""
     candidates: list[dict[str, Any]] = []
     decoder = json.JSONDecoder(parse_constant=refuse_constant)
     for json_object, _, _ in islice(find_json(reply, _OBJECT, decoder), _MAX_OBJECT_STARTS):
@@ -153,7 +154,7 @@ def parse_columns(reply: str, columns: Mapping[str, ColumnType]) -> dict[str, An
         count = f"{len(candidates)} different JSON objects" if candidates else "no JSON object"
         names = ", ".join(f"`{name}`" for name in columns)
         raise ValueError(
-            f"expected one JSON object with {names}, the reply has {count}: {_quote(reply)}"
+            f"expected one JSON object with {names}, but the reply has {count}: {_quote(reply)}"
         )
     (values,) = candidates
     for name, kind in columns.items():

@@ -9,7 +9,7 @@
 
 The function is `synthesize(sample)` or `synthesize(sample, index)`, may be `async def`, and runs in
 another process. It returns a dict, or a list of dicts: one row per dict. Each is merged into the
-row: columns that it does not name stay (`drop_columns` removes them).
+row; other columns are kept (`drop_columns` removes them).
 """
 
 from typing import Any, Literal
@@ -22,7 +22,7 @@ _NAME = "synthesize"
 
 
 class PythonSynthesizer(SynthesizerSpec):
-    """Makes the rows that `synthesize` returns."""
+    """Generates the rows that `synthesize` returns."""
 
     type: Literal["python"]
     """The kind of synthesizer."""
@@ -33,7 +33,7 @@ class PythonSynthesizer(SynthesizerSpec):
     async def synthesize(self, case: Case) -> list[Row]:
         """Call the function and merge what it returns into the row."""
         if case.snippets is None:
-            raise ValueError("a `python` synthesizer needs snippets, and there are none here")
+            raise ValueError("a `python` synthesizer needs snippets, but they are not available")
         snippet, row = self.synthesize_snippet, case.sample.data
         arguments = [row, int(case.sample.id)]
         returned = await case.snippets.call(snippet.function(_NAME), arguments)
@@ -41,7 +41,7 @@ class PythonSynthesizer(SynthesizerSpec):
             return [{**row, **columns} for columns in _check_rows(returned)]
 
     def columns_after(self, columns: Columns) -> Columns:
-        """Return None: only its rows will show them."""
+        """Return None: they are known only from its rows."""
         del columns
         return None
 

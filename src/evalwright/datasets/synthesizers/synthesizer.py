@@ -6,8 +6,8 @@
       - type: drop_columns
         columns: [country]
 
-Each synthesizer gets the row that the one before it made, and returns one row, several, or none. If
-it cannot make a row it raises, and that row fails.
+Each synthesizer gets a row from the previous one, and returns one row, several, or none. If
+it cannot generate a row it raises an exception, and that row fails.
 """
 
 from collections.abc import Iterable
@@ -22,19 +22,19 @@ from evalwright.templates import Template
 
 Row = dict[str, Any]
 Columns = frozenset[str] | None
-"""The names of the columns; None where they are known only when the rows are."""
+"""The names of the columns; None if they are known only from the rows."""
 VENDOR_TYPES = ("claim_extraction", "claim_labeling", "link_claim_quotes", "question_answering")
 """Types of the format whose prompts are not published."""
 
 
 class SynthesizerSpec(Component):
-    """A synthesizer, as a document writes it."""
+    """A synthesizer in a document."""
 
     type: str
     """The kind of synthesizer."""
 
     version: ClassVar[int] = 1
-    """Increases with every change that could make other rows."""
+    """Increases with every change that could change rows."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:
@@ -62,7 +62,9 @@ class SynthesizerSpec(Component):
         for name in sorted(needed):
             if name not in columns:
                 known = ", ".join(f"`{column}`" for column in sorted(columns)) or "none"
-                raise ValueError(f"`{self.type}`: no row has a column `{name}`; there are {known}")
+                raise ValueError(
+                    f"`{self.type}`: no row has a column `{name}`; the columns are {known}"
+                )
 
 
 def _refuse_vendor_type(value: Any) -> Any:
@@ -71,7 +73,7 @@ def _refuse_vendor_type(value: Any) -> Any:
         raise PydanticCustomError(
             "unsupported",
             "synthesizer `{kind}` is not supported: its prompts are not published; "
-            "use `llm` with a prompt of your own",
+            "use `llm` with your own prompt",
             {"kind": str(kind)},
         )
     return value
@@ -84,5 +86,5 @@ AnySynthesizer = Annotated[
 
 
 def template_variables(case: Case) -> dict[str, Any]:
-    """Return the row so far, and the place of its row in the data source, from 0."""
+    """Return the current row, and the position of its source row, from 0."""
     return {"sample": case.sample.data, "index": int(case.sample.id)}

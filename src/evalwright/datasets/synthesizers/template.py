@@ -6,8 +6,8 @@
           question: "What is the capital of {{ sample.country }}?"
           sample_id: "capital-{{ index }}"
 
-A template may refer to `sample`, the row so far, and to `index`, the place of its row in the data
-source, from 0. All templates get the row as it was before this synthesizer.
+A template may refer to `sample`, the current row, and to `index`, the position of its row in the
+data source, from 0. All templates get the row as it was before this synthesizer.
 """
 
 from typing import Annotated, Literal
@@ -31,7 +31,7 @@ class TemplateSynthesizer(SynthesizerSpec):
     type: Literal["template"]
     """The kind of synthesizer."""
     columns: Annotated[dict[Title, Template], Field(min_length=1)]
-    """The template of each column. Other columns stay."""
+    """Template of each column. Other columns are kept."""
 
     async def synthesize(self, case: Case) -> list[Row]:
         """Return the row with the new columns."""
@@ -40,6 +40,6 @@ class TemplateSynthesizer(SynthesizerSpec):
         return [{**case.sample.data, **values}]
 
     def columns_after(self, columns: Columns) -> Columns:
-        """Return the columns so far and its own."""
+        """Return the existing columns and its own."""
         known = super().columns_after(columns)
         return None if known is None else known | self.columns.keys()
