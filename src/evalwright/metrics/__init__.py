@@ -1,1 +1,1 @@
-"""Scores to numbers, one class a metric."""
+"""Metrics: compute numbers from scores, one class per metric."""
