@@ -152,7 +152,7 @@ def test_a_row_that_fails_ends_with_1_and_says_how_many_there_are(
     done = evalwright(server, *GENERATE, cwd=folder)
 
     assert done.returncode == 1
-    assert "59 of 60 rows could be made, 1 failed: row 7: the model said nothing" in done.stderr
+    assert "59 of 60 rows could be made, 1 failed: row 7: the reply is empty" in done.stderr
     assert "hint: what is made is kept" in done.stderr
 
 

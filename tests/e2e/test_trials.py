@@ -418,7 +418,7 @@ def test_a_run_says_which_task_cannot_be_tried_several_times(tmp_path: Path) -> 
     with ModelServer(chat(RIGHT)) as server:
         done = evalwright(server, *RUN, "--trials", "3", cwd=folder)
 
-    said = "ask: tried once: the task has a postprocessor"
+    said = "ask: one trial per sample: the task has a postprocessor"
     assert said in done.stderr
     assert any(one.startswith(said) for one in report_of(done)["notes"])
     assert len(server.log) == len(ANSWERS)

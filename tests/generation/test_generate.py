@@ -369,7 +369,7 @@ def test_a_project_is_checked_without_making_rows(server: ModelServer) -> None:
 def test_a_task_is_not_tried_on_rows_that_are_not_made(server: ModelServer) -> None:
     write(tasks__length=TASK)
 
-    with pytest.raises(BadDataset, match="`quiz-rows` are not generated yet"):
+    with pytest.raises(BadDataset, match="`quiz-rows` have not been generated yet"):
         api.try_task(api.TaskSelection(path="tasks/length.yaml"))
     assert server.log == []
 
@@ -625,7 +625,7 @@ def test_a_key_is_still_asked_for_where_rows_are_made(monkeypatch: pytest.Monkey
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
-    with pytest.raises(UsageError, match="openai needs a key"):
+    with pytest.raises(UsageError, match="openai needs an API key"):
         api.generate("quiz-rows")
 
 

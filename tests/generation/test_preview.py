@@ -127,7 +127,7 @@ def test_what_it_is_made_of_must_be_made(server: ModelServer) -> None:
     )
     Path("datasets/copy.yaml").write_text(QUIZ.replace("rows", "copy").replace(": quiz", ": copy"))
 
-    with pytest.raises(BadDataset, match="`rows` are not generated yet"):
+    with pytest.raises(BadDataset, match="`rows` have not been generated yet"):
         api.try_dataset("copy")
     assert server.log == []
 

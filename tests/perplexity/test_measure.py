@@ -144,14 +144,14 @@ def test_options_are_checked(options: dict[str, Any], said: str) -> None:
 
 
 def test_a_model_must_be_named_and_known() -> None:
-    with pytest.raises(UsageError, match="no model was named"):
+    with pytest.raises(UsageError, match="no model was given"):
         ew.perplexity("a.txt")
     with pytest.raises(UnknownName, match="scripted/ecko"):
         ew.perplexity("a.txt", "scripted/ecko")
 
 
 def test_a_model_of_a_name_that_cannot_be_printed_is_refused() -> None:
-    with pytest.raises(UsageError, match="a name that is not UTF-8 cannot stand in a report"):
+    with pytest.raises(UsageError, match="a name that is not UTF-8 cannot be written to a report"):
         ew.perplexity("a.txt", "local/\udcff.gguf")
 
 

@@ -301,7 +301,7 @@ def test_of_several_errors_the_first_says_how_many_more_there_are() -> None:
         pytest.param([1, 1], [0, 1], id="one twice"),
         pytest.param([None, 1], [0, 1], id="one without"),
         pytest.param([-1, 10**9], [0, 1], id="no numbers of trials"),
-        pytest.param([True, 0], [0, 1], id="a truth value"),
+        pytest.param([True, 0], [0, 1], id="a boolean"),
     ],
 )
 def test_trials_are_called_as_the_log_calls_them_if_that_tells_them_apart(

@@ -84,7 +84,9 @@ def test_no_function_keeps_another_waiting() -> None:
         pytest.param("import sys; sys.exit(3)", "SystemExit", "3", id="an exit"),
         pytest.param("raise KeyboardInterrupt", "KeyboardInterrupt", "", id="an interrupt"),
         pytest.param("deep()", "RecursionError", "maximum recursion depth", id="recursion"),
-        pytest.param("raise Odd", "Odd", "it cannot be printed", id="one that cannot be printed"),
+        pytest.param(
+            "raise Odd", "Odd", "the exception cannot be printed", id="one that cannot be printed"
+        ),
         pytest.param("raise ValueError('\\ud800')", "ValueError", "?", id="half a surrogate"),
         pytest.param("raise ValueError('x' * 10**6)", "ValueError", "xxx", id="a long message"),
         pytest.param("raise ExceptionGroup('g', [ValueError()])", "ExceptionGroup", "g", id="some"),

@@ -1,8 +1,8 @@
 """What templates and snippets see: traces, messages, outputs and scores.
 
-Snippets import these names, under those of the product that their files were written for. The
+Snippets import these names under the package names that their files were written for. The
 folder is also loaded inside the author's own interpreter, so nothing here imports more than the
-standard library and its neighbours.
+standard library and the modules here.
 """
 
 from .items import (
@@ -75,4 +75,4 @@ __all__ = [
 ]
 
 AUTHORS = tuple(name for name in __all__ if name[0].isupper() and name not in {"AUTHORS", "Record"})
-"""What snippets may import: the classes but one; the rest is ours."""
+"""What snippets may import."""

@@ -1,6 +1,6 @@
 """JSON that can be read both ways: `message["role"]` and `message.role`.
 
-What is inside is wrapped when it is first read, so that making a record costs no more than a copy
+Nested values are wrapped when first read, so that creating a record costs no more than a copy
 of its top level. A record is a dict: it compares, prints and encodes as one.
 """
 
@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 
 class Record(dict[str, Any]):
-    """A JSON object whose keys are also attributes. Keys that nobody foresaw are kept."""
+    """A JSON object whose keys are also attributes. Unknown keys are kept."""
 
     optional: ClassVar[frozenset[str]] = frozenset()
-    """Keys that are None where they are not there."""
+    """Keys that are None if missing."""
 
     def __getattr__(self, name: str) -> Any:
         if name in self or name in self.optional:
@@ -38,21 +38,21 @@ class Record(dict[str, Any]):
         raise KeyError(name)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value of a key, or `default` where it is not there."""
+        """Return the value of a key, or `default` if missing."""
         return self[name] if name in self else default  # noqa: SIM401 - this is `get`
 
     def values(self) -> Any:
-        """The values of the dict, wrapped."""
+        """Return the values of the dict, wrapped."""
         self._wrap_all()
         return super().values()
 
     def items(self) -> Any:
-        """The items of the dict, wrapped."""
+        """Return the items of the dict, wrapped."""
         self._wrap_all()
         return super().items()
 
     def to_json(self) -> dict[str, Any]:
-        """A plain dict, to its bottom."""
+        """Return a plain dict, at all depths."""
         return {key: plain(value) for key, value in dict.items(self)}
 
     def model_dump(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Records(list[Any]):
 
 
 class Keyed:
-    """Attributes that are also keys: the other way round, for what is no JSON object."""
+    """Attributes that are also keys: the reverse, for classes that are not JSON objects."""
 
     fields: ClassVar[tuple[str, ...]] = ()
     """The attributes that are keys."""
@@ -96,11 +96,11 @@ class Keyed:
         return list(self.fields)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value of a field, or `default` where there is none of that name."""
+        """Return the value of a field, or `default` if there is none."""
         return getattr(self, name) if name in self.fields else default
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON, to its bottom."""
+        """Return plain JSON, at all depths."""
         return {name: plain(getattr(self, name)) for name in self.fields}
 
     def model_dump(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class Keyed:
 
 
 def wrap(value: Any) -> Any:
-    """The value with its objects as records; what is no object or array is as it was."""
+    """Return the value with its objects as records; other values are unchanged."""
     if type(value) is dict:
         return Record(value)
     if type(value) is list:
@@ -132,7 +132,7 @@ def wrap(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The value with builtin types alone, to its bottom."""
+    """Return the value with only builtin types, at all depths."""
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in dict.items(value)}
     if isinstance(value, list | tuple):

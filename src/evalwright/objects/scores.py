@@ -9,7 +9,7 @@ from .record import Keyed
 
 
 class SampleScore(Keyed):
-    """What one scorer made of one sample: what a metric of an author is given."""
+    """The scores of one scorer for one sample: the input of an author's metric."""
 
     __slots__ = ("direct_ios", "metadata", "values")
 
@@ -27,12 +27,12 @@ class SampleScore(Keyed):
 
     @classmethod
     def from_json(cls, score: Mapping[str, Any]) -> SampleScore:
-        """Of an object with `values`, and perhaps the others."""
+        """Create it from an object with `values`, and optionally the other fields."""
         return cls(score["values"], score.get("metadata"), score.get("direct_ios") or ())
 
 
 class SystemTaskMetricEntry(Keyed):
-    """One figure of a system task, and why."""
+    """One value of a system task, and the reason for it."""
 
     __slots__ = ("reason", "value")
 

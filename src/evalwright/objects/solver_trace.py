@@ -1,13 +1,13 @@
-"""What a solver hands over: the trace, what the model gave back, and the bodies on the wire.
+"""The output of a solver: the trace, the model's raw outputs, and the bodies of requests.
 
 One class serves both formats: `output` and `messages` for files of the older one, `trace`, `items`
 and `raw_outputs` for the newer.
 
-As JSON it is one flat object, so that it can be stored and passed on without being understood:
+As JSON it is one flat object, so that it can be stored and passed on without being parsed:
 
     {"items": […], "raw_outputs": […], "direct_ios": [{"input": "…", "output": "…"}]}
 
-and, where there are any, `metadata`, `events`, `span_id`, `span_name` and `span_type`. A group has
+and, if there are any, `metadata`, `events`, `span_id`, `span_name` and `span_type`. A group has
 `solver_outputs` too: a list or an object of the same.
 """
 
@@ -61,7 +61,7 @@ class SolverTrace(Keyed):
 
     @classmethod
     def from_json(cls, conversation: Mapping[str, Any]) -> SolverTrace:
-        """What `to_json` made."""
+        """Read the result of `to_json`."""
         more = {name: conversation[name] for name in _TRACE_FIELDS if name in conversation}
         solver_trace = cls(
             Trace(list(conversation.get("items") or ()), **more),
@@ -72,7 +72,7 @@ class SolverTrace(Keyed):
         return solver_trace
 
     def to_json(self) -> dict[str, Any]:
-        """One flat object of plain JSON."""
+        """Return one flat object of plain JSON."""
         fields = self.trace.to_json()
         fields["raw_outputs"] = plain(self._raw_outputs)
         fields["direct_ios"] = plain(self.direct_ios)
@@ -82,12 +82,12 @@ class SolverTrace(Keyed):
 
     @property
     def items(self) -> Items:
-        """All that was said and called, in order."""
+        """All messages and calls, in order."""
         return self.trace.items
 
     @property
     def raw_outputs(self) -> list[Any]:
-        """What the model gave back, call by call."""
+        """The model's outputs, call by call."""
         if not self._is_wrapped:
             self._raw_outputs = [wrap_output(raw) for raw in self._raw_outputs]
             self._is_wrapped = True
@@ -99,7 +99,7 @@ class SolverTrace(Keyed):
 
     @property
     def messages(self) -> list[ChatMessage]:
-        """The messages, as `{role, content[, refusal]}`, a content being one text."""
+        """The messages, as `{role, content[, refusal]}`, each content as one text."""
         items = self.trace.raw_items
         return [old_message(item) for item in items if item.get("type", "message") == "message"]
 
@@ -107,13 +107,13 @@ class SolverTrace(Keyed):
     def output(self) -> Any:
         """The last output of the model, else the last assistant message as one, else None.
 
-        Of a chat it is the answer's text, with the fields of the completion.
+        For chat it is the answer's text, with the fields of the completion.
         """
         output = self.read_output()
         return AnswerText(output) if isinstance(output, ChatCompletion) else output
 
     def read_output(self) -> Any:
-        """The same, of a chat the completion alone."""
+        """The same; for chat, only the completion."""
         if self._raw_outputs:
             return old_view(self.raw_outputs[-1])
         for item in reversed(self.trace.raw_items):
@@ -123,14 +123,14 @@ class SolverTrace(Keyed):
 
     @property
     def solver_outputs(self) -> Any:
-        """Of a group: the single outputs, in a list or by their names. None of any other."""
+        """The single outputs of a group, in a list or by name. None for other solvers."""
         if isinstance(self._group, dict):
             return {name: SolverTrace.from_json(each) for name, each in self._group.items()}
         return self._group and [SolverTrace.from_json(each) for each in self._group]
 
     @changes
     def append(self, item: Any) -> None:
-        """Add an item, or a message of a chat."""
+        """Add an item, or a chat message."""
         self.items.append(item)
 
     @changes
@@ -160,7 +160,7 @@ class SolverTrace(Keyed):
 
     @changes
     def add_model_response(self, response: ModelResponse) -> None:
-        """Add what a model answered, to the items and to the raw outputs."""
+        """Add a model's answer to the items and to the raw outputs."""
         self.extend(response.items)
         self.raw_outputs.append(response.raw_output)
 
@@ -177,7 +177,7 @@ SingleSolverOutput = SolverTrace
 
 
 class ModelResponse(Keyed):
-    """What `model.predict` gives."""
+    """The result of `model.predict`."""
 
     __slots__ = ("_items", "raw_output")
 
@@ -189,12 +189,12 @@ class ModelResponse(Keyed):
 
     @classmethod
     def from_json(cls, raw_output: Any) -> ModelResponse:
-        """Of a raw output."""
+        """Create it from a raw output."""
         return cls(raw_output)
 
     @property
     def items(self) -> list[Item]:
-        """What the answer adds to a trace."""
+        """The items that the answer adds to a trace."""
         if self._items is None:
             self._items = Items(items_from(output_items(self.raw_output)))
         return self._items
@@ -215,7 +215,7 @@ _SHAPES = "a trace (an object with `items`) or a list of items or messages"
 
 
 def read_trace(value: Any) -> SolverTrace:
-    """A trace of an object, a list of items or messages, or JSON text of one; else ValueError."""
+    """Read a trace from an object, a list of items or messages, or JSON text; else ValueError."""
     if isinstance(value, SolverTrace):
         return value
     if isinstance(value, str):
@@ -258,9 +258,9 @@ def _parse_json(text: str) -> Any:
 
 
 def variables(sample: Any, conversation: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """`sample`, and with a conversation all that a solver leaves behind.
+    """Return `sample`, and with a conversation all variables of a solver's output.
 
-    `input_prompt` is the text of the last output of the model, as documented; only chats have it,
+    `input_prompt` is the text of the last output of the model, as documented; only chat has it,
     so that the template of another task fails instead of printing `None`.
     """
     if conversation is None:

@@ -1,8 +1,8 @@
-"""A trace: the items of a conversation, and the questions that authors ask of it.
+"""A trace: the items of a conversation, and queries on it.
 
-What stands before the first user message is the preamble. The properties `function_calls`,
+Everything before the first user message is the preamble. The properties `function_calls`,
 `function_outputs`, `assistant_messages` and `user_messages` leave it out, so the greeting of an
-assistant is not one of its messages; the methods that look for the last or first text do not.
+assistant is not one of its messages; the methods that return the last or first text include it.
 
 A trace can be read from the events of a recorded agent:
 
@@ -12,8 +12,8 @@ A trace can be read from the events of a recorded agent:
     {"type": "span_begin", "span_id": "s1", "name": "plan", "span_type": "agent"}
     {"type": "span_end", "span_id": "s1"}
 
-The names of the keys are ours: they are not published. Other events (compaction, error, custom)
-are kept in the trace and add no item.
+The names of the keys are our own choice: the format is not published. Other events (compaction,
+error, custom) are kept in the trace and add no item.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def read_events(events: Iterable[Mapping[str, Any]]) -> list[Item]:
-    """What was said and called, in order."""
+    """Messages and calls, in order."""
     items: list[Any] = []
     for event in events:
         kind = event.get("type")
@@ -45,7 +45,7 @@ def read_events(events: Iterable[Mapping[str, Any]]) -> list[Item]:
 
 
 def _events_of_span(events: Iterable[Mapping[str, Any]], span_id: str) -> list[Mapping[str, Any]]:
-    """From the beginning of a span to its end, spans inside it included; KeyError if it is not."""
+    """Return a span with the spans inside it; KeyError if it does not exist."""
     inside: list[Mapping[str, Any]] = []
     for event in events:
         begins = event.get("type") == "span_begin" and _span_id(event) == span_id
@@ -63,7 +63,7 @@ def _span_id(event: Mapping[str, Any]) -> Any:
 
 
 class TraceMetadata(Record):
-    """Where a trace is from, and its totals; what is not known is None."""
+    """The origin of a trace, and its totals; None for what is not known."""
 
     optional: ClassVar[frozenset[str]] = frozenset(
         {
@@ -74,7 +74,7 @@ class TraceMetadata(Record):
 
 
 class Turn(Keyed):
-    """A user message, and all that follows up to the next."""
+    """A user message, and everything up to the next one."""
 
     __slots__ = ("assistant_items", "user_message")
 
@@ -91,22 +91,22 @@ class Turn(Keyed):
 
     @property
     def function_calls(self) -> list[FunctionCall]:
-        """What it wanted called."""
+        """The function calls."""
         return _select(self.assistant_items, FunctionCall)
 
     @property
     def function_outputs(self) -> list[FunctionCallOutput]:
-        """What the functions gave back."""
+        """The results of the function calls."""
         return _select(self.assistant_items, FunctionCallOutput)
 
     @property
     def function_call_pairs(self) -> list[tuple[FunctionCall, FunctionCallOutput | None]]:
-        """Each call with what it gave back, if that is there."""
+        """Each call with its result, if there is one."""
         return _pair_calls(self.function_calls, self.function_outputs)
 
 
 class Trace(Keyed):
-    """All that was said, in order."""
+    """All messages, in order."""
 
     __slots__ = ("_items", "_metadata", "_wrapped", "events", "span_id", "span_name", "span_type")
 
@@ -114,7 +114,7 @@ class Trace(Keyed):
     fields = ("items", "metadata", "events", "span_id", "span_name", "span_type")
 
     def __init__(self, items: Iterable[Any] = (), **more: Any) -> None:
-        """Of items or messages, and what else is known: `metadata`, `events`, a span."""
+        """Create it from items or messages, and optionally `metadata`, `events` and a span."""
         self._items: list[Any] = items if isinstance(items, list) else list(items)
         self._wrapped = False
         self._metadata: Any = more.pop("metadata", None)
@@ -127,12 +127,12 @@ class Trace(Keyed):
 
     @classmethod
     def from_items(cls, items: Iterable[Any]) -> Trace:
-        """Of items or messages."""
+        """Create it from items or messages."""
         return cls(items)
 
     @classmethod
     def from_events(cls, events: Iterable[Mapping[str, Any]], span_id: str | None = None) -> Trace:
-        """Of what a recorder noted: all of it, or one span."""
+        """Create it from recorded events: all of them, or one span."""
         events = list(events) if span_id is None else _events_of_span(events, span_id)
         begin = {} if span_id is None else events[0]
         return cls(
@@ -145,7 +145,7 @@ class Trace(Keyed):
 
     @property
     def items(self) -> Items:
-        """Its items. They are the trace's own: what is appended here is in it."""
+        """Its items. This is the trace's own list: appending changes the trace."""
         if not self._wrapped:
             self._items = Items(items_from(self._items))
             self._wrapped = True
@@ -157,19 +157,19 @@ class Trace(Keyed):
 
     @property
     def raw_items(self) -> list[Any]:
-        """Its items as they came, not wrapped."""
+        """Its original items, not wrapped."""
         return self._items
 
     @property
     def metadata(self) -> TraceMetadata:
-        """Where it is from, and its totals."""
+        """Its origin, and its totals."""
         if not isinstance(self._metadata, TraceMetadata):
             self._metadata = TraceMetadata(self._metadata or {})
         return self._metadata
 
     @property
     def preamble(self) -> list[Item]:
-        """What stands before the first user message."""
+        """The items before the first user message."""
         return list(self.items[: self._first()])
 
     @property
@@ -179,32 +179,32 @@ class Trace(Keyed):
 
     @property
     def assistant_messages(self) -> list[Message]:
-        """What the assistant said, the preamble left out."""
+        """The assistant's messages, without the preamble."""
         return _messages_by(self.conversation_items, "assistant")
 
     @property
     def function_calls(self) -> list[FunctionCall]:
-        """What it wanted called, the preamble left out."""
+        """The function calls, without the preamble."""
         return _select(self.conversation_items, FunctionCall)
 
     @property
     def function_outputs(self) -> list[FunctionCallOutput]:
-        """What the functions gave back, the preamble left out."""
+        """The function results, without the preamble."""
         return _select(self.conversation_items, FunctionCallOutput)
 
     @property
     def system_messages(self) -> list[Message]:
-        """Of the preamble alone."""
+        """The function calls in the preamble."""
         return _messages_by(self.preamble, "system")
 
     @property
     def user_messages(self) -> list[Message]:
-        """What the user said."""
+        """The user's messages."""
         return _messages_by(self.items, "user")
 
     @property
     def turns(self) -> list[Turn]:
-        """The conversation, a turn for each user message."""
+        """The conversation, one turn per user message."""
         turns: list[Turn] = []
         for item in self.conversation_items:
             if isinstance(item, Message) and item.get("role") == "user":
@@ -214,7 +214,7 @@ class Trace(Keyed):
         return turns
 
     def spans(self) -> list[Trace]:
-        """The spans of its events, in the order they began."""
+        """The spans of its events, in the order of their starts."""
         events = self.events or []
         begins = [event for event in events if event.get("type") == "span_begin"]
         return [Trace.from_events(events, _span_id(event)) for event in begins]
@@ -224,20 +224,20 @@ class Trace(Keyed):
         return [call for call in self.function_calls if call.get("name") == name]
 
     def get_function_output_for_call(self, call_id: str) -> FunctionCallOutput | None:
-        """What a call gave back."""
+        """Return the result of a call."""
         outputs = (each for each in self.function_outputs if each.get("call_id") == call_id)
         return next(outputs, None)
 
     def get_function_call_pairs(self) -> list[tuple[FunctionCall, FunctionCallOutput | None]]:
-        """Each call with what it gave back, if that is there."""
+        """Each call with its result, if there is one."""
         return _pair_calls(self.function_calls, self.function_outputs)
 
     def get_last_assistant_text(self) -> str | None:
-        """What the assistant said last."""
+        """Return the text of the last assistant message."""
         return _text(_messages_by(self.items, "assistant"), -1)
 
     def get_last_user_text(self) -> str | None:
-        """What the user said last."""
+        """Return the text of the last user message."""
         return _text(self.user_messages, -1)
 
     def get_first_system_prompt(self) -> str | None:
@@ -246,7 +246,7 @@ class Trace(Keyed):
 
     @staticmethod
     def get_function_call_arguments(call: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of a call; ValueError if they are no JSON object."""
+        """Return the arguments of a call; ValueError if they are not a JSON object."""
         arguments = call.get("arguments")
         if isinstance(arguments, str):
             arguments = json.loads(arguments) if arguments.strip() else {}
@@ -256,12 +256,12 @@ class Trace(Keyed):
 
     @staticmethod
     def get_function_output_text(output: Mapping[str, Any]) -> str:
-        """What a function gave back, as text."""
+        """Return the result of a function as text."""
         value = output.get("output")
         return text_of(value) if isinstance(value, str | list) else json.dumps(value)
 
     def to_json(self) -> dict[str, Any]:
-        """Its items, and what else is known."""
+        """Return its items and other fields."""
         fields: dict[str, Any] = {"items": [item.to_json() for item in items_from(self._items)]}
         if self._metadata:
             fields["metadata"] = plain(self._metadata)

@@ -335,7 +335,7 @@ def _connect_models(
 ) -> dict[str, Connection]:
     """Connect each model; refuse all that cannot weigh a text in one error, without their keys."""
     if not models:
-        raise UsageError("no model was named", hint="-m local/smollm2, or -m local/PATH.gguf")
+        raise UsageError("no model was given", hint="-m local/smollm2, or -m local/PATH.gguf")
     names = canonical_names(models)
     check_names(names)
     keyless = ModelOptions(parameters=options.parameters, environment=Keyless(os.environ))

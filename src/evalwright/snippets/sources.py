@@ -17,16 +17,16 @@ class Source(Struct, frozen=True):
     line: int = 1
     """Its first line in that file."""
     folder: str = ""
-    """The folder of the modules beside it; empty for the folder of `path`."""
+    """The folder of the modules next to it; empty for the folder of `path`."""
 
 
 def sources_of(snippets: Iterable[Snippet]) -> dict[str, Source]:
-    """The sources that `Snippet.function` names."""
+    """Return the sources that `Snippet.function` names."""
     return {snippet.key: Source(snippet.text, snippet.path, snippet.line) for snippet in snippets}
 
 
 def resolve_folders(sources: Mapping[str, Source], directory: Path | None) -> dict[str, Source]:
-    """The same sources, with their folders."""
+    """Return the same sources with their folders."""
     base = (directory or Path()).absolute()
     return {
         key: source if source.folder else structs.replace(source, folder=_find_folder(source, base))

@@ -1,11 +1,11 @@
 """An author's sources, loaded as modules when one of their functions is first called.
 
 A function gets as many of the arguments as it takes, the first ones. From when a source is loaded,
-the folder of its file comes first in `sys.path`: it may import its neighbours, as a script may.
+the folder of its file comes first in `sys.path`: it may import modules next to it, like a script.
 Sources do not share names, but they share `sys.modules`.
 
-Authors import `from latticeflow.core.dtypes import SolverTrace`: `ImportAliases` is found last, so
-the real package is imported where it is installed. A function may get a model:
+Authors import `from latticeflow.core.dtypes import SolverTrace`: `ImportAliases` comes last, so
+the real package is imported if it is installed. A function may get a model:
 
     response = await model.predict(trace.items)     in an `async def`
     response = model.predict("Why?")                in a `def`, which waits
@@ -34,7 +34,7 @@ _CLASSES = {
     "SolverTraces": "SolverTrace",
 }
 KINDS = frozenset({"", "Model", *_CLASSES})
-"""What an argument may become; a plural is a list."""
+"""The classes of arguments; a plural is a list."""
 
 Ask = Callable[[bytes], "asyncio.Future[Any] | Future[Any]"]
 """Input and keyword arguments in, as a JSON list, the raw output later.
@@ -64,7 +64,7 @@ class Sources:
         }
 
     def find_function(self, key: str, name: str, objects: Sequence[str]) -> "Function":
-        """A function that gets such objects; `CallFailed` if there is none that can be called."""
+        """Return a function that gets these objects; `CallFailed` if it cannot be called."""
         known = (key, name, tuple(objects))
         if known not in self._functions:
             function, place = self._sources[key].find(name)
@@ -198,7 +198,7 @@ class SnippetModel:
         self._objects = objects
 
     def predict(self, items: Any, *, sample: Any = None, **kwargs: Any) -> Any:
-        """A `ModelResponse`: awaitable where a loop runs, else at once."""
+        """Return a `ModelResponse`; awaitable if a loop is running."""
         if sample is not None:
             kwargs["sample"] = sample
         try:
@@ -226,7 +226,7 @@ class ScorerBase:
 
     def compute_scores(self, sample: dict[str, Any], solver_output: Any) -> dict[str, Any]:
         """The scores of one sample."""
-        raise NotImplementedError(f"{type(self).__name__} defines no `compute_scores`")
+        raise NotImplementedError(f"{type(self).__name__} does not define `compute_scores`")
 
 
 class ImportAliases(MetaPathFinder, Loader):
@@ -250,7 +250,7 @@ class ImportAliases(MetaPathFinder, Loader):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a stand-in, for the names that we know."""
+        """Find a stand-in, for known names."""
         del path, target
         if name in _PACKAGES:
             return ModuleSpec(name, self, is_package=True)

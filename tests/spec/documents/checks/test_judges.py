@@ -67,7 +67,8 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             12,
             "label_twice",
             "incorrect_labels[1]",
-            "the label `ok` is also one of the `correct_labels`, as `*ok*`: it must have one meaning",
+            "the label `ok` is also one of the `correct_labels`, as `*ok*`: "
+            "it must have one meaning",
             id="in both lists, with marks",
         ),
         pytest.param(

@@ -97,7 +97,7 @@ def test_a_rule_that_wants_a_truth_value_of_a_mean_is_told_before_anything_is_ru
         pytest.param(
             rule("less_than", "scores.exact.is_correct", ", value: 0.5"), THREE, id="a comparison"
         ),
-        pytest.param(rule("is_true", "scores.exact.is_correct > 0.5"), THREE, id="a truth value"),
+        pytest.param(rule("is_true", "scores.exact.is_correct > 0.5"), THREE, id="a boolean"),
         pytest.param(rule("is_true", "sample.rare"), THREE, id="of the sample"),
     ],
 )

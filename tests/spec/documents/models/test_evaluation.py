@@ -478,8 +478,8 @@ def test_a_repetition_that_would_read_the_results_of_an_earlier_run_is_refused(
 
     assert (problem.rule, problem.field) == ("conflict", "task_specifications[0].inputs[0]")
     assert problem.detail == (
-        "`r` reads the result of `a`, which is not repeated with it: the result of an earlier run would "
-        "be read"
+        "`r` reads the result of `a`, which is not repeated with it: the result of an earlier run "
+        "would be read"
     )
     assert problem.hint == "make `a` an input too"
 
