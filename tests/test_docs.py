@@ -183,19 +183,17 @@ def test_a_yaml_example_is_right(block: Block, tmp_path: Path) -> None:
     assert [f"{one.line}: {one.detail}" for one in wrong] == []
 
 
-PLAIN = [
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/start.md")),
-    *sorted((ROOT / "docs" / "guides").glob("*.md")),
-]
+PLAIN = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+"""The reference has every `--help` and every description of a field."""
 NOT_IDIOMATIC = re.compile(
-    r"gone on with| is no |beside the answers|\bwhom\b|\bmend"
+    r"gone on with|\bis no (?!longer)|beside the answers|\bwhom\b|\bmend(?:s|ed|ing)?\b"
     r"|\b(?:requests|tokens|dollars|bits|bytes|seconds|calls|one|line|file|row|ms)"
     r" an? (?:minute|second|million|weight|task|sample|answer|row)\b",
     re.IGNORECASE,
 )
 
 
-def test_the_guides_have_no_phrase_that_is_not_idiomatic() -> None:
+def test_no_page_and_no_help_has_a_phrase_that_is_not_idiomatic() -> None:
     assert [
         f"{page.relative_to(ROOT)}:{number}: {line.strip()}"
         for page in PLAIN
