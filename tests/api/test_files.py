@@ -96,5 +96,5 @@ def test_there_is_a_schema_of(kind: str) -> None:
 
 
 def test_there_is_no_other_schema() -> None:
-    with pytest.raises(UsageError, match="there is no schema `recipe`"):
+    with pytest.raises(UsageError, match="unknown schema `recipe`"):
         api.schema("recipe")

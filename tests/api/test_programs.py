@@ -93,7 +93,7 @@ def test_a_target_that_does_not_compile_is_the_authors_mistake(add: str, tmp_pat
         pytest.param(
             {"task": "tasks.jsonl", "task_id": "text"},
             UsageError,
-            "tasks.jsonl:1: `text` is no code_exec record",
+            "tasks.jsonl:1: `text` is not a code_exec record",
             id="not about code",
         ),
         pytest.param(

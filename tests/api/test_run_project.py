@@ -610,7 +610,7 @@ def test_a_key_that_is_not_set_is_not_sent(project: Project) -> None:
 def test_a_model_for_a_project_that_asks_none_has_nothing_to_do(project: Project) -> None:
     project(tasks__count=COUNT)
 
-    with pytest.raises(UsageError, match="`-m scripted/echo` has nothing to do"):
+    with pytest.raises(UsageError, match="`-m scripted/echo` has no effect"):
         ew.run("tasks/count.yaml", "scripted/echo", settings={"dataset_key": "countries"})
 
 
@@ -666,7 +666,7 @@ def test_a_system_task_has_the_metrics_of_its_snippet(project: Project) -> None:
 def test_two_projects_are_not_run_at_once(project: Project) -> None:
     project()
 
-    with pytest.raises(UsageError, match="a project is run alone"):
+    with pytest.raises(UsageError, match="a project must be the only PATH"):
         ew.run(["run.yaml", "tasks/capitals.yaml"])
 
 

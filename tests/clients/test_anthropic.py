@@ -111,7 +111,7 @@ def test_parameters_are_sent_as_they_are_or_by_the_name_they_have_here(
     [
         ({"seed": 1}, "does not accept the parameter `seed`: the messages API has none"),
         ({"logprobs": True}, "does not accept the parameter `logprobs`"),
-        ({"n": 2}, "trials are requests of their own"),
+        ({"n": 2}, "each trial is a separate request"),
         ({"messages": []}, "the task sets them"),
         ({"max_tokens": None}, "got `null` - at `$.max_tokens`"),
         ({"stop": 4}, "at `$.stop`"),

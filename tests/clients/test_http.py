@@ -228,7 +228,7 @@ def test_a_hundred_hostile_answers_at_once_all_end() -> None:
         pytest.param(
             json({"error": {"odd": 1}}), "answered with an error: no details", id="a mute one"
         ),
-        pytest.param(reset, "broke: Server disconnected", id="closed without a word"),
+        pytest.param(reset, "failed: Server disconnected", id="closed without a word"),
     ],
 )
 def test_a_message_says_what_came(behaviour: Behaviour, message: str) -> None:

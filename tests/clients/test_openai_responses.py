@@ -223,7 +223,7 @@ def test_a_finish_is_one_of_ours(reply_status: str, reason: str | None, finish: 
             "it broke",
             id="failed",
         ),
-        pytest.param(replying(status="failed"), "error_object", "no more", id="failed mutely"),
+        pytest.param(replying(status="failed"), "error_object", "no details", id="failed mutely"),
         pytest.param(replying(status="queued"), "wrong_shape", "`queued`", id="not yet begun"),
         pytest.param(json({"choices": []}), "wrong_shape", "`output`", id="the other API"),
         pytest.param(status(400, "no such model"), "bad_request", "no such model", id="a status"),

@@ -145,7 +145,7 @@ def test_what_is_not_an_address_is_refused(base: str) -> None:
     ],
 )
 def test_a_key_in_an_address_is_refused_and_not_repeated(base: str) -> None:
-    with pytest.raises(UsageError, match="more than an address") as caught:
+    with pytest.raises(UsageError, match="must not contain") as caught:
         url(base)
 
     assert KEY not in str(caught.value) + caught.value.hint
@@ -153,7 +153,7 @@ def test_a_key_in_an_address_is_refused_and_not_repeated(base: str) -> None:
 
 @pytest.mark.parametrize("key", ["sk-12345\n67890", "sk-ключ-0123", "sk-\x0012345678"])
 def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(key: str) -> None:
-    with pytest.raises(UsageError, match="OPENAI_API_KEY holds a character") as caught:
+    with pytest.raises(UsageError, match="OPENAI_API_KEY contains a character") as caught:
         locate("openai", CHAT, {"OPENAI_API_KEY": key})
 
     assert key not in str(caught.value)

@@ -194,13 +194,16 @@ def test_a_function_is_called(make: Make, text: str, arguments: list[Any], value
         ),
         pytest.param("def f(x): return object", "result", "got `type` - at `$`", id="a class"),
         pytest.param(
-            "def f(x): return {'n': 10 ** 5000}", "result", "got one too long - at `$.n`", id="long"
+            "def f(x): return {'n': 10 ** 5000}",
+            "result",
+            "the number is too long - at `$.n`",
+            id="long",
         ),
         pytest.param("def f(x): yield 1", "result", "expected JSON, got `generator`", id="yields"),
         pytest.param(
             "async def f(x): yield 1", "result", "expected JSON, got `async_generator`", id="both"
         ),
-        pytest.param("def f(x):\n    x = []; x.append(x); return x", "result", "holds itself"),
+        pytest.param("def f(x):\n    x = []; x.append(x); return x", "result", "contains itself"),
         pytest.param(
             "def f(a, b, c): return 1",
             "TypeError",

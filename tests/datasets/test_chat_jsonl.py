@@ -162,17 +162,17 @@ def test_the_custom_id_of_a_batch_is_the_sample_id(tmp_path: Path) -> None:
                     {"message": {**SILENT, "content": ""}, "finish_reason": "content_filter"}
                 ],
             },
-            "ended by `content_filter`",
+            "finish reason is `content_filter`",
             id="filtered",
         ),
         pytest.param(
             {"messages": [*ASKED, SAID, ASKED[1], CALLED]},
-            "cut at the call of a tool",
+            "ends with a tool call",
             id="ends with a call",
         ),
         pytest.param(
             {"messages": [*ASKED, SAID, ASKED[1], CALLED, GAVE]},
-            "cut after a tool's result",
+            "ends with a tool result",
             id="ends with a tool's result",
         ),
         pytest.param(

@@ -247,4 +247,4 @@ def test_a_log_that_was_cut_short_says_so(tmp_path: Path) -> None:
     with pytest.raises(BadDataset, match="truncated: its JSON is incomplete") as caught:
         source(file_path=path).check()
 
-    assert "is it a log of Inspect AI, and whole?" in caught.value.hint
+    assert "is it a complete log of Inspect AI?" in caught.value.hint

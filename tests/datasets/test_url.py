@@ -165,11 +165,11 @@ def test_nobody_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        pytest.param("file:///etc/a.csv", "expected an address with http", id="a file"),
-        pytest.param("ftp://example.org/a.csv", "expected an address with http", id="ftp"),
-        pytest.param("a.csv", "expected an address with http", id="a path"),
-        pytest.param("https:///a.csv", "expected an address with http", id="no host"),
-        pytest.param("https://u:p@example.org/a.csv", "without a user", id="a password"),
+        pytest.param("file:///etc/a.csv", "expected a URL with http", id="a file"),
+        pytest.param("ftp://example.org/a.csv", "expected a URL with http", id="ftp"),
+        pytest.param("a.csv", "expected a URL with http", id="a path"),
+        pytest.param("https:///a.csv", "expected a URL with http", id="no host"),
+        pytest.param("https://u:p@example.org/a.csv", "without user", id="a password"),
         pytest.param("https://example.org/a.txt", "got `a.txt`", id="another kind of file"),
         pytest.param("https://example.org/a?f=.csv", "got `a`", id="an ending in the query"),
         pytest.param("https://[::1/a.csv", "Invalid IPv6", id="no address"),

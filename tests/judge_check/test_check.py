@@ -305,7 +305,7 @@ def test_of_several_judges_one_is_named(folder: Path) -> None:
 
 def test_nothing_to_check_by_is_said(folder: Path) -> None:
     del folder
-    with pytest.raises(UsageError, match="nothing to check the judge by"):
+    with pytest.raises(UsageError, match="nothing to check the judge with"):
         checked()
     with pytest.raises(UsageError, match="in a file or in a column"):
         checked(labels="a.csv", column="b")
@@ -762,7 +762,7 @@ def test_labels_that_are_not_compared_are_counted_by_their_reasons(folder: Path)
     assert (found.other_models, found.unmatched_trials, found.unmatched) == (1, 1, 1)
     assert found.elsewhere == 1
     assert "labels of answers of other models: 1" in check.notes
-    assert "rows of other tasks, passed over: 1" in check.notes
+    assert "skipped rows of other tasks: 1" in check.notes
 
 
 @pytest.mark.usefixtures("server")

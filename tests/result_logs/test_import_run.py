@@ -112,7 +112,7 @@ def test_of_a_judge_it_is_said_that_nothing_is_known() -> None:
     report = taken(saved("log.json", specification={"key": "first", "scorers": scorers}))
 
     assert report.notes[1:] == [
-        "of the judges of `first/equals` nothing is known: a log says nothing"
+        "the judges of `first/equals` are unknown: a log does not describe them"
     ]
 
 
@@ -153,7 +153,7 @@ def test_a_log_without_samples_is_a_run_without_samples() -> None:
         pytest.param(b"", "not a result log", id="nothing"),
         pytest.param(b"\x89PNG\r\n\x1a\n\x00", "not UTF-8", id="a picture"),
         pytest.param(
-            b'{"format_version": "v1", "evidence": {"samples": [{', "cut short", id="half"
+            b'{"format_version": "v1", "evidence": {"samples": [{', "truncated", id="half"
         ),
         pytest.param(
             b'{"eval": {"task": "x"}, "samples": []}', "not a result log", id="another log"

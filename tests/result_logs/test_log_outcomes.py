@@ -349,7 +349,7 @@ def test_the_scores_of_a_sample_with_trials_stand_with_the_first() -> None:
         pytest.param(
             old_sample(scores=[{"scorer_key": "a", "values": {}}] * 2),
             ".scores[1].scorer_key",
-            "`a` stands twice",
+            "duplicate key `a`",
             id="twice",
         ),
         pytest.param(old_sample(sample="x"), ".sample", "expected an object, got str", id="sample"),

@@ -138,7 +138,7 @@ def test_a_hang_costs_its_call_and_the_rest_is_called(word: str) -> None:
 
     assert told(results) == [0, 1, "timeout", 3, 4]
     assert str(results[2]) == "tasks/x.yaml:10 in f: ran longer than 0.5 s"
-    assert "may run 0.5 s" in results[2].hint
+    assert "may take 0.5 s" in results[2].hint
 
 
 def test_the_deadline_is_for_each_call() -> None:

@@ -7,7 +7,7 @@ from evalwright.templates import Template
     ("source", "said"),
     [
         pytest.param("{{ a }", "expected `}}`, got `}`", id="a brace too few"),
-        pytest.param("{{ a", "expected `}}`, the template ends", id="no braces at the end"),
+        pytest.param("{{ a", "expected `}}`, but the template ends", id="no braces at the end"),
         pytest.param("{{ a b }}", "expected `}}`, got `b`", id="two names"),
         pytest.param("{{}}", "expected a value, got `}}`", id="nothing"),
         pytest.param("{{ a == }}", "expected a value before `}}`", id="half a comparison"),

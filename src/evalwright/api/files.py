@@ -45,7 +45,7 @@ def lint(path: str | Path) -> Linting:
 
     if is_project(str(path)):
         raise UsageError(
-            f"{path}: this is a project, which has several files",
+            f"{path}: a project has several files",
             hint=f"`evalwright lint {path}` lints all of them",
         )
     return Linting(str(path))
@@ -131,4 +131,4 @@ def schema(kind: str) -> dict[str, Any]:
 
         return json_schema(cast("Any", kind))
     known = ", ".join(f"`{name}`" for name in SCHEMAS)
-    raise UsageError(f"there is no schema `{kind}`; there are {known}")
+    raise UsageError(f"unknown schema `{kind}`; the schemas are {known}")

@@ -49,7 +49,7 @@ def command(  # noqa: PLR0913 - one option each
 
     RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. Prints
     every rule with its verdict, the reason and the confidence interval. Nothing is run. Exit 0 if
-    all rules hold, 1 if any fails, 2 if nothing could be judged: a policy is invalid, the run does
+    all rules hold, 1 if any fails, 2 if nothing could be checked: a policy is invalid, the run does
     not exist, or its report cannot be read.
     """
     check_writable(markdown)
@@ -71,6 +71,6 @@ def _refuse_bad(checks: Sequence[Checking]) -> None:
         click.echo("".join(render_text(bad)), nl=False, err=True)  # stdout is for verdicts
         report_unreadable(bad)
         if errors := sum(check.errors for check in bad):
-            line = f"{format_count(errors, 'error')}, nothing was judged: {count_by_rule(bad)}"
+            line = f"{format_count(errors, 'error')}, nothing was checked: {count_by_rule(bad)}"
             click.echo(line, err=True)
         sys.exit(2)

@@ -360,7 +360,7 @@ def _open_archive(path: Path) -> "zipfile.ZipFile":
         return zipfile.ZipFile(path)
     except _DAMAGED as error:
         raise BadDataset(
-            f"{show_path(path)}: not a zip file: {_message(error)}", hint=_CUT
+            f"{show_path(path)}: not a log of Inspect AI: {_message(error)}", hint=_CUT
         ) from error
     except OSError as error:
         raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error

@@ -155,8 +155,8 @@ class GeneratorResources:
             return None
         if self._options.no_snippets:
             raise UsageError(
-                f"generator `{generator.key}` brings Python of its own, and "
-                f"`--no-snippets` refuses it: {snippets[0].path}:{snippets[0].line}"
+                f"generator `{generator.key}` contains Python code, which `--no-snippets` "
+                f"refuses: {snippets[0].path}:{snippets[0].line}"
             )
         return open_snippets(snippets, self._options, log=self._log_line)
 
@@ -189,8 +189,8 @@ class _SchemaFallbackNotice(ModelWrapper):
         reason = self._rejected.pop(request.messages, None)
         if reason is not None and request.input is None:
             self._note(
-                f"{self._name} takes no schema for its reply ({reason}): "
-                "it is asked without structured outputs"
+                f"{self._name} does not accept a schema for its reply ({reason}): "
+                "it is queried without structured outputs"
             )
         return completion
 

@@ -50,7 +50,7 @@ def test_empty_rows_are_as_many_as_the_source_or_the_dataset_says() -> None:
 
 
 def test_empty_rows_must_be_counted_by_somebody() -> None:
-    with pytest.raises(BadDataset, match="how many rows are wanted"):
+    with pytest.raises(BadDataset, match="needs a number of rows"):
         taken({"type": "empty"})
 
 
