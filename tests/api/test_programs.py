@@ -84,7 +84,7 @@ def test_a_target_that_does_not_compile_is_the_authors_mistake(add: str, tmp_pat
 @pytest.mark.parametrize(
     ("given", "kind", "said"),
     [
-        pytest.param({}, UsageError, "there is none", id="no targets"),
+        pytest.param({}, UsageError, "at least one target", id="no targets"),
         pytest.param({"task": "tasks.jsonl"}, UsageError, "together", id="half a record"),
         pytest.param({"task_id": "sum"}, UsageError, "together", id="the other half"),
         pytest.param(
@@ -109,7 +109,9 @@ def test_a_target_that_does_not_compile_is_the_authors_mistake(add: str, tmp_pat
             id="no such record",
         ),
         pytest.param({"path": "nope.py", "targets": ["1"]}, Unreadable, "nope.py", id="no program"),
-        pytest.param({"path": "binary.py", "targets": ["1"]}, Unreadable, "not text", id="no text"),
+        pytest.param(
+            {"path": "binary.py", "targets": ["1"]}, Unreadable, "not UTF-8 text", id="no text"
+        ),
     ],
 )
 def test_a_mistake_is_pointed_out_and_nothing_is_run(

@@ -106,7 +106,7 @@ def test_what_is_no_eval_log_is_an_error(tmp_path: Path, raw: bytes, said: str) 
 
     with pytest.raises(BadDataset, match=said) as caught:
         ids(path)
-    assert "is it a log of Inspect AI, and whole?" in caught.value.hint
+    assert "is it a complete log of Inspect AI?" in caught.value.hint
 
 
 def test_damage_inside_names_the_sample(tmp_path: Path) -> None:

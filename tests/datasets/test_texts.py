@@ -101,7 +101,9 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     ("line", "said", "hint"),
     [
         pytest.param("{", "a.jsonl:2:2: not JSON", "one row per line", id="no JSON"),
-        pytest.param('"hi"', "a.jsonl:2: expected an object, got a text", "a row is", id="a text"),
+        pytest.param(
+            '"hi"', "a.jsonl:2: expected an object, got a text", "write a row as", id="a text"
+        ),
         pytest.param(
             '{"txt": "x", "n": 1}',
             "a.jsonl:2: no field `text`; it has `txt`, `n`",

@@ -202,7 +202,7 @@ def test_a_row_that_fails_costs_no_other_and_the_next_time_goes_on(server: Model
     server.behave(chat(refuse))
     with pytest.raises(BadDataset, match="3 of 4 rows were generated, 1 failed: row 2") as caught:
         api.generate("quiz-rows")
-    assert "run again, and only the others are made" in caught.value.hint
+    assert "run again to generate only the others" in caught.value.hint
     assert list(GENERATED.glob("*.jsonl")) == []
     prompts(server)
     server.behave(chat(echo))
@@ -393,7 +393,7 @@ def test_no_rows_at_all_is_an_error() -> None:
     text = GENERATOR[: GENERATOR.index("    - type: llm")] + f"    - {snippet}\n"
     write(dataset_generators__quiz=text)
 
-    with pytest.raises(BadDataset, match="make no rows"):
+    with pytest.raises(BadDataset, match="returned no rows"):
         api.generate("quiz-rows")
 
 

@@ -115,7 +115,7 @@ def test_rows_that_are_made_are_shown_as_tasks_get_them(server: ModelServer) -> 
     trial = api.try_dataset("rows")
 
     assert isinstance(trial, DatasetPreview)
-    assert (trial.rows, trial.source) == (2, "generated, made by `quiz`")
+    assert (trial.rows, trial.source) == (2, "generated, generator `quiz`")
     assert server.log == []
     assert isinstance(api.try_dataset("rows", anew=True), GenerationPreview)
 

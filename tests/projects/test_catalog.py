@@ -108,7 +108,7 @@ def test_a_folder_without_a_project_is_refused(
 
     with pytest.raises(UsageError, match="no project here"):
         api.list_entities("task")
-    with pytest.raises(UsageError, match="there is none"):
+    with pytest.raises(UsageError, match="no such folder"):
         api.list_entities("task", "elsewhere")
 
 

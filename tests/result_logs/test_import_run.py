@@ -368,7 +368,7 @@ def test_samples_that_were_tried_unequally_often_are_counted_as_they_are() -> No
 
     assert report.status == "finished"
     assert (report.summary.samples, report.summary.trials) == (4, 8)
-    assert any("tried 1 to 3 times" in note for note in report.notes)
+    assert any("have 1 to 3 trials" in note for note in report.notes)
     assert not any("not finished" in note for note in report.notes)
 
 
@@ -379,7 +379,7 @@ def test_runs_that_samples_do_not_have_are_not_counted() -> None:
     report = taken("a.json")
 
     assert (report.summary.samples, report.summary.trials) == (4, 0)
-    assert any("speaks of 3 runs" in note for note in report.notes)
+    assert any("has 3 runs" in note for note in report.notes)
 
 
 def test_the_scores_of_a_sample_and_the_numbers_of_its_trials_survive() -> None:

@@ -82,7 +82,9 @@ def test_only_the_value_at_hand_is_held() -> None:
             "log.json:1:8: expected `,` or `}`, but the file is truncated",
             id="cut short",
         ),
-        pytest.param('{"a": "tex', "log.json:1:7: the file ends in the middle", id="in a text"),
+        pytest.param(
+            '{"a": "tex', "log.json:1:7: the file is truncated inside a value", id="in a text"
+        ),
         pytest.param('{"a": tru', "log.json:1:7: not JSON: expecting value", id="in a literal"),
         pytest.param('{"a": {"b": nope}}', "log.json:1:13: not JSON", id="no value"),
         pytest.param('{"a":\n  1 2}', "log.json:2:5: expected `,` or `}`, got `2`", id="no comma"),
