@@ -111,7 +111,7 @@ def test_a_full_disk_is_said_and_keeps_what_there_was_room_for(
 
     assert done.returncode == 4, done.stderr
     assert "cannot be written" in done.stderr
-    assert "make room, and run again" in done.stderr
+    assert "free some space, and run again" in done.stderr
     assert "Traceback" not in done.stderr
     assert before > 5
     assert rows(folder) == WHOLE
@@ -153,7 +153,7 @@ def test_a_row_that_fails_ends_with_1_and_says_how_many_there_are(
 
     assert done.returncode == 1
     assert "59 of 60 rows were generated, 1 failed: row 7: the reply is empty" in done.stderr
-    assert "hint: what is made is kept" in done.stderr
+    assert "hint: finished rows are kept" in done.stderr
 
 
 def test_the_generators_of_a_project_are_listed_and_shown(

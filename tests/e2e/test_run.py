@@ -357,7 +357,9 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
             "nope: ",
             id="no prices",
         ),
-        pytest.param([str(TASKS), *ORACLE, "--store", "x://y"], "only files", id="no such store"),
+        pytest.param(
+            [str(TASKS), *ORACLE, "--store", "x://y"], "a store must be a file", id="no such store"
+        ),
         pytest.param(
             [str(TASKS), *ORACLE, "--store", "empty.jsonl/x"],
             "empty.jsonl/x: ",

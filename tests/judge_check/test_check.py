@@ -309,7 +309,7 @@ def test_nothing_to_check_by_is_said(folder: Path) -> None:
         checked()
     with pytest.raises(UsageError, match="either `--labels` or `--column`"):
         checked(labels="a.csv", column="b")
-    with pytest.raises(UnknownName, match="no probe `swop`") as unknown:
+    with pytest.raises(UnknownName, match="unknown probe `swop`") as unknown:
         checked(probes=("swop",))
     assert unknown.value.hint == "did you mean `swap`?"
     with pytest.raises(UsageError, match="at least 1"):

@@ -107,7 +107,7 @@ def test_what_changes_a_result_that_is_not_there_yet_is_refused(more: str) -> No
 
     with pytest.raises(BadTasks, match="which is part of this run") as caught:
         api.run("run.yaml")
-    assert "run `first` in a run separately first first" in caught.value.hint
+    assert "run `first` separately first" in caught.value.hint
 
     values("tasks/first.yaml")
     assert values("tasks/second.yaml") == {"second": 0.5}
@@ -137,9 +137,9 @@ def test_a_generator_that_reads_a_result_of_the_same_run_is_refused() -> None:
         run=RUN % "{task_key: first}, {task_key: third}",
     )
 
-    with pytest.raises(BadTasks, match="`again` is made of the result of `first`") as caught:
+    with pytest.raises(BadTasks, match="`again` is generated from the result of `first`") as caught:
         api.run("run.yaml")
-    assert "in a run separately first" in caught.value.hint
+    assert "separately first" in caught.value.hint
 
 
 def test_a_result_is_that_of_a_run_that_came_to_its_end_and_the_run_is_named() -> None:

@@ -85,7 +85,7 @@ def test_a_scorer_that_gives_no_verdict_cannot_be_compared() -> None:
     one = run("r1", structs.replace(JUDGE, type="rag_checker"))
 
     assert judge_rows(one, [one])[0].known == (
-        "nothing is known of this judge: `rag_checker` has no verdict to compare"
+        "nothing is known of this judge: `rag_checker` gives no verdict to compare"
     )
 
 

@@ -61,7 +61,7 @@ def test_what_is_not_defined_is_null(value: str) -> None:
         ('{"metrics": {"a": {}}}', ': metric `a` must be {"value": number}, got {}'),
         (
             '{"metrics": {"a": {"value": 1, "why": "x"}}}',
-            ": metric `a` may have only `value` and `reason`, and no `why`",
+            ": `a` may have only `value` and `reason`, not `why`",
         ),
     ],
 )

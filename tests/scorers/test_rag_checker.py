@@ -159,10 +159,12 @@ def test_a_score_has_what_it_needs_or_says_what_is_missing_and_asks_nobody(
 def test_the_error_names_every_score_and_what_to_do() -> None:
     with pytest.raises(ValueError, match="`target_claims_column` to that of its claims") as error:
         score("faithfulness", "precision", "recall", row={"query": "?"})
-    assert str(error.value).startswith("the sample has no target: name its column")
+    assert str(error.value).startswith("the sample has no target: set `target_column`")
     assert str(error.value).endswith("; `precision`, `recall` need one")
 
-    with pytest.raises(ValueError, match=r'first choice must have them, a list of `{"con') as error:
+    with pytest.raises(
+        ValueError, match=r'first choice must have them, as a list of `{"con'
+    ) as error:
         score(said=retrieved(RESPONSE, None))
     assert str(error.value).startswith("the output of the model has no `references`")
 

@@ -168,8 +168,8 @@ def _refuse_own_results(project: Project, order: Iterable[str], planned: set[str
             if result in planned:
                 way = f", through dataset `{through}`," if through else ""
                 raise BadTasks(
-                    f"dataset `{key}` is made{way} of the result of `{result}`, and that is made "
-                    "by this run: nothing was run",
+                    f"dataset `{key}` is generated{way} from the result of `{result}`, which is "
+                    "part of this run: nothing was run",
                     hint=f"run `{result}` separately first; then its result can be read",
                 )
 
