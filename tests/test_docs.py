@@ -239,7 +239,7 @@ HAND_WRITTEN = [
     ROOT / "src/evalwright/starter/README.md",
 ]
 NOT_IDIOMATIC = re.compile(
-    r"gone on with| is no |beside the answers|\bwhom\b|\bmend"
+    r"gone on with|\bis no (?!longer)|beside the answers|\bwhom\b|\bmend(?:s|ed|ing)?\b"
     r"|\b(?:requests|tokens|dollars|bits|bytes|seconds|calls|one|line|file|row|ms)"
     r" an? (?:minute|second|million|weight|task|sample|answer|row)\b",
     re.IGNORECASE,

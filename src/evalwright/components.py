@@ -2,7 +2,7 @@
 
 A component (a solver, a scorer, a metric, a rule, a source of data) is one frozen class. Its fields
 are its YAML keys, its docstrings the reference page. A string that an author wrote keeps its place
-(`Authored`), so that what is wrong with a template or a snippet is said where it stands.
+(`Authored`), so that problems with a template or a snippet are reported at their place.
 """
 
 import ast
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 
 FOR_KEYS = {"for": "keys"}
-"""The context of a dump that becomes part of a key: snippets then answer for their neighbours."""
+"""Context of a dump that becomes part of a key: snippets then include the modules they import."""
 
 _NOT_IN_KEYS = re.compile(r"[^a-z0-9_-]+")
 _DASHES = re.compile(r"-{2,}")
@@ -56,36 +56,36 @@ REFERENCED_KEY = r"^[a-zA-Z0-9_\-\$]+$"
 LONGEST_KEY = 250
 
 UserKey = Annotated[str, StringConstraints(pattern=USER_KEY, min_length=1, max_length=LONGEST_KEY)]
-"""How a project names its own things: letters, digits, `_` and `-`."""
+"""A key in a project: letters, digits, `_` and `-`."""
 ReferencedKey = Annotated[
     str, StringConstraints(pattern=REFERENCED_KEY, min_length=1, max_length=LONGEST_KEY)
 ]
-"""Of a model or an adapter, which may be a provider's: `$` as well."""
+"""Key of a model or an adapter, which may be a provider's: `$` is allowed too."""
 ModelKey = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_KEY)]
 """How a task names a model: a key of the project, or `provider/model`."""
 Title = Annotated[str, StringConstraints(min_length=1)]
-"""A text that is shown, so it must not be empty."""
+"""Text that is displayed, so it must not be empty."""
 
 
 class Authored(str):
-    """A string of a document, with the place of its first character."""
+    """A string in a document, with the place of its first character."""
 
     __slots__ = ("file", "line")
 
     file: str
-    """The file that it stands in; of included text, the included file."""
+    """The file that it is in; for included text, the included file."""
     line: int
-    """From 1; 0 where it is not known."""
+    """From 1; 0 if unknown."""
 
     def __new__(cls, text: str, *, file: str = "", line: int = 0) -> Self:
-        """Make one; without a file and a line it was written nowhere."""
+        """Create one; without a file and a line it has no place."""
         authored = super().__new__(cls, text)
         authored.file = file
         authored.line = line
         return authored
 
     def like(self, text: str) -> "Authored":
-        """Another text at the same place."""
+        """Return another text with the same place."""
         return Authored(text, file=self.file, line=self.line)
 
 
@@ -97,11 +97,11 @@ def _keep_place(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
 ColumnName = Annotated[str, StringConstraints(min_length=1), WrapValidator(_keep_place)]
 """The name of a column of a dataset. It keeps its place, for when no row has the column."""
 OwnKey = Annotated[UserKey, WrapValidator(_keep_place)]
-"""A key that is `Authored` if somebody has written it; one that was made for a part is not."""
+"""A key; `Authored` if the author wrote it, a plain string if it was generated."""
 
 
 class Component(BaseModel):
-    """A part of a document: frozen, and no key but its own."""
+    """A part of a document: frozen, unknown keys refused."""
 
     # Schemas are built on first use, when plugins can import whatever they need.
     model_config = ConfigDict(
@@ -132,7 +132,7 @@ Flag = Annotated[
         }
     ),
 ]
-"""A field that is on or off: `true`, `false`, and the older spellings of YAML, in any case."""
+"""A boolean field: `true`, `false`, and the older spellings of YAML, in any case."""
 
 
 def _parse_secret(value: Any) -> Secret:
@@ -153,7 +153,7 @@ Hidden = Annotated[
 
 
 class ComponentUnion:
-    """The classes that may stand in one place of a document, told apart by `type`.
+    """The classes that are allowed at one place of a document, distinguished by `type`.
 
         AnyScorer = Annotated[ScorerSpec, ComponentUnion("scorers")]
 
@@ -167,7 +167,7 @@ class ComponentUnion:
         self.kind = kind
 
     def annotation(self) -> Any:
-        """Return the union as pydantic takes it."""
+        """Return the union in the form that pydantic expects."""
         classes = tuple(load_components(self.kind).values())
         for component in classes:
             _build_schema(component)
@@ -192,7 +192,7 @@ _being_built: set[type[BaseModel]] = set()
 
 
 def _build_schema(component: type[BaseModel]) -> None:
-    """Build the schema of a class once, so that each union that has it does not build its own.
+    """Build the schema of a class once, so that unions share it.
 
     A class may hold components of its own kind: the union in it must not begin again.
     """
@@ -206,7 +206,7 @@ def _build_schema(component: type[BaseModel]) -> None:
 
 
 class _TextValue:
-    """A value that is written as a text."""
+    """A value that is written as text."""
 
     __slots__ = ()
     _json_schema: ClassVar[dict[str, Any]] = {"type": "string"}
@@ -237,13 +237,13 @@ class _TextValue:
 
 
 class Snippet(_TextValue):
-    """Python that an author wrote. It is compiled when it is read, and run elsewhere."""
+    """Python that an author wrote. It is compiled on reading and run in another process."""
 
     __slots__ = ("_digest", "key", "line", "path", "text")
     _json_schema: ClassVar[dict[str, Any]] = {"type": "string", "contentMediaType": "text/x-python"}
 
     def __init__(self, text: str, *, path: str = "<snippet>", line: int = 1) -> None:
-        """SyntaxError if it is no Python, with the line as the author counts it."""
+        """Raise SyntaxError, with the author's line number, if it is not Python."""
         self.text, self.path, self.line = text, path, max(line, 1)
         ast.parse("\n" * (self.line - 1) + text, path)
         self.key = blake2b(f"{path}:{line}:{text}".encode(), digest_size=8).hexdigest()
@@ -251,9 +251,9 @@ class Snippet(_TextValue):
 
     @property
     def digest(self) -> str:
-        """Of the modules beside it that it imports; empty where there are none.
+        """Hash of the modules next to it that it imports; empty if there are none.
 
-        Read once, when it is first asked for. A name that is only made when the snippet runs is
+        Computed once, on first use. A module name that is only built when the snippet runs is
         not seen.
         """
         if self._digest is None:
@@ -262,16 +262,16 @@ class Snippet(_TextValue):
 
     @property
     def text_for_keys(self) -> str:
-        """What stands for it in a key: its text, and what it has from its neighbours."""
+        """Its part of a key: its text, and the hash of the modules it imports."""
         return f"{self.text}\n# with {self.digest}" if self.digest else self.text
 
     def function(self, name: str) -> str:
-        """How the `Snippets` port is asked for a function of it."""
+        """The name of one of its functions for the `Snippets` port."""
         return f"{self.key}:{name}"
 
     @contextmanager
     def locate_errors(self, function: str) -> Iterator[None]:
-        """A ValueError about what a function of it returned begins with the function's place."""
+        """Make a ValueError about a function's return value begin with the function's place."""
         try:
             yield
         except ValueError as error:
@@ -313,7 +313,7 @@ class Snippet(_TextValue):
 
 
 class Location(_TextValue):
-    """A path in a document, relative to the file that it stands in."""
+    """A path in a document, relative to the file that it is in."""
 
     __slots__ = ("path", "written")
 
@@ -346,8 +346,8 @@ class Location(_TextValue):
 def field_docs(component: type[BaseModel]) -> dict[str, str]:
     """The docstring below each field.
 
-    Read when asked for: pydantic would read the source of every class when it is imported, and
-    that takes longer than to check a project.
+    Read on demand: pydantic would read the source of every class on import, and
+    that takes longer than checking a project.
     """
     docs: dict[str, str] = {}
     for ancestor in reversed(component.__mro__):
@@ -368,12 +368,12 @@ def field_docs(component: type[BaseModel]) -> dict[str, str]:
 
 
 def snippets_in(thing: Any) -> Iterator[Snippet]:
-    """Every snippet of a component and of the components in it."""
+    """Yield every snippet of a component and of the components in it."""
     return parts_in(thing, Snippet)
 
 
 def parts_in(thing: Any, kind: type[Part]) -> Iterator[Part]:
-    """Everything of a kind in a component and in the components in it."""
+    """Yield everything of a type in a component and in the components in it."""
     if isinstance(thing, kind):
         yield thing
     elif isinstance(thing, BaseModel):
@@ -392,7 +392,7 @@ def provider_key(name: str) -> str:
 
 
 def _find_neighbours(text: str, path: str) -> Iterator[tuple[str, bytes]]:
-    """The files beside `path` that its text imports, and those that they import: path, content."""
+    """Return the files next to `path` that its text imports, directly or not: path, content."""
     if not path or path.startswith("<"):
         return
     folder, seen = Path(path).parent, set[str]()
@@ -406,7 +406,7 @@ def _find_neighbours(text: str, path: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _imported_modules(text: str | bytes) -> set[str]:
-    """The first parts of the names; `from .` is within a package, which is taken as a whole."""
+    """Return the top-level names; `from .` is inside a package, which is taken as a whole."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # it fails when it is imported
@@ -417,7 +417,7 @@ def _imported_modules(text: str | bytes) -> set[str]:
 
 
 def _read_module(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
-    """Of a module one, of a package all."""
+    """Return the files of a name: one for a module, all for a package."""
     with suppress(OSError):  # a name that is too long, a file that may not be read
         for file in (folder / f"{name}.py", *sorted((folder / name).rglob("*.py"))):
             if file.is_file():

@@ -1,23 +1,23 @@
-"""The one family of exceptions.
+"""All exceptions of the package.
 
     EvalwrightError            anything we raise on purpose
-    ├── UsageError             asked for something that cannot be: exit 2
+    ├── UsageError             a request that cannot be fulfilled: exit 2
     │   ├── Unreadable         a file that does not exist, is a directory, is cut short
-    │   └── UnknownName        a name that nothing answers to, with the nearest that does
+    │   └── UnknownName        an unknown name; the message suggests the nearest known one
     ├── InvalidTask            one record that breaks a rule of contract A: exit 1
     ├── BadTasks               a task file with errors that `run` refuses: exit 1
-    ├── BadDataset             rows that cannot be read or told apart, or none: exit 1
-    │   └── BadLog             a result log that is damaged, or none at all: exit 1
-    ├── ModelError             a call of a model that gave no usable answer; `kind` says why
-    ├── SnippetFailed          an author's function that gave no usable value; `kind` says why
-    ├── BrokenPlugin           a name of an installed plugin that cannot be loaded: exit 4
+    ├── BadDataset             rows that cannot be read or distinguished, or no rows: exit 1
+    │   └── BadLog             a damaged result log, or a file that is not one: exit 1
+    ├── ModelError             a model call without a usable answer; `kind` says why
+    ├── SnippetFailed          an author's function without a usable result; `kind` says why
+    ├── BrokenPlugin           a name that comes from a plugin that cannot be loaded: exit 4
     ├── StoreError             a store that cannot be used now: full, locked, damaged, too new
     ├── Stopped                a run that ends early and can be resumed: exit 3
     │   └── BudgetSpent        the cap on cost or tokens is reached
-    └── StageError             work that broke; the engine turns it into a Failure
+    └── StageError             a stage that failed; the engine turns it into a Failure
 
 Components (models, solvers, scorers, plugins) raise plain Python exceptions and need none of these.
-Each message is one line: where, what; `hint` is what to do next.
+Each message is one line: where, what. `hint` says what to do next.
 """
 
 from evalwright.types import Issue, Stage
@@ -34,7 +34,7 @@ class EvalwrightError(Exception):
 
 
 class UsageError(EvalwrightError):
-    """Asked for something that cannot be."""
+    """A request that cannot be fulfilled."""
 
     exit_code = 2
 
@@ -44,7 +44,7 @@ class Unreadable(UsageError):
 
 
 class UnknownName(UsageError):
-    """A name that nothing answers to."""
+    """An unknown name."""
 
 
 class InvalidTask(EvalwrightError, ValueError):
@@ -64,17 +64,17 @@ class BadTasks(EvalwrightError):
 
 
 class BadDataset(EvalwrightError):
-    """Rows that cannot be read or told apart, or none at all: `run` does not start."""
+    """Rows that cannot be read or distinguished, or no rows: `run` does not start."""
 
     exit_code = 1
 
 
 class BadLog(BadDataset):
-    """A result log that is damaged, or no result log at all: nothing of it is taken."""
+    """A damaged result log, or a file that is not one: nothing is imported."""
 
 
 class ModelError(EvalwrightError):
-    """A call of a model that gave no usable answer."""
+    """A model call without a usable answer."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class ModelError(EvalwrightError):
 
 
 class SnippetFailed(EvalwrightError):
-    """An author's function that gave no usable value; the message begins with its place."""
+    """An author's function without a usable result; the message begins with its place."""
 
     def __init__(self, kind: str, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -103,7 +103,7 @@ class SnippetFailed(EvalwrightError):
 
 
 class BrokenPlugin(EvalwrightError):
-    """A name that an installed plugin provides, and the plugin cannot be used."""
+    """A name that comes from an installed plugin that cannot be used."""
 
 
 class PluginWarning(UserWarning):
@@ -115,17 +115,17 @@ class StoreError(EvalwrightError):
 
 
 class Stopped(EvalwrightError):
-    """A run that ends early, by no fault of a sample, and can be resumed."""
+    """A run that ends early, not because of a sample, and can be resumed."""
 
     exit_code = 3
 
 
 class BudgetSpent(Stopped):
-    """The cap on cost or tokens is reached, or can no longer be kept."""
+    """The cap on cost or tokens is reached, or can no longer be enforced."""
 
 
 class StageError(EvalwrightError):
-    """Work that broke, with the stage it broke in."""
+    """A stage that failed, with its name."""
 
     def __init__(self, stage: Stage, cause: BaseException) -> None:
         hint = getattr(cause, "hint", "")  # foreign exceptions may have one, of any type
@@ -141,7 +141,7 @@ class StageError(EvalwrightError):
 
 
 def _text(message: str) -> str:
-    """One line, without control characters and lone surrogates, which would break reports."""
+    """Return one line without control characters and lone surrogates, which break reports."""
     whole = message.encode("utf-8", "replace").decode()
     if whole.isprintable():
         return whole
@@ -149,7 +149,7 @@ def _text(message: str) -> str:
 
 
 class boundary:  # noqa: N801 - it is used as a function is, and costs less than a generator
-    """Attribute whatever escapes to `stage`. The one place that catches everything."""
+    """Attribute any exception to `stage`. The only place that catches everything."""
 
     __slots__ = ("_stage",)
 

@@ -18,7 +18,7 @@ def run_async(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 def _run_in_thread(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run it in a thread of its own: a notebook has a loop running already."""
+    """Run it in a separate thread: a notebook has a running loop already."""
     begun: Future[Callable[[], object]] = Future()
 
     async def cancellable() -> Result:

@@ -6,7 +6,7 @@ Promises:  every line of a file comes out once, in order, blank ones included, s
 Does not:  decode text. A line is bytes, without its newline.
 
 What cannot be read (missing, a directory, no permission, a compressed stream that is damaged or
-ends early) is one `Unreadable`. A line that is not worth reading is a `BadLine`: empty bytes that
+ends early) is an `Unreadable`. A line that cannot be used is a `BadLine`: empty bytes that
 say why.
 """
 
@@ -32,14 +32,14 @@ _MAGIC = 4
 
 
 class BadLine(bytes):
-    """A line that was not kept: no bytes, but the reason and how it began."""
+    """A line that was dropped: no bytes, but the reason and how the line began."""
 
     why: Literal["too_long", "binary", "utf-16"]
     head: bytes
 
     @classmethod
     def of(cls, why: Literal["too_long", "binary", "utf-16"], head: bytes) -> "BadLine":
-        """Make one; a subclass of bytes cannot take more than bytes in its constructor."""
+        """Create one; the constructor of a bytes subclass cannot take more than bytes."""
         line = cls()
         line.why, line.head = why, head[:_HEAD]
         return line
@@ -51,13 +51,13 @@ def read_lines(path: str, *, limit: int = MAX_LINE_BYTES) -> Iterator[bytes]:
 
 
 def read_batches(path: str, *, limit: int = MAX_LINE_BYTES) -> Iterator[list[bytes]]:
-    """The same lines, as many at a time as one read brings."""
+    """Yield the same lines in batches: those of one read at a time."""
     with _open(path) as stream:
         yield from _split(stream, limit)
 
 
 def read_whole(path: str, *, limit: int = MAX_LINE_BYTES) -> bytes:
-    """All of `path` as it is, its last newline too; a `BadLine` if that is no text, or too long."""
+    """Return all of `path` unchanged, with its last newline; a `BadLine` if binary or too long."""
     with _open(path) as stream:
         pieces = [stream.read(_CHUNK).removeprefix(_BOM)]
         size = len(pieces[0])
@@ -86,7 +86,7 @@ def _open(path: str) -> Iterator[_Stream]:
 
 
 def show_path(path: str | PathLike[str]) -> str:
-    """A path as a message shows it: on one line, and never as nothing."""
+    """Return a path as messages show it: on one line, and never empty."""
     text = fspath(path)
     return text if text and text.isprintable() else repr(text)
 
@@ -98,7 +98,7 @@ def _stdin() -> IO[bytes]:
 
 
 class _PeekedStream:
-    """A stream whose first bytes were read already: a pipe cannot be peeked into."""
+    """A stream whose first bytes were read already: a pipe cannot be rewound."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self._head, self._rest = head, rest
@@ -109,7 +109,7 @@ class _PeekedStream:
 
 
 class _CompressedStream:
-    """A compressed stream, whose damage is always an OSError."""
+    """A compressed stream; any damage raises OSError."""
 
     def __init__(self, stream: IO[bytes], damage: type[Exception]) -> None:
         self._stream, self._damage = stream, damage

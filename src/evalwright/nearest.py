@@ -19,15 +19,15 @@ _MOST_EDITS = 3
 _LETTERS_PER_EDIT = 3
 _SHORTEST_START = 2
 _LONGEST_WORD = 64
-"""Longer words are no misspelt names; they are not remembered either."""
+"""Longer words are not taken for misspelt names, and are not cached."""
 
 
 def nearest(word: str, candidates: Sequence[str]) -> str | None:
-    """Return the candidate that `word` most likely stands for; None when none is close.
+    """Return the candidate that `word` most likely means; None if none is close.
 
     Close is one edit for every three letters of the longer word (a last group of two counts),
     three at most. An edit is a letter inserted, dropped or replaced, or two neighbours swapped.
-    Of equals, the first.
+    On a tie, the first.
     """
     return _nearest(word, tuple(candidates)) if len(word) <= _LONGEST_WORD else None
 
@@ -71,7 +71,7 @@ def _find_misspelt(word: str, names: Mapping[str, str]) -> str | None:
 
 
 def _find_start(word: str, names: Mapping[str, str]) -> str | None:
-    """The only candidate that starts with the word, or that the word starts with."""
+    """Return the only candidate that starts with the word, or that the word starts with."""
     starts = [
         name
         for plain, name in names.items()

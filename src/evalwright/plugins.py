@@ -1,4 +1,4 @@
-"""What a plugin package is written with: base classes, and what their methods get and return.
+"""What plugin packages import: base classes, and the types that their methods use.
 
     from evalwright.plugins import Case, Score, ScorerSpec
 
@@ -7,7 +7,7 @@
 
         async def score(self, case: Case) -> Score: ...
 
-A component is one class whose fields are its YAML keys; an entry point makes it known. A model is
+A component is one class whose fields are its YAML keys; an entry point registers it. A model is
 a function `connect(name, options) -> Model`. See docs/guides/plugins.md.
 """
 

@@ -31,20 +31,20 @@ class Model(Protocol):
     """Anything that answers a conversation."""
 
     caveat: str
-    """What a reader must know about its results; empty for a real model."""
+    """A caveat about its results for the report; empty for a real model."""
 
     fingerprint: str
-    """All that changes its answers besides its name: endpoint, parameters, content of a file."""
+    """Everything besides its name that changes its answers: endpoint, parameters, file content."""
 
     async def complete(self, request: Request) -> Completion:
-        """Answer, or raise: an exception is a failure of this sample, never a wrong answer."""
+        """Answer or raise; an exception is a failure of this sample, never a wrong answer."""
 
     async def close(self) -> None:
         """Close connections."""
 
 
 def weighs(model: Model) -> bool:
-    """Whether it can tell how likely a given answer is: its attribute `weighs` says so."""
+    """Whether a model can compute the likelihood of a given answer (its attribute `weighs`)."""
     return bool(getattr(model, "weighs", False))
 
 
@@ -52,10 +52,10 @@ class ReplyCache(Protocol):
     """Anything that stores replies by key."""
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the stored reply; None if there is none, or it cannot be read now."""
+        """Return the stored reply; None if there is none, or if it cannot be read now."""
 
     def save(self, key: bytes, value: bytes) -> None:
-        """Store a reply in place of an earlier one; one that cannot be stored is dropped."""
+        """Store a reply, replacing an earlier one; drop it if it cannot be stored."""
 
 
 class Sandbox(Protocol):
@@ -71,7 +71,7 @@ class Sandbox(Protocol):
         """Run the candidate and its targets; raise ValueError if a target does not compile."""
 
     async def close(self) -> None:
-        """End all processes, also idle ones; a second call does nothing."""
+        """End all processes, including idle ones; a second call does nothing."""
 
 
 Predict = Callable[[Any, dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -91,7 +91,7 @@ class Snippets(Protocol):
         predict: Predict | None = None,
         waits: bool = False,
     ) -> Any:
-        """Return what `source:function` returns, as JSON; `SnippetFailed` for no usable value.
+        """Return the result of `source:function` as JSON; `SnippetFailed` if it is not usable.
 
         Arguments are JSON. `objects` names what the function gets for each of them: `""` the JSON
         itself, `SolverTrace`, `SolverTraces` and `SampleScores` (lists), `Model` (which queries by
@@ -116,10 +116,10 @@ class Solver(Protocol):
         """Increases with every change that could move an answer: part of the solve key."""
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return all of the sample that the answer depends on: part of the solve key."""
+        """Return everything in the sample that the answer depends on: part of the solve key."""
 
     def reuse(self, sample: Sample, trace: Trace) -> Trace:
-        """Return a stored trace as this solver would make it now, without a model call."""
+        """Return a stored trace as this solver would produce it now, without a model call."""
         del sample
         return trace
 
@@ -139,14 +139,14 @@ class Scorer(Protocol):
         """Increases with every change that could move a score: part of the score key."""
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return all of the sample that the score depends on: part of the score key."""
+        """Return everything in the sample that the score depends on: part of the score key."""
 
     def reuse(self, score: Score) -> Score | None:
         """Return a stored score as it would be now, without a model call; None if unusable."""
         return score
 
     async def score(self, case: Case) -> Score:
-        """Judge `case.trace`; raise when no judgement is possible."""
+        """Judge `case.trace`; raise if no judgement is possible."""
 
 
 class Case(Struct, frozen=True, kw_only=True):
@@ -158,22 +158,22 @@ class Case(Struct, frozen=True, kw_only=True):
     trial: int = 0
     answer: Trace | None = None
     models: Mapping[str, Model] = {}
-    """The other models of the task, by the names that it uses."""
+    """The other models of the task, by the names that the task uses."""
     snippets: Snippets | None = None
     task: MLTask = "chat_completion"
-    """What the model is asked for."""
+    """The kind of answer that the model is asked for."""
     known: Score | None = None
-    """An earlier score of the same answer that cannot be reused whole, only in parts."""
+    """An earlier score of the same answer, of which only parts can be reused."""
 
     @property
     def trace(self) -> Trace:
-        """The trace that the solver made; ValueError before that."""
+        """The trace from the solver; ValueError before it exists."""
         if self.answer is None:
             raise ValueError("this case has not been solved yet")
         return self.answer
 
     def with_trace(self, trace: Trace) -> Case:
-        """Return this case with a trace."""
+        """Return a copy of this case with a trace."""
         return structs.replace(self, answer=trace)
 
 
@@ -181,17 +181,17 @@ class Memory(Protocol):
     """Stored results that the engine looks up before it pays for new ones."""
 
     def trace(self, solve_key: str, task: str = "") -> Trace | None:
-        """Return the newest trace under a key, of any run, even if scoring failed.
+        """Return the newest trace with a key, from any run, even if scoring failed.
 
         Several tasks may share a key; a trace of `task` is preferred.
         """
 
     def score(self, score_key: str, task: str = "") -> Score | None:
-        """Return the newest score under a key, of any run; one of `task` is preferred."""
+        """Return the newest score with a key, from any run; one of `task` is preferred."""
 
 
 Manifest = dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]]
-"""The facts of a run, or a function that returns them changed."""
+"""The manifest of a run, or a function that returns a changed one."""
 
 
 class Store(Memory, Protocol):
@@ -211,7 +211,7 @@ class Store(Memory, Protocol):
         """Change the status of a run, its manifest, or both.
 
         With a status, `updated` becomes now. A function as `manifest` gets the current one and
-        returns the new one; nobody else changes it meanwhile.
+        returns the new one; no other process changes it in between.
         """
 
     def runs(self) -> list[Run]:

@@ -1,8 +1,8 @@
-"""Child processes: an isolated Python runs one script, and is watched until nothing of it is left.
+"""Child processes: an isolated Python runs one script and is watched until all of it has ended.
 
 The script has a function `main(report: int, arguments: list[bytes])`. What it writes to the
 descriptor `report` comes back in `Ended.report`, apart from what it prints. Its first byte there
-says that it is ready, and starts its clock: the start of the interpreter is not its own time.
+says that it is ready, and starts its clock: interpreter start-up does not count.
 
 Holds:      a deadline, kept here; CPU time, address space, size of a file, open files and core
             dumps, by rlimits that the child sets on itself before the script runs; the sizes of
@@ -37,7 +37,7 @@ T = TypeVar("T")
 Why = Literal["exited", "timeout", "output", "report", "stopped"]
 
 START_S = 30.0
-"""How long an interpreter may take to say its first word. A healthy one takes 0.02."""
+"""Seconds until an interpreter must have reported. A healthy one takes 0.02."""
 
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
@@ -45,7 +45,7 @@ ENVIRONMENT = {
     "PYTHONIOENCODING": "utf-8:backslashreplace",  # printing a lone surrogate is no mistake
     "MALLOC_ARENA_MAX": "1",  # glibc reserves 64 MiB of address space a thread otherwise
 }
-"""All that the child sees, with TMPDIR: its working directory, so that its litter goes too."""
+"""The whole environment of the child, with TMPDIR: its working directory, which is deleted."""
 
 # A look this often at what no descriptor can tell: a child that died while a copy of it holds its
 # pipes, and a request to stop.
@@ -90,28 +90,28 @@ script["main"](report, arguments)
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """What to run, and how long and how much of it to bear."""
+    """What to run, and its limits."""
 
     script: Path
     arguments: tuple[bytes, ...] = ()
-    """For `main`. They go over stdin: no command line shows them, and no file that has a name."""
+    """For `main`. Sent over stdin, so that neither a command line nor a file shows them."""
     limits: dict[str, int]
-    """By the names of the `resource` module, such as `RLIMIT_CPU`. Core dumps are never written."""
+    """Limits by their names in the `resource` module, such as `RLIMIT_CPU`. No core dumps."""
     timeout_s: float
     max_output_bytes: int
-    """Of stdout and stderr together; one more ends the child."""
+    """Maximum bytes of stdout and stderr together; one more ends the child."""
     max_report_bytes: int
 
 
 class Ended(Struct, frozen=True, kw_only=True):
-    """What became of a child."""
+    """How a child ended."""
 
     why: Why
     """`output` and `report`: it wrote more than its launch allows. `stopped`: `Child.stop`."""
     started: bool
-    """Whether the script said anything on its report. If not, `output` may tell the reason."""
+    """Whether the script wrote to its report. If not, `output` may show why."""
     status: int
-    """As `subprocess` counts: below 0 the signal that killed it, ours included."""
+    """As in `subprocess`: below 0, the signal that killed it, including our own."""
     report: bytes
     output: bytes
     duration_s: float
@@ -119,7 +119,7 @@ class Ended(Struct, frozen=True, kw_only=True):
 
 
 async def run(launch: Launch, executor: Executor) -> Ended:
-    """Run a child in a thread of `executor`. When cancelled, first see that it has ended."""
+    """Run a child in a thread of `executor`. When cancelled, wait until it has ended."""
     child = Child(launch)
     return await run_in_thread(executor, child.run, child.stop)
 
@@ -148,11 +148,11 @@ class Child:
         self._ready_at: float | None = None
 
     def stop(self) -> None:
-        """Have `run` kill the child and return, at once or as soon as it begins."""
+        """Make `run` kill the child and return, now or as soon as it starts."""
         self._stopped.set()
 
     def run(self) -> Ended:
-        """Start, watch, kill, reap, clean up. Once for each child."""
+        """Start, watch, kill, reap, clean up. Call once per child."""
         launch = self._launch
         with (
             _working_directory() as directory,
@@ -230,7 +230,7 @@ class Child:
 
 
 class Pipe:
-    """A pipe whose reader never waits, and keeps `cap` bytes and one more."""
+    """A pipe whose reader never blocks and keeps at most `cap` bytes plus one."""
 
     def __init__(self, cap: int) -> None:
         self._cap = cap
@@ -245,7 +245,7 @@ class Pipe:
         return len(self.kept) > self._cap
 
     def read(self) -> bytes | None:
-        """Take what is there: None when nothing is, empty at the end of the stream."""
+        """Read what is available: None if nothing is, empty at the end of the stream."""
         try:
             chunk = os.read(self.reader, _CHUNK_BYTES)
         except BlockingIOError:
@@ -254,12 +254,12 @@ class Pipe:
         return chunk
 
     def drain(self) -> None:
-        """Take what was written until now, without waiting for writers that live on."""
+        """Read what was written so far, without waiting for remaining writers."""
         while not self.over and self.read():
             pass
 
     def close_writer(self) -> None:
-        """Leave the writing to the child, so that its end is the end of the stream."""
+        """Close our writing end, so that the end of the child is the end of the stream."""
         if self._writer_open:
             self._writer_open = False
             os.close(self.writer)
@@ -273,14 +273,14 @@ class Pipe:
 
 
 def is_dead(process: subprocess.Popen[bytes]) -> bool:
-    """Whether a child has ended. It is not reaped: its number cannot become another's."""
+    """Whether a child has ended. It is not reaped, so its process id is not reused."""
     if hasattr(os, "waitid"):
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     return process.poll() is not None
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """End the child and all that stayed in its group."""
+    """End the child and everything left in its group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -298,9 +298,9 @@ def _working_directory() -> Iterator[str]:
 
 
 def _remove(tree: str) -> None:
-    """Delete a directory that somebody hostile has filled. Links are never followed.
+    """Delete a directory with hostile content. Links are never followed.
 
-    A directory is moved beside the top before it is entered: no depth exhausts stack or path.
+    A directory is moved next to the top before it is entered: no depth exhausts stack or path.
     """
     numbers = count()
     pending = [tree]

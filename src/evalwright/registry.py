@@ -8,7 +8,7 @@ entry points:
 
 The groups are `evalwright.datasets`, `.metrics`, `.models`, `.scorers` and `.solvers`. A model is
 a function like `connect` of a built-in client; anything else is a class whose base is in `_BASES`.
-A built-in name cannot be taken over. A plugin that cannot be used costs one `PluginWarning` per
+A built-in name cannot be replaced. Plugins that cannot be used cause one `PluginWarning` per
 distribution. Entry points are read when a name is not built in, or when all names are needed.
 """
 
@@ -43,7 +43,7 @@ _BASES = {
 }
 """The base class of each kind of component, and the methods that a component must define."""
 _RESERVED = {"scorers": {"record", "self_report"}, "solvers": {"record"}}
-"""Names of what serves task files: no document can use them, and no plugin."""
+"""Names reserved for task files: documents and plugins cannot use them."""
 _LONGEST_REASON = 300
 _built_ins_only = ContextVar("_built_ins_only", default=False)
 _checked: set[tuple[str, ...]] = set()
@@ -82,7 +82,7 @@ def names(kind: str) -> list[str]:
 
 
 def load(kind: str, name: str) -> Any:
-    """Import what `name` stands for; `UnknownName` lists the names there are."""
+    """Import what `name` refers to; `UnknownName` lists the known names."""
     if target := BUILT_IN[kind].get(name):
         return _import(target)
     if failure := find_failure(kind, name):
@@ -91,7 +91,7 @@ def load(kind: str, name: str) -> Any:
         return _load_plugin(plugin)
     known = names(kind)
     raise UnknownName(
-        f"`{name}` is not one of the {kind} known here: {', '.join(f'`{each}`' for each in known)}",
+        f"`{name}` is not one of the known {kind}: {', '.join(f'`{each}`' for each in known)}",
         hint=suggest(name, known),
     )
 

@@ -1,6 +1,6 @@
 r"""Values that never print.
 
-    key = Secret("sk-…")           repr, str and format say [redacted]; only reveal() gives it out
+    key = Secret("sk-…")           repr, str and format say [redacted]; only reveal() returns it
     Redactor(values).clean(text)   the text without them, however they were written
 
 Holds:      the exact value; URL-encoded (a space either way, hex digits in either case); escaped
@@ -26,17 +26,17 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 
 class Secret:
-    """A value that only `reveal()` gives out."""
+    """A value that only `reveal()` returns."""
 
     __slots__ = ("_value", "declared")
 
     def __init__(self, value: str, *, declared: bool = False) -> None:
         self._value = value
         self.declared = declared
-        """Whether its author calls it a secret, whatever the name of what holds it."""
+        """Whether its author declared it as a secret, whatever its variable is called."""
 
     def reveal(self) -> str:
-        """The value itself: for a header, and for nothing else."""
+        """Return the value itself: only for sending it."""
         return self._value
 
     def __repr__(self) -> str:
@@ -52,7 +52,7 @@ class Secret:
         return bool(self._value)
 
     def __eq__(self, other: object) -> bool:
-        """In a time that does not tell how much of it is equal."""
+        """Compare in constant time."""
         if not isinstance(other, Secret):
             return NotImplemented
         return compare_digest(_encode(self._value), _encode(other._value))
@@ -62,7 +62,7 @@ class Secret:
 
 
 class Redactor:
-    """Takes secret values out of texts; false when it knows none."""
+    """Removes secret values from texts; false if it knows none."""
 
     def __init__(self, values: Iterable[str]) -> None:
         spellings: dict[str, str] = {}
@@ -78,7 +78,7 @@ class Redactor:
         return bool(self._plain)
 
     def clean(self, text: str) -> str:
-        """The text without the secrets; the same object when there are none in it."""
+        """Return the text without the secrets; the same object if it contains none."""
         for spelling in self._plain:  # five times as fast as the pattern, and nearly always enough
             if spelling in text:
                 return self._pattern.sub(MASK, text)
@@ -86,7 +86,7 @@ class Redactor:
 
 
 def secrets_in(environment: Mapping[str, str]) -> list[str]:
-    """The values not to show, by their variables' names.
+    """Return the values to hide, by the names of their variables.
 
     Those of names that are, or end after a `_` in, KEY, APIKEY, TOKEN, SECRET or PASSWORD in any
     case, and the password of any value that is a URL (`postgresql://me:password@host/runs`).
@@ -101,7 +101,7 @@ def secrets_in(environment: Mapping[str, str]) -> list[str]:
 
 
 def _spellings(value: str) -> Iterator[tuple[str, str]]:
-    """Every way to write a value, each with the pattern that takes it out of a text."""
+    """Yield every encoding of a value, each with the pattern that removes it from a text."""
     raw = _encode(value)
     for spelling in (value, *_in_urls(raw), *_in_json(value), raw.hex(), raw.hex().upper()):
         yield spelling, re.escape(spelling)
@@ -125,7 +125,7 @@ def _in_json(value: str) -> Iterator[str]:
 
 
 def _in_base64(raw: bytes, before: int) -> Iterator[tuple[str, str]]:
-    """The characters that depend on the value alone, when so many bytes stand before it.
+    """Return the characters that depend on the value alone, at this byte offset.
 
     One character at either end may mix it with its neighbours; the pattern takes these too.
     """
@@ -140,5 +140,5 @@ def _in_base64(raw: bytes, before: int) -> Iterator[tuple[str, str]]:
 
 
 def _encode(text: str) -> bytes:
-    """UTF-8, and the bytes an environment variable had if it was not."""
+    """Encode as UTF-8, with the original bytes of an environment variable that was not."""
     return text.encode("utf-8", "surrogateescape")

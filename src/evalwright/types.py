@@ -11,7 +11,7 @@
     Score       one judgement                 scorers make them
     Failure     what broke, and where         the engine makes them
     Outcome     all of that, for one job      the engine makes them
-    Part        one of several that a job gave  the engine makes them
+    Part        one of several samples of a job  the engine makes them
     Run         one execution of a plan       api makes them
     Row         the scalars of an outcome     stores make them
 
@@ -34,13 +34,13 @@ MLTask = Literal["chat_completion", "embeddings", "custom"]
 
 
 class NoExamples(tuple["Example", ...]):
-    """Equal to `()`: the examples of a record that gives none, as opposed to an empty list."""
+    """Equal to `()`: the examples of a record without the field, as opposed to an empty list."""
 
     __slots__ = ()
 
 
 class NoMetadata(dict[str, Any]):
-    """Equal to `{}`: the metadata of a record that gives none, as opposed to an empty object."""
+    """Equal to `{}`: the metadata of a record without the field, as opposed to an empty object."""
 
     __slots__ = ()
 
@@ -73,7 +73,7 @@ class TaskSpec(
 
     @property
     def samples(self) -> int:
-        """How many generations to draw."""
+        """Number of generations per sample."""
         return int(self.metadata.get("samples", 1))
 
 
@@ -87,26 +87,26 @@ class OtherProblem(Struct, frozen=True, kw_only=True):
 
 
 class Issue(Struct, frozen=True, kw_only=True):
-    """One problem at a place of a file: of a record, a task document or a policy."""
+    """One problem at a place in a file: in a record, a task document or a policy."""
 
     file: str = ""
-    """As messages name it; empty for a record that is in no file."""
+    """The file as messages name it; empty for a record that is not from a file."""
     line: int
     column: int | None = None
-    """Counted in characters from 1; None when the problem has no single place."""
+    """In characters, from 1; None if the problem has no single place."""
     rule: str
     field: str | None = None
     """The key of a record, or a dotted path such as `definition.scorers[0].ground_truth`."""
     task_id: str | None = None
     detail: str
-    """One line: what was expected, and what there is."""
+    """One line: what was expected, and what was found."""
     raw: str = ""
     """The offending line, cut at 500 characters."""
     hint: str = ""
     """One line: what to write instead."""
     level: Literal["error", "warning"] = "error"
     also: tuple[OtherProblem, ...] = ()
-    """What else is wrong with the same record; the counts of errors are without these."""
+    """Other problems of the same record; error counts do not include these."""
 
     @property
     def message(self) -> str:
@@ -135,7 +135,7 @@ class Called(Struct, frozen=True):
 
 
 class ToolCall(Struct, frozen=True):
-    """A function that a model wants called, as a chat says it."""
+    """A function that a model asks to have called, in the format of chat APIs."""
 
     id: str
     function: Called
@@ -143,7 +143,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
-    """One turn of a conversation. The role `tool` has the result of a call of the assistant."""
+    """One turn of a conversation. A message of the role `tool` has the result of a tool call."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
@@ -154,7 +154,7 @@ class Message(Struct, frozen=True, omit_defaults=True):
 
 
 class Usage(Struct, frozen=True):
-    """What was consumed. `cost` is None where no price is known: never a guess."""
+    """Tokens, requests and cost. `cost` is None if a price is not known: never a guess."""
 
     requests: int = 0
     prompt_tokens: int = 0
@@ -163,11 +163,11 @@ class Usage(Struct, frozen=True):
 
     @property
     def total_tokens(self) -> int:
-        """Prompt and completion together."""
+        """Prompt and completion tokens together."""
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        """The sum; a cost that is not known makes it unknown."""
+        """Return the sum; its cost is unknown if either cost is."""
         known = self.cost is not None and other.cost is not None
         return Usage(
             requests=self.requests + other.requests,
@@ -178,7 +178,7 @@ class Usage(Struct, frozen=True):
 
 
 NOTHING = Usage(cost=0.0)
-"""Nothing was asked: that is known to cost nothing."""
+"""Usage without a request: its cost is known to be 0."""
 
 
 class Sample(Struct, frozen=True):
@@ -197,11 +197,11 @@ class Request(Struct, frozen=True, kw_only=True):
     task: MLTask = "chat_completion"
     input: Any = None
     """JSON. For chat: more keys of the request, such as `response_format`. For the other tasks
-    there are no messages, and this is all that is asked: texts to embed, or anything."""
+    there are no messages, and this is the whole request: texts to embed, or any other input."""
     takes_all: bool = False
-    """An empty answer and a refusal are answers, too; else they are failures."""
+    """Whether an empty answer and a refusal count as answers; otherwise they are failures."""
     given: tuple[str, ...] = ()
-    """Answers to weigh instead of generating one; without messages, whole texts. Only for a model
+    """Answers to score instead of generating one; without messages, whole texts. Only for a model
     that `ports.weighs`."""
     message_fields: tuple[tuple[int, dict[str, Any]], ...] = ()
     """Other fields of messages, such as `session_id`, by the index of the message. Endpoints that a
@@ -216,28 +216,28 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = {}
     """Where keys and base URLs are looked up."""
     provider: str = ""
-    """What stands before the slash, for a client that serves several providers."""
+    """The part before the slash, for a client that serves several providers."""
     base_url: str = ""
-    """The address in the model's name; empty where the environment or the provider has it."""
+    """The address in the model's name; empty if the environment or the provider sets it."""
     tell: Callable[[str], None] = lambda _: None
     """Receives messages about slow steps."""
 
 
 class Completion(Struct, frozen=True, kw_only=True):
-    """One answer of a model, as it came."""
+    """One answer of a model, unchanged."""
 
     text: str
     usage: Usage = Usage()
     finish: Finish = "stop"
     logprobs: tuple[float, ...] | None = None
-    """Natural log-probability of each answer token; None where the model gives none."""
+    """Natural log-probability of each answer token; None if the model returns none."""
     output: Any = None
-    """JSON, where there is more than a text: `{"embeddings": [[…]]}`, what a custom task gave back,
-    a chat completion with references or tool calls. None where the text is all."""
+    """JSON, if the answer is more than text: `{"embeddings": [[…]]}`, the result of a custom task,
+    a chat completion with references or tool calls. None if there is only text."""
     bodies: tuple[str, str] | None = None
     """The bodies of request and response, if the client keeps them."""
     given: tuple[tuple[float, ...], ...] = ()
-    """Of each answer that the request gave, the log-probability of each of its tokens."""
+    """For each answer in the request, the log-probability of each of its tokens."""
 
 
 class Trace(Struct, frozen=True, kw_only=True):
@@ -250,19 +250,19 @@ class Trace(Struct, frozen=True, kw_only=True):
     latency_s: float = 0.0
     finish: Finish = "stop"
     nll: float | None = None
-    """Negative log-likelihood of the answer; None where the model gives no log-probabilities."""
+    """Negative log-likelihood of the answer; None if the model returns no log-probabilities."""
     nll_tokens: int = 0
     confidence: float | None = None
-    """exp of the mean token log-probability of the answer; where it was chosen among options, its
+    """exp of the mean token log-probability of the answer; if it was chosen among options, its
     share of their likelihoods."""
     options: dict[str, float] = {}
-    """Log-likelihood of each option, where the answer was chosen by that."""
+    """Log-likelihood of each option, if the answer was chosen by likelihood."""
     conversation: dict[str, Any] = {}
     """Contract B: the whole conversation as JSON; `objects.SolverTrace.from_json` reads it."""
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """A candidate, and the targets it is held against."""
+    """A candidate, and the targets it is tested against."""
 
     source: str
     targets: tuple[str, ...]
@@ -270,11 +270,11 @@ class Program(Struct, frozen=True, kw_only=True):
 
 
 class Execution(Struct, frozen=True, kw_only=True):
-    """What became of a program."""
+    """The result of running a program."""
 
     outcome: ExecutionOutcome
     targets: tuple[bool, ...]
-    """One verdict per target, in order; all false unless the evaluation reached its end."""
+    """One verdict per target, in order; all false unless the evaluation completed."""
     detail: str = ""
     output: str = ""
     duration_s: float = 0.0
@@ -284,25 +284,25 @@ class Score(Struct, frozen=True, kw_only=True):
     """One judgement: named values, and why."""
 
     values: dict[str, Any]
-    """Numbers and truth values in contract A; any JSON in contract B."""
+    """Numbers and booleans in contract A; any JSON in contract B."""
     correct: bool | None = None
-    """Right or wrong, for calibration and pass@k; None where the question makes no sense."""
+    """Right or wrong, for calibration and pass@k; None if that does not apply."""
     reason: str = ""
     """Why, in words a person can check. Empty when the value speaks for itself."""
     metadata: dict[str, Any] = {}
 
 
 SELF_REPORT = "$self_report"
-"""In the metadata of a score: it is how sure a model says it is of its own answer."""
+"""Metadata key of a score that is the model's stated confidence in its own answer."""
 
 
 def find_self_report(scores: Mapping[str, Score]) -> Score | None:
-    """The score that says how sure the model is of its answer (`--confidence self`)."""
+    """Return the score that holds the model's stated confidence (`--confidence self`)."""
     return next((score for score in scores.values() if SELF_REPORT in score.metadata), None)
 
 
 def without_self_report(scores: Mapping[str, Score]) -> dict[str, Score]:
-    """The scores that judge the answer."""
+    """Return the scores that judge the answer."""
     return {name: score for name, score in scores.items() if SELF_REPORT not in score.metadata}
 
 
@@ -324,17 +324,17 @@ class Action(Struct, frozen=True, kw_only=True):
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """One of the samples that a postprocessor made of one."""
+    """One of the samples that a postprocessor made from one."""
 
     sample: dict[str, Any]
     trace: Trace | None = None
     scores: dict[str, Score] = {}
     actions: tuple[Action, ...] = ()
-    """The rules that took it out of the metrics."""
+    """The rules that excluded it from the metrics."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """One job's result: its `scores`, and the first `failure` if something broke.
+    """One job's result: its `scores`, and the first `failure` if something failed.
 
     Without an answer there are no scores; a scorer that failed has none.
     """
@@ -344,29 +344,29 @@ class Outcome(Struct, frozen=True, kw_only=True):
     sample_id: str
     trial: int = 0
     group: str = ""
-    """What tables group by; the category in contract A."""
+    """What tables are grouped by; the category in contract A."""
     trace: Trace | None = None
     scores: dict[str, Score] = {}
     failure: Failure | None = None
     ordinal: int = 0
-    """The place of the sample in its task, from 0."""
+    """The position of the sample in its task, from 0."""
     sample: dict[str, Any] = {}
     """Contract B: the row itself; a record of contract A is found in its file."""
     solve_key: str = ""
-    """What the trace depends on, as a hash; empty where nothing is stored."""
+    """Hash of everything that the trace depends on; empty if nothing is stored."""
     score_keys: dict[str, str] = {}
-    """The same for each scorer's score."""
+    """The same for the score of each scorer."""
     others: dict[str, Usage] = {}
-    """Usage of other models, and of the evaluated one where a scorer asked it, by name."""
+    """Usage by model name: of other models, and of the evaluated one if a scorer queried it."""
     parts: tuple[Part, ...] = ()
-    """Where a postprocessor made several samples of this one: `scores` is empty then."""
+    """The samples that a postprocessor made from this one; `scores` is then empty."""
     actions: tuple[Action, ...] = ()
     whole: dict[str, Score] = {}
-    """What a log says of the sample over all its trials; it stands with the first of them."""
+    """What an imported log reports over all trials of the sample; stored with the first trial."""
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """One execution of a plan, as a store knows it."""
+    """One execution of a plan, as stored."""
 
     id: str
     created: str
@@ -374,19 +374,19 @@ class Run(Struct, frozen=True, kw_only=True):
     updated: str
     status: RunStatus
     plan_key: str
-    """What the plan depends on, as a hash: a run is resumed by the plan that began it."""
+    """Hash of the plan: a run is resumed only with the plan that started it."""
     parent: str | None = None
-    """The run whose outputs this one scores again."""
+    """The run whose outputs this run scores again."""
     manifest: dict[str, Any] = {}
-    """What the report must say and the outcomes do not."""
+    """Facts for the report that the outcomes do not have."""
 
 
 CONTAINS_TARGET = "contains_target"
-"""The metadata of a score that says that a wrong answer has the target in it."""
+"""Metadata key of a score: a wrong answer contains the target."""
 
 
 class Row(Struct, frozen=True, gc=False):
-    """The scalars of one outcome, for reports and lists: no body is decoded to read them."""
+    """The scalars of one outcome, for reports and lists; read without decoding the outcome."""
 
     task: str
     model: str
@@ -397,13 +397,13 @@ class Row(Struct, frozen=True, gc=False):
     failure_stage: str | None
     failure_type: str | None
     score: float | None
-    """The first value of the first score; None where there is none, or it is NaN."""
+    """The first value of the first score; None if there is none, or if it is NaN."""
     correct: bool | None
     confidence: float | None
     nll: float | None
     nll_tokens: int
     finish: str
-    """Empty where there is no trace."""
+    """Empty if there is no trace."""
     requests: int
     prompt_tokens: int
     completion_tokens: int

@@ -1,4 +1,4 @@
-"""The closed words of contract A, spec version 1: the only place where they are listed.
+"""The enumerated words of contract A, spec version 1: the only place that lists them.
 
 The validator, the JSON Schema and the tables of the docs are generated from this module.
 A new category, metric or post-process rule is a new spec version: it needs a fixture task,
@@ -37,7 +37,7 @@ CATEGORIES: tuple[str, ...] = get_args(Category)
 METRIC_NAMES: tuple[str, ...] = get_args(MetricName)
 POST_PROCESSES: tuple[str, ...] = get_args(PostProcess)
 RULES: tuple[str, ...] = get_args(Rule)
-"""In the order in which a record is checked: the first broken one is reported."""
+"""In the order in which a record is checked: the first rule that it breaks is reported."""
 
 REQUIRED = ("task_id", "category", "prompt", "targets", "metric_name", "post_process")
 OPTIONAL = ("few_shot_examples", "metadata")
@@ -52,9 +52,9 @@ DEFAULT_TIMEOUT_S = 3.0
 MAX_SAMPLES = 1000
 MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 500
-"""Of lists and objects in a record: what every parser follows, wherever it is called from."""
+"""Maximum nesting of lists and objects in a record: every parser can handle this depth."""
 MAX_DIGITS = 4300
-"""Of a whole number, with its sign: what Python converts unless told otherwise."""
+"""Maximum length of an integer, with its sign: the default limit of Python."""
 MAX_RAW_CHARACTERS = 500
 MAX_OUTPUT_BYTES = 256 * 1024
 
@@ -77,7 +77,7 @@ LEGAL: dict[str, Legal] = {
 }
 
 EXACT_METRICS = frozenset({"exact_match", "accuracy", "code_exec"})
-"""Right only at full marks; the others are graded and count as right from 0.5 on."""
+"""Metrics that are right only at full marks; others are graded and are right from 0.5 up."""
 
 GRADED_CORRECT_FROM = 0.5
 

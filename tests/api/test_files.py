@@ -66,7 +66,7 @@ def test_init_overwrites_nothing(name: str, tmp_path: Path) -> None:
     mine.parent.mkdir(exist_ok=True)
     mine.write_text("mine")
 
-    with pytest.raises(UsageError, match="already there, and left as it is"):
+    with pytest.raises(UsageError, match="already exists, and was not changed"):
         api.init(tmp_path)
 
     assert mine.read_text() == "mine"
@@ -96,5 +96,5 @@ def test_there_is_a_schema_of(kind: str) -> None:
 
 
 def test_there_is_no_other_schema() -> None:
-    with pytest.raises(UsageError, match="there is no schema `recipe`"):
+    with pytest.raises(UsageError, match="unknown schema `recipe`"):
         api.schema("recipe")

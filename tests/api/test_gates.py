@@ -113,7 +113,7 @@ def test_a_gate_without_policies_is_used_wrongly(project: Project) -> None:
     project()
     ew.run("run.yaml")
 
-    with pytest.raises(UsageError, match="brought no policies"):
+    with pytest.raises(UsageError, match="has no policies"):
         api.gate()
     with pytest.raises(UnknownName):
         api.gate("no-such-run", ["policy.yaml"])
@@ -246,7 +246,7 @@ def test_a_report_of_another_run_that_cannot_be_read_fails_its_rules_alone(
 
     (row,) = report.policies
     assert not row.holds
-    assert row.reason.startswith(f"run {weekly} has a report of another version")
+    assert row.reason.startswith(f"run {weekly} has a report from another version")
     assert report.status == "finished"
     assert api.load().run_id == report.run_id
     assert api.gate("latest", ["policy.yaml"]).policies[0].reason == row.reason
@@ -256,7 +256,7 @@ def test_no_policies_may_be_written_as_null(project: Project) -> None:
     project()
     spoilt(ew.run("run.yaml").run_id, policies=None)
 
-    with pytest.raises(UsageError, match="brought no policies"):
+    with pytest.raises(UsageError, match="has no policies"):
         api.gate()
 
 

@@ -109,7 +109,7 @@ def test_only_what_is_wrong_can_be_asked_for(store: str) -> None:
 
 
 def test_a_sample_or_a_model_that_is_not_there_is_an_unknown_name(store: str) -> None:
-    with pytest.raises(UnknownName, match="no outcome of a sample `s9`"):
+    with pytest.raises(UnknownName, match="no outcome for a sample `s9`"):
         next(api.show_samples("r1", "s9", store))
     with pytest.raises(UnknownName, match="no model `m/three`; it has `m/one`, `m/two`"):
         next(api.show_samples("r1", None, store, model="m/three"))
@@ -124,7 +124,7 @@ def test_a_run_is_listed_with_how_far_it_came(store: str) -> None:
 
 def test_no_store_yet_is_no_runs_yet_but_a_wrong_one_is_an_error(tmp_path: Path) -> None:
     assert api.list_runs(str(tmp_path / "none.db")) == []
-    with pytest.raises(UsageError, match="only files are stores here"):
+    with pytest.raises(UsageError, match="a store must be a file"):
         api.list_runs("postgresql://host/db")
     (tmp_path / "text").write_text("not a database, and long enough to be taken for one" * 100)
     with pytest.raises(UsageError, match="not a database"):

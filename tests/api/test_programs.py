@@ -86,7 +86,7 @@ def test_a_target_that_does_not_compile_is_the_authors_mistake(add: str, tmp_pat
 @pytest.mark.parametrize(
     ("given", "kind", "said"),
     [
-        pytest.param({}, UsageError, "there is none", id="no targets"),
+        pytest.param({}, UsageError, "at least one target", id="no targets"),
         pytest.param({"task": "tasks.jsonl"}, UsageError, "together", id="half a record"),
         pytest.param({"task_id": "sum"}, UsageError, "together", id="the other half"),
         pytest.param(
@@ -95,7 +95,7 @@ def test_a_target_that_does_not_compile_is_the_authors_mistake(add: str, tmp_pat
         pytest.param(
             {"task": "tasks.jsonl", "task_id": "text"},
             UsageError,
-            "tasks.jsonl:1: `text` is no code_exec record",
+            "tasks.jsonl:1: `text` is not a code_exec record",
             id="not about code",
         ),
         pytest.param(
@@ -111,7 +111,9 @@ def test_a_target_that_does_not_compile_is_the_authors_mistake(add: str, tmp_pat
             id="no such record",
         ),
         pytest.param({"path": "nope.py", "targets": ["1"]}, Unreadable, "nope.py", id="no program"),
-        pytest.param({"path": "binary.py", "targets": ["1"]}, Unreadable, "not text", id="no text"),
+        pytest.param(
+            {"path": "binary.py", "targets": ["1"]}, Unreadable, "not UTF-8 text", id="no text"
+        ),
     ],
 )
 def test_a_mistake_is_pointed_out_and_nothing_is_run(
@@ -156,7 +158,7 @@ def test_the_options_of_a_run_hold_here_too(add: str) -> None:
 def test_without_a_sandbox_nothing_is_run(add: str, monkeypatch: pytest.MonkeyPatch) -> None:
     jailed_by(monkeypatch, "no_jail")
 
-    with pytest.raises(EvalwrightError, match="no sandbox that isolates") as refused:
+    with pytest.raises(EvalwrightError, match="no sandbox is available that isolates") as refused:
         describe_program(add, THREE)
 
     assert refused.value.exit_code == 4

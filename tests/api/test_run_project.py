@@ -264,7 +264,7 @@ def test_every_error_of_a_project_is_counted_before_anything_runs(
     with pytest.raises(BadTasks, match=r"tasks/capitals\.yaml:13: .*ground_trut") as raised:
         ew.run("run.yaml")
 
-    assert raised.value.hint == "`evalwright validate run.yaml` shows each at its place"
+    assert raised.value.hint == "`evalwright validate run.yaml` shows each with its place"
     assert server.log == []
 
 
@@ -403,7 +403,7 @@ def test_parameters_come_from_a_file_too(project: Project) -> None:
 def test_python_of_the_project_can_be_refused(project: Project) -> None:
     project(tasks__count=COUNT)
 
-    with pytest.raises(UsageError, match=r"`--no-snippets` refuses it: tasks/count\.yaml:12"):
+    with pytest.raises(UsageError, match=r"which `--no-snippets` refuses: tasks/count\.yaml:12"):
         ew.run("tasks/count.yaml", settings={"dataset_key": "countries"}, no_snippets=True)
 
 
@@ -596,7 +596,7 @@ def test_failures_of_before_are_pointed_out(project: Project, server: ModelServe
 
     api.run("run.yaml", progress=progress)
 
-    assert "4 of them failed: `--retry-failed` tries them again" in progress.lines
+    assert "4 of them failed: `--retry-failed` retries them" in progress.lines
 
 
 def test_a_key_that_is_not_set_is_not_sent(project: Project) -> None:
@@ -610,7 +610,7 @@ def test_a_key_that_is_not_set_is_not_sent(project: Project) -> None:
 def test_a_model_for_a_project_that_asks_none_has_nothing_to_do(project: Project) -> None:
     project(tasks__count=COUNT)
 
-    with pytest.raises(UsageError, match="`-m scripted/echo` has nothing to do"):
+    with pytest.raises(UsageError, match="`-m scripted/echo` has no effect"):
         ew.run("tasks/count.yaml", "scripted/echo", settings={"dataset_key": "countries"})
 
 
@@ -666,7 +666,7 @@ def test_a_system_task_has_the_metrics_of_its_snippet(project: Project) -> None:
 def test_two_projects_are_not_run_at_once(project: Project) -> None:
     project()
 
-    with pytest.raises(UsageError, match="a project is run alone"):
+    with pytest.raises(UsageError, match="a project must be the only PATH"):
         ew.run(["run.yaml", "tasks/capitals.yaml"])
 
 
@@ -674,7 +674,7 @@ def test_a_model_that_nobody_declared(project: Project, server: ModelServer) -> 
     project(run=RUN.replace("openai$atlas", "openai$atlsa"))
     server.behave(models("atlas"))
 
-    with pytest.raises(UnknownName, match="there is no model `openai\\$atlsa`"):
+    with pytest.raises(UnknownName, match="unknown model `openai\\$atlsa`"):
         ew.run("run.yaml")
 
 

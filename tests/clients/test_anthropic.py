@@ -109,10 +109,10 @@ def test_parameters_are_sent_as_they_are_or_by_the_name_they_have_here(
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"seed": 1}, "takes no parameter `seed`: the messages API has none"),
-        ({"logprobs": True}, "takes no parameter `logprobs`"),
-        ({"n": 2}, "trials are requests of their own"),
-        ({"messages": []}, "they are the task's"),
+        ({"seed": 1}, "does not accept the parameter `seed`: the messages API has none"),
+        ({"logprobs": True}, "does not accept the parameter `logprobs`"),
+        ({"n": 2}, "each trial is a separate request"),
+        ({"messages": []}, "the task sets them"),
         ({"max_tokens": None}, "got `null` - at `$.max_tokens`"),
         ({"stop": 4}, "at `$.stop`"),
         ({"temperature": "0"}, "at `$.temperature`"),
@@ -130,11 +130,11 @@ def test_a_parameter_that_cannot_be_right_is_refused_before_any_call(
 
 
 def test_a_missing_key_and_a_missing_name_are_found_before_any_call() -> None:
-    with pytest.raises(UsageError, match="anthropic needs a key") as caught:
+    with pytest.raises(UsageError, match="anthropic needs an API key") as caught:
         connect("claude", ModelOptions(environment={}))
 
     assert caught.value.hint == "set ANTHROPIC_API_KEY"
-    with pytest.raises(UsageError, match="`anthropic/` needs a model"):
+    with pytest.raises(UsageError, match="`anthropic/` needs the name of a model"):
         connect("", ModelOptions(environment={"ANTHROPIC_API_KEY": KEY}))
 
 
@@ -194,7 +194,10 @@ def test_a_finish_is_one_of_ours(reason: str | None, finish: str) -> None:
     [
         pytest.param(replying(), "empty", "no text", id="nothing"),
         pytest.param(
-            replying(reason="max_tokens"), "truncated", "the tokens ran out", id="cut before any"
+            replying(reason="max_tokens"),
+            "truncated",
+            "the token limit was reached",
+            id="cut before any",
         ),
         pytest.param(
             replying(said("I can't."), reason="refusal"), "refused", "I can't.", id="refused"

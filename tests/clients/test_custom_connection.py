@@ -112,7 +112,7 @@ def test_a_model_is_asked_only_for_what_it_is_declared_for() -> None:
     assert server.log == []
     assert error.kind == "unsupported"
     assert str(error) == (
-        "the model `bot` is declared for `chat_completion`, and asked for `embeddings`"
+        "the model `bot` is declared for `chat_completion`, but the request is for `embeddings`"
     )
 
 
@@ -210,7 +210,7 @@ def test_parameters_that_make_no_sense_are_refused_at_once(parameters: dict[str,
 
 @pytest.mark.parametrize("url", ["$BOT_URL", "bot.example/v1", "ftp://h/", ""])
 def test_what_is_no_address_is_refused_at_once(url: str) -> None:
-    with pytest.raises(UsageError, match=r"`config\.url` is not an address"):
+    with pytest.raises(UsageError, match=r"`config\.url` is not a URL"):
         model(url)
 
 

@@ -226,9 +226,9 @@ def test_a_hundred_hostile_answers_at_once_all_end() -> None:
         ),
         pytest.param(json({"error": "busy"}), "answered with an error: busy", id="a plain error"),
         pytest.param(
-            json({"error": {"odd": 1}}), "answered with an error: it says no more", id="a mute one"
+            json({"error": {"odd": 1}}), "answered with an error: no details", id="a mute one"
         ),
-        pytest.param(reset, "broke: Server disconnected", id="closed without a word"),
+        pytest.param(reset, "failed: Server disconnected", id="closed without a word"),
     ],
 )
 def test_a_message_says_what_came(behaviour: Behaviour, message: str) -> None:
@@ -254,7 +254,7 @@ def test_an_error_object_may_be_tried_again_if_its_code_says_so(
 @pytest.mark.parametrize(
     ("waits", "message"),
     [
-        pytest.param(Timeouts(first_byte_timeout_s=0.1), "said nothing for 0.1 s", id="first byte"),
+        pytest.param(Timeouts(first_byte_timeout_s=0.1), "sent nothing for 0.1 s", id="first byte"),
         pytest.param(Timeouts(total_timeout_s=0.1), "no complete reply from", id="total"),
     ],
 )
@@ -296,7 +296,7 @@ def test_what_is_no_http_is_a_connection_error() -> None:
     with speaking(b"SSH-2.0-OpenSSH_9.6\r\n") as (address, _):
         error = failed(endpoint(address))
 
-    assert (error.kind, str(error)) == ("connection", f"{address} does not answer in HTTP")
+    assert (error.kind, str(error)) == ("connection", f"{address} did not send valid HTTP")
 
 
 def test_an_untrusted_certificate_ends_it_at_once(tmp_path: Path) -> None:
@@ -357,7 +357,7 @@ def test_a_proxy_that_only_tunnels_is_not_shown_the_key() -> None:
     assert b"Proxy-Authorization: Basic dXNlcjpwYXNzIHdvcmQ=\r\n" in heard[0]
     assert KEY.encode() not in heard[0]
     assert (error.kind, error.retryable) == ("connection", True)
-    assert str(error) == "the proxy on the way to https://model.example answered 407"
+    assert str(error) == "the proxy for https://model.example answered 407"
 
 
 def test_a_proxy_that_is_down_is_a_connection_error_without_its_password() -> None:

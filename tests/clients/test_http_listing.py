@@ -48,7 +48,7 @@ def test_anthropic_is_asked_as_it_wants_it() -> None:
 
 
 def test_without_a_key_nobody_is_asked() -> None:
-    with pytest.raises(UsageError, match="needs a key"):
+    with pytest.raises(UsageError, match="needs an API key"):
         listed("openai")
 
 

@@ -51,7 +51,7 @@ def test_a_parameter_is_checked_before_anything_is_loaded() -> None:
 
 @needs_local_model
 def test_a_name_that_is_no_model_says_which_there_are() -> None:
-    with pytest.raises(UnknownName, match=r"`local/llama` is not a model; there are .*PATH\.gguf"):
+    with pytest.raises(UnknownName, match=r"`local/llama` is not a model; use .*PATH\.gguf"):
         connect("llama")
 
 

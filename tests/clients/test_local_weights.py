@@ -66,7 +66,7 @@ def test_what_is_no_model_is_refused_before_anything_is_loaded(
     path = tmp_path / "x.gguf"
     path.write_bytes(content)
 
-    with pytest.raises(UsageError, match=f"{path}: not a GGUF file, it begins with") as caught:
+    with pytest.raises(UsageError, match=f"{path}: not a GGUF file: it begins with") as caught:
         find_weights(str(path))
     assert caught.value.exit_code == 2
 
@@ -79,7 +79,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_what_is_not_found_says_where_it_was_looked_for() -> None:
     with pytest.raises(Unreadable, match=r"local/none\.gguf: No such file") as caught:
         find_weights("none.gguf")
-    assert caught.value.hint.startswith("a path from the current folder")
+    assert caught.value.hint.startswith("relative to the current folder")
 
 
 @pytest.mark.parametrize("name", ["~nobody-of-that-name/x.gguf", "a\0b.gguf"])

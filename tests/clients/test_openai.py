@@ -144,9 +144,9 @@ def test_the_timeouts_are_what_they_are_said_to_be() -> None:
         ({"tools": {}}, "at `$.tools`"),
         ({"n": 0}, "Expected `int` >= 1 - at `$.n`"),
         ({"total_timeout_s": 0}, "at `$.total_timeout_s`"),
-        ({"stream": True}, "is not streamed"),
-        ({"messages": []}, "takes no parameter `messages`: they are the task's"),
-        ({"model": "x"}, "takes no parameter `model`"),
+        ({"stream": True}, "streaming is not supported"),
+        ({"messages": []}, "does not accept the parameter `messages`: the task sets them"),
+        ({"model": "x"}, "does not accept the parameter `model`"),
         ({"odd": object()}, "not a JSON value"),
     ],
 )
@@ -162,14 +162,14 @@ def test_a_parameter_that_cannot_be_right_is_refused_before_any_call(
 
 
 def test_a_missing_key_is_found_before_any_call() -> None:
-    with pytest.raises(UsageError, match="openai needs a key") as caught:
+    with pytest.raises(UsageError, match="openai needs an API key") as caught:
         connect("gpt-4.1-mini", ModelOptions(environment={}))
 
     assert caught.value.hint == "set OPENAI_API_KEY"
 
 
 def test_a_model_has_a_name() -> None:
-    with pytest.raises(UsageError, match="`groq/` needs a model"):
+    with pytest.raises(UsageError, match="`groq/` needs the name of a model"):
         connect("", ModelOptions(provider="groq", environment={"GROQ_API_KEY": KEY}))
 
 
@@ -282,7 +282,7 @@ def test_text_beside_a_tool_call_is_the_answer() -> None:
         pytest.param(
             replying(choice("", "length")),
             "truncated",
-            "the tokens ran out before the reply had any text",
+            "the token limit was reached before the reply had any text",
             id="cut before any text",
         ),
         pytest.param(
@@ -520,7 +520,7 @@ def test_a_custom_task_is_none_of_this_apis() -> None:
         error = failed(model(server), asking("custom", {"a": 1}))
 
     assert (error.kind, server.log) == ("unsupported", [])
-    assert str(error) == "this API has no `custom`: it is for chat"
+    assert str(error) == "this API does not support `custom`, only chat"
 
 
 def test_requests_with_other_keys_do_not_share_choices() -> None:

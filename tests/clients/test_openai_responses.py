@@ -128,7 +128,9 @@ def test_parameters_are_sent_as_they_are_or_by_the_name_they_have_here(
 @pytest.mark.parametrize("name", ["n", "seed", "stop", "background", "input", "model"])
 def test_what_this_api_does_not_have_is_refused_before_any_call(name: str) -> None:
     with ModelServer(RIGHT) as server:
-        with pytest.raises(UsageError, match=f"openai-responses/m takes no parameter `{name}`"):
+        with pytest.raises(
+            UsageError, match=f"openai-responses/m does not accept the parameter `{name}`"
+        ):
             model(server, **{name: 1})
 
         assert server.log == []
@@ -143,11 +145,11 @@ def test_the_fingerprint_tells_the_two_apis_apart() -> None:
 
 
 def test_a_missing_key_and_a_missing_name_are_found_before_any_call() -> None:
-    with pytest.raises(UsageError, match="openai-responses needs a key") as caught:
+    with pytest.raises(UsageError, match="openai-responses needs an API key") as caught:
         connect("gpt-5-mini", ModelOptions(environment={}))
 
     assert caught.value.hint == "set OPENAI_API_KEY"
-    with pytest.raises(UsageError, match="`openai-responses/` needs a model"):
+    with pytest.raises(UsageError, match="`openai-responses/` needs the name of a model"):
         connect("", ModelOptions(environment={"OPENAI_API_KEY": KEY}))
 
 
@@ -198,7 +200,7 @@ def test_a_finish_is_one_of_ours(reply_status: str, reason: str | None, finish: 
         pytest.param(
             replying(status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
             "truncated",
-            "the tokens ran out",
+            "the token limit was reached",
             id="cut before any text",
         ),
         pytest.param(
@@ -221,7 +223,7 @@ def test_a_finish_is_one_of_ours(reply_status: str, reason: str | None, finish: 
             "it broke",
             id="failed",
         ),
-        pytest.param(replying(status="failed"), "error_object", "no more", id="failed mutely"),
+        pytest.param(replying(status="failed"), "error_object", "no details", id="failed mutely"),
         pytest.param(replying(status="queued"), "wrong_shape", "`queued`", id="not yet begun"),
         pytest.param(json({"choices": []}), "wrong_shape", "`output`", id="the other API"),
         pytest.param(status(400, "no such model"), "bad_request", "no such model", id="a status"),

@@ -22,4 +22,4 @@ def test_it_says_nothing_and_asks_nobody(request_: Request, output: Any) -> None
 
 
 def test_a_reader_is_told_that_it_is_no_model() -> None:
-    assert PlaceholderModel().caveat == "empty answers, by no model"
+    assert PlaceholderModel().caveat == "a placeholder with empty answers, not a model"

@@ -120,7 +120,7 @@ def test_a_text_that_ends_late_counts_to_its_end(
 def test_asked_for_anything_else_it_says_what_it_is_for(task: Any, model: WordVectors) -> None:
     request = Request(sample=SAMPLE, task=task, messages=(Message("user", "Hello"),))
 
-    with pytest.raises(ModelError, match=f"has no `{task}`: it embeds texts") as caught:
+    with pytest.raises(ModelError, match=f"does not support `{task}`: it embeds texts") as caught:
         asyncio.run(model.complete(request))
 
     assert caught.value.kind == "unsupported"
@@ -138,11 +138,11 @@ def test_a_vector_can_be_cut_to_the_first_of_its_numbers(model: WordVectors) -> 
 
 @pytest.mark.parametrize("size", [0, 1, 512, 64.0, "64", True, None])
 def test_other_sizes_are_refused(size: Any, model: WordVectors) -> None:
-    assert refused(model, {"input": "a", "dimensions": size}).hint == "there are 64, 128, 256"
+    assert refused(model, {"input": "a", "dimensions": size}).hint == "use one of 64, 128, 256"
 
 
 def test_keys_that_it_does_not_know_are_refused(model: WordVectors) -> None:
-    assert "no `inputs: b`" in str(refused(model, {"input": "a", "inputs": "b"}))
+    assert "does not support `inputs: b`" in str(refused(model, {"input": "a", "inputs": "b"}))
     assert "base64" in str(refused(model, {"input": "a", "encoding_format": "base64"}))
     assert vectors(model, "a", user="me", encoding_format="float") == vectors(model, "a")
 
@@ -200,7 +200,7 @@ def test_a_table_of_another_kind_is_unreadable(
 ) -> None:
     path = write_table(tmp_path / "a", np.zeros(shape, "<f2"), dtype=dtype)
 
-    with pytest.raises(Unreadable, match="not a table of 256 half floats a row"):
+    with pytest.raises(Unreadable, match="not a table of 256 half floats per row"):
         read_table(path)
 
 
@@ -217,7 +217,7 @@ def test_fewer_vectors_than_pieces_are_noticed(tmp_path: Path) -> None:
     write_pieces(tmp_path / PIECES)
     write_table(tmp_path / TABLE, np.zeros((4, COLUMNS), "<f2"))
 
-    with pytest.raises(Unreadable, match=f"{len(VOCAB)} pieces, and vectors for 4 of them"):
+    with pytest.raises(Unreadable, match=f"{len(VOCAB)} pieces, but 4 vectors"):
         vectors(WordVectors(tmp_path), "a")
 
 
@@ -275,7 +275,7 @@ def test_a_size_that_does_not_exist_stops_before_the_first_call(
     write_words(tmp_path / "wordllama")
     monkeypatch.setattr(word_vectors, "distribution", lambda _: Installed(tmp_path))
 
-    with pytest.raises(UsageError, match="local/wordllama has no 100 dimensions"):
+    with pytest.raises(UsageError, match="local/wordllama does not support 100 dimensions"):
         connect(ModelOptions(parameters={"dimensions": 100}))
 
 

@@ -92,7 +92,7 @@ def test_a_tokenizer_without_a_piece_for_each_byte_is_refused(tmp_path: Path) ->
         write_pieces(tmp_path / "a.json", few),
         write_pieces(tmp_path / "b.json", byte_fallback=False),
     ):
-        with pytest.raises(Unreadable, match="no piece for some bytes"):
+        with pytest.raises(Unreadable, match="lacks pieces for some bytes"):
             read_pieces(path)
 
 

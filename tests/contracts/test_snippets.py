@@ -183,24 +183,27 @@ def test_a_function_is_called(make: Make, text: str, arguments: list[Any], value
             "def f(x): return {'a': [1, {2, 3}]}",
             "result",
             "tasks/x.yaml:10 in f: expected JSON, got `set` - at `$.a[1]`",
-            id="a part that is no JSON",
+            id="a part that is not JSON",
         ),
         pytest.param("def f(x): return b''", "result", "got `bytes` - at `$`", id="bytes"),
         pytest.param(
             "def f(x): return {(1, 2): 3}", "result", "got a key of type `tuple` - at `$`", id="key"
         ),
         pytest.param(
-            "def f(x): return ['\\ud800']", "result", "half a surrogate - at `$[0]`", id="surrogate"
+            "def f(x): return ['\\ud800']", "result", "a lone surrogate - at `$[0]`", id="surrogate"
         ),
         pytest.param("def f(x): return object", "result", "got `type` - at `$`", id="a class"),
         pytest.param(
-            "def f(x): return {'n': 10 ** 5000}", "result", "got one too long - at `$.n`", id="long"
+            "def f(x): return {'n': 10 ** 5000}",
+            "result",
+            "the number is too long - at `$.n`",
+            id="long",
         ),
         pytest.param("def f(x): yield 1", "result", "expected JSON, got `generator`", id="yields"),
         pytest.param(
             "async def f(x): yield 1", "result", "expected JSON, got `async_generator`", id="both"
         ),
-        pytest.param("def f(x):\n    x = []; x.append(x); return x", "result", "holds itself"),
+        pytest.param("def f(x):\n    x = []; x.append(x); return x", "result", "contains itself"),
         pytest.param(
             "def f(a, b, c): return 1",
             "TypeError",
@@ -418,7 +421,7 @@ def test_sources_do_not_share_names(make: Make) -> None:
 def test_mistakes_of_the_caller_are_the_callers(make: Make) -> None:
     async def work() -> None:
         snippets = make({"one": Source("def f(x): return x", "x.py")})
-        with pytest.raises(KeyError, match="there is no source `two`"):
+        with pytest.raises(KeyError, match="unknown source `two`"):
             await snippets.call("two:f", [])
         with pytest.raises(TypeError):
             await snippets.call("one:f", [object()])

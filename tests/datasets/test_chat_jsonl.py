@@ -152,7 +152,7 @@ def test_the_custom_id_of_a_batch_is_the_sample_id(tmp_path: Path) -> None:
         ),
         pytest.param(
             {"messages": ASKED, "choices": [{"message": SILENT, "finish_reason": "length"}]},
-            "the model said nothing: it was ended by `length`",
+            "the answer is empty: its finish reason is `length`",
             id="cut before the first word",
         ),
         pytest.param(
@@ -162,17 +162,17 @@ def test_the_custom_id_of_a_batch_is_the_sample_id(tmp_path: Path) -> None:
                     {"message": {**SILENT, "content": ""}, "finish_reason": "content_filter"}
                 ],
             },
-            "ended by `content_filter`",
+            "finish reason is `content_filter`",
             id="filtered",
         ),
         pytest.param(
             {"messages": [*ASKED, SAID, ASKED[1], CALLED]},
-            "cut at the call of a tool",
+            "ends with a tool call",
             id="ends with a call",
         ),
         pytest.param(
             {"messages": [*ASKED, SAID, ASKED[1], CALLED, GAVE]},
-            "cut after a tool's result",
+            "ends with a tool result",
             id="ends with a tool's result",
         ),
         pytest.param(
@@ -193,7 +193,7 @@ def test_a_line_without_an_answer_is_a_row_that_says_why(
 def test_a_file_in_which_nothing_is_answered_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadDataset, match="no line has an answer: a request without") as caught:
         chats(tmp_path, {"messages": ASKED}, {"messages": ASKED}).check()
-    assert caught.value.hint == "of a batch, the file of results has them"
+    assert caught.value.hint == "for a batch, use its results file"
 
 
 def test_every_bad_line_is_counted_and_the_first_is_told(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def test_a_source_names_a_log_or_a_directory(fields: dict[str, str], said: str) 
 
 
 def test_a_directory_without_logs_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(BadDataset, match="no log of Inspect AI in it"):
+    with pytest.raises(BadDataset, match="contains no Inspect AI logs"):
         source(directory_path=tmp_path).check()
     with pytest.raises(Unreadable, match="no such directory"):
         source(directory_path=tmp_path / "gone").check()
@@ -246,7 +246,7 @@ def test_a_sample_without_an_answer_is_an_error_and_no_wrong_answer(
     row, other = source(file_path=log(tmp_path / "x.json", sample(**more), limited)).rows()
 
     assert (row["trace"], row["error"]) == (None, "Inspect recorded no answer")
-    assert other["error"] == "Inspect recorded no answer, and says it ended by a limit: time"
+    assert other["error"] == "Inspect recorded no answer; the sample reached a limit: time"
 
 
 def test_a_usage_that_is_none_is_passed_over(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_a_log_that_was_cut_short_says_so(tmp_path: Path) -> None:
     path = log(tmp_path / "x.json", sample())
     path.write_bytes(path.read_bytes()[:-20])
 
-    with pytest.raises(BadDataset, match="cut short: its JSON has no end") as caught:
+    with pytest.raises(BadDataset, match="truncated: its JSON is incomplete") as caught:
         source(file_path=path).check()
 
-    assert "is it a log of Inspect AI, and whole?" in caught.value.hint
+    assert "is it a complete log of Inspect AI?" in caught.value.hint

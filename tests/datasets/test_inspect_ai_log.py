@@ -95,9 +95,9 @@ def test_epochs_are_counted_and_kept_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        pytest.param(b"", "no zip", id="empty"),
-        pytest.param(b"not a zip at all", "no zip", id="something else"),
-        pytest.param(ORDERS.read_bytes()[:9000], "no zip", id="cut short"),
+        pytest.param(b"", "not a log of Inspect AI", id="empty"),
+        pytest.param(b"not a zip at all", "not a log of Inspect AI", id="something else"),
+        pytest.param(ORDERS.read_bytes()[:9000], "not a log of Inspect AI", id="cut short"),
     ],
 )
 def test_what_is_no_eval_log_is_an_error(tmp_path: Path, raw: bytes, said: str) -> None:
@@ -106,7 +106,7 @@ def test_what_is_no_eval_log_is_an_error(tmp_path: Path, raw: bytes, said: str) 
 
     with pytest.raises(BadDataset, match=said) as caught:
         ids(path)
-    assert "is it a log of Inspect AI, and whole?" in caught.value.hint
+    assert "is it a complete log of Inspect AI?" in caught.value.hint
 
 
 def test_damage_inside_names_the_sample(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_damage_inside_names_the_sample(tmp_path: Path) -> None:
         ),
         pytest.param(
             {"header": HEADER, "samples__a_epoch_1": b'{"id": "a"'},
-            "samples/a_epoch_1.json: cut short",
+            "samples/a_epoch_1.json: truncated",
             id="half a sample",
         ),
         pytest.param(

@@ -57,7 +57,7 @@ def test_bytes_that_are_no_text_are_an_error_that_names_the_column(tmp_path: Pat
 def test_what_is_no_parquet_is_unreadable(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"a,b\n1,2\n")
 
-    with pytest.raises(Unreadable, match="no Parquet file") as caught:
+    with pytest.raises(Unreadable, match="not a Parquet file") as caught:
         list(ParquetFile(tmp_path / "a.parquet").rows())
 
     assert "\n" not in str(caught.value)

@@ -64,7 +64,7 @@ def test_no_sample_id_is_none(given: Any) -> None:
     ("given", "said"),
     [
         pytest.param("", "got an empty text", id="empty"),
-        pytest.param(True, "got a `bool`", id="a truth value"),
+        pytest.param(True, "got a `bool`", id="a boolean"),
         pytest.param(["x"], "got a `list`", id="a list"),
         pytest.param({}, "got a `dict`", id="an object"),
     ],
@@ -105,7 +105,7 @@ def test_all_rows_have_an_id_or_none_has(
     has, have = said
 
     assert str(refused(rows(*samples))) == (
-        f"a.csv: row 1 has {has} `sample_id`, the rows before it have {have}"
+        f"a.csv: row 1 has {has} `sample_id`, but the rows before it have {have}"
     )
 
 
@@ -119,7 +119,7 @@ def test_no_rows_left_says_which_filter_dropped_how_many() -> None:
     filters = (comparison("sample.a", 3, "less_than"), comparison("a", 9, "greater_than"))
 
     assert str(refused(rows(*samples, filters=filters))) == (
-        "a.csv: no rows left of 5 after 2 filters: filters[0] dropped 2, filters[1] dropped 3"
+        "a.csv: none of 5 rows left after 2 filters: filters[0] dropped 2, filters[1] dropped 3"
     )
 
 

@@ -146,8 +146,8 @@ def test_a_few_of_very_many_are_drawn_at_once() -> None:
 @pytest.mark.parametrize(
     ("totals", "count", "said"),
     [
-        ([2, 2], 5, "5 combinations are asked for, there are 4"),
-        ([MAX_COMBINATIONS, 2], None, "say with `num_samples`"),
+        ([2, 2], 5, "5 combinations are requested, but only 4 exist"),
+        ([MAX_COMBINATIONS, 2], None, "set `num_samples`"),
     ],
 )
 def test_too_many_combinations_are_refused(totals: list[int], count: int | None, said: str) -> None:

@@ -107,8 +107,8 @@ def test_addresses_that_differ_in_the_query_are_kept_apart(
         pytest.param(status(404), "the server answered 404", id="not there"),
         pytest.param(status(503), "the server answered 503", id="overloaded"),
         pytest.param(html(), "got a web page", id="a login page"),
-        pytest.param(reset, "could not be fetched", id="the connection breaks"),
-        pytest.param(reset_in_mid_body, "could not be fetched", id="in the middle"),
+        pytest.param(reset, "the download failed", id="the connection breaks"),
+        pytest.param(reset_in_mid_body, "the download failed", id="in the middle"),
         pytest.param(huge(5000), "larger than", id="too large, and says so"),
         pytest.param(huge(5000, declared=False), "larger than", id="too large"),
         pytest.param(never, "timed out", id="silence"),
@@ -156,7 +156,7 @@ def test_nobody_there(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/a.csv"
 
-        with pytest.raises(Unreadable, match=r"could not be fetched: .*refused") as caught:
+        with pytest.raises(Unreadable, match=r"the download failed: .*refused") as caught:
             remote(address, tmp_path).check()
 
     assert "type: local" in caught.value.hint
@@ -165,11 +165,11 @@ def test_nobody_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        pytest.param("file:///etc/a.csv", "expected an address with http", id="a file"),
-        pytest.param("ftp://example.org/a.csv", "expected an address with http", id="ftp"),
-        pytest.param("a.csv", "expected an address with http", id="a path"),
-        pytest.param("https:///a.csv", "expected an address with http", id="no host"),
-        pytest.param("https://u:p@example.org/a.csv", "without a user", id="a password"),
+        pytest.param("file:///etc/a.csv", "expected a URL with http", id="a file"),
+        pytest.param("ftp://example.org/a.csv", "expected a URL with http", id="ftp"),
+        pytest.param("a.csv", "expected a URL with http", id="a path"),
+        pytest.param("https:///a.csv", "expected a URL with http", id="no host"),
+        pytest.param("https://u:p@example.org/a.csv", "without user", id="a password"),
         pytest.param("https://example.org/a.txt", "got `a.txt`", id="another kind of file"),
         pytest.param("https://example.org/a?f=.csv", "got `a`", id="an ending in the query"),
         pytest.param("https://[::1/a.csv", "Invalid IPv6", id="no address"),
@@ -187,5 +187,5 @@ def test_a_file_of_the_network_is_not_put_where_a_file_cannot_be(
 ) -> None:
     (tmp_path / "downloads").write_text("in the way")
 
-    with pytest.raises(Unreadable, match="could not be fetched"):
+    with pytest.raises(Unreadable, match="the download failed"):
         remote(f"{server.origin}/a.jsonl", tmp_path).check()

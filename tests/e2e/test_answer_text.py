@@ -99,7 +99,7 @@ def test_an_answer_is_text_in_a_template(tmp_path: Path, expression: str, text: 
         pytest.param("Oslo", "op: not_in, values: [Rome, Paris]", 1, id="not_in"),
         pytest.param("4", "op: greater_than, value: 3", 1, id="greater than a number"),
         pytest.param("4", 'op: equals, value: "4"', 1, id="a number as text"),
-        pytest.param("True", "op: is_true", 1, id="a truth value"),
+        pytest.param("True", "op: is_true", 1, id="a boolean"),
     ],
 )
 def test_an_action_rule_compares_an_answer_as_text(

@@ -114,7 +114,7 @@ def test_a_changed_plan_says_only_what_changed(folder: Path) -> None:
     limited = evalwright(*command, "--limit", "3", cwd=folder)  # none of these does
 
     assert re.fullmatch(
-        r"new run: since [\w-]+, the limit is 3, it was none; unchanged results are reused\n",
+        r"new run: since [\w-]+, the limit is 3 \(was none\); unchanged results are reused\n",
         limited.stderr,
     )
 
@@ -146,11 +146,11 @@ def test_a_run_goes_by_its_name_and_its_tag_wherever_an_id_is_taken(folder: Path
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        pytest.param(("--name", "latest"), "not a name for a run", id="a word that is taken"),
-        pytest.param(("--name", "2026"), "not a name for a run", id="like an id"),
-        pytest.param(("--name", "base"), "has this name already", id="of another run"),
+        pytest.param(("--name", "latest"), "not a valid name of a run", id="a word that is taken"),
+        pytest.param(("--name", "2026"), "not a valid name of a run", id="like an id"),
+        pytest.param(("--name", "base"), "already has this name", id="of another run"),
         pytest.param(("--tag", "main"), "expected KEY=VALUE", id="a tag without a key"),
-        pytest.param(("--tag", "branch="), "not a tag", id="a tag without a value"),
+        pytest.param(("--tag", "branch="), "not a valid tag", id="a tag without a value"),
     ],
 )
 def test_a_name_that_means_something_else_is_refused(
@@ -230,7 +230,7 @@ def test_wrong_answers_are_paged_and_filtered_by_category_and_task(folder: Path)
     everything, _ = shown()
     assert len(everything) == 61, "a pipe gets all of them"
     first, more = shown("--page", "1")
-    assert (first, more) == (everything[:20], "there are more: add --page 2\n")
+    assert (first, more) == (everything[:20], "more outcomes: add --page 2\n")
     assert shown("--page", "4") == (everything[60:], "")
     assert shown("--page", "5") == ([], "no page 5\n")
     assert shown("--task", "two", "--category", "classification") == (["sentiment"], "")

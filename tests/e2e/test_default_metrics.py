@@ -56,7 +56,7 @@ def test_validate_warns_of_missing_metrics(tmp_path: Path) -> None:
     assert done.returncode == 0
     said = done.stdout + done.stderr
     assert "tasks/ask.yaml:8: this `python` scorer has no `metrics`: the report shows" in said
-    assert "write which you want, or `metrics: []`" in said
+    assert "list the metrics you want, or write `metrics: []`" in said
 
 
 @pytest.mark.parametrize("more", ["      metrics: []\n", "      purpose: qa\n"])

@@ -53,7 +53,7 @@ def test_a_task_goes_from_one_project_to_another(project: Path, tmp_path: Path) 
     changed = project / "tasks" / "sums.yaml"
     changed.write_text(changed.read_text().replace("Sums", "Additions"))
     refused = evalwright("task", "add", str(changed), cwd=other, exit_code=2)
-    assert "hint: `--update` puts this one in its place" in refused.stderr
+    assert "hint: use `--update` to replace it" in refused.stderr
 
     updated = evalwright("task", "add", str(changed), "--update", "--json", cwd=other)
     assert json.loads(updated.stdout)[0]["status"] == "updated"
@@ -97,7 +97,7 @@ def test_delete_asks_for_yes_where_nobody_can_answer(project: Path) -> None:
 
     refused = evalwright("task", "delete", "sums", cwd=project, exit_code=2)
     assert "warning: it is used in 2 places:" in refused.stderr
-    assert "hint: add --yes if you mean it" in refused.stderr
+    assert "hint: add --yes to confirm" in refused.stderr
     assert files_in(project) == before
 
     done = evalwright("task", "delete", "sums", "--yes", "--json", cwd=project)
@@ -127,7 +127,7 @@ def test_delete_asks_on_a_terminal(answer: bytes, *, left: bool, project: Path) 
 def test_what_stands_with_others_is_said_where(project: Path) -> None:
     done = evalwright("eval", "delete", "first-steps", "--yes", cwd=project, exit_code=2)
 
-    assert "stands in run.yaml with others" in done.stderr
+    assert "is in run.yaml with others" in done.stderr
 
 
 def test_a_dataset_is_looked_at(project: Path) -> None:

@@ -148,7 +148,7 @@ def test_rows_that_change_during_the_run_stop_it(tmp_path: Path, count: int) -> 
     error, hint = broken.stderr.splitlines()
     assert (
         error
-        == f"evalwright: {path.relative_to(tmp_path)}: the file has changed while it was in use"
+        == f"evalwright: {path.relative_to(tmp_path)}: the file was changed while it was in use"
     )
     assert "start again" in hint
     assert not any(prompt.startswith("other") for prompt in asked)

@@ -153,4 +153,4 @@ def test_a_report_of_a_killed_evaluation_says_how_to_go_on(folder: Path) -> None
 
     assert (shown.returncode, shown.stdout) == (2, "")
     assert "has no report yet" in shown.stderr
-    assert "the command that began it resumes it" in shown.stderr
+    assert "the command that started it resumes it" in shown.stderr

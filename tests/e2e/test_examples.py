@@ -31,7 +31,7 @@ NO_INTERVAL = None
 TIMED = "timed"
 """A metric in Python has an interval unless the machine is slow."""
 OLD = {
-    "sources": "`file_path` has become a `source`",
+    "sources": "`file_path` was replaced by `source`",
     "multiple-choice": "`choices_field` is deprecated",
 }
 """Who writes old words on purpose, and what the checks say to that. The others are not warned."""
@@ -451,7 +451,7 @@ def test_values_of_a_file_and_of_the_command_line_take_the_place_of_those_of_the
     ("given", "said"),
     [
         ("strictness=sloppy", "expected one of `lenient`, `strict`, got `sloppy`"),
-        ("tolerance=-1", "expected a number from 0.0 up, got -1.0"),
+        ("tolerance=-1", "expected a number of at least 0.0, got -1.0"),
         ("tolerance=far", "`far`"),
         ("tollerance=1", "`tollerance`"),
     ],

@@ -120,7 +120,7 @@ def test_a_full_disk_is_said_and_keeps_what_there_was_room_for(
 
     assert done.returncode == 4, done.stderr
     assert "cannot be written" in done.stderr
-    assert "make room, and run again" in done.stderr
+    assert "free some space, and run again" in done.stderr
     assert "Traceback" not in done.stderr
     assert before > 5
     assert rows(folder) == WHOLE
@@ -138,7 +138,7 @@ def test_two_at_once_do_not_make_the_same_rows(server: ModelServer, folder: Path
 
     assert finished(first).returncode == 0
     assert second.returncode == 4
-    assert "another process is making these rows" in second.stderr
+    assert "another process is generating these rows" in second.stderr
     assert len(server.log) == ROWS
     assert rows(folder) == WHOLE
 
@@ -148,7 +148,7 @@ def test_the_file_goes_to_stdout_and_the_talk_to_stderr(server: ModelServer, fol
     again = evalwright(server, *GENERATE, "--json", cwd=folder)
 
     assert (folder / made.stdout.strip()).is_file()
-    assert "dataset `quiz`: 60 rows made, in " in made.stderr
+    assert "dataset `quiz`: 60 rows generated in " in made.stderr
     (told,) = json.loads(again.stdout)
     assert (told["rows"], told["made"]) == (ROWS, False)
 
@@ -161,8 +161,8 @@ def test_a_row_that_fails_ends_with_1_and_says_how_many_there_are(
     done = evalwright(server, *GENERATE, cwd=folder)
 
     assert done.returncode == 1
-    assert "59 of 60 rows could be made, 1 failed: row 7: the model said nothing" in done.stderr
-    assert "hint: what is made is kept" in done.stderr
+    assert "59 of 60 rows were generated, 1 failed: row 7: the reply is empty" in done.stderr
+    assert "hint: finished rows are kept" in done.stderr
 
 
 def test_the_generators_of_a_project_are_listed_and_shown(

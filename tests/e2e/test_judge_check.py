@@ -126,7 +126,7 @@ def test_people_read_it_and_the_report_remembers(server: ExampleServer, folder: 
     assert "agreement      0.88 [0.69, 0.96]" in done.stdout
     assert "egypt: people `correct`, judge `incorrect`" in done.stdout
     assert "8 calls of openai/gpt-4.1-mini, 1 for each of 8 samples" in done.stderr
-    assert "kept with run" in done.stderr
+    assert "stored with run" in done.stderr
     for shown in (report.stdout, (folder / "report.md").read_text(encoding="utf-8")):
         assert "agreement with 24 human labels 0.88" in shown
         assert "probe pad changes" in shown
@@ -135,7 +135,7 @@ def test_people_read_it_and_the_report_remembers(server: ExampleServer, folder: 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param([], "nothing to check the judge by", id="nothing"),
+        pytest.param([], "nothing to check the judge with", id="nothing"),
         pytest.param(["--labels", "nowhere.csv"], "nowhere.csv", id="no such file"),
         pytest.param(["--labels", "run.yaml"], "expected a .csv", id="no file of labels"),
         pytest.param(["--column", "refernce"], "did you mean `reference`?", id="no such column"),

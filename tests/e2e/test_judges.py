@@ -108,8 +108,8 @@ def test_a_server_that_refuses_the_schema_is_asked_without_it_and_the_report_say
     assert ["response_format" in one for one in asked] == [True] + [False] * 6
     (note,) = [one for one in report["notes"] if REFUSED in one]
     assert note == (
-        f"`openai/judge` takes no schema for its reply (HTTP 400: {REFUSED}): "
-        "it was asked without structured outputs"
+        f"`openai/judge` does not accept a schema for its reply (HTTP 400: {REFUSED}): "
+        "it was queried without structured outputs"
     )
     for outcome in outcomes_in(folder):
         metadata = outcome.scores["judge"].metadata

@@ -236,7 +236,7 @@ def test_a_damaged_log_is_refused_at_its_place(tmp_path: Path) -> None:
             ("export", "--format", "logs", "--failed", "-o", "x"), "`--failed`", id="some"
         ),
         pytest.param(("export", "-o", "."), "is a folder", id="a folder for a file"),
-        pytest.param(("export", "--format", "logs", "-o", "."), "already there", id="not empty"),
+        pytest.param(("export", "--format", "logs", "-o", "."), "already exists", id="not empty"),
         pytest.param(("import", "nothing.json"), "no such file", id="nothing there"),
         pytest.param(("import", "."), "no result logs", id="no logs"),
     ],

@@ -71,8 +71,9 @@ def test_an_api_that_weighs_nothing_is_refused_before_it_is_asked(
 
     assert done.returncode == 2
     assert done.stderr == (
-        "evalwright: openai/x cannot weigh given answers: its API returns log-probabilities only "
-        "of what it generates itself\n  hint: `--mcq letter`, or -m local/smollm2\n"
+        "evalwright: openai/x cannot compute the likelihood of given answers: its API "
+        "returns log-probabilities only for text that it generates\n"
+        "  hint: `--mcq letter`, or -m local/smollm2\n"
     )
     assert server.log == []
 

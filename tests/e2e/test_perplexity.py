@@ -193,7 +193,7 @@ def test_an_api_that_cannot_weigh_says_so(folder: Path) -> None:
     ("arguments", "exit_code", "said"),
     [
         pytest.param((), 2, "missing argument 'FILE...'", id="no file"),
-        pytest.param(("a.txt",), 2, "no model was named", id="no model"),
+        pytest.param(("a.txt",), 2, "no model was given", id="no model"),
         pytest.param(("a.txt", "-m", "weigher/m", "-p", "x"), 2, "NAME=VALUE", id="parameter"),
         pytest.param(("none.txt", "-m", "weigher/m"), 2, "none.txt: no such file", id="missing"),
         pytest.param(("bad.jsonl", "-m", "weigher/m"), 1, "bad.jsonl:1", id="bad"),

@@ -56,7 +56,8 @@ def test_a_sample_that_broke_in_inspect_fails_here_with_the_same_words(tmp_path:
     (failure,) = report.failures
     assert (failure.stage, failure.sample_ids) == ("solver", ["2"])
     assert failure.message == (
-        "column `trace` holds no trace: Inspect recorded an error: ValueError('the shop is closed')"
+        "column `trace` contains no trace: Inspect recorded an error: "
+        "ValueError('the shop is closed')"
     )
 
 

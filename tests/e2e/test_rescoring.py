@@ -148,7 +148,7 @@ def test_an_answer_that_is_not_stored_is_a_failure_that_says_what_to_do(
     assert asked_of(server) == {}
     (failure,) = scored.failures
     assert failure.stage == "solver"
-    assert failure.message.startswith("no answer is stored for '1' as its task and its row are now")
+    assert failure.message.startswith("no answer is stored for '1' with its current task and row")
     assert "`evalwright run` does" in failure.message
     assert values(scored, "exact") == [1.0]
 

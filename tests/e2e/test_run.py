@@ -178,10 +178,10 @@ def test_without_a_sandbox_programs_are_refused_with_exit_4_unless_the_user_allo
 
     assert (refused.returncode, refused.stdout) == (4, "")
     assert refused.stderr == (
-        "evalwright: no sandbox that isolates a program is available here: "
+        "evalwright: no sandbox is available that isolates programs: "
         "namespaces+seccomp: forbidden here\n"
-        "  hint: `evalwright doctor` says what would help; `--unsafe-code-exec` runs programs in a "
-        "plain child process, with your rights: only for code you trust\n"
+        "  hint: `evalwright doctor` shows how to get one; `--unsafe-code-exec` runs programs in a "
+        "plain child process with your permissions: only for code you trust\n"
     )
     assert allowed.returncode == 0
     assert allowed.stderr.startswith("warning: programs run in a plain child process")
@@ -270,7 +270,7 @@ def test_a_spent_budget_stops_a_run_with_exit_3_and_says_what_to_do(
     assert done.returncode == 3
     assert (
         "note: not finished (the cap is reached: 8 of 8 tokens spent): 2 of 5 samples; "
-        "raise the cap and run again: it goes on where it stopped\n"
+        "raise the cap and run again to resume\n"
     ) in done.stdout
     assert (more["status"], more["summary"]["reused"]) == ("finished", 2)
 
@@ -288,7 +288,7 @@ def test_bad_records_are_refused_with_exit_1_and_nothing_is_run(
         "evalwright: 2 bad records, nothing was run: "
         "tasks.jsonl:2 (bad_json), tasks.jsonl:3 (duplicate_task_id)\n"
         "  hint: `evalwright validate tasks.jsonl` explains each; "
-        "`--allow-bad-tasks` runs the valid ones and lists the rest in the report\n"
+        "`--allow-bad-tasks` runs the valid records and lists the others in the report\n"
     )
 
 
@@ -313,7 +313,7 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        pytest.param([str(TASKS)], "no model was named", id="no model"),
+        pytest.param([str(TASKS)], "no model was given", id="no model"),
         pytest.param([str(TASKS), "-m", "oracle"], "`oracle` is not a model", id="no provider"),
         pytest.param([str(TASKS), "-m", "/x"], "`/x` is not a model", id="an empty provider"),
         pytest.param(
@@ -357,7 +357,9 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
             "nope: ",
             id="no prices",
         ),
-        pytest.param([str(TASKS), *ORACLE, "--store", "x://y"], "only files", id="no such store"),
+        pytest.param(
+            [str(TASKS), *ORACLE, "--store", "x://y"], "a store must be a file", id="no such store"
+        ),
         pytest.param(
             [str(TASKS), *ORACLE, "--store", "empty.jsonl/x"],
             "empty.jsonl/x: ",
@@ -365,7 +367,7 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
         ),
         pytest.param(["\udcff.jsonl", *ORACLE], "not UTF-8", id="a file that no report can name"),
         pytest.param([str(TASKS), "-m", "replay/\udcff"], "not UTF-8", id="nor such a model"),
-        pytest.param([], "no PATH was given", id="no path"),
+        pytest.param([], "PATH is missing", id="no path"),
         pytest.param([str(TASKS), "--modle", "x"], "--model", id="a misspelt option"),
     ],
 )

@@ -266,7 +266,7 @@ def test_a_terminal_gets_wrong_samples_page_by_page(tmp_path: Path) -> None:
     shown = _on_a_terminal([*COMMAND, "show", "--wrong"], cwd=tmp_path)
 
     assert shown.count("trial 1  completed") == 20
-    assert "there are more: add --page 2" in shown
+    assert "more outcomes: add --page 2" in shown
 
 
 def test_failed_samples_are_shown_without_their_names(recorded: Path) -> None:
@@ -524,7 +524,7 @@ def test_scoring_again_asks_no_model_and_names_the_parent(recorded: Path) -> Non
     a, b, c = exported("latest", cwd=recorded)
     assert (a["scores"], b["scores"]) == ({"record": {"score": 1.0}},) * 2
     assert c["status"] == "failed"
-    assert "`score` asks no model" in c["failure"]["message"]
+    assert "`score` queries no models" in c["failure"]["message"]
     before = exported(parent["id"], cwd=recorded)
     assert before[1]["scores"] == {"record": {"score": 0.0}}, "the parent stays what it was"
     assert before[1]["output"] == b["output"]

@@ -77,7 +77,7 @@ Metrics over 1 sample
   exact.is_correct_mean: 0  (n 1, 95 % interval [0, 0.793])
 """.replace("…", _latency(done.stdout))
     )
-    assert done.stderr == "1 sample tried, and all went well\n"
+    assert done.stderr == "1 sample tried: no errors\n"
     assert files_in(project).keys() == before.keys(), "nothing is kept"
 
 
@@ -114,7 +114,7 @@ def test_a_sample_that_fails_makes_exit_1(project: Path) -> None:
     assert "Sample `fr`, asked of openai/gpt-test: failed" in done.stdout
     assert "    stage: solver\n" in done.stdout
     assert "who are you?" in done.stdout
-    assert "not all went well" in done.stderr
+    assert "there were errors: see above" in done.stderr
 
 
 def test_what_a_snippet_prints_is_shown(project: Path) -> None:
@@ -130,7 +130,7 @@ def test_what_a_snippet_prints_is_shown(project: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "no task was named"),
+        ((), "no task was given"),
         (("nothing",), "the project has no task `nothing`"),
         (("-f", "run.yaml"), "8 task specifications"),
         (("capitals", "--id", "xx"), "no sample has the id `xx`"),

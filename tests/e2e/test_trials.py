@@ -368,7 +368,7 @@ def test_a_rule_on_a_truth_value_goes_with_one_trial_and_is_refused_for_several(
     report = report_of(once)
     assert figures(report)["is_correct_mean"] == 1.0
     assert report["summary"]["excluded"] == 1, "q2, which is wrong"
-    assert "k = 5, and one trial of `ask`: `pass@5` is 0 or 1 for a sample" in once.stderr
+    assert "k = 5, but there is one trial of `ask`: `pass@5` is 0 or 1 per sample" in once.stderr
     assert len(server.log) == len(ANSWERS)
 
 
@@ -418,7 +418,7 @@ def test_a_run_says_which_task_cannot_be_tried_several_times(tmp_path: Path) -> 
     with ModelServer(chat(RIGHT)) as server:
         done = evalwright(server, *RUN, "--trials", "3", cwd=folder)
 
-    said = "ask: tried once: the task has a postprocessor"
+    said = "ask: one trial per sample: the task has a postprocessor"
     assert said in done.stderr
     assert any(one.startswith(said) for one in report_of(done)["notes"])
     assert len(server.log) == len(ANSWERS)

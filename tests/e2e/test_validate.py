@@ -174,7 +174,7 @@ def test_a_wrong_key_is_answered_with_the_right_one(wrong: str, right: str) -> N
 def test_a_field_that_is_there_is_not_suggested() -> None:
     done = validate("-", stdin=written(record(id=7)))
 
-    assert "`id` is not a field of a record; put what is your own under `metadata`" in done.stdout
+    assert "`id` is not a field of a record; put your own fields under `metadata`" in done.stdout
 
 
 CSV = (
@@ -263,13 +263,13 @@ NESTED = json.dumps(record(metadata={"a": "DEEP"})).encode().replace(b'"DEEP"', 
         pytest.param(
             bytes(range(256)) * 99,
             1,
-            "1: bad_encoding: this is a binary file, not JSON Lines; nothing after this was read",
+            "1: bad_encoding: this is a binary file, not JSON Lines; the rest was not read",
             id="a binary file",
         ),
         pytest.param(
             '{"task_id": "a"}\n'.encode("utf-16"),
             1,
-            "1: bad_encoding: this file is UTF-16, save it as UTF-8; nothing after this was read",
+            "1: bad_encoding: this file is UTF-16, save it as UTF-8; the rest was not read",
             id="a UTF-16 file",
         ),
         pytest.param(b"[" * 10_000_000, 1, "1: bad_json: nested too deeply", id="10 MB of ["),
@@ -280,7 +280,7 @@ NESTED = json.dumps(record(metadata={"a": "DEEP"})).encode().replace(b'"DEEP"', 
             "1: bad_json: the line is longer than 16 MiB",
             id="a line longer than 16 MiB",
         ),
-        pytest.param(b"[]", 1, "1: not_an_object: a record must be a JSON object, this is a list"),
+        pytest.param(b"[]", 1, "1: not_an_object: a record must be a JSON object, not a list"),
     ],
 )
 def test_bad_content_is_one_line_on_stdout(

@@ -261,7 +261,7 @@ def test_it_is_not_asked_about_some_of_the_samples() -> None:
 
     assert ranks.asked == []
     (figure,) = found.figures
-    assert figure.measure == Measure("sum", None, None, 0, "not asked: samples are missing")
+    assert figure.measure == Measure("sum", None, None, 0, "not computed: samples are missing")
     assert (figure.failed, found.broken) == (0, [])
 
 
@@ -342,7 +342,7 @@ def test_another_number_of_scores_than_of_samples_breaks_the_scorer() -> None:
 
     (broken,) = found.broken
     assert (broken.stage, broken.what) == ("score", "late")
-    assert broken.failure.message == "expected one score a sample: 1, got 2"
+    assert broken.failure.message == "expected one score per sample: 1, got 2"
 
 
 @pytest.mark.parametrize("where", ["scorer", "metric"])

@@ -111,7 +111,7 @@ def test_a_metric_of_a_text_says_why_it_has_no_value() -> None:
 
     (figure,) = made.figures
     assert figure.measure.value is None
-    assert figure.measure.reason.startswith("only numbers and truth values are brought together")
+    assert figure.measure.reason.startswith("only numbers and booleans can be combined")
     assert made.broken == []
 
 
@@ -218,7 +218,7 @@ def test_a_rule_that_cannot_say_tells_what_trials_have_made_of_the_scores() -> N
     assert truth.message.endswith("; over 3 trials `judge.ok` is the mean (0.667)")
     assert truth.hint == "compare the mean, such as `greater_than` 0.5"
     assert text is not None
-    assert text.message.endswith("; over 3 trials there is nothing of `judge.ok`, a text")
+    assert text.message.endswith("; over 3 trials `judge.ok` is text and has no value")
 
 
 class Wrong(FewPass):
@@ -392,7 +392,7 @@ def test_the_share_of_a_label_that_is_null_in_a_run_has_no_interval() -> None:
     )
 
     assert [one.measure.interval for one in made.figures] == [None, None]
-    assert all("no average over samples" in one.measure.reason for one in made.figures)
+    assert all("not an average over samples" in one.measure.reason for one in made.figures)
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ def test_what_is_no_average_over_samples_has_no_interval_over_runs() -> None:
 
     assert figure.measure.value == pytest.approx(sum(one or 0 for one in figure.runs) / 2)
     assert figure.measure.interval is None
-    assert "no average over samples" in figure.measure.reason
+    assert "not an average over samples" in figure.measure.reason
 
 
 def test_no_samples_are_no_figures_and_no_agreement() -> None:

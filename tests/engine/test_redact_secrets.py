@@ -26,7 +26,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_secret_where_it_would_be_kept_is_refused_and_not_repeated(
     names: list[str], parameters: dict[str, object]
 ) -> None:
-    with pytest.raises(UsageError, match="holds a secret") as refused:
+    with pytest.raises(UsageError, match="contains a secret") as refused:
         refuse_secrets(names, parameters)
 
     assert KEY not in f"{refused.value} {refused.value.hint}"

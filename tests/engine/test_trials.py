@@ -86,7 +86,7 @@ def test_a_name_that_the_scorer_gives_itself_is_not_taken_from_it() -> None:
 
     assert once(made) == {"ok": 0.5, "best": 8.0}
     assert made.broken["best"].type == "NameTaken"
-    assert "`max` of `ok` cannot be called so" in made.broken["best"].message
+    assert "`max` of `ok` needs another name" in made.broken["best"].message
 
 
 def test_a_short_name_that_the_scorer_gives_itself_is_left_to_it() -> None:
@@ -148,7 +148,7 @@ def test_of_what_is_no_number_there_is_nothing_and_it_is_said_why(values: tuple[
 
     assert made.values == {}
     assert set(made.lacking) == {"ok", "most"}
-    assert "only numbers and truth values" in made.lacking["ok"]
+    assert "only numbers and booleans" in made.lacking["ok"]
 
 
 @pytest.mark.parametrize("function", ["pass@k", "pass^k"])
@@ -170,7 +170,7 @@ def test_a_score_that_is_aggregated_and_never_given_is_told() -> None:
     (told,) = breakages.describe(wanted)
 
     assert told.failure.message == (
-        "`is_corect.min`: no scorer gave a score `is_corect`; there are: `is_correct`"
+        "`is_corect.min`: no scorer has a score `is_corect`; the scores are: `is_correct`"
     )
     assert told.failure.hint == "did you mean `is_correct`?"
     assert list(TrialFailures().describe(wanted)) == [], (

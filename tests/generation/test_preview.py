@@ -115,7 +115,7 @@ def test_rows_that_are_made_are_shown_as_tasks_get_them(server: ModelServer) -> 
     trial = api.try_dataset("rows")
 
     assert isinstance(trial, DatasetPreview)
-    assert (trial.rows, trial.source) == (2, "generated, made by `quiz`")
+    assert (trial.rows, trial.source) == (2, "generated, generator `quiz`")
     assert server.log == []
     assert isinstance(api.try_dataset("rows", anew=True), GenerationPreview)
 
@@ -127,7 +127,7 @@ def test_what_it_is_made_of_must_be_made(server: ModelServer) -> None:
     )
     Path("datasets/copy.yaml").write_text(QUIZ.replace("rows", "copy").replace(": quiz", ": copy"))
 
-    with pytest.raises(BadDataset, match="`rows` are not generated yet"):
+    with pytest.raises(BadDataset, match="`rows` have not been generated yet"):
         api.try_dataset("copy")
     assert server.log == []
 

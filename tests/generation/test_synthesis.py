@@ -50,7 +50,7 @@ def test_a_number_that_is_none_is_no_value() -> None:
         ({}, "no columns"),
         ({"a": math.inf}, "cannot be written as JSON"),
         ({"a": [math.nan]}, "cannot be written as JSON"),
-        ({"a": "\ud800"}, "half a surrogate pair"),
+        ({"a": "\ud800"}, "a lone surrogate"),
         ({"a": {1, 2}}, "cannot be written as JSON"),
     ],
 )

@@ -84,7 +84,8 @@ def test_a_text_is_no_number() -> None:
 
 def test_a_field_that_no_score_has_is_an_error_with_the_nearest() -> None:
     with pytest.raises(
-        ValueError, match=r"no score has the field `x`; there are: `xx`, `b`; did you mean `xx`"
+        ValueError,
+        match=r"no score has the field `x`; the fields are: `xx`, `b`; did you mean `xx`",
     ):
         measure(MEAN, [{"xx": 1, "b": 2}])
 

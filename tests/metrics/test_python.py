@@ -68,13 +68,13 @@ def test_a_cheap_metric_is_resampled() -> None:
         pytest.param(
             MEAN,
             [{"x": 1}] * 10,
-            "no interval: resampled scores show no spread, or give no figure",
+            "no interval: resampled scores have no spread, or no value",
             id="no spread",
         ),
         pytest.param(
             MEAN,
             [{"x": 1}] * 1001,
-            "no interval: the metric is not computed again for more than 1,000 samples",
+            "no interval: the metric is not resampled for more than 1,000 samples",
             id="many samples",
         ),
         pytest.param(

@@ -11,7 +11,7 @@ def test_columns_are_kept_of_the_fields_that_are_asked_for() -> None:
 
     assert scores.n == 1
     assert scores.column("a").numbers()[0].tolist() == [1.0]
-    with pytest.raises(ValueError, match="kept as columns"):
+    with pytest.raises(ValueError, match="stored as columns"):
         scores.records()
 
 
@@ -45,6 +45,6 @@ def test_each_figure_has_its_value_and_why_there_is_no_interval() -> None:
 
     assert [(one.name, one.value, one.interval, one.reason) for one in found] == [
         ("a b", 3.0, None, "three of them"),
-        ("c", None, None, "undefined: the snippet gave no number"),
+        ("c", None, None, "undefined: the snippet returned no number"),
         ("d", 1.0, None, "a system task has no samples"),
     ]

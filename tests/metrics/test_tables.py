@@ -120,5 +120,7 @@ def test_metadata_are_not_measured() -> None:
     scores = Scores(metric.fields())
     scores.add({"accuracy": 0.95}, {"tokens": 123})
 
-    with pytest.raises(ValueError, match="no score has the field `tokens`; there are: `accuracy`"):
+    with pytest.raises(
+        ValueError, match="no score has the field `tokens`; the fields are: `accuracy`"
+    ):
         asyncio.run(metric.measure(scores, seed=0, snippets=None))

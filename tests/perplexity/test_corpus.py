@@ -84,7 +84,7 @@ def test_no_end_lies_below_certainty(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("nll", "value", "reason"),
     [
-        pytest.param([], None, "no document was weighed", id="none"),
+        pytest.param([], None, "no document was scored", id="none"),
         pytest.param([2.0], math.exp(2), "one document: nothing to resample", id="one"),
         pytest.param([2.0, 2.0], math.exp(2), "every document has the same value", id="alike"),
         pytest.param([2.0, math.inf], None, "a token has probability 0", id="impossible"),

@@ -139,7 +139,10 @@ class TestAnotherPlan:
 
         assert plan_key(newer) != plan_key(manifest)
         assert changes(newer, manifest) == [
-            f"new run: since earlier, another version of the {part}; unchanged results are reused"
+            (
+                f"new run: since earlier, the version of the {part} has changed; "
+                "unchanged results are reused"
+            )
         ]
 
     @pytest.mark.parametrize(
@@ -164,14 +167,14 @@ class TestWhatHasChanged:
     @pytest.mark.parametrize(
         ("options", "change"),
         [
-            pytest.param({"limit": 1}, "the limit is 1, it was none", id="a limit"),
-            pytest.param({"trials": 2}, "--trials is 2, it was none", id="more trials"),
-            pytest.param({"samples": 2}, "--trials is 2, it was none", id="by its other name"),
+            pytest.param({"limit": 1}, "the limit is 1 (was none)", id="a limit"),
+            pytest.param({"trials": 2}, "--trials is 2 (was none)", id="more trials"),
+            pytest.param({"samples": 2}, "--trials is 2 (was none)", id="by its other name"),
             pytest.param({"models": ("m", "n")}, "n is new", id="one more model"),
-            pytest.param({"models": ("n",)}, "n is new, m is gone", id="another model"),
+            pytest.param({"models": ("n",)}, "n is new, m was removed", id="another model"),
             pytest.param({"fingerprint": "2"}, "m has other parameters", id="other parameters"),
             pytest.param(
-                {"confidence": "self"}, "--confidence is self, it was logprobs", id="a mode"
+                {"confidence": "self"}, "--confidence is self (was logprobs)", id="a mode"
             ),
         ],
     )
@@ -183,10 +186,10 @@ class TestWhatHasChanged:
     @pytest.mark.parametrize(
         ("now", "said"),
         [
-            pytest.param({"tier": "rlimits"}, "the sandbox is rlimits, it was jail", id="tier"),
+            pytest.param({"tier": "rlimits"}, "the sandbox is rlimits (was jail)", id="tier"),
             pytest.param({"verified": False}, "--in-process-targets is on", id="where judged"),
             pytest.param(
-                {"packages": ["numpy"]}, "--sandbox-package is numpy, it was none", id="packages"
+                {"packages": ["numpy"]}, "--sandbox-package is numpy (was none)", id="packages"
             ),
         ],
     )
@@ -207,7 +210,7 @@ class TestWhatHasChanged:
         limited = describe_records(tasks, limit=1)
 
         assert changes(limited, with_code) == [
-            "new run: since earlier, the limit is 1, it was none; unchanged results are reused"
+            "new run: since earlier, the limit is 1 (was none); unchanged results are reused"
         ]
 
     def test_a_changed_file_is_named(self, tmp_path: Path, tasks: str) -> None:
@@ -232,7 +235,7 @@ class TestWhatHasChanged:
 
         (said,) = describe_changes(describe_records(tasks), earlier)
 
-        assert said.startswith("new run: since newer, the limit is none, it was 1;")
+        assert said.startswith("new run: since newer, the limit is none (was 1);")
 
     def test_nothing_is_said_where_nothing_has_changed_or_nothing_was(
         self, tmp_path: Path, tasks: str
@@ -454,7 +457,7 @@ class TestAManifestWithoutAVersion:
         (said,) = changes(now, {**records(samples=3), "models": {"m": "1"}})
 
         assert said.startswith(f"new run: since earlier, {path} has changed, ")
-        assert "--trials is 2, it was 3" in said
+        assert "--trials is 2 (was 3)" in said
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def test_a_model_has_one_name(models: str | list[str], expected: list[str]) -> N
 
 @pytest.mark.parametrize("models", ["", []])
 def test_no_model_is_an_error(models: str | list[str]) -> None:
-    with pytest.raises(UsageError, match="no model was named"):
+    with pytest.raises(UsageError, match="no model was given"):
         canonical_names(models)
 
 

@@ -71,7 +71,7 @@ def test_results_of_another_run_are_waited_for_by_nobody() -> None:
 
 
 def test_results_that_wait_for_each_other_are_an_error() -> None:
-    with pytest.raises(UsageError, match="wait for each other: `a`, `b`"):
+    with pytest.raises(UsageError, match="circular dependency between task results: `a`, `b`"):
         plan(task("a", after="b"), task("b", after="a")).waves()
 
 

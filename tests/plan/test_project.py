@@ -88,7 +88,7 @@ def test_a_task_whose_samples_cannot_be_tried_several_times_is_named(
     plan = compiled(tmp_path, task, more, trials=3)
 
     (warning,), (note,) = told, plan.notes
-    assert note.startswith(f"a: tried once: the task {why}")
+    assert note.startswith(f"a: one trial per sample: the task {why}")
     assert warning == f"warning: {note}"
 
 
@@ -159,7 +159,7 @@ def test_every_error_is_named_before_anything_is_run(tmp_path: Path) -> None:
 
 
 def test_snippets_can_be_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="`--no-snippets` refuses it"):
+    with pytest.raises(UsageError, match="which `--no-snippets` refuses"):
         resolved(tmp_path, SYSTEM, "", no_snippets=True)
 
 

@@ -113,7 +113,7 @@ def test_a_file_that_goes_bad_between_planning_and_running_stops_the_run(tmp_pat
     written(Path(path), record("a"), "{")
 
     assert next(jobs).sample.id == "a"
-    with pytest.raises(Unreadable, match=r"tasks\.jsonl:2: has changed since it was checked"):
+    with pytest.raises(Unreadable, match=r"tasks\.jsonl:2: was changed after it was checked"):
         next(jobs)
 
 

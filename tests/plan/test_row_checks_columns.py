@@ -59,8 +59,8 @@ def test_two_spellings_that_look_the_same_are_told_apart() -> None:
     (line,) = found("{{ sample['u\u0308bersetzung'] }}", columns=("\xfcbersetzung",))
 
     assert line.endswith(
-        "; it is written with other code points (`u\\u0308bersetzung`, there `\\xfcbersetzung`): "
-        "copy the name from the data"
+        "; it is spelled with other code points (`u\\u0308bersetzung`, in the data "
+        "`\\xfcbersetzung`): copy the name from the data"
     )
 
 

@@ -105,9 +105,9 @@ def test_a_dataset_that_is_a_result_of_an_earlier_run_is_read_from_there() -> No
 def test_what_changes_a_result_that_is_not_there_yet_is_refused(more: str) -> None:
     write(datasets__results=RESULTS % more)
 
-    with pytest.raises(BadTasks, match="which this run makes") as caught:
+    with pytest.raises(BadTasks, match="which is part of this run") as caught:
         api.run("run.yaml")
-    assert "run `first` in a run of its own first" in caught.value.hint
+    assert "run `first` separately first" in caught.value.hint
 
     values("tasks/first.yaml")
     assert values("tasks/second.yaml") == {"second": 0.5}
@@ -137,9 +137,9 @@ def test_a_generator_that_reads_a_result_of_the_same_run_is_refused() -> None:
         run=RUN % "{task_key: first}, {task_key: third}",
     )
 
-    with pytest.raises(BadTasks, match="`again` is made of the result of `first`") as caught:
+    with pytest.raises(BadTasks, match="`again` is generated from the result of `first`") as caught:
         api.run("run.yaml")
-    assert "in a run of its own" in caught.value.hint
+    assert "separately first" in caught.value.hint
 
 
 def test_a_result_is_that_of_a_run_that_came_to_its_end_and_the_run_is_named() -> None:
@@ -155,7 +155,7 @@ def test_a_result_is_that_of_a_run_that_came_to_its_end_and_the_run_is_named() -
     assert [one.value for one in report.metrics] == [0.5]
     (note,) = report.notes
     assert "the result of `first`" in note
-    assert f"that of run {whole.id}, as {stopped} is stopped" in note
+    assert f"read from run {whole.id}, as {stopped} is stopped" in note
 
 
 def test_a_result_of_a_run_that_was_stopped_is_refused() -> None:

@@ -109,7 +109,7 @@ def test_a_folder_without_a_project_is_refused(
 
     with pytest.raises(UsageError, match="no project here"):
         api.list_entities("task")
-    with pytest.raises(UsageError, match="there is none"):
+    with pytest.raises(UsageError, match="no such folder"):
         api.list_entities("task", "elsewhere")
 
 
@@ -168,7 +168,7 @@ def test_delete_removes_the_file_and_nothing_else(project: Path) -> None:
 def test_what_stands_with_others_is_not_deleted(project: Path) -> None:
     before = files_in(project)
 
-    with pytest.raises(UsageError, match=r"stands in run\.yaml with others") as raised:
+    with pytest.raises(UsageError, match=r"is in run\.yaml with others") as raised:
         api.delete_entity("evaluation", "first-steps")
 
     assert raised.value.hint == "remove it there, at line 24"

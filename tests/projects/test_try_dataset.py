@@ -56,5 +56,5 @@ def test_a_document_with_mistakes_is_refused(project: Path) -> None:
 
     with pytest.raises(BadTasks):
         api.try_dataset("sums")
-    with pytest.raises(UsageError, match="expected a dataset, it is of the kind `task`"):
+    with pytest.raises(UsageError, match="expected a dataset, got a document of the kind `task`"):
         api.try_dataset("tasks/sums.yaml")

@@ -64,8 +64,8 @@ def test_a_model_shows_what_its_adapter_makes_of_both_ways(server: ModelServer) 
     asked = {"messages": [{"role": "user", "content": "two and two?"}]}
     assert steps(trial)["Input"] == asked
     sent = {"question": "two and two?", **asked}
-    assert steps(trial)["What went out, after process_input"] == sent == server.log[0].body
-    back = steps(trial)["What came back, before process_output"]
+    assert steps(trial)["Request, after process_input"] == sent == server.log[0].body
+    back = steps(trial)["Response, before process_output"]
     assert "four" in json.dumps(back)
     assert trial.steps[-1].value["text"] == "FOUR"
     assert trial.ok
@@ -115,7 +115,7 @@ def test_a_model_that_fails_is_asked_once_and_says_why(server: ModelServer) -> N
     assert trial.error is not None
     assert "500" in trial.error.message
     assert len(server.log) == 1
-    assert "What went out, after process_input" in steps(trial)
+    assert "Request, after process_input" in steps(trial)
     assert "  Error:" in "\n".join(trial.to_lines())
 
 
@@ -152,7 +152,7 @@ def test_a_model_for_another_task_is_asked_for_that(
         (asked,) = server.log
 
     assert trial.ok, trial.error
-    assert steps(trial)["What went out, after process_input"] == sent == asked.body
+    assert steps(trial)["Request, after process_input"] == sent == asked.body
 
 
 @pytest.mark.usefixtures("project")

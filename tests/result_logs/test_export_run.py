@@ -161,7 +161,7 @@ def test_a_folder_with_something_in_it_is_left_as_it_is(server: ModelServer) -> 
     Path("out").mkdir()
     api.export_logs("out")
 
-    with pytest.raises(UsageError, match="already there") as refused:
+    with pytest.raises(UsageError, match="already exists") as refused:
         api.export_logs("out")
 
     assert "new or empty" in refused.value.hint
@@ -199,7 +199,7 @@ def test_a_run_of_task_records_has_no_logs(tmp_path: Path, monkeypatch: pytest.M
 
     ew.run(str(TASKS), "scripted/oracle", limit=2, unsafe_code_exec=True)
 
-    with pytest.raises(UsageError, match="is of task records"):
+    with pytest.raises(UsageError, match="is a run of task records"):
         api.export_logs("out")
 
 
@@ -213,7 +213,7 @@ def test_a_run_that_did_not_end_has_no_logs(server: ModelServer) -> None:
     store.update(report.run_id, status="running", manifest=manifest)
     store.close()
 
-    with pytest.raises(UsageError, match="has no figures to export"):
+    with pytest.raises(UsageError, match="has no metrics to export"):
         api.export_logs("out")
 
     assert not Path("out").exists()

@@ -112,7 +112,7 @@ def test_of_a_judge_it_is_said_that_nothing_is_known() -> None:
     report = taken(saved("log.json", specification={"key": "first", "scorers": scorers}))
 
     assert report.notes[1:] == [
-        "of the judges of `first/equals` nothing is known: a log says nothing"
+        "the judges of `first/equals` are unknown: a log does not describe them"
     ]
 
 
@@ -153,7 +153,7 @@ def test_a_log_without_samples_is_a_run_without_samples() -> None:
         pytest.param(b"", "not a result log", id="nothing"),
         pytest.param(b"\x89PNG\r\n\x1a\n\x00", "not UTF-8", id="a picture"),
         pytest.param(
-            b'{"format_version": "v1", "evidence": {"samples": [{', "cut short", id="half"
+            b'{"format_version": "v1", "evidence": {"samples": [{', "truncated", id="half"
         ),
         pytest.param(
             b'{"eval": {"task": "x"}, "samples": []}', "not a result log", id="another log"
@@ -368,7 +368,7 @@ def test_samples_that_were_tried_unequally_often_are_counted_as_they_are() -> No
 
     assert report.status == "finished"
     assert (report.summary.samples, report.summary.trials) == (4, 8)
-    assert any("tried 1 to 3 times" in note for note in report.notes)
+    assert any("have 1 to 3 trials" in note for note in report.notes)
     assert not any("not finished" in note for note in report.notes)
 
 
@@ -379,7 +379,7 @@ def test_runs_that_samples_do_not_have_are_not_counted() -> None:
     report = taken("a.json")
 
     assert (report.summary.samples, report.summary.trials) == (4, 0)
-    assert any("speaks of 3 runs" in note for note in report.notes)
+    assert any("has 3 runs" in note for note in report.notes)
 
 
 def test_the_scores_of_a_sample_and_the_numbers_of_its_trials_survive() -> None:

@@ -131,7 +131,7 @@ def test_an_infinite_figure_is_none_and_says_so(value: float) -> None:
         pytest.param([1], "[0]", id="no object"),
         pytest.param([{"metric_key": "a"}], "[0].values", id="no values"),
         pytest.param([{"values": {"a": "high"}}], "[0].values.a", id="a text"),
-        pytest.param([{"values": {"a": True}}], "[0].values.a", id="a truth value"),
+        pytest.param([{"values": {"a": True}}], "[0].values.a", id="a boolean"),
         pytest.param([{"values": {"a": 1}, "evalwright": {"a": 3}}], "[0].evalwright", id="ours"),
     ],
 )

@@ -301,7 +301,7 @@ def test_of_several_errors_the_first_says_how_many_more_there_are() -> None:
         pytest.param([1, 1], [0, 1], id="one twice"),
         pytest.param([None, 1], [0, 1], id="one without"),
         pytest.param([-1, 10**9], [0, 1], id="no numbers of trials"),
-        pytest.param([True, 0], [0, 1], id="a truth value"),
+        pytest.param([True, 0], [0, 1], id="a boolean"),
     ],
 )
 def test_trials_are_called_as_the_log_calls_them_if_that_tells_them_apart(
@@ -349,7 +349,7 @@ def test_the_scores_of_a_sample_with_trials_stand_with_the_first() -> None:
         pytest.param(
             old_sample(scores=[{"scorer_key": "a", "values": {}}] * 2),
             ".scores[1].scorer_key",
-            "`a` stands twice",
+            "duplicate key `a`",
             id="twice",
         ),
         pytest.param(old_sample(sample="x"), ".sample", "expected an object, got str", id="sample"),

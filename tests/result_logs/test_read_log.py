@@ -207,7 +207,7 @@ def test_a_log_that_changes_while_it_is_read_is_told(tmp_path: Path) -> None:
     log = reread_log(tmp_path, foreign_log(old_sample()))
     save_log(tmp_path, foreign_log(old_sample(scores="x")))
 
-    with pytest.raises(BadLog, match="has changed"):
+    with pytest.raises(BadLog, match="was changed"):
         list(log.outcomes("a", "b"))
 
 
@@ -307,7 +307,9 @@ def test_whether_it_came_to_its_end(known: dict[str, Any], said: str) -> None:
         pytest.param({}, {"errors": [ERROR]}, ["boom"], id="of the evidence"),
         pytest.param({"errors": [ERROR]}, {"errors": [ERROR]}, ["boom"], id="the same twice"),
         pytest.param({"errors": [STOPPED], "status": "failure"}, {}, [], id="only stopped"),
-        pytest.param({"status": "failure"}, {}, ["failed, and not why"], id="no reason"),
+        pytest.param(
+            {"status": "failure"}, {}, ["does not say why the task failed"], id="no reason"
+        ),
         pytest.param({"status": "success"}, {}, [], id="whole"),
     ],
 )

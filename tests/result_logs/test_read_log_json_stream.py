@@ -77,15 +77,23 @@ def test_only_the_value_at_hand_is_held() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        pytest.param('{"a": 1', "log.json:1:8: expected `,` or `}`, the file ends", id="cut short"),
-        pytest.param('{"a": "tex', "log.json:1:7: the file ends in the middle", id="in a text"),
+        pytest.param(
+            '{"a": 1',
+            "log.json:1:8: expected `,` or `}`, but the file is truncated",
+            id="cut short",
+        ),
+        pytest.param(
+            '{"a": "tex', "log.json:1:7: the file is truncated inside a value", id="in a text"
+        ),
         pytest.param('{"a": tru', "log.json:1:7: not JSON: expecting value", id="in a literal"),
         pytest.param('{"a": {"b": nope}}', "log.json:1:13: not JSON", id="no value"),
         pytest.param('{"a":\n  1 2}', "log.json:2:5: expected `,` or `}`, got `2`", id="no comma"),
         pytest.param("{1: 2}", "expected a name in quotes", id="a number for a name"),
         pytest.param('{"a" 1}', "expected `:`", id="no colon"),
         pytest.param("[1]", "log.json:1:1: expected an object, got `[`", id="another thing"),
-        pytest.param("", "log.json:1:1: expected an object, the file ends", id="nothing"),
+        pytest.param(
+            "", "log.json:1:1: expected an object, but the file is truncated", id="nothing"
+        ),
         pytest.param('{"a": 1} x', "log.json:1:10: expected the end of the file", id="more"),
         pytest.param('{"a": %s}' % ("[" * 200_000), "nested too deep", id="a well"),
         pytest.param('{"a": %s}' % ("9" * 5000), "a value that cannot be read", id="digits"),

@@ -186,7 +186,7 @@ def test_models_of_the_command_line_have_nothing_to_do_with_it(
     Path("run.yaml").write_text(ONLY % "log.json")
     saved("log.json", old_sample())
 
-    with pytest.raises(UsageError, match="no task of it asks a model"):
+    with pytest.raises(UsageError, match="none of its tasks calls a model"):
         ew.run("run.yaml", "scripted/oracle")
 
 

@@ -87,7 +87,7 @@ def test_a_task_without_solver_has_no_output() -> None:
 def test_what_cannot_be_said_is_an_error() -> None:
     unclear = rule(op="equals", expression="{{ scores.language.label }}", value="en")
 
-    with pytest.raises(ValueError, match=r"`scores\.language` is not there"):
+    with pytest.raises(ValueError, match=r"`scores\.language` does not exist"):
         unclear.applies({}, None, {})
 
 

@@ -76,7 +76,7 @@ def test_of_a_rule_an_expression_sees_sample_solver_output_and_scores(
         pytest.param("value", "text", True, id="a text"),
         pytest.param("value", 3, True, id="a whole number"),
         pytest.param("value", 2.5, True, id="a number"),
-        pytest.param("value", True, True, id="a truth value"),
+        pytest.param("value", True, True, id="a boolean"),
         pytest.param("value", None, False, id="null"),
         pytest.param("value", ["text"], False, id="a list"),
         pytest.param("value", {"a": 1}, False, id="a mapping"),

@@ -20,7 +20,7 @@ def test_a_label_comes_out_as_its_author_spells_it(reply: str) -> None:
 
 
 def test_a_label_that_is_not_valid_is_a_failure() -> None:
-    with pytest.raises(NoVerdict, match="it said: religion"):
+    with pytest.raises(NoVerdict, match="its reply: religion"):
         judged(KINDS, Judge("religion"))
 
 

@@ -31,11 +31,11 @@ def test_a_label_is_right_or_wrong_by_the_list_that_it_is_in(
     assert found.values == {"is_correct": right}
     assert found.correct is right
     assert found.metadata["prediction"] == label
-    assert found.reason == ("" if right else f"the judge said `{label}`")
+    assert found.reason == ("" if right else f"the judge's verdict: `{label}`")
 
 
 def test_a_label_of_neither_list_is_a_failure_and_never_a_0() -> None:
-    with pytest.raises(NoVerdict, match=r"expected one of .*; it said: maybe"):
+    with pytest.raises(NoVerdict, match=r"expected one of .*; its reply: maybe"):
         judged(SEVERAL, Judge("maybe"))
 
 

@@ -32,7 +32,7 @@ def test_the_score_is_where_the_number_stands_on_the_scale(
 
 
 def test_a_number_below_the_highest_has_its_reason() -> None:
-    assert judged(SCORER, Judge("8")).reason == "the judge gave 8 of 10"
+    assert judged(SCORER, Judge("8")).reason == "the judge's rating: 8 of 10"
     assert judged(SCORER, Judge("10")).reason == ""
 
 

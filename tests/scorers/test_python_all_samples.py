@@ -71,7 +71,7 @@ def test_with_several_datasets_there_is_an_entry_a_row_of_the_first() -> None:
 
 
 def test_with_several_datasets_the_length_of_the_others_is_not_asked() -> None:
-    with pytest.raises(ValueError, match="there are 3 samples, and it returned 1"):
+    with pytest.raises(ValueError, match="there are 3 samples, but it returned 1"):
         run(returning("[{} for _ in samples['right']]"), {"left": ROWS, "right": [{}]})
 
 
@@ -97,8 +97,8 @@ def test_what_it_raises_is_a_failure_and_no_score() -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        pytest.param("[{}]", "there are 3 samples, and it returned 1", id="too few"),
-        pytest.param("[{}] * 4", "there are 3 samples, and it returned 4", id="too many"),
+        pytest.param("[{}]", "there are 3 samples, but it returned 1", id="too few"),
+        pytest.param("[{}] * 4", "there are 3 samples, but it returned 4", id="too many"),
         pytest.param("{'a': 1}", "must return a list .* got `dict`", id="a dict"),
         pytest.param("None", "must return a list .* got `NoneType`", id="nothing"),
         pytest.param("'abc'", "must return a list .* got `str`: 'abc'", id="a text of that length"),

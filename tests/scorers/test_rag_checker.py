@@ -157,12 +157,14 @@ def test_a_score_has_what_it_needs_or_says_what_is_missing_and_asks_nobody(
 
 
 def test_the_error_names_every_score_and_what_to_do() -> None:
-    with pytest.raises(ValueError, match="`target_column`, or that of its claims") as error:
+    with pytest.raises(ValueError, match="`target_claims_column` to that of its claims") as error:
         score("faithfulness", "precision", "recall", row={"query": "?"})
-    assert str(error.value).startswith("the sample has no target: name its column")
+    assert str(error.value).startswith("the sample has no target: set `target_column`")
     assert str(error.value).endswith("; `precision`, `recall` need one")
 
-    with pytest.raises(ValueError, match=r'first choice must have them, a list of `{"con') as error:
+    with pytest.raises(
+        ValueError, match=r'first choice must have them, as a list of `{"con'
+    ) as error:
         score(said=retrieved(RESPONSE, None))
     assert str(error.value).startswith("the output of the model has no `references`")
 
@@ -186,14 +188,14 @@ def test_the_error_names_every_score_and_what_to_do() -> None:
         pytest.param({"target_column": "target"}, {**ROW, "target": None}, "is empty", id="null"),
         pytest.param({"target_column": "target"}, {**ROW, "target": nan}, "is empty", id="nan"),
         pytest.param({}, {**ROW, "target": nan}, "the sample has no target", id="none"),
-        pytest.param({}, {**ROW, "target": ["a"]}, "`target` of the sample must be a text", id="?"),
+        pytest.param({}, {**ROW, "target": ["a"]}, "`target` of the sample must be text", id="?"),
         pytest.param(
             {"target_claims_column": "claims"}, ROW, "`claims` is empty or", id="target claims"
         ),
         pytest.param(
             {"response_claims_column": "claims"},
             {**ROW, "claims": ""},
-            r"a list of none is `\[\]`",
+            r"an empty list is `\[\]`",
             id="claims in an empty cell",
         ),
         pytest.param(
@@ -586,7 +588,7 @@ def test_a_server_that_takes_no_schema_is_asked_without_and_the_score_says_so() 
 
     assert found.values == pytest.approx(EXPECTED)
     assert found.metadata["structured"] is False
-    assert "takes no schema" in found.metadata["note"]
+    assert "does not accept a schema" in found.metadata["note"]
     assert {one.input for one in judge.requests} == {None}
 
 

@@ -99,7 +99,7 @@ def test_any_other_is_asked_for_a_number() -> None:
 def test_who_says_no_number_has_no_confidence_and_that_is_no_failure() -> None:
     assert asked(saying("I am sure")) == Score(
         values={"confidence": None},
-        reason="no one number from 0 to 100 in 'I am sure'",
+        reason="expected one number from 0 to 100, got 'I am sure'",
         metadata={SELF_REPORT: True},
     )
 

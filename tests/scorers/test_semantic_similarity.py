@@ -103,7 +103,7 @@ def test_less_than_the_same_gives_its_reason() -> None:
 
 
 def test_a_model_that_is_not_there_is_an_error_that_names_those_that_are() -> None:
-    with pytest.raises(ValueError, match="`other` is none of the models here: `embedder`"):
+    with pytest.raises(ValueError, match="`other` is not one of the models: `embedder`"):
         score(Embedding(), model_key="other")
 
 
@@ -131,7 +131,7 @@ def test_the_models_that_it_asks_are_known_before_it_runs() -> None:
     ],
 )
 def test_what_is_no_pair_of_vectors_is_an_error(output: Any) -> None:
-    with pytest.raises(ValueError, match="must give `embeddings`"):
+    with pytest.raises(ValueError, match="must return `embeddings`"):
         score(Embedding(output=output))
 
 
@@ -144,7 +144,9 @@ def test_a_vector_without_a_direction_is_an_error_and_no_zero(vector: list[float
 
 
 CANNOT = [
-    pytest.param("unsupported", "this API has no `embeddings`: it is for chat", id="by its client"),
+    pytest.param(
+        "unsupported", "this API does not support `embeddings`, only chat", id="by its client"
+    ),
     pytest.param("not_found", "no such address", id="by its server"),
     pytest.param("auth", "not allowed to generate embeddings from this model", id="by its words"),
     pytest.param("bad_request", "the model does not support the Embeddings API", id="by others"),
@@ -153,7 +155,9 @@ CANNOT = [
 
 @pytest.mark.parametrize(("kind", "said"), CANNOT)
 def test_a_model_that_cannot_embed_is_told_which_can(kind: str, said: str) -> None:
-    with pytest.raises(ModelError, match=f"the evaluated model does not embed: .*{said}") as caught:
+    with pytest.raises(
+        ModelError, match=f"the evaluated model cannot embed texts: .*{said}"
+    ) as caught:
         score(Failing(ModelError(kind, said)))
 
     assert caught.value.kind == kind
@@ -164,7 +168,7 @@ def test_a_named_model_that_cannot_embed_is_named() -> None:
     error = ModelError("unsupported", "it is for chat")
     error.attempts = 3
 
-    with pytest.raises(ModelError, match="`embedder` does not embed: it is for chat") as caught:
+    with pytest.raises(ModelError, match="`embedder` cannot embed texts: it is for chat") as caught:
         score(Failing(error), model_key="embedder")
 
     assert caught.value.attempts == 3

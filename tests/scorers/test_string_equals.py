@@ -91,14 +91,14 @@ def test_without_a_solver_the_value_is_what_is_compared() -> None:
 
 
 def test_without_a_solver_and_a_value_there_is_nothing_to_compare() -> None:
-    with pytest.raises(ValueError, match=r"a task without a solver .* say in `value`"):
+    with pytest.raises(ValueError, match=r"a task without a solver .* set `value`"):
         score(TARGET, {"target": "a"})
 
 
 def test_an_output_that_is_no_chat_needs_a_value() -> None:
     custom = {"items": [], "raw_outputs": [{"label": "a"}], "direct_ios": []}
 
-    with pytest.raises(ValueError, match="no assistant message to compare: say in `value`"):
+    with pytest.raises(ValueError, match="no assistant message to compare: set `value`"):
         score(TARGET, {"target": "a"}, custom)
     assert score(
         {**TARGET, "value": "{{ solver_output.output.label }}"}, {"target": "a"}, custom

@@ -206,8 +206,8 @@ def test_a_model_can_choose_from_the_labels(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        pytest.param(CITIES, "the choices offer A, B, C: no choice can be right", id="others"),
-        pytest.param([], "there are no choices: no choice can be right", id="none"),
+        pytest.param(CITIES, "the choices offer A, B, C: no choice can be correct", id="others"),
+        pytest.param([], "there are no choices: no choice can be correct", id="none"),
     ],
 )
 def test_labels_without_the_right_one_are_refused(options: list[str], message: str) -> None:

@@ -70,7 +70,7 @@ class TestWhatIsAskedAgain:
         assert second.run_id != first.run_id
         (told,) = progress.told
         assert told == (
-            f"new run: since {first.run_id}, --mcq is loglikelihood, it was letter; "
+            f"new run: since {first.run_id}, --mcq is loglikelihood (was letter); "
             "unchanged results are reused"
         )
 
@@ -100,7 +100,7 @@ class TestWhatIsAskedAgain:
         assert second.summary.reused == 3
         (told,) = progress.told
         assert told == (
-            f"new run: since {first.run_id}, --confidence is self, it was logprobs; "
+            f"new run: since {first.run_id}, --confidence is self (was logprobs); "
             "unchanged results are reused"
         )
 
@@ -159,7 +159,7 @@ class TestByLikelihood:
 
         assert report.summary.failed == 1
         assert report.failures[0].message.startswith(
-            "the target is E, but the prompt offers A, B, C: no choice can be right"
+            "the target is E, but the prompt offers A, B, C: no choice can be correct"
         )
 
     def test_stored_outputs_are_scored_as_they_were_chosen(self, tasks: str) -> None:
@@ -290,19 +290,19 @@ class TestBeforeTheFirstCall:
             ew.run(tasks, ["scripted/oracle", "openai/gpt-4.1-mini"], mcq="loglikelihood")
 
         assert str(refused.value) == (
-            "openai/gpt-4.1-mini cannot weigh given answers: its API returns log-probabilities "
-            "only of what it generates itself"
+            "openai/gpt-4.1-mini cannot compute the likelihood of given answers: its API "
+            "returns log-probabilities only for text that it generates"
         )
         assert refused.value.hint == "`--mcq letter`, or -m local/smollm2"
         with pytest.raises(ew.EvalwrightError):
             api.runs()
 
     def test_nor_does_a_recording(self, tasks: str, recorded: str) -> None:
-        with pytest.raises(UsageError, match="it has recorded outputs, and makes none"):
+        with pytest.raises(UsageError, match="it replays recorded outputs and generates none"):
             ew.run(tasks, recorded, mcq="loglikelihood")
 
     def test_nor_does_a_model_that_embeds(self, tasks: str) -> None:
-        with pytest.raises(UsageError, match="it does not say how likely a text is"):
+        with pytest.raises(UsageError, match="it does not return likelihoods"):
             ew.run(tasks, "local/wordllama", mcq="loglikelihood")
 
     def test_without_multiple_choice_there_is_nothing_to_refuse(
@@ -316,7 +316,7 @@ class TestBeforeTheFirstCall:
         assert not [note for note in report.notes if "--mcq" in note]
 
     def test_a_recording_cannot_be_asked_about_its_answers(self, tasks: str, recorded: str) -> None:
-        with pytest.raises(UsageError, match="cannot be asked about its answers"):
+        with pytest.raises(UsageError, match="cannot be asked for its confidence"):
             ew.run(tasks, recorded, confidence="self")
 
     @pytest.mark.parametrize("mode", [{"mcq": "loudest"}, {"confidence": "none"}])

@@ -160,7 +160,7 @@ def test_what_no_server_lists_is_to_be_declared() -> None:
     with ModelServer(models("gpt-4o")) as server:
         error = refused("openai$gpt-9", OPENAI_BASE_URL=server.url)
 
-    assert str(error) == "there is no model `openai$gpt-9`: openai lists none of that key"
+    assert str(error) == "unknown model `openai$gpt-9`: openai does not list it"
     assert error.hint == (
         "declare it under `models`: `$provider: openai/MODEL`, "
         "or a document with `key: openai$gpt-9`"
@@ -170,7 +170,7 @@ def test_what_no_server_lists_is_to_be_declared() -> None:
 @pytest.mark.parametrize(
     ("environment", "says"),
     [
-        pytest.param({}, "openai needs a key, and none was found", id="no key"),
+        pytest.param({}, "openai needs an API key", id="no key"),
         pytest.param({"OPENAI_API_KEY": KEY}, "HTTP 403", id="not allowed"),
     ],
 )
@@ -187,7 +187,7 @@ def test_a_misspelt_key_is_told_the_nearest() -> None:
 
     error = refused("suport-bot", own)
 
-    assert str(error) == ("there is no model `suport-bot`: the project declares none of that key")
+    assert str(error) == ("unknown model `suport-bot`: the project does not declare it")
     assert error.hint == "did you mean `support-bot`?"
 
 
@@ -283,7 +283,7 @@ def test_a_module_that_the_snippet_imports_is_in_the_fingerprint(tmp_path: Path)
 def test_where_snippets_are_refused_a_snippet_is_no_model() -> None:
     told = document(connection_type="custom_inference", run_inference_snippet=SNIPPET, timeout=5)
 
-    with pytest.raises(UsageError, match="snippets are refused here"):
+    with pytest.raises(UsageError, match="which is not allowed here"):
         plan("bot", told)
 
 
@@ -301,7 +301,7 @@ def test_an_adapter_that_is_not_there_is_told_the_nearest() -> None:
 
     error = refused("bot", told)
 
-    assert "adapter `latticeflow$opeani_responses` that is not there" in str(error)
+    assert "the adapter `latticeflow$opeani_responses`, which does not exist" in str(error)
     assert error.hint == "did you mean `latticeflow$openai_responses`?"
 
 

@@ -65,7 +65,7 @@ class TestWithoutASandboxThatIsolates:
             told_by(RunOptions())
 
         assert str(refused.value) == (
-            "no sandbox that isolates a program is available here: "
+            "no sandbox is available that isolates programs: "
             "namespaces+seccomp: forbidden; landlock+seccomp: too old a kernel"
         )
         assert "`evalwright doctor`" in refused.value.hint
@@ -79,7 +79,7 @@ class TestWithoutASandboxThatIsolates:
         assert (sandbox.tier, sandbox.verified) == ("rlimits", False)
         (warning,) = told
         assert warning.startswith(
-            "warning: programs run in a plain child process, with your rights"
+            "warning: programs run in a plain child process with your permissions"
         )
 
     def test_packages_cannot_be_had(self) -> None:

@@ -376,7 +376,7 @@ class TestStopping:
             == again.notes[-1]
             == (
                 "not finished (the cap is reached: 8 of 7 tokens spent): 2 of 3 samples; "
-                "raise the cap and run again: it goes on where it stopped"
+                "raise the cap and run again to resume"
             )
         )
         assert finished.status == "finished"
@@ -422,8 +422,8 @@ class TestScore:
         assert report.summary.completed == 2
         assert (report.failures[0].stage, report.failures[0].sample_ids) == ("solver", ["b"])
         assert report.failures[0].message == (
-            "no answer is stored for 'b' as its task and its row are now, and `score` asks no "
-            "model: `evalwright run` does"
+            "no answer is stored for 'b' with its current task and row, and `score` queries no "
+            "models: use `evalwright run`"
         )
 
     def test_its_report_says_what_the_outputs_are(self, tasks: str) -> None:
@@ -502,7 +502,9 @@ class TestBeforeTheFirstCall:
         tasks = write_records(tmp_path / "tasks.jsonl", code("a", "f() == 1"))
         store = MemoryStore()
 
-        with pytest.raises(EvalwrightError, match="no sandbox that isolates") as refused:
+        with pytest.raises(
+            EvalwrightError, match="no sandbox is available that isolates"
+        ) as refused:
             run_records(tasks, {"m": model()}, store)
 
         assert refused.value.exit_code == 4

@@ -35,7 +35,7 @@ def test_a_store_is_a_file_or_nothing_but_memory(tmp_path: Path) -> None:
 
 
 def test_a_server_is_no_store_here() -> None:
-    with pytest.raises(UsageError, match="only files are stores here") as refused:
+    with pytest.raises(UsageError, match="a store must be a file") as refused:
         open_store("postgresql://localhost/runs")
 
     assert refused.value.hint == "give the path of a file"

@@ -148,7 +148,7 @@ def test_who_ends_the_process_fails_and_who_has_asked_nothing_is_called_again(
     results = asyncio.run(work())
 
     assert told(results) == [0, kind, "crashed", 3]
-    assert "another call ended its process, after it had asked the model" in str(results[2])
+    assert "another call ended its process, after it had queried the model" in str(results[2])
     assert str(results[1]).startswith("tasks/x.yaml:14 in f: ")
 
 
@@ -299,7 +299,7 @@ def test_a_question_where_nobody_answers_is_an_error() -> None:
     (failed,) = asyncio.run(work())
 
     assert isinstance(failed, SnippetFailed)
-    assert "there is no model here" in str(failed)
+    assert "there is no model to query" in str(failed)
 
 
 def test_loading_one_source_is_no_time_of_anothers_call() -> None:
@@ -339,7 +339,7 @@ def test_a_loop_that_stands_still_is_noticed() -> None:
     (failed,) = asyncio.run(work())
 
     assert isinstance(failed, SnippetFailed)
-    assert "its loop stood still" in str(failed)
+    assert "its event loop hung" in str(failed)
 
 
 @DEFS

@@ -84,7 +84,9 @@ def test_no_function_keeps_another_waiting() -> None:
         pytest.param("import sys; sys.exit(3)", "SystemExit", "3", id="an exit"),
         pytest.param("raise KeyboardInterrupt", "KeyboardInterrupt", "", id="an interrupt"),
         pytest.param("deep()", "RecursionError", "maximum recursion depth", id="recursion"),
-        pytest.param("raise Odd", "Odd", "it cannot be printed", id="one that cannot be printed"),
+        pytest.param(
+            "raise Odd", "Odd", "the exception cannot be printed", id="one that cannot be printed"
+        ),
         pytest.param("raise ValueError('\\ud800')", "ValueError", "?", id="half a surrogate"),
         pytest.param("raise ValueError('x' * 10**6)", "ValueError", "xxx", id="a long message"),
         pytest.param("raise ExceptionGroup('g', [ValueError()])", "ExceptionGroup", "g", id="some"),
@@ -136,7 +138,7 @@ def test_a_hang_costs_its_call_and_the_rest_is_called(word: str) -> None:
 
     assert told(results) == [0, 1, "timeout", 3, 4]
     assert str(results[2]) == "tasks/x.yaml:10 in f: ran longer than 0.5 s"
-    assert "may run 0.5 s" in results[2].hint
+    assert "may take 0.5 s" in results[2].hint
 
 
 def test_the_deadline_is_for_each_call() -> None:

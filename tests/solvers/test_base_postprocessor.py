@@ -77,7 +77,7 @@ def test_without_anything_to_run_it_a_postprocessor_says_so() -> None:
         {"type": "python", "postprocess_snippet": "def postprocess(s, o): return []"}
     )
 
-    with pytest.raises(ValueError, match="nothing here runs it"):
+    with pytest.raises(ValueError, match="needs snippets"):
         asyncio.run(made.apply({}, SOLVED, None))
 
 

@@ -53,7 +53,7 @@ def test_items_become_messages(items: list[dict[str, Any]], messages: list[Messa
         pytest.param([make_message("bot", "x")], "as a role, got `bot`", id="a role"),
         pytest.param(
             [{"type": "custom_task_input_message", "content": 1}],
-            "the input of a custom task in a chat",
+            "got the input of a custom task",
             id="another task",
         ),
         pytest.param(

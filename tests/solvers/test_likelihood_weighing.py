@@ -32,9 +32,11 @@ def test_the_text_is_all_that_the_model_is_given() -> None:
 @pytest.mark.parametrize(
     ("completion", "said"),
     [
-        pytest.param(weighed(()), "weighed no token", id="no token"),
-        pytest.param(weighed(), "expected one weighed text, got 0", id="no text"),
-        pytest.param(weighed((-1.0,), (-1.0,)), "expected one weighed text, got 2", id="two"),
+        pytest.param(weighed(()), "no token likelihoods", id="no token"),
+        pytest.param(weighed(), "expected the likelihood of one text, got 0", id="no text"),
+        pytest.param(
+            weighed((-1.0,), (-1.0,)), "expected the likelihood of one text, got 2", id="two"
+        ),
         pytest.param(weighed((0.5,)), "log-probabilities of 0 or less", id="above 0"),
         pytest.param(weighed((math.nan,)), "log-probabilities of 0 or less", id="NaN"),
     ],

@@ -185,7 +185,7 @@ def test_a_loop_that_nothing_ended(more: dict[str, Any], *, fails: bool) -> None
     body = loop(user("x", terminate_if={"includes": "z"}), max_iterations=2, **more)
 
     if fails:
-        with pytest.raises(ValueError, match="came to its 2 iterations and nothing ended it"):
+        with pytest.raises(ValueError, match="reached 2 iterations and no `terminate_if`"):
             talk([body, user("end")])
     else:
         assert spoken(talk([body, user("end")])) == ["user: x", "user: x", "user: end"]
@@ -239,7 +239,7 @@ def test_another_model_may_end_the_loop() -> None:
 
 
 def test_a_model_that_is_not_there_is_said() -> None:
-    with pytest.raises(ValueError, match="no model `other`"):
+    with pytest.raises(ValueError, match="unknown model `other`"):
         talk([played()], row={"topic": "x"})
 
 

@@ -65,10 +65,10 @@ def test_a_conversation_without_an_answer_has_no_output() -> None:
     ("row", "said_so"),
     [
         pytest.param({"other": 1}, "no column `past`; it has `other`", id="no column"),
-        pytest.param({"past": None}, "column `past` holds no trace$", id="empty"),
+        pytest.param({"past": None}, "column `past` contains no trace$", id="empty"),
         pytest.param(
             {"past": None, "error": "too slow"},
-            "column `past` holds no trace: too slow",
+            "column `past` contains no trace: too slow",
             id="empty, and the row says why",
         ),
         pytest.param(

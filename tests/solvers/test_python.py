@@ -197,7 +197,7 @@ async def _alone() -> None:
 
 
 def test_without_anything_to_run_it_a_python_solver_says_so() -> None:
-    with pytest.raises(ValueError, match="nothing here runs it"):
+    with pytest.raises(ValueError, match="needs snippets"):
         asyncio.run(_alone())
 
 

@@ -136,7 +136,7 @@ def test_other_json_is_the_input_of_a_custom_task() -> None:
     [
         pytest.param(None, "text", id="a text is the output"),
         pytest.param([1, True], "[1, true]", id="a list"),
-        pytest.param(True, "true", id="a truth value"),
+        pytest.param(True, "true", id="a boolean"),
         pytest.param("make_message", "make_message", id="a string"),
     ],
 )

@@ -11,29 +11,29 @@ ROW = {"question": "why?", "answer": "so"}
     [
         pytest.param(
             "Q:\n{{ sample.qestion }}",
-            "`sample.qestion` is not there (line 2); the row has: question, answer; "
+            "`sample.qestion` does not exist (line 2); the row has: question, answer; "
             "did you mean `question`?",
             id="a column that is misspelt",
         ),
         pytest.param(
             "{{ sample['the question'] }}",
-            "`sample['the question']` is not there (line 1); the row has: question, answer",
+            "`sample['the question']` does not exist (line 1); the row has: question, answer",
             id="by key",
         ),
         pytest.param(
             "{{ sampel.question }}",
-            "`sampel` is not there (line 1); there is: sample, messages; did you mean `sample`?",
+            "`sampel` does not exist (line 1); there is: sample, messages; did you mean `sample`?",
             id="a variable",
         ),
         pytest.param(
             "{{ messages[0].contnt }}",
-            "`messages[0].contnt` is not there (line 1); it has: role, content; "
+            "`messages[0].contnt` does not exist (line 1); it has: role, content; "
             "did you mean `content`?",
             id="within a list",
         ),
         pytest.param(
             "{{ messages[3] }}",
-            "`messages[3]` is not there (line 1): list object has no element 3",
+            "`messages[3]` does not exist (line 1): list object has no element 3",
             id="beyond the end of a list",
         ),
         pytest.param("\n\n{{ 1 / 0 }}", "division by zero (line 3)", id="arithmetic"),
@@ -44,7 +44,7 @@ ROW = {"question": "why?", "answer": "so"}
         ),
         pytest.param(
             "{% for m in messages %}\n{{ m.x }}\n{% endfor %}",
-            "`m.x` is not there (line 2); it has: role, content",
+            "`m.x` does not exist (line 2); it has: role, content",
             id="in a loop",
         ),
     ],

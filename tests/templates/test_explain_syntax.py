@@ -7,7 +7,7 @@ from evalwright.templates import Template
     ("source", "said"),
     [
         pytest.param("{{ a }", "expected `}}`, got `}`", id="a brace too few"),
-        pytest.param("{{ a", "expected `}}`, the template ends", id="no braces at the end"),
+        pytest.param("{{ a", "expected `}}`, but the template ends", id="no braces at the end"),
         pytest.param("{{ a b }}", "expected `}}`, got `b`", id="two names"),
         pytest.param("{{}}", "expected a value, got `}}`", id="nothing"),
         pytest.param("{{ a == }}", "expected a value before `}}`", id="half a comparison"),
@@ -21,16 +21,16 @@ from evalwright.templates import Template
         ),
         pytest.param(
             "{% if a %}{% endfor %}",
-            "`endfor` does not belong to the block `if`: `{% endif %}` is missing",
+            "`endfor` does not belong in the block `if`: `{% endif %}` is missing",
             id="the end of another",
         ),
         pytest.param(
-            "{% endif %}", "`endif` stands in no block that it could belong to", id="a lone end"
+            "{% endif %}", "`endif` is outside the block that it belongs to", id="a lone end"
         ),
-        pytest.param("{% fi a %}", "no block is called `fi`; did you mean `if`?", id="a block"),
+        pytest.param("{% fi a %}", "unknown block `fi`; did you mean `if`?", id="a block"),
         pytest.param(
             "{% for a in b %}{% fi %}{% endfor %}",
-            "no block is called `fi`; did you mean `if`?",
+            "unknown block `fi`; did you mean `if`?",
             id="a block in another",
         ),
         pytest.param(
@@ -43,18 +43,16 @@ from evalwright.templates import Template
         pytest.param("{{ !a }}", "unexpected `!`; write `not`", id="not"),
         pytest.param("{{ a || b }}", "expected a name, got `|`", id="or"),
         pytest.param(
-            "{{ a | uper }}", "no filter is called `uper`; did you mean `upper`?", id="a filter"
+            "{{ a | uper }}", "unknown filter `uper`; did you mean `upper`?", id="a filter"
         ),
         pytest.param(
             "{% if a %}{{ a | uper }}{% endif %}",
-            "no filter is called `uper`; did you mean `upper`?",
+            "unknown filter `uper`; did you mean `upper`?",
             id="a filter that may not be reached",
         ),
+        pytest.param("{{ a is eevn }}", "unknown test `eevn`; did you mean `even`?", id="a test"),
         pytest.param(
-            "{{ a is eevn }}", "no test is called `eevn`; did you mean `even`?", id="a test"
-        ),
-        pytest.param(
-            "{% break %}", "`break` and `continue` stand in a loop only", id="outside a loop"
+            "{% break %}", "`break` and `continue` are allowed only in a loop", id="outside a loop"
         ),
     ],
 )

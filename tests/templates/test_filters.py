@@ -75,12 +75,12 @@ def test_random_is_the_same_every_time() -> None:
     [
         pytest.param("{{ 'x'|fromjson }}", "`fromjson` expected JSON", id="fromjson"),
         pytest.param("{{ range|tojson }}", "`tojson` has no JSON for `function`", id="tojson"),
-        pytest.param("{{ gone|tojson }}", "`gone` is not there", id="tojson of nothing"),
-        pytest.param("{{ sample.gone|json_escape }}", "`sample.gone` is not there", id="escape"),
+        pytest.param("{{ gone|tojson }}", "`gone` does not exist", id="tojson of nothing"),
+        pytest.param("{{ sample.gone|json_escape }}", "`sample.gone` does not exist", id="escape"),
         pytest.param(
             "{{ 'x'|regex_replace('(', '') }}", "`regex_replace`: ", id="a broken pattern"
         ),
-        pytest.param("{{ []|random }}", "`random` expected a list with something", id="random"),
+        pytest.param("{{ []|random }}", "`random` expected a list that is not empty", id="random"),
     ],
 )
 def test_what_a_filter_cannot_do_it_says(source: str, message: str) -> None:

@@ -54,7 +54,7 @@ def lint(path: str | Path) -> Linting:
 
     if is_project(str(path)):
         raise UsageError(
-            f"{path}: this is a project, which has several files",
+            f"{path}: a project has several files",
             hint=f"`evalwright lint {path}` lints all of them",
         )
     return Linting(str(path))
@@ -91,7 +91,7 @@ def init(directory: str | Path) -> list[Path]:
     files[folder / TASKS.name] = TASKS.read_bytes()
     for path in files:
         if path.exists() and path.name != "README.md":
-            raise UsageError(f"{path}: already there, and left as it is")
+            raise UsageError(f"{path}: already exists, and was not changed")
     for kind in ("task", "dataset", "model", "evaluation", "run"):
         text = json.dumps(schema(kind), indent=2)
         files[folder / ".evalwright" / "schemas" / f"{kind}.json"] = text.encode()
@@ -144,4 +144,4 @@ def schema(kind: str) -> dict[str, Any]:
 
         return json_schema(cast("Any", kind))
     known = ", ".join(f"`{name}`" for name in SCHEMAS)
-    raise UsageError(f"there is no schema `{kind}`; there are {known}")
+    raise UsageError(f"unknown schema `{kind}`; the schemas are {known}")

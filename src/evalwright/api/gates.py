@@ -40,8 +40,8 @@ def gate(
         policies = from_files or read_run_policies(run)
         if not policies:
             raise UsageError(
-                f"run {run.id} brought no policies, and none were given",
-                hint="`--policy FILE` names some; a run file may have `policies`",
+                f"run {run.id} has no policies, and none were given",
+                hint="use `--policy FILE`, or add `policies` to the run file",
             )
         others = other_evidence(opened, run) if needs_other_runs(policies) else []
         own = run_evidence(opened, run)
@@ -72,7 +72,7 @@ def _valid_policies(
         count, shown = len(errors), errors[:_MAX_ERRORS_SHOWN]
         lines = "; ".join(f"{problem.file}:{problem.line}: {problem.detail}" for problem in shown)
         more = f"; and {count - len(shown)} more" if count > len(shown) else ""
-        raise UsageError(f"nothing was judged: {lines}{more}")
+        raise UsageError(f"nothing was checked: {lines}{more}")
     return [policy.document for policy in read.policies]
 
 

@@ -232,7 +232,7 @@ def _category_of(outcome: Outcome) -> str:
 def _unknown_category(run: Run, name: str, known: list[str]) -> UnknownName:
     some = ", ".join(f"`{category}`" for category in known[:_MOST_CATEGORIES_NAMED])
     return UnknownName(
-        f"run {run.id} has no outcome of category `{name}` among these; they have {some or 'none'}",
+        f"run {run.id} has no such outcomes of category `{name}`, only of {some or 'none'}",
         hint=suggest(name, known),
     )
 
@@ -272,7 +272,7 @@ def _unknown_sample(store: Store, run: Run, sample_id: str) -> UnknownName:
         if len(known) == _MOST_SUGGESTED_FROM:
             break
     return UnknownName(
-        f"run {run.id} has no outcome of a sample `{sample_id}`",
+        f"run {run.id} has no outcome for a sample `{sample_id}`",
         hint=suggest(sample_id, list(known)),
     )
 

@@ -122,7 +122,7 @@ def _program(request: ProgramRequest) -> tuple[Program, str]:
     targets = (*(record.targets if record else ()), *request.targets)
     if not targets:
         raise UsageError(
-            "a program is judged by its targets, and there is none",
+            "a program needs at least one target",
             hint="--target 'add(1, 2) == 3', or --task FILE.jsonl --id ID",
         )
     rule = request.post_process or (record.post_process if record else "none")
@@ -141,20 +141,20 @@ def _source(path: str) -> str:
     try:
         return text.decode()
     except UnicodeDecodeError:
-        raise Unreadable(f"{show_path(path)}: not text in UTF-8") from None
+        raise Unreadable(f"{show_path(path)}: not UTF-8 text") from None
 
 
 def _record(request: ProgramRequest) -> tuple[TaskSpec | None, str]:
     if request.task is None and request.task_id is None:
         return None, ""
     if request.task is None or request.task_id is None:
-        raise UsageError("a record is named by `--task FILE.jsonl` and `--id ID` together")
+        raise UsageError("use `--task FILE.jsonl` and `--id ID` together")
     ids = []
     for number, item in check_batches(read_batches(request.task)):
         if item.task_id == request.task_id and isinstance(item, TaskSpec):
             if item.category != "code_exec":
                 raise UsageError(
-                    f"{request.task}:{number}: `{item.task_id}` is no code_exec record"
+                    f"{request.task}:{number}: `{item.task_id}` is not a code_exec record"
                 )
             return item, f"{request.task}:{number}: "
         if item.task_id == request.task_id and not isinstance(item, TaskSpec):

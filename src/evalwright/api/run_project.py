@@ -40,7 +40,7 @@ def run_project(
         resolved = resolve_project(path, models, options, tell=progress.tell)
         if models and all(spec.task.evaluates != "model" for spec in resolved.specs):
             raise UsageError(
-                f"{path}: no task of it asks a model, so `-m {models[0]}` has nothing to do"
+                f"{path}: none of its tasks calls a model, so `-m {models[0]}` has no effect"
             )
         plan = compile_run(resolved, options, store=store, progress=progress)
         session = Session(

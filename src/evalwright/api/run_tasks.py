@@ -49,8 +49,8 @@ def run(
     projects = [name for name in paths if is_project(name)]
     if projects and len(paths) > 1:
         raise UsageError(
-            f"{', '.join(paths)}: a project is run alone",
-            hint="a run file may name as many tasks as you like",
+            f"{', '.join(paths)}: a project must be the only PATH",
+            hint="a run file may list any number of tasks",
         )
     names = canonical_names(models) if models or not projects else []
     check_names([*paths, *names])
@@ -92,7 +92,7 @@ def score(
         if manifest.imported is not None:
             raise UsageError(
                 f"run {parent.id} was imported: there is no project to score it with",
-                hint="a project whose specification names the log may read it as a `task_result`",
+                hint="to reuse its answers, read the log as a `task_result` in a project",
             )
         parsed = restore_modes(parsed, parent)
         if is_project(relative_to(find_folder(parent, parsed.store), manifest.plan.sources[0])):

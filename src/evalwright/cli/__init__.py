@@ -1,7 +1,7 @@
-"""The command. Each file here translates one verb: arguments in, `api.verb()`, text out.
+"""The command line. Each file here translates one command: arguments in, `api.verb()`, text out.
 
-Nothing is imported before its command is asked for: `evalwright --help` costs click and this file.
-Data goes to stdout, talk to stderr.
+A command is imported only when it is used: `evalwright --help` imports click and this file.
+Data goes to stdout, messages to stderr.
 """
 
 import os
@@ -46,21 +46,21 @@ _ENTITIES = ("task", "dataset", "generator", "model", "adapter", "eval")
 SHORTHANDS = {f"{name}s": name for name in _ENTITIES}
 """`evalwright tasks` is `evalwright task list`."""
 MODULES = {"import": "import_"}
-"""Commands whose module cannot have their name."""
+"""Commands whose name is not a valid module name."""
 EXIT_CODES = """\
-Exit codes: 0 success; 1 a check failed; 2 wrong usage; 3 finished, but some samples failed;
+Exit codes: 0 success; 1 a check failed; 2 usage error; 3 finished, but some samples failed;
 4 could not run; 130 interrupted."""
 
 
 class Commands(click.Group):
-    """A group that imports a command only when it is asked for."""
+    """A group that imports a command only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names in the order of a first day's work."""
+        """Return the names in the order in which a new user needs them."""
         return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import it."""
+        """Import the module of a command."""
         if cmd_name not in COMMANDS and cmd_name not in SHORTHANDS:
             return None
         name = SHORTHANDS.get(cmd_name, cmd_name)
@@ -76,7 +76,7 @@ class Commands(click.Group):
             formatter.write_dl([*COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run it. Here and not in `main`, because click makes exit 1 of a broken pipe."""
+        """Run here, not in `main`: click turns a broken pipe into exit 1."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:  # the reader of our pipe has gone (`| head`)
@@ -95,12 +95,12 @@ def app() -> None:
 
 
 def main() -> None:
-    """Run the command; our own errors become one line and an exit code."""
+    """Run the command; turn each `EvalwrightError` into one line and an exit code."""
     if cast("TextIO | None", sys.stdout) is None:  # closed, by `>&-`
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the process ends
     warnings.showwarning = _show_warning
     try:
-        # Only click is imported so far; our errors are, as soon as there can be one.
+        # Only click is imported so far; the error classes are loaded before they can be needed.
         app(prog_name="evalwright", standalone_mode=False)
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
@@ -141,7 +141,7 @@ def _show_warning(
 
 
 def _show(error: click.ClickException) -> None:
-    """Print an error of click as we print ours; without arguments, it is the whole help."""
+    """Print an error of click like any other error; without arguments, print the help."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     if not sys.argv[1:] or context is None:
         error.show()
@@ -152,5 +152,5 @@ def _show(error: click.ClickException) -> None:
 
 
 def _discard_stdout() -> None:
-    """What is still to be written would fail again when Python ends."""
+    """Discard buffered output: flushing it at exit would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -31,7 +31,7 @@ def test(name: str, *, samples: int, show_io: bool, as_json: bool, **place: Any)
     """Read a whole dataset and show what tasks get from it.
 
     Shows the number of rows, what each filter drops, the types in each column, and the first rows.
-    If a generator has yet to make the rows, the first N are generated and shown step by step, but
+    If a generator has not made the rows yet, the first N are generated and shown step by step, but
     not stored. Exit 1 if the dataset cannot be read or a row cannot be generated.
     """
     preview = api.try_dataset(name, samples=samples, anew=show_io, **place)
@@ -55,8 +55,8 @@ def test(name: str, *, samples: int, show_io: bool, as_json: bool, **place: Any)
 def generate(key: str, *, again: bool, project: str, as_json: bool, **options: Any) -> None:
     """Generate the rows of a dataset that names a generator.
 
-    Rows are stored under .evalwright/generated/ and generated once; a run generates the rows that
-    it needs and that are missing. Datasets that these rows depend on are generated first. If a row
+    Rows are generated once and stored under .evalwright/generated/; a run generates the rows that
+    it needs and does not find. Datasets that these rows depend on are generated first. If a row
     fails, the others are kept, the exit code is 1, and the same command resumes.
     """
     datasets = api.generate(

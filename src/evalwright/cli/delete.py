@@ -21,8 +21,8 @@ def command(run: str, *, yes: bool, store: str | None, as_json: bool) -> None:
     """Delete a run and its outcomes.
 
     RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`. Asks first on a
-    terminal; elsewhere --yes is required. Runs that rescored it stay. `evalwright gc` frees the
-    disk space.
+    terminal; elsewhere --yes is required. Runs that rescored it are kept. `evalwright gc` frees
+    the disk space.
     """
     if not yes:
         listed = api.show_run(run, store)

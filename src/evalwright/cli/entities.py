@@ -1,6 +1,6 @@
 """The subcommands that `task`, `dataset`, `generator`, `model`, `adapter` and `eval` share.
 
-list show validate export     look
+list show validate export     read
 add delete                    change the folder of the project
 """
 
@@ -28,7 +28,7 @@ from evalwright.projects.kinds import FOLDERS, EntityKind
 
 
 def entity_group(kind: EntityKind, about: str, more: str) -> click.Group:
-    """Return the command of a kind of entity, with the subcommands that all kinds have."""
+    """Return the command for a kind of entity, with the subcommands that all kinds share."""
     group = OrderedGroup(help=f"{about}\n\n{more}")
     for add_command in (_list, _show, _add, _validate, _export, _delete):
         add_command(group, kind)
@@ -59,7 +59,7 @@ def _list(group: click.Group, kind: EntityKind) -> None:
 
 
 def _show(group: click.Group, kind: EntityKind) -> None:
-    @group.command("show", help=f"Show one {kind}: its file, what uses it, and the whole document.")
+    @group.command("show", help=f"Show one {kind}: its file, what uses it, and its full document.")
     @click.argument("key", metavar="KEY")
     @project_options
     @json_option
@@ -83,7 +83,7 @@ def _add(group: click.Group, kind: EntityKind) -> None:
         files: tuple[str, ...], *, as_json: bool, provider: str | None = None, **options: Any
     ) -> None:
         if not files and not provider:
-            raise UsageError("no FILE was given", hint="evalwright model add --help")
+            raise UsageError("FILE is missing", hint="evalwright model add --help")
         added = api.add_entities(kind, files, **options) if files else []
         if provider:
             added.append(api.add_provider(provider, options["project"]))
@@ -134,7 +134,9 @@ def _export(group: click.Group, kind: EntityKind) -> None:
     @json_option
     def command(key: str, *, output: Path | None, as_json: bool, **place: Any) -> None:
         if output is not None and output.exists():
-            raise UsageError(f"{output}: already there, and left as it is", hint="name a new file")
+            raise UsageError(
+                f"{output}: already exists, and was not changed", hint="name a new file"
+            )
         folder = str(output.parent) if output else "."
         document = api.export_entity(kind, key, folder=folder, **place)
         if output is None and as_json:
@@ -156,8 +158,8 @@ def _delete(group: click.Group, kind: EntityKind) -> None:
     @group.command(
         "delete",
         help=f"Delete the file of one {kind}.\n\nAsks first on a terminal; elsewhere --yes is "
-        "required. Included files and data files stay. If the file also holds other documents, "
-        "nothing is deleted, and the message says where the document is.",
+        "required. Included files and data files are kept. If the file also holds other "
+        "documents, nothing is deleted, and the message says where the document is.",
     )
     @click.argument("key", metavar="KEY")
     @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")

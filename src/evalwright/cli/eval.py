@@ -18,7 +18,7 @@ command = entity_group(
 
 @command.command("run", cls=SectionedCommand, sections=run.SECTIONS)
 @click.argument("key", metavar="KEY")
-@click.option("-c", "--config", metavar="FILE", help="YAML with `config` and `run_config`.")
+@click.option("-c", "--config", metavar="FILE", help="YAML file with `config` and `run_config`.")
 @project_option
 @click.pass_context
 def _run(context: click.Context, /, key: str, project: str, **options: Any) -> None:

@@ -21,10 +21,10 @@ from evalwright.vocabulary import LEGAL, MAX_TIMEOUT_S
     "targets",
     multiple=True,
     metavar="CODE",
-    help="Python that must hold; repeatable.",
+    help="Python that the program must satisfy; repeatable.",
 )
 @click.option("--task", metavar="FILE.jsonl", help="Take the targets from a record in this file.")
-@click.option("--id", "task_id", metavar="ID", help="Id of that record.")
+@click.option("--id", "task_id", metavar="ID", help="Id of the record that has the targets.")
 @click.option(
     "--timeout",
     "timeout_s",

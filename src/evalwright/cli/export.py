@@ -27,8 +27,8 @@ LOGS = "logs"
     "--format",
     "form",
     type=click.Choice([*FORMATS, LOGS]),
-    help="Output format; `logs` is a folder of result logs. Default: by the ending of FILE, or "
-    "jsonl.",
+    help="Output format; `logs` is a folder of result logs. Default: by the extension of FILE, "
+    "or jsonl.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
 @click.option(
@@ -42,7 +42,7 @@ LOGS = "logs"
 @click.option(
     "--link-logs",
     is_flag=True,
-    help="With `logs`: make the evaluation refer to its logs, so that it runs from the folder.",
+    help="With `logs`: make the exported evaluation refer to its logs, so that it can be run.",
 )
 @store_option
 def command(  # noqa: PLR0913 - one option each
@@ -59,14 +59,14 @@ def command(  # noqa: PLR0913 - one option each
 
     RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. Each line
     or row is one outcome: input, output, scores, failure, usage and latency. `logs` writes one
-    result log per task, which `evalwright import` and `task_result_log_path` read. Memory use does
-    not grow with the run.
+    result log per task, for `evalwright import` and `task_result_log_path`. Memory use does not
+    grow with the run.
     """
     if form == LOGS and not as_json:
         _export_logs(run, output, store, link_logs=link_logs, failed=failed)
         return
     if link_logs:
-        raise UsageError("`--link-logs` is for result logs", hint="add `--format logs`")
+        raise UsageError("`--link-logs` applies only to result logs", hint="add `--format logs`")
     form = "jsonl" if as_json else form or _form_of(output)
     _export_outcomes(run, output, store, form=form, failed=failed)
 
@@ -75,9 +75,9 @@ def _export_logs(
     run: str, output: Path | None, store: str | None, *, link_logs: bool, failed: bool
 ) -> None:
     if output is None:
-        raise UsageError("result logs are a folder", hint="add --output DIR")
+        raise UsageError("result logs need a folder", hint="add --output DIR")
     if failed:
-        raise UsageError("a result log has all samples: `--failed` is for the other formats")
+        raise UsageError("a result log contains all samples: use `--failed` with another format")
     done = api.export_logs(output, run, store, link_logs=link_logs)
     logs, samples = format_count(len(done.logs), "log"), format_count(done.samples, "sample")
     print_message(f"wrote {done.evaluation} and {logs} of {samples}")
@@ -97,7 +97,9 @@ def _export_outcomes(
     write = WRITERS[form]
     if output is None:
         if form == "parquet":
-            raise UsageError("parquet is not for a terminal or a pipe", hint="add --output FILE")
+            raise UsageError(
+                "parquet cannot be written to a terminal or a pipe", hint="add --output FILE"
+            )
         write(read, sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return
@@ -107,20 +109,18 @@ def _export_outcomes(
 
 
 def _form_of(output: Path | None) -> str:
-    """As the file's name says; a name that says nothing gets JSONL."""
+    """Return the format that the file extension names; JSONL if it names none."""
     ending = output.suffix.lstrip(".").lower() if output else ""
     if ending in FORMATS:
         return ending
     if ending in {"", "ndjson", "txt", "log"} or (output and output.exists()):
         return "jsonl"
-    raise UsageError(
-        f"{output}: nothing is exported as `.{ending}`", hint=f"--format {'|'.join(FORMATS)}"
-    )
+    raise UsageError(f"{output}: unknown format `.{ending}`", hint=f"--format {'|'.join(FORMATS)}")
 
 
 @contextmanager
 def _replace_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` when all of it is written; a device is written to."""
+    """Open a file that replaces `path` once it is complete; a device is written directly."""
     is_device = path.exists() and not path.is_file()
     target = path.resolve()
     part = path if is_device else target.with_name(f".{target.name[:200]}.{os.getpid()}.part")

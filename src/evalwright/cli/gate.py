@@ -36,7 +36,7 @@ from evalwright.spec.checking import Checking
 @click.option(
     "--strict",
     is_flag=True,
-    help="Require whole confidence intervals to meet the thresholds, and no missing samples.",
+    help="Require that whole confidence intervals meet the thresholds and no samples are missing.",
 )
 @env_option
 @store_option
@@ -56,7 +56,7 @@ def command(  # noqa: PLR0913 - one option each
 
     RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. Prints
     every rule with its verdict, the reason and the confidence interval. Nothing is run. Exit 0 if
-    all rules hold, 1 if any fails, 2 if nothing could be judged: a policy is invalid, the run does
+    all rules hold, 1 if any fails, 2 if nothing could be checked: a policy is invalid, the run does
     not exist, or its report cannot be read.
     """
     check_writable(markdown)
@@ -71,7 +71,7 @@ def command(  # noqa: PLR0913 - one option each
 
 
 def _refuse_bad(checks: Sequence[Checking]) -> None:
-    """Exit 2 for files with mistakes: all of them are shown, each at its place."""
+    """Exit 2 if policy files have mistakes: all are printed, each with its place."""
     bad = [check for check in checks if list(check) or check.unreadable]
     report_warnings(checks)
     if bad:

@@ -13,10 +13,10 @@ from evalwright.cli.output import write_json
 def command(*, store: str | None, as_json: bool) -> None:
     """Free the disk space of deleted runs.
 
-    Runs that `evalwright list` shows are not changed.
+    Runs in `evalwright list` are not changed.
     """
-    given_back = api.collect_garbage(store)
+    freed = api.collect_garbage(store)
     if as_json:
-        write_json({"bytes": given_back})
+        write_json({"bytes": freed})
     else:
-        click.echo(f"gave back {given_back:,} bytes", err=True)
+        click.echo(f"freed {freed:,} bytes", err=True)

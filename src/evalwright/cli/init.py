@@ -15,7 +15,7 @@ from evalwright.cli.output import write_json
 def command(directory: str, *, as_json: bool) -> None:
     """Create a small example project.
 
-    Writes a run file with eight example tasks, their datasets and a model that needs no network;
+    Writes a run file with eight example tasks, their datasets and a model that works offline;
     JSON Schemas for your editor; and ten task records, two per category. Existing files are never
     changed.
     """

@@ -61,7 +61,7 @@ def report_unreadable(checks: Sequence[Checking]) -> bool:
 
 
 def report_warnings(checks: Iterable[Checking]) -> None:
-    """Print the warnings, each at its place."""
+    """Print the warnings, each with its place."""
     for check in checks:
         for issue in check.warnings:
             print_message(f"warning: {check.file}:{issue.line}: {issue.detail}")

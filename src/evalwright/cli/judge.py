@@ -45,7 +45,7 @@ command = shared.OrderedGroup(
     "probes",
     multiple=True,
     type=click.Choice([*PROBES, "all"]),
-    help="Judge again with a change that should not matter; repeatable, or `all`.",
+    help="Judge again with a change that should not affect verdicts; repeatable, or `all`.",
 )
 @click.option(
     "--repeat",
@@ -53,12 +53,12 @@ command = shared.OrderedGroup(
     type=click.IntRange(1, 100),
     default=1,
     show_default=True,
-    help="Verdicts per sample, including that of the run: does the judge agree with itself?",
+    help="Verdicts per sample, including the run's, to test whether the judge agrees with itself.",
 )
 @shared.samples_option(
     "--samples",
     default=50,
-    about="Number of samples to judge again: a random choice that is always the same.",
+    about="Number of samples to judge again, drawn at random with a fixed seed.",
 )
 @shared.value_options
 @shared.env_option
@@ -75,7 +75,7 @@ def check(
 
     RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`. With --labels or
     --column, the verdicts of the run are compared with human labels; no model is queried. With
-    --probe and --repeat, the judge is queried again about some samples: `swap` reverses the order
+    --probe or --repeat, the judge is queried again about some samples: `swap` reverses the order
     of what it is shown, `pad` makes answers longer, `fence` marks them as data. The result is
     stored with the run and shown in reports of runs with the same judge. Exit 0, 3 if the judge
     gave no verdict for some samples, 130 if interrupted.

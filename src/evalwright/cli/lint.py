@@ -21,7 +21,7 @@ def command(
 ) -> None:
     """Report what is valid but looks wrong.
 
-    In records: leaked answers, duplicates, unevenly distributed letters, targets that no answer can
+    In records: leaked answers, duplicates, skewed answer letters, targets that no answer can
     match. In project documents: judge prompts that do not mark where the answer begins and ends.
     Invalid records are skipped; `validate` reports them. Exit 0 unless --strict is given.
     """
@@ -31,7 +31,7 @@ def command(
     findings = f"{format_count(count, 'finding')}: {count_by_rule(lints)}"
     line = f"{count_by_noun(lints)}, {findings if count else 'nothing suspicious'}"
     if skipped := sum(lint.skipped for lint in lints):
-        line += f"; {format_count(skipped, f'invalid {lints[0].noun}')} passed over"
+        line += f"; {format_count(skipped, f'invalid {lints[0].noun}')} skipped"
     for note in (note for lint in lints for note in lint.notes):
         print_message(f"note: {note}")
     print_message(line)

@@ -22,7 +22,7 @@ _KINDS = ("runs", "models", "scorers", "solvers", "metrics", "sources", *_OF_A_P
 def command(kind: str, *, store: str | None, as_json: bool) -> None:
     """List runs, component types, model providers or the contents of a project.
 
-    Without an argument it lists runs, the newest first: models, primary metric with its 95 %
+    Without an argument, lists runs, newest first: models, primary metric with its 95 %
     confidence interval, failures, cost, and the parameters that differ between runs.
 
     `scorers`, `solvers`, `metrics`, `sources` (of datasets) and `models` list the types and
@@ -45,7 +45,9 @@ def command(kind: str, *, store: str | None, as_json: bool) -> None:
         rows = [(f"{model.provider}/…", _origin(model), model.about) for model in models]
         print_list(models, ("model", "from", "what"), rows, as_json=as_json)
         if not as_json:
-            click.echo("NAME_BASE_URL, such as OPENAI_BASE_URL, names another address", err=True)
+            click.echo(
+                "to use another address, set NAME_BASE_URL, such as OPENAI_BASE_URL", err=True
+            )
     else:
         types = api.list_components(kind)
         rows = [(each.type, _origin(each), each.about) for each in types]

@@ -28,7 +28,7 @@ command = entity_group(
     "--model-input",
     "given",
     metavar="FILE",
-    help="File with the input: text, or JSON in the form that the model's adapter takes.",
+    help="File with the input: text, or JSON in the format that the model's adapter accepts.",
 )
 @project_options
 @json_option

@@ -37,7 +37,7 @@ class SectionedCommand(click.Command):
         self.sections = sections
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one section after another; the last one has what is in no other."""
+        """Write one section after another; options without a section go last."""
         records = {
             str(param.name): record
             for param in self.get_params(ctx)
@@ -84,7 +84,7 @@ def samples_option(*names: str, default: int, about: str, least: int = 1) -> Dec
 
 
 def concurrency_option(about: str) -> Decorator:
-    """Return `--concurrency`, which counts what `about` says."""
+    """Return `--concurrency`, with the help text `about`."""
     return click.option("--concurrency", metavar="N", type=COUNT, help=about)
 
 
@@ -162,7 +162,8 @@ model_options = combine(
         "parameters",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Generation parameter, such as temperature=0; JSON or text. extra.NAME: any name.",
+        help="Generation parameter, such as temperature=0 (JSON or text). "
+        "extra.NAME=VALUE is sent unchecked.",
     ),
 )
 sandbox_options = combine(
@@ -213,7 +214,7 @@ cache_option = click.option(
 durable_option = click.option(
     "--durable",
     is_flag=True,
-    help="Wait for the disk at every commit, to survive a power failure; slower.",
+    help="Sync to disk at every commit, to survive a power failure; slower.",
 )
 seed_option = click.option(
     "--seed",
@@ -231,18 +232,18 @@ statistics_options = combine(
         type=click.IntRange(1, 100),
         default=10,
         show_default=True,
-        help="Number of bins for the ECE.",
+        help="Number of bins for the expected calibration error (ECE).",
     ),
     click.option(
         "--calibrate",
         is_flag=True,
-        help="Fit a temperature to the confidences on half of the answers; test it on the rest.",
+        help="Fit a temperature to the confidences of half of the answers; test it on the rest.",
     ),
 )
 
 
 def parse_settings(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Parse the values of `--set`; they stay text, because the parameter's type decides."""
+    """Parse the values of `--set`; they stay text until the type of the parameter is known."""
     return dict(_split_pair(pair, option="--set", form="KEY=VALUE") for pair in pairs)
 
 
@@ -252,7 +253,7 @@ def parse_tags(pairs: tuple[str, ...]) -> dict[str, str]:
 
 
 def parse_parameters(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """Parse the values of `-p`: each is JSON, or else text."""
+    """Parse the values of `-p`: each is JSON if it parses as JSON, otherwise text."""
     parameters: dict[str, Any] = {}
     for pair in pairs:
         name, value = _split_pair(pair, option="-p", form="NAME=VALUE")

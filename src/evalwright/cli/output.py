@@ -62,9 +62,9 @@ def write_result(value: Any, blocks: Iterable[Block], *, as_json: bool) -> None:
 
 
 def confirm_deletion(what: str) -> None:
-    """Ask on a terminal; elsewhere raise `UsageError`."""
+    """Ask for confirmation on a terminal; elsewhere raise `UsageError`."""
     if not sys.stdin.isatty():
-        raise UsageError(f"{what} would be gone for good", hint="add --yes if you mean it")
+        raise UsageError(f"{what} would be deleted permanently", hint="add --yes to confirm")
     click.confirm(f"delete {what}?", abort=True, err=True)
 
 
@@ -74,7 +74,7 @@ def write_json(value: Any) -> None:
 
 
 def write_json_list(values: Iterable[Any]) -> None:
-    """Print a JSON list, one line per element, as the elements come."""
+    """Print a JSON list, one line per element, as the elements arrive."""
 
     def pieces() -> Iterable[bytes]:
         separator = b"["
@@ -87,7 +87,7 @@ def write_json_list(values: Iterable[Any]) -> None:
 
 
 def write_bytes(pieces: Iterable[bytes]) -> None:
-    """Write to stdout, past the encoding of the terminal."""
+    """Write to stdout, bypassing the encoding of the terminal."""
     sys.stdout.flush()
     out = sys.stdout.buffer
     for piece in pieces:
@@ -158,7 +158,7 @@ def print_report(
 def exit_with_report(
     report: "Report", *, as_json: bool, markdown: Path | None, interrupted: bool
 ) -> NoReturn:
-    """Print and write a report, and exit with the code of its status."""
+    """Print and write a report, and exit with the code for its status."""
     print_report(report, as_json=as_json, markdown=markdown)
     if interrupted and report.status == "stopped":  # otherwise the last sample landed all the same
         sys.exit(130)
@@ -191,7 +191,7 @@ def write_text(path: Path, text: str) -> str:
 
 
 def explain_write_error(path: Path, error: OSError) -> str:
-    """Say that a file cannot be written, and why."""
+    """Return the message that a file cannot be written, and why."""
     return f"{path}: cannot be written: {(error.strerror or str(error)).lower()}"
 
 

@@ -43,7 +43,7 @@ def command(
 
     FILE is a .jsonl file with one document per line, plain or compressed, or a plain text file.
     Reports perplexity, bits per byte and bits per character, each with a confidence interval over
-    the documents. MODEL must be able to score a given text: `local/smollm2` or `local/PATH.gguf`;
+    the documents. MODEL must be able to score a text: `local/smollm2` or `local/PATH.gguf`;
     provider APIs cannot. Running the same command again computes only what is missing. Exit 0, 3
     if some documents failed, 130 if interrupted.
     """

@@ -36,7 +36,7 @@ class LinePart(NamedTuple):
 
 
 class TerminalProgress:
-    """Counts what is stored, never what is only hoped for."""
+    """Counts only what is stored."""
 
     def __init__(self) -> None:
         self.interrupted = False
@@ -69,7 +69,7 @@ class TerminalProgress:
             self._draw(self._started)
 
     def on_commit(self, outcomes: Sequence[Outcome]) -> None:
-        """These are safe now."""
+        """Count samples that are stored now."""
         for outcome in outcomes:
             self._done += 1
             self._failed += outcome.failure is not None
@@ -89,12 +89,12 @@ class TerminalProgress:
                 click.echo(self._plain_line(now), err=True)
 
     def tell(self, text: str) -> None:
-        """On a line of its own."""
+        """Print a message on its own line."""
         self._clear()
         print_message(text)
 
     def end(self, *, interrupted: bool) -> None:
-        """Leave the terminal clean."""
+        """Remove the progress line."""
         self.interrupted = interrupted
         self._clear()
 

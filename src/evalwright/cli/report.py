@@ -22,7 +22,7 @@ from evalwright.cli.output import check_writable, print_report
     "--bins",
     metavar="N",
     type=click.IntRange(1, 100),
-    help="Number of bins for the ECE. Default: that of the run.",
+    help="Number of bins for the expected calibration error (ECE). Default: that of the run.",
 )
 @click.option(
     "--calibrate/--no-calibrate",
@@ -46,7 +46,7 @@ def command(
     """Print the report of a run.
 
     RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. The
-    report is built from stored results: nothing is run or scored. Exit 0, whatever the results are.
+    report is built from stored results: nothing is run or scored. Always exits 0 if RUN exists.
     """
     check_writable(markdown)
     chosen = {name: value for name, value in statistics.items() if value is not None}

@@ -71,7 +71,7 @@ Examples:
     "trials",
     metavar="N",
     type=click.IntRange(1, MAX_SAMPLES),
-    help="Trials per sample, for pass@k. Default: as the task says, or 1.",
+    help="Trials per sample, for pass@k. Default: the task's setting, or 1.",
 )
 @click.option(
     "--mcq",
@@ -144,14 +144,14 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     """Run tasks with models and rank them.
 
     PATH is a JSONL file of records or a project: its run.yaml, its folder or one of its tasks. A
-    project names its models; -m replaces them. MODEL is `openai/gpt-4.1-mini`, `ollama/llama3.2`
-    and so on, `replay/outputs.jsonl` (recorded answers), or a fake such as `scripted/oracle`, which
+    project names its models; -m overrides them. MODEL is `openai/gpt-4.1-mini`, `ollama/llama3.2`
+    or similar, `replay/outputs.jsonl` (recorded answers), or a fake such as `scripted/oracle` that
     needs no key. Running the same command again resumes an unfinished run. Exit 0, 1 if a policy of
     the run file does not hold, 3 if some samples failed or a limit was reached, 130 if interrupted.
     """
     paths = (*paths, *files)
     if not paths:
-        raise UsageError("no PATH was given", hint="evalwright run --help")
+        raise UsageError("PATH is missing", hint="evalwright run --help")
     if only_validates:  # as `lf run -v`; -w and --no-update of `lf` ask for what is always so
         report_and_exit(api.checks(paths, env=options["env"]), "json" if as_json else "text")
     check_writable(markdown)
@@ -170,14 +170,18 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
 
 
 def _parse_max_failures(text: str | None) -> float | None:
-    """Parse `5`, or `10%` as a share."""
+    """Parse `5`, or `10%` as a fraction."""
     if text is None:
         return None
     number, percent = text.removesuffix("%"), text.endswith("%")
     try:
         value = float(number) / 100 if percent else float(int(number))
     except ValueError:
-        raise UsageError(f"`--max-failures {text}`: a number, or a share such as 10%") from None
+        raise UsageError(
+            f"`--max-failures {text}`: expected a number, or a percentage such as 10%"
+        ) from None
     if value < 0 or (percent and value >= 1):
-        raise UsageError(f"`--max-failures {text}`: 0 or more, and a share below 100%")
+        raise UsageError(
+            f"`--max-failures {text}`: expected 0 or more, and a percentage below 100%"
+        )
     return value

@@ -19,7 +19,10 @@ from evalwright.cli.progress import TerminalProgress
 @shared.no_snippets_option
 @shared.concurrency_option("Number of samples to score at once.")
 @click.option(
-    "--requests-per-minute", metavar="N", type=shared.POSITIVE, help="Rate limit per judge."
+    "--requests-per-minute",
+    metavar="N",
+    type=shared.POSITIVE,
+    help="Requests per minute, per judge.",
 )
 @shared.max_cost_option("Stop when judges have cost this many dollars.")
 @shared.prices_option

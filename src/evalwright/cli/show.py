@@ -31,7 +31,7 @@ _PAGE = 20
     "--page",
     metavar="N",
     type=COUNT,
-    help=f"Show page N, of {_PAGE} outcomes. Default: page 1 on a terminal, elsewhere all of them.",
+    help=f"Show page N ({_PAGE} outcomes per page). Default: page 1 on a terminal, else all.",
 )
 @store_option
 @json_option
@@ -67,6 +67,6 @@ def command(
     else:
         write_blocks(chain.from_iterable(map(sample_lines, found)))
     if first is None:
-        click.echo("no such outcomes" if page in {None, 1} else f"no page {page}", err=True)
+        click.echo("no matching outcomes" if page in {None, 1} else f"no page {page}", err=True)
     elif page is not None and next(samples, None) is not None:
-        click.echo(f"there are more: add --page {page + 1}", err=True)
+        click.echo(f"more outcomes: add --page {page + 1}", err=True)

@@ -20,7 +20,7 @@ command = entity_group(
 
 @command.command("test")
 @click.argument("name", metavar="[KEY|FILE]", required=False)
-@click.option("-f", "--file", metavar="FILE", help="Run file that has the task specification.")
+@click.option("-f", "--file", metavar="FILE", help="Run file with the task specification.")
 @click.option("-s", "--spec", "-sk", metavar="SPEC", help="Key of the task specification.")
 @click.option(
     "-m", "--model", "--model-key", "models", multiple=True, metavar="MODEL", help="Model to query."
@@ -29,9 +29,7 @@ command = entity_group(
     "--dataset", "--dataset-key", metavar="KEY", help="Use this dataset instead of the task's own."
 )
 @shared.value_options
-@shared.samples_option(
-    "samples", default=1, about="Number of samples to try, starting with the first."
-)
+@shared.samples_option("samples", default=1, about="Number of samples to try, from the first.")
 @click.option(
     "--id",
     "-id",
@@ -62,7 +60,7 @@ def test(  # noqa: PLR0913 - one option each
 ) -> None:
     """Try a task on a few samples, and show every step.
 
-    For each sample: its row, the conversation, its scores and the rules that apply; then the
+    Shows each sample's row, conversation, scores and the rules that apply to it, then the
     metrics over these samples. Everything is computed as in a run, but nothing is stored. A KEY is
     tried with the model and values that run.yaml gives it; a FILE only with those of -m, --set and
     --config. Exit 1 if anything fails.

@@ -1,1 +1,1 @@
-"""Talk to models. Each module has a `connect(name)` that returns a `Model`."""
+"""Model clients. Each module has a `connect(name)` that returns a `Model`."""

@@ -1,20 +1,20 @@
-"""Adapters between our requests and an endpoint: they make the body and read the reply.
+"""Adapters between our requests and an endpoint: they build the body and parse the reply.
 
     input  →  process_input  →  body  →  the endpoint  →  body  →  process_output  →  output
 
 An author's adapter is two Jinja templates. `process_input` sees `input` (`model_input` is the
-same), `model_info` and `kwargs`, and renders the body. `process_output` sees `body` (a text),
-`status_code` and `model_info`, and renders the JSON of an output; `replies` has the shapes that are
-understood.
+same), `model_info` and `kwargs`, and renders the body. `process_output` sees `body` (text),
+`status_code` and `model_info`, and renders the JSON of an output; `replies` has the formats that
+are understood.
 
     input        {"messages": […], …} for chat, {"input": […]} for embeddings, anything for custom
-    kwargs       the keys of a chat's input beside its messages
+    kwargs       the keys of a chat's input besides its messages
     model_info   key, model_key (the name at the endpoint), task
 
 Built in:
 
-    latticeflow$identity                 the input as it is, with `model` if there is a `model_key`
-    latticeflow$openai_chat_completion   the same: both shapes of tokens are understood
+    latticeflow$identity                 the input unchanged, with `model` if there is a `model_key`
+    latticeflow$openai_chat_completion   the same: both formats of token counts are understood
     latticeflow$openai_responses         messages become the responses API's `input`
 """
 
@@ -35,17 +35,17 @@ from evalwright.templates import Template
 from evalwright.types import Completion, MLTask, Request
 
 _MOST_SHOWN = 80
-_NEVER = {"messages": "they are the task's"}
+_NEVER = {"messages": "the task sets them"}
 
 
 class AdapterInfo(Struct, frozen=True, kw_only=True):
-    """What an adapter knows of its model."""
+    """What an adapter knows about its model."""
 
     key: str
-    """What the project calls it."""
+    """Its key in the project."""
     task: MLTask = "chat_completion"
     model_key: str = ""
-    """What the endpoint calls it."""
+    """Its name at the endpoint."""
 
 
 class AdapterInput(Struct, frozen=True, kw_only=True):
@@ -54,14 +54,14 @@ class AdapterInput(Struct, frozen=True, kw_only=True):
     input: Any
     kwargs: dict[str, Any] = {}
     texts: int | None = None
-    """How many texts are to be embedded."""
+    """Number of texts to embed."""
 
 
 class Adapter:
     """Changes nothing, but adds the `model_key` of the document; a subclass may do more."""
 
     source = "identity 1"
-    """All that decides what it does: part of a model's fingerprint."""
+    """Everything that determines its behaviour: part of a model's fingerprint."""
 
     def make_body(self, request: AdapterInput, info: AdapterInfo) -> str:
         """Return the body for the endpoint: the input as JSON."""
@@ -99,7 +99,7 @@ class ResponsesAdapter(Adapter):
 
 
 class TemplateAdapter(Adapter):
-    """Two templates of an author; without a template, nothing is changed."""
+    """An author's two templates; a missing template changes nothing."""
 
     def __init__(
         self, key: str, *, process_input: Template | None, process_output: Template | None
@@ -122,7 +122,7 @@ class TemplateAdapter(Adapter):
             return super().read_body(body, status, info)
         inputs = {"body": body, "status_code": status}
         text = self._render("process_output", self._output, info, inputs)
-        return parse_json(text, f"what `process_output` of `{self._key}` renders")
+        return parse_json(text, f"the result of `process_output` of `{self._key}`")
 
     def _render(
         self, field: str, template: Template, info: AdapterInfo, inputs: dict[str, Any]
@@ -178,8 +178,8 @@ class AdaptedModel:
         if request.task != info.task:
             raise ModelError(
                 "unsupported",
-                f"the model `{info.key}` is declared for `{info.task}`, "
-                f"and asked for `{request.task}`",
+                f"the model `{info.key}` is declared for `{info.task}`, but the request is for "
+                f"`{request.task}`",
             )
         adapted = adapt_request(request, self._parameters)
         body = self._adapter.make_body(adapted, info)
@@ -197,7 +197,7 @@ class AdaptedModel:
 def adapt_request(request: Request, parameters: dict[str, Any]) -> AdapterInput:
     """Return a request as adapters see it.
 
-    Generation parameters belong to a chat; the request's own keys win.
+    Generation parameters apply to chat; the request's own keys take precedence.
     """
     if request.task == "custom":
         return AdapterInput(input=request.input)
@@ -214,7 +214,7 @@ def adapt_request(request: Request, parameters: dict[str, Any]) -> AdapterInput:
 
 
 def parse_json(text: str, what: str) -> Any:
-    """Return the JSON in a text; `what` names it where there is none."""
+    """Parse a text as JSON; errors name it `what`."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -32,11 +32,11 @@ _FINISHES: dict[str | None, Finish] = {
     "tool_use": "tool_calls",
 }
 _NEVER = {
-    "model": "it is the model's name",
-    "messages": "they are the task's",
+    "model": "it is set by the model's name",
+    "messages": "the task sets them",
     "logprobs": "the messages API has none",
     "top_logprobs": "the messages API has none",
-    "n": "the messages API has none; trials are requests of their own",
+    "n": "the messages API has none; each trial is a separate request",
     "seed": "the messages API has none",
     "response_format": "the messages API has none; see its `output_config`",
 }
@@ -44,7 +44,7 @@ _NOT_ASKED = {name: why for name, why in _NEVER.items() if name != "response_for
 
 
 class AnthropicParameters(SamplingParameters, frozen=True, kw_only=True):
-    """What is known of this API's parameters."""
+    """The known parameters of this API."""
 
     max_tokens: int = MAX_TOKENS
     stop: str | list[str] | None = None
@@ -109,7 +109,7 @@ class Messages(ApiModel):
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Messages:
-    """Connect the model of that name."""
+    """Connect the model with this name."""
     address, parameters, timeouts = locate_model(
         f"anthropic/{name}", "/messages", options, known=AnthropicParameters, never=_NEVER
     )
@@ -146,7 +146,7 @@ def _translate_keys(keys: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(schema, dict):
         raise ModelError(
             "unsupported",
-            "the messages API has no `response_format` but a JSON schema",
+            "the messages API supports no `response_format` except a JSON schema",
             hint='{"type": "json_schema", "json_schema": {"name": "…", "schema": {…}}}',
         )
     config = sent.get("output_config") or {}

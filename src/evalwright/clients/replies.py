@@ -1,15 +1,15 @@
-"""Turn well-formed replies into completions, or into the reason why there is none.
+"""Turn well-formed replies into completions, or into the reason for a failure.
 
     refused     the model declined
     filtered    the provider withheld or cut the reply
     truncated   the tokens ran out before any text (with text: an answer, `finish` is `length`)
     empty       there is no text and no tool call
 
-To a request that takes all, a refusal and an empty reply are answers. A reply that calls tools and
-says nothing else is an answer too: its text is the calls, as JSON,
+If the request accepts everything, a refusal and an empty reply are answers. A reply that calls
+tools and says nothing else is an answer too: its text is the calls, as JSON,
 `[{"name": "add", "arguments": {"a": 1}}]`.
 
-`parse_completion` reads the JSON of an adapter or of a recorded output, in one of these shapes:
+`parse_completion` reads the JSON of an adapter or of a recorded output, in one of these formats:
 
     {"choices": [{"message": {"role": "assistant", "content": "4"}}], "usage": {…}}   chat
     the same, with "references": [{"content": "…"}] in a choice                       RAG
@@ -18,8 +18,8 @@ says nothing else is an answer too: its text is the calls, as JSON,
     anything                                                                          custom
 
 Tokens are counted as `num_prompt_tokens` and `num_completion_tokens`; the names that other APIs
-give them are understood too. A top-level `error` that says something is a failed call, whatever
-the status was. The output itself is kept where there is more in it than a text.
+use are understood too. A top-level `error` that is not empty is a failed call, whatever
+the status was. The output itself is kept if it has more than text.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +33,7 @@ from evalwright.errors import ModelError
 from evalwright.types import Completion, Finish, MLTask, Usage
 
 TokenCount = Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None
-"""A count of tokens as a server may give it; a count beyond all sense is a wrong shape."""
+"""A token count as servers send it; an absurdly large count is invalid."""
 FINISHES: dict[str | None, Finish] = {
     "stop": "stop",
     "eos": "stop",
@@ -51,13 +51,13 @@ _PLAIN_KEYS = {
     "item": {"type", "id", "status", "role", "content"},
     "part": {"type", "text"},
 }
-"""What adds nothing to a text; a key whose value is empty never does."""
+"""Keys that add nothing to a text; a key with an empty value never does."""
 RETRYABLE = {408, 409, 429, *range(500, 600)}
 """Statuses after which the same request may succeed later."""
 
 
 class TokenUsage(Struct, frozen=True):
-    """The tokens of a reply; Anthropic counts those of its cache apart."""
+    """The tokens of a reply; Anthropic counts cached ones separately."""
 
     input_tokens: TokenCount = 0
     output_tokens: TokenCount = 0
@@ -99,14 +99,14 @@ class TokenLogprob(Struct, frozen=True, gc=False):
 
 
 class _ChoiceLogprobs(Struct, frozen=True):
-    """In the API's own shape, or in the older one that some servers keep."""
+    """In the API's current format, or in the older one that some servers use."""
 
     content: list[TokenLogprob] | None = None
     token_logprobs: list[float | None] | None = None
 
     @property
     def values(self) -> tuple[float, ...] | None:
-        """One per token; None where any is missing."""
+        """Return one per token; None if any is missing."""
         if self.content is not None:
             return tuple([token.logprob for token in self.content]) or None
         known = [value for value in self.token_logprobs or () if value is not None]
@@ -121,7 +121,7 @@ class ChatChoice(Struct, frozen=True):
     logprobs: _ChoiceLogprobs | None = None
     error: Any = None
     references: list[Any] | None = None
-    """What a retrieving model found."""
+    """A text that a model retrieved."""
 
     def complete(
         self,
@@ -131,7 +131,7 @@ class ChatChoice(Struct, frozen=True):
         clean: Callable[[str], str] = str,
         takes_all: bool,
     ) -> Completion:
-        """Return the completion; `paid` is its own share of a usage that several choices have."""
+        """Return the completion; `paid` is its share of the usage of several choices."""
         message = self.message
         paid = usage if paid is None else paid
         if message.refusal:
@@ -164,7 +164,7 @@ class _ChatChoices(Struct, frozen=True):
 
 
 class Embedding(Struct, frozen=True):
-    """One embedding, as OpenAI gives it."""
+    """One embedding, in OpenAI's format."""
 
     embedding: list[float]
     index: int = 0
@@ -176,14 +176,14 @@ class _EmbeddingOutput(Struct, frozen=True):
 
 
 def make_usage(prompt: int | None, completion: int | None, cost: float | None = None) -> Usage:
-    """Return the usage of one request; 0 tokens where the server does not count."""
+    """Return the usage of one request; 0 tokens if the server does not count."""
     return Usage(
         requests=1, prompt_tokens=prompt or 0, completion_tokens=completion or 0, cost=cost
     )
 
 
 def token_counts(usage: Usage) -> dict[str, int]:
-    """Return the tokens by the names that authors know."""
+    """Return the tokens under the documented names."""
     return {
         "num_prompt_tokens": usage.prompt_tokens,
         "num_completion_tokens": usage.completion_tokens,
@@ -193,7 +193,7 @@ def token_counts(usage: Usage) -> dict[str, int]:
 def check_completion(
     completion: Completion, *, calls: Iterable[dict[str, Any]] = (), takes_all: bool = False
 ) -> Completion:
-    """Return the completion unless it is empty; without a text, its calls are the text."""
+    """Return the completion unless it is empty; without text, its calls are the text."""
     if completion.text:
         return completion
     if calls := [*calls]:
@@ -202,8 +202,8 @@ def check_completion(
     if completion.finish == "length":
         raise ModelError(
             "truncated",
-            "the tokens ran out before the reply had any text",
-            hint="allow more: `max_tokens`, or what this API calls it",
+            "the token limit was reached before the reply had any text",
+            hint="increase `max_tokens`, or the equivalent parameter of this API",
         )
     if not takes_all:
         raise ModelError("empty", "the reply has no text")
@@ -211,7 +211,7 @@ def check_completion(
 
 
 def accept_refusal(words: str, *, text: str = "", usage: Usage, takes_all: bool) -> Completion:
-    """Return a refusal, and the text beside it, to a request that takes all; else raise it."""
+    """Return a refusal with its text if the request accepts it; otherwise raise it."""
     if not takes_all:
         raise refusal_error(words)
     message = {"role": "assistant", "content": text or None, "refusal": words}
@@ -220,7 +220,7 @@ def accept_refusal(words: str, *, text: str = "", usage: Usage, takes_all: bool)
 
 
 def refusal_error(words: str) -> ModelError:
-    """Return the error of a model that declined in these words."""
+    """Return the error for a refusal with this text."""
     quoted = f": {to_one_line(words)}" if words.strip() else ""
     return ModelError("refused", f"the model refused to answer{quoted}")
 
@@ -236,7 +236,7 @@ def reported_error(
 ) -> ModelError:
     """Return the error that a reply reports under a good status; its code may allow a retry."""
     code = error.get("code") if isinstance(error, dict) else None
-    message = to_one_line(clean(error_text(error))) or "it says no more"
+    message = to_one_line(clean(error_text(error))) or "no details"
     return ModelError(
         "error_object",
         f"{by} an error: {message}",
@@ -245,7 +245,7 @@ def reported_error(
 
 
 def error_text(error: Any) -> str:
-    """Return what an error object says, in whatever shape; secrets are still in it."""
+    """Return the message of an error object in any format; it may still contain secrets."""
     if isinstance(error, dict):
         texts = map(
             error_text, map(error.get, ("message", "detail", "error", "msg", "code", "type"))
@@ -257,7 +257,7 @@ def error_text(error: Any) -> str:
 
 
 def make_call(name: Any, arguments: Any) -> dict[str, Any]:
-    """Return a call of a tool; most APIs give the arguments as JSON in a string."""
+    """Return a tool call; most APIs send the arguments as JSON in a string."""
     if isinstance(arguments, str):
         with suppress(msgspec.DecodeError, RecursionError):
             arguments = msgspec.json.decode(arguments)
@@ -265,7 +265,7 @@ def make_call(name: Any, arguments: Any) -> dict[str, Any]:
 
 
 def to_one_line(text: str, *, most: int = _MOST_QUOTED) -> str:
-    """Quote a text on one line: no control characters, and cut where it is too long."""
+    """Quote a text on one line: without control characters, shortened if too long."""
     start = text[: 4 * most]  # what is cut off anyway need not be cleaned
     clean = " ".join("".join(c if c.isprintable() else " " for c in start).split())
     return clean if len(clean) <= most else clean[: most - 1] + "…"
@@ -300,7 +300,7 @@ def parse_completion(
     texts: int | None = None,
     takes_all: bool = False,
 ) -> Completion:
-    """Return the completion that is in the JSON; `texts` is how many were to be embedded."""
+    """Return the completion in the JSON; `texts` is the number of texts to embed."""
     if isinstance(output, dict) and output.get("error"):
         raise reported_error(output["error"], clean=clean)
     if task == "custom":
@@ -382,7 +382,7 @@ def _parse_embeddings(output: dict[str, Any], texts: int | None) -> Completion:
     elif reply.data is not None:
         vectors = order_embeddings(reply.data, texts)
     else:
-        raise _shape_error("embeddings", "there are no `embeddings`")
+        raise _shape_error("embeddings", "`embeddings` is missing")
     return embedding_completion(vectors, _parse_usage(output))
 
 
@@ -455,5 +455,5 @@ def _shape_error(task: MLTask, problem: str) -> ModelError:
     return ModelError(
         "wrong_shape",
         f"expected an output like {shape}: {problem}",
-        hint="an adapter's `process_output` can put the reply into that shape",
+        hint="use an adapter with `process_output` to convert the reply",
     )

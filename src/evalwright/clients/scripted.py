@@ -1,9 +1,9 @@
 """`scripted/…`: answers from a script. Scripts are not models, and every report says so.
 
     scripted/oracle   the first target, in the shape the post-process rule expects
-    scripted/noisy    mostly wrong, and sure of itself
+    scripted/noisy    mostly wrong, but confident
     scripted/biased   good at arithmetic, poor at everything else
-    scripted/echo     the prompt, word for word
+    scripted/echo     the prompt, unchanged
 
 An embedding is a vector of hashed words: texts that share words are similar. A given answer is
 likely if the script would give it itself. For a custom request, `echo` returns the input. The first
@@ -37,7 +37,7 @@ _AROUND_TARGET: dict[str | None, tuple[str, str]] = {
     "extract_first_line": ("", "\nThat is my answer."),
     "strip_whitespace": (" ", "\n"),
 }
-"""What a post-process rule has to remove."""
+"""Text around an answer that a post-process rule has to remove."""
 
 
 class Answer(NamedTuple):
@@ -65,7 +65,7 @@ class Scripted:
         self.calls: list[Request] = []
 
     async def complete(self, request: Request) -> Completion:
-        """Answer, with token counts and log-probabilities as a real model would give them."""
+        """Answer with token counts and log-probabilities, like a real model."""
         if self._remember:
             self.calls.append(request)
         if request.task == "embeddings":
@@ -88,13 +88,13 @@ class Scripted:
     def _return_input(self, request: Request) -> Completion:
         if self._script is not _echo:
             raise ModelError(
-                "unsupported", f"scripted/{self._name} has no `custom`: it is for chat"
+                "unsupported", f"scripted/{self._name} does not support `custom`, only chat"
             )
         text = msgspec.json.encode(request.input).decode()
         return Completion(text=text, output=request.input, usage=make_usage(0, 0, cost=0.0))
 
     def _weigh(self, request: Request) -> Completion:
-        """Find a given answer likely if the script itself would say it, alone or as a word."""
+        """Make a given answer likely if the script's own answer is it or contains it as a word."""
         is_chat = bool(request.messages)  # else a text is given, and nothing is asked
         own = self._script(request) if is_chat else Answer("", 0.5)
         words = {own.text.strip(), *_WORD.findall(own.text)}
@@ -142,12 +142,12 @@ SCRIPTS: dict[str, Script] = {
 
 
 def connect(name: str, options: ModelOptions = ModelOptions()) -> Scripted:  # noqa: ARG001
-    """Return the script of that name; it takes no parameters."""
+    """Return the script with this name; it has no parameters."""
     if name not in SCRIPTS:
         known = ", ".join(f"`scripted/{known}`" for known in SCRIPTS)
         suggestion = nearest(name, tuple(SCRIPTS))
         raise UnknownName(
-            f"`scripted/{name}` is not a script; there are {known}",
+            f"`scripted/{name}` is not a script; the scripts are {known}",
             hint=f"did you mean `scripted/{suggestion}`?" if suggestion else "",
         )
     return Scripted(name, SCRIPTS[name])
@@ -182,7 +182,7 @@ def _answer_by_chance(script: str, request: Request, *, chance: float, confidenc
 def _read_task(request: Request) -> TaskSpec:
     task = request.sample.data
     if not isinstance(task, TaskSpec):
-        raise TypeError("this script knows the targets of records alone: scripted/echo takes any")
+        raise TypeError("this script answers only task records: use scripted/echo for other rows")
     return task
 
 

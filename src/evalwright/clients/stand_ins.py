@@ -1,6 +1,6 @@
-"""Models that are never asked.
+"""Models that are never queried.
 
-`latticeflow$placeholder` is for tasks that must name a model and use none: recorded traces, checks
+`latticeflow$placeholder` is for tasks that must name a model but use none: recorded traces, checks
 of a dataset. `StoredModel` replaces a model whose stored outputs are scored again.
 """
 
@@ -12,9 +12,9 @@ _OUTPUTS: dict[str, Any] = {"embeddings": {"embeddings": []}, "custom": {}}
 
 
 class PlaceholderModel:
-    """Gives an empty answer to everything."""
+    """Returns an empty answer to every request."""
 
-    caveat = "empty answers, by no model"
+    caveat = "a placeholder with empty answers, not a model"
     fingerprint = "placeholder 1"
 
     async def complete(self, request: Request) -> Completion:
@@ -26,19 +26,20 @@ class PlaceholderModel:
 
 
 class StoredModel:
-    """Fails whenever it is asked; its fingerprint finds the outputs of the real model."""
+    """Fails every request; its fingerprint finds the outputs of the real model."""
 
     caveat = ""
 
     def __init__(self, fingerprint: str, why: str = "") -> None:
-        """Take `why`, the message of the failure; without it, the output is not stored."""
+        """Take `why`, the message of the failure. Default: the output is not stored."""
         self.fingerprint = fingerprint
         self._why = why
 
     async def complete(self, request: Request) -> Completion:
         """Raise `LookupError`."""
         raise LookupError(
-            self._why or f"no output is stored for {request.sample.id!r}, and `score` asks no model"
+            self._why
+            or f"no output is stored for {request.sample.id!r}, and `score` queries no models"
         )
 
     async def close(self) -> None:

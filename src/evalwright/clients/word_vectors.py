@@ -8,11 +8,12 @@ tokenizer are two files of the package `wordllama`; its code is never imported, 
 for one of the two on the network. The extra `local` brings the package.
 
 Promises:  the same vector for the same text, always, without a network. Any text has one, however
-           long and in any script; only white space has none and is an error. The word pieces are
-           those that Hugging Face's `tokenizers` makes with the same file, in linear time.
-Does not:  see the order of words, nor much of a `not`: a sentence and its denial are near each
+           long and in any script, except white space, which is an error. The word pieces are
+           those of Hugging Face's `tokenizers` with the same file, in linear time.
+Does not:  see the order of words, and hardly sees a `not`: a sentence and its negation are close to
+each
            other. It knows little beyond English, only the tokenizer of Llama 2, and no markers:
-           `</s>` is text. docs/guides/embeddings.md has measurements.
+           `</s>` is plain text. docs/guides/embeddings.md has measurements.
 """
 
 import asyncio
@@ -44,20 +45,20 @@ TABLE = "weights/l2_supercat_256.safetensors"
 PIECES = "tokenizers/l2_supercat_tokenizer_config.json"
 INSTALL = "pip install 'evalwright[local]'"
 SIZES = (64, 128, 256)
-"""The sizes it was trained for: the first 64 numbers of a vector are a vector, too."""
+"""The sizes it was trained for: the first 64 numbers of a vector are a vector too."""
 
 _READER = 1
-"""Increases with every change here that could move a vector."""
+"""Increases with every change here that could change a vector."""
 _DIGITS = 6
-"""The table has three. Sums of floats differ in the eighth between processors."""
+"""Digits of a result. The table has three; sums differ in the eighth between processors."""
 _AT_ONCE = 20_000
-"""Characters that are embedded in about a millisecond; more would keep the others waiting."""
+"""Characters that are embedded in about a millisecond; more would delay other requests."""
 _ROWS = 1 << 16
 """Pieces whose vectors are in memory at the same time."""
 _IGNORED = ("user", "encoding_format")
 SPACE = "▁"
 _WORDS = re.compile(f"{SPACE}+[^{SPACE}]*")
-"""No piece has a space behind a letter, so what is between two spaces can be cut up alone."""
+"""No piece has a space after a letter, so each word can be split separately."""
 _SHORT = 32
 _REMEMBERED = 1 << 16
 
@@ -79,7 +80,7 @@ class WordPieces:
 
     def __init__(self, pairs: BytePairs) -> None:
         self.count = max(pairs.vocab.values()) + 1
-        """How many numbers there are: they begin with 0."""
+        """The number of pieces, numbered from 0."""
         self._numbers = pairs.vocab
         self._ranks = {pair: rank for rank, pair in enumerate(pairs.merges)}
         self._cached_numbers = lru_cache(_REMEMBERED)(self._word_numbers)
@@ -109,7 +110,7 @@ class WordPieces:
                 yield from (f"<0x{byte:02X}>" for byte in encoded)
 
     def _merge_pieces(self, pieces: list[str]) -> Iterator[str]:
-        """Join the pair that comes first in the file, until none is in it.
+        """Join the pair that comes first in the file, until no pair is left.
 
         A heap, because a text without spaces is one word, and may be long.
         """
@@ -151,7 +152,7 @@ class _VectorTable(NamedTuple):
 class WordVectors:
     """A model that only embeds."""
 
-    caveat = "averages the vectors of words: it sees neither their order nor what a `not` denies"
+    caveat = "averages word vectors: it ignores word order and negation"
 
     def __init__(self, folder: Path, *, version: str = "", size: int = SIZES[-1]) -> None:
         self._folder = folder
@@ -165,9 +166,9 @@ class WordVectors:
         if request.task != "embeddings":
             raise ModelError(
                 "unsupported",
-                f"{NAME} has no `{request.task}`: it embeds texts",
-                hint="it is for tasks of `embeddings` and for `model_key` of semantic_similarity; "
-                "local/smollm2 chats",
+                f"{NAME} does not support `{request.task}`: it embeds texts",
+                hint="use it for `embeddings` tasks and as `model_key` of semantic_similarity; "
+                "local/smollm2 is a chat model",
             )
         texts, keys = parse_embedding_input(request)
         size = self._size_of(keys)
@@ -192,7 +193,7 @@ class WordVectors:
             if name not in {"dimensions", *_IGNORED} or value == "base64":
                 raise ModelError(
                     "bad_request",
-                    f"{NAME} has no `{name}: {value}`: it takes `input` and `dimensions`",
+                    f"{NAME} does not support `{name}: {value}`, only `input` and `dimensions`",
                 )
         if "dimensions" not in keys:
             return self._size
@@ -210,7 +211,7 @@ class WordVectors:
 
 
 def connect(options: ModelOptions = ModelOptions()) -> WordVectors:
-    """Return the model; its only parameter is `dimensions`, the others are for chat."""
+    """Return the model; its only parameter is `dimensions`, others are for chat."""
     try:
         package = distribution(PACKAGE)
     except PackageNotFoundError as error:
@@ -230,7 +231,8 @@ def _check_size(value: Any) -> int:
     if type(value) is int and value in SIZES:
         return value
     raise UsageError(
-        f"{NAME} has no {value} dimensions", hint=f"there are {', '.join(map(str, SIZES))}"
+        f"{NAME} does not support {value} dimensions",
+        hint=f"use one of {', '.join(map(str, SIZES))}",
     )
 
 
@@ -238,7 +240,7 @@ def _read(folder: Path) -> _VectorTable:
     pieces, table = read_pieces(folder / PIECES), read_table(folder / TABLE)
     if len(table) < pieces.count:
         raise Unreadable(
-            f"{show_path(folder)}: {pieces.count} pieces, and vectors for {len(table)} of them",
+            f"{show_path(folder)}: {pieces.count} pieces, but {len(table)} vectors",
             hint=INSTALL,
         )
     return _VectorTable(pieces, table)
@@ -254,12 +256,12 @@ def read_pieces(path: Path) -> WordPieces:
         raise Unreadable(f"{show_path(path)}: not a tokenizer of byte pairs: {error}") from error
     every = {SPACE, *(f"<0x{byte:02X}>" for byte in range(256))}
     if not pairs.byte_fallback or not every <= pairs.vocab.keys():
-        raise Unreadable(f"{show_path(path)}: a tokenizer that has no piece for some bytes")
+        raise Unreadable(f"{show_path(path)}: the tokenizer lacks pieces for some bytes")
     return WordPieces(pairs)
 
 
 def read_table(path: Path) -> "NDArray[np.float16]":
-    """Map the one table of a safetensors file: the length of a JSON head, the head, numbers."""
+    """Map the only table of a safetensors file: length of a JSON header, header, numbers."""
     import numpy as np
 
     try:
@@ -275,7 +277,7 @@ def read_table(path: Path) -> "NDArray[np.float16]":
         raise Unreadable(f"{show_path(path)}: {error.strerror}", hint=INSTALL) from error
     except (msgspec.MsgspecError, ValueError) as error:
         raise Unreadable(
-            f"{show_path(path)}: not a table of {SIZES[-1]} half floats a row: {error}",
+            f"{show_path(path)}: not a table of {SIZES[-1]} half floats per row: {error}",
             hint=INSTALL,
         ) from error
 

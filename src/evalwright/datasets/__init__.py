@@ -1,1 +1,1 @@
-"""Where samples come from, one class a source."""
+"""Sources of samples, one class per source."""

@@ -1,4 +1,4 @@
-"""`chat_jsonl`: conversations in the shape of OpenAI's chat API, one per line.
+"""`chat_jsonl`: conversations in the format of OpenAI's chat API, one per line.
 
     source:
       type: chat_jsonl
@@ -13,7 +13,7 @@ the columns below has its name):
     {"custom_id": …, "response": {"status_code": …, "body": {…}}}     a line of a batch's results
     {"custom_id": …, "body": {"messages": […]}}           a request of a batch: it has no answer
 
-    sample_id    the line's `sample_id`, or its `custom_id`; without them its place, from 0
+    sample_id    the line's `sample_id` or `custom_id`; without them its position, from 0
     input        the last user message; empty if the line has none
     output       the text of the answer: only what follows the last user message
     trace        the conversation, for `pass_through_solver`; null without an answer
@@ -51,17 +51,17 @@ from evalwright.errors import BadDataset
 from evalwright.lines import show_path
 
 _SHAPE_KEYS = {"messages", "choices", "response", "request", "body", "custom_id"}
-"""Keys that are no columns: the trace has their content."""
+"""Keys that do not become columns: the trace has their content."""
 _BATCH_KEYS = {"method", "url"}
 _COMPLETION_KEYS = {"object", "created", "usage", "system_fingerprint", "service_tier"}
-"""The same in lines of that shape: they are only about the call."""
+"""The same in lines of that form: they only describe the call."""
 _SHAPES = 'expected `messages`, `choices` or `response`: {"messages": [{"role": …, "content": …}]}'
 _CUT = {"length", "content_filter"}
-"""Ends of a completion that may come before its first word."""
+"""Finish reasons that may come before the first word."""
 
 
 class _UnansweredError(ValueError):
-    """The line has a question, and no answer."""
+    """The line has no answer."""
 
 
 def _read_chats(path: Path) -> Iterator[dict[str, Any]]:
@@ -73,7 +73,7 @@ def _read_chats(path: Path) -> Iterator[dict[str, Any]]:
     if first_error and not is_answered:
         raise BadDataset(
             f"{show_path(path)}: no line has an answer: {first_error}",
-            hint="of a batch, the file of results has them",
+            hint="for a batch, use its results file",
         )
 
 
@@ -103,7 +103,7 @@ def _make_row(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _select_own(line: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the line's own columns; `line_NAME` if another value has the name."""
+    """Return the line's own columns; `line_NAME` if the name is taken."""
     shape = set(_SHAPE_KEYS)
     if "choices" in line:
         shape |= _COMPLETION_KEYS
@@ -133,7 +133,7 @@ def _find_request(line: Mapping[str, Any]) -> tuple[Sequence[Any], str | None]:
 
 
 def _find_answer(line: Mapping[str, Any], items: Sequence[Item]) -> tuple[list[Item], str | None]:
-    """Return the answer and its model; no items where it is among the messages."""
+    """Return the answer and its model; no items if it is among the messages."""
     response = line.get("response", line if "choices" in line else None)
     error = line.get("error")
     if error and (_is_call_error(error) or (response is None and explain_missing_answer(items))):
@@ -178,7 +178,7 @@ def _read_completion(body: Any) -> tuple[list[Item], str | None]:
     )
     if first.get("finish_reason") in _CUT and not has_content:
         raise _UnansweredError(
-            f"the model said nothing: it was ended by `{first['finish_reason']}`"
+            f"the answer is empty: its finish reason is `{first['finish_reason']}`"
         )
     return items, model
 
@@ -194,7 +194,7 @@ def _list_keys(fields: Mapping[str, Any]) -> str:
 
 
 def _is_call_error(error: Any) -> bool:
-    """Tell whether servers and batches write it so; a line may have an `error` of its own."""
+    """Whether it has the format of servers and batches; a line may have its own `error` column."""
     return isinstance(error, Mapping) and any(key in error for key in ("message", "code", "error"))
 
 
@@ -218,10 +218,10 @@ class ChatJsonlSource(SourceSpec):
 
     type: Literal["chat_jsonl"]
     file_path: Annotated[Location, AfterValidator(_check_ending)]
-    """Relative to the document: `.jsonl`, also compressed."""
+    """Path relative to the document: `.jsonl`, plain or compressed."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the file, which is opened with the first row."""
+        """Return a reader of the file, which is opened for the first row."""
         del surroundings
         path = self.file_path.path
         return FileRows(

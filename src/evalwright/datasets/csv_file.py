@@ -1,13 +1,13 @@
-"""CSV: commas, a header, and columns whose types are found by reading the file once.
+"""CSV: commas, a header, and columns whose types are determined by reading the file once.
 
-    cells of a column, empty ones aside             become
-    all `true` or `false`, in any case              truth values
-    all numbers as JSON writes them, ≤ 18 digits    numbers: `3` whole, `2.5` not
-    anything else: `007`, `1,5`, `3 km`, `n/a`      text, as it stands
-    `sample_id`, and what a caller names            text, always: they are names
+    cells of a column, except empty ones            become
+    all `true` or `false`, in any case              booleans
+    all JSON numbers, ≤ 18 digits                   numbers: `3` an integer, `2.5` a float
+    anything else: `007`, `1,5`, `3 km`, `n/a`      text, unchanged
+    `sample_id`, and columns that a caller names    always text
 
-An empty cell is missing: the row has no such key. A column has one type, so one odd cell in a
-million is seen before the first row comes out.
+An empty cell is missing: the row does not have the key. A column has one type, so one odd cell in a
+million is found before the first row is returned.
 """
 
 import csv
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 _AT_A_TIME = 1000
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,2})?")
 _TRUTH = re.compile("true|false", re.IGNORECASE)
-_QUOTED = "a quote opens in this row and is not closed"
+_QUOTED = "a quote in this row is not closed"
 _EXPLANATIONS = (
     ("unexpected end", _QUOTED),
     ("larger than field limit", _QUOTED),
-    ("expected after", "text after a closing quote: a quote inside quotes is written twice"),
+    ("expected after", "text after a closing quote: write a quote inside quotes twice"),
     ("new-line character", "a carriage return outside quotes: save the file with Unix line ends"),
 )
 
@@ -57,7 +57,7 @@ class CsvFile:
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The columns, in their order."""
+        """The columns, in order."""
         return self._columns[0]
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -78,7 +78,7 @@ class CsvFile:
 
     @cached_property
     def _columns(self) -> tuple[tuple[str, ...], list[tuple[str, Convert]]]:
-        """The names, and the columns that are not text, found by reading the file once."""
+        """Read the file once; return the names, and the columns that are not text."""
         faults = UnreadableLines(self._path)
         lines = _lines(self._path, faults)
         reader = _reader(lines)
@@ -118,9 +118,9 @@ def _reader(lines: Iterator[str]) -> "_csv.Reader":
 
 
 def _lines(path: str, faults: UnreadableLines) -> Iterator[str]:
-    """Yield the lines as text, with their ends: a quoted cell may hold some of them.
+    """Yield the lines as text, with line ends: a quoted cell may contain several lines.
 
-    What is no text is counted and yielded all the same: there may be more to find.
+    Lines that are not text are counted and still yielded: more problems may follow.
     """
     number = 0
     for batch in read_batches(path):
@@ -144,7 +144,7 @@ def _batches(
                 batch.append(cells)
             elif cells:
                 detail = f"expected {width} cells as in the header, got {len(cells)}"
-                hint = "a cell with a comma in it stands in quotes" if len(cells) > width else ""
+                hint = "put a cell that contains a comma in quotes" if len(cells) > width else ""
                 faults.add(UnreadableLine(line + 1, None, detail, hint))
             line = reader.line_num
             if len(batch) == _AT_A_TIME:
@@ -162,23 +162,23 @@ def _explain_error(line: int, error: csv.Error) -> UnreadableLine:
 
 
 def _check_header(path: str, cells: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of the columns; `BadDataset` for an empty one or two of the same."""
+    """Return the names of the columns; `BadDataset` for an empty or duplicate name."""
     if not cells:
         raise BadDataset(f"{path}:1: expected a header with the names of the columns, got nothing")
     names = [cell.strip() for cell in cells]
     if len(names) == 1 and (sign := next((sign for sign in ";\t|" if sign in names[0]), "")):
         raise BadDataset(
             f"{path}:1: expected columns separated by `,`, got one column `{names[0]}`",
-            hint=f"it seems to be separated by {sign!r}: save it with commas",
+            hint=f"it seems to be separated by {sign!r}: save the file with commas",
         )
     for place, name in enumerate(names):
         if not name:
             raise BadDataset(
                 f"{path}:1: column {place + 1} has no name",
-                hint="a table written by pandas has an index in it: to_csv(…, index=False)",
+                hint="pandas may have written an index: use to_csv(…, index=False)",
             )
         if (first := names.index(name)) < place:
             raise BadDataset(
-                f"{path}:1: columns {first + 1} and {place + 1} are both called `{name}`"
+                f"{path}:1: columns {first + 1} and {place + 1} are both named `{name}`"
             )
     return tuple(names)

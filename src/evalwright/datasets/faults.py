@@ -9,7 +9,7 @@ from evalwright.errors import BadDataset
 from evalwright.lines import BadLine, show_path
 
 MOST_LISTED = 5
-"""Bad lines of a file that an error lists."""
+"""Maximum number of bad lines that an error lists."""
 UTF8 = "save the file as UTF-8"
 _NOT_TEXT = {
     "too_long": "the line is longer than 16 MiB",
@@ -23,7 +23,7 @@ class UnreadableLine(NamedTuple):
 
     line: int
     column: int | None
-    """In characters, from 1; None where the whole line is meant."""
+    """In characters, from 1; None for the whole line."""
     detail: str
     hint: str = ""
 
@@ -37,7 +37,7 @@ class UnreadableLines:
         self.count = 0
 
     def add(self, fault: UnreadableLine | None) -> None:
-        """Count its line, once; None is a line that was good after all."""
+        """Count a bad line, once; None means that the line is good."""
         if fault and all(fault.line != first.line for first in self._first):
             self.count += 1
             if len(self._first) < MOST_LISTED:
@@ -60,18 +60,18 @@ class UnreadableLines:
 
 
 def explain_bytes(number: int, line: bytes) -> UnreadableLine | None:
-    """Return why a line is no text; None for text."""
+    """Return why a line is not text; None for text."""
     return not_text(number, line) if isinstance(line, BadLine) else not_utf8(number, line)
 
 
 def not_text(number: int, line: BadLine) -> UnreadableLine:
     """Return why a line was not read."""
-    hint = "is it named after what it is?" if line.why == "binary" else ""
+    hint = "does the file have the right extension?" if line.why == "binary" else ""
     return UnreadableLine(number, None, _NOT_TEXT[line.why], hint)
 
 
 def not_utf8(number: int, line: bytes) -> UnreadableLine | None:
-    """Return the first byte of a line that is not UTF-8; None where all of it is."""
+    """Return the first byte of a line that is not UTF-8; None if there is none."""
     try:
         line.decode()
     except UnicodeDecodeError as error:

@@ -8,7 +8,7 @@
     sample_id    the SHA-256 of the file
     file_name    its path from the directory, with `/`
     content      its text, after the front matter
-    …            the keys of its YAML front matter, but for these three
+    …            the keys of its YAML front matter, except these three
 
 Rows are sorted by path. PDFs and hidden files (`.git`, `.DS_Store`) are skipped. Links are
 followed; a directory that links to itself is read once.
@@ -63,7 +63,7 @@ class _FolderRows:
             except UnicodeDecodeError as error:
                 raise BadDataset(
                     f"{where}: byte 0x{content[error.start]:02x} is not UTF-8",
-                    hint="`extension` says which files are meant; or save this one as UTF-8",
+                    hint="select files with `extension`, or save this one as UTF-8",
                 ) from error
             try:
                 matter, body = split_front_matter(text)
@@ -132,13 +132,13 @@ class Folder(SourceSpec):
             return None
         plain = value.strip().lower().removeprefix("*")
         if not plain.strip("."):
-            raise ValueError("expected an ending such as `.md`, got an empty text")
+            raise ValueError("expected an extension such as `.md`, got an empty text")
         if plain.endswith(".pdf") or plain == "pdf":
-            raise ValueError("PDFs are skipped: turn them into text first")
+            raise ValueError("PDFs are skipped: convert them to text first")
         return plain if plain.startswith(".") else f".{plain}"
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the directory, which is read with the first row."""
+        """Return a reader of the directory, which is read for the first row."""
         del surroundings
         return _FolderRows(self.directory_path.path, self.extension)
 
@@ -150,7 +150,7 @@ class Folder(SourceSpec):
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """Return the YAML between two lines of `---`, and the text after it; ValueError for bad YAML.
 
-    It is read as YAML 1.2: `yes` and `2024-01-01` are texts. What is no mapping is no front matter.
+    It is read as YAML 1.2: `yes` and `2024-01-01` are texts. Only a mapping is front matter.
     """
     match = _FRONT_MATTER.match(text) if text.startswith("---") else None
     if match is None:
@@ -177,14 +177,14 @@ def _load_yaml(matter: str) -> Any:
 
 
 class _FrontMatterLoader(yaml.SafeLoader):
-    """The types of JSON and no others; a duplicate key is an error."""
+    """Loads only JSON types; a duplicate key is an error."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML's way of a fresh start
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):  # a few of them can hold a million values
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.composer.ComposerError(None, None, "an alias may not stand here", mark)
+            raise yaml.composer.ComposerError(None, None, "aliases are not allowed", mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(
@@ -196,9 +196,9 @@ class _FrontMatterLoader(yaml.SafeLoader):
         for key, _ in node.value:
             wrong = ""
             if not isinstance(key, yaml.ScalarNode):
-                wrong = "a key must be a word"
+                wrong = "a key must be a scalar"
             elif key.value in seen:
-                wrong = f"the key `{key.value}` stands there twice"
+                wrong = f"duplicate key `{key.value}`"
             if wrong:
                 raise yaml.constructor.ConstructorError(None, None, wrong, key.start_mark)
             seen.add(key.value)

@@ -1,4 +1,4 @@
-"""Rows of a dataset that a generator has made.
+"""Rows of a dataset from a generator.
 
     generator_specification:
       dataset_generator_key: quiz
@@ -19,7 +19,7 @@ FOLDER = "generated"
 
 
 class GeneratedSource(SourceSpec):
-    """The rows that a generator has made for a dataset."""
+    """The generated rows of a dataset."""
 
     type: Literal["generated"] = "generated"
     key: str
@@ -34,7 +34,7 @@ class GeneratedSource(SourceSpec):
             path = surroundings.generated.get(self.key)
             if path is None:
                 raise BadDataset(
-                    f"the rows of dataset `{self.key}` are not generated yet",
+                    f"the rows of dataset `{self.key}` have not been generated yet",
                     hint=f"evalwright dataset generate {self.key}",
                 )
             return path
@@ -43,4 +43,4 @@ class GeneratedSource(SourceSpec):
 
     def label(self) -> str:
         """Name the generator."""
-        return f"made by `{self.generator}`"
+        return f"generator `{self.generator}`"

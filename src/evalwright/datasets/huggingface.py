@@ -31,7 +31,7 @@ class _HubRows:
 
     @cached_property
     def digest(self) -> str:
-        """Of the rows: the dataset of a name on the hub may change."""
+        """Hash of the rows: a dataset on the hub may change."""
         return digest_of(self.rows())
 
     @property
@@ -52,7 +52,7 @@ class _HubRows:
             import datasets
         except ImportError as error:
             raise UsageError(
-                f"{self._path}: a dataset of the Hugging Face hub needs the library datasets",
+                f"{self._path}: a dataset of the Hugging Face hub needs the package datasets",
                 hint="pip install 'evalwright[hf]'",
             ) from error
         datasets.disable_progress_bars()
@@ -67,8 +67,8 @@ class _HubRows:
         if len(loaded) == 1:
             return next(iter(loaded.values()))
         raise BadDataset(
-            f"{self._path}: has the splits {', '.join(f'`{name}`' for name in loaded)}",
-            hint="say which one in `split`",
+            f"{self._path}: the dataset has the splits {', '.join(f'`{name}`' for name in loaded)}",
+            hint="select one with `split`",
         )
 
 
@@ -97,12 +97,12 @@ class HuggingFace(SourceSpec):
             if name in value:
                 raise ValueError(f"`{name}` is a key of the source itself")
         if value.get("trust_remote_code"):
-            raise ValueError("`trust_remote_code` would run a stranger's Python: not allowed here")
+            raise ValueError("`trust_remote_code` would run untrusted Python: not allowed")
         arguments: dict[str, Any] = to_json(value)
         return arguments
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the dataset, which is loaded with the first row."""
+        """Return a reader of the dataset, which is loaded for the first row."""
         del surroundings
         return _HubRows(self.path, self.split, self.load_dataset_kwargs)
 

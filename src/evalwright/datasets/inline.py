@@ -28,7 +28,7 @@ class Inline(SourceSpec):
     """One mapping of columns to values per row."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of copies, so that nobody changes the list."""
+        """Return a reader of copies, so that the list is never changed."""
         del surroundings
         return LazyRows(lambda: map(deepcopy, self.samples))
 

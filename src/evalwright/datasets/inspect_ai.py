@@ -61,11 +61,11 @@ else:
 
 T = TypeVar("T")
 MOST_BYTES = 256 * 1024 * 1024
-"""Of a log in JSON, and of one sample of the other format."""
-_CONVERT = "`inspect log convert --to eval` makes a log of it that is read sample by sample"
-_CUT = "is it a log of Inspect AI, and whole? One that is still written has no end yet"
+"""Maximum bytes of a JSON log, and of one sample in the other format."""
+_CONVERT = "convert it with `inspect log convert --to eval` to a log that is read sample by sample"
+_CUT = "is it a complete log of Inspect AI? A log that is still being written has no end yet"
 _DAMAGED = (zipfile.BadZipFile, zlib.error, ZstdError, EOFError, NotImplementedError, RuntimeError)
-"""What a zip raises: bytes that are wrong or missing, an unknown packing, a password."""
+"""Exceptions of a zip file: wrong or missing bytes, unknown compression, a password."""
 COLUMNS = (
     *("sample_id", "epoch", "input", "target", "choices", "metadata", "trace", "output"),
     *("error", "limit", "model", "inspect_scores", "inspect_status"),
@@ -88,7 +88,7 @@ class _LogSpec(Struct, frozen=True):
 class _LogHeader(Struct, frozen=True):
     eval: _LogSpec
     status: str = "started"
-    """`success`, `error`, `cancelled`; `started` where the end was never written."""
+    """`success`, `error`, `cancelled`; `started` if the end was never written."""
 
 
 class _LogSample(Struct, frozen=True):
@@ -104,7 +104,7 @@ class _LogSample(Struct, frozen=True):
     output: dict[str, Any] | None = None
     scores: dict[str, Any] | None = None
     score: dict[str, Any] | None = None
-    """In place of `scores` in old logs."""
+    """Old name of `scores`."""
     error: Any = None
     limit: Any = None
     attachments: dict[str, str] | None = None
@@ -124,7 +124,7 @@ class LoggedSample(NamedTuple):
 
     header: _LogHeader
     epochs: int
-    """How often each sample was run, at most."""
+    """Maximum number of runs per sample."""
     sample: _LogSample
 
 
@@ -152,7 +152,7 @@ class _LogFolder:
         names = [name for name in list_files(self._directory) if _is_log(name)]
         if not names:
             raise BadDataset(
-                f"{show_path(self._directory)}: no log of Inspect AI in it",
+                f"{show_path(self._directory)}: contains no Inspect AI logs",
                 hint="logs are `.eval` files, or `.json` files whose names begin with a time",
             )
         return {
@@ -247,12 +247,12 @@ def _find_error(sample: _LogSample, items: list[Item], answer: str, limit: Any) 
         return f"Inspect recorded an error: {message}"
     if answer or _has_reply(items):
         return None
-    ended = f", and says it ended by a limit: {limit}" if limit else ""
+    ended = f"; the sample reached a limit: {limit}" if limit else ""
     return f"Inspect recorded no answer{ended}"
 
 
 def _has_reply(items: list[Item]) -> bool:
-    """Tell whether a message or a call of the model follows the last message of the user."""
+    """Whether a message or a call of the model follows the last user message."""
     for item in reversed(items):
         if item.get("role") == "user":
             return False
@@ -315,7 +315,7 @@ class InspectAi(SourceSpec):
         return self
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the logs, which are opened with the first row."""
+        """Return a reader of the logs, which are opened for the first row."""
         del surroundings
         is_folder = self.directory_path is not None or (self.path and self.path.path.is_dir())
         rows: Reader = _LogFolder(self._path) if is_folder else _open_log(self._path)
@@ -367,13 +367,15 @@ def _open_archive(path: Path) -> "zipfile.ZipFile":
     try:
         return zipfile.ZipFile(path)
     except _DAMAGED as error:
-        raise BadDataset(f"{show_path(path)}: no zip: {_message(error)}", hint=_CUT) from error
+        raise BadDataset(
+            f"{show_path(path)}: not a log of Inspect AI: {_message(error)}", hint=_CUT
+        ) from error
     except OSError as error:
         raise Unreadable(f"{show_path(path)}: {error.strerror or error}") from error
 
 
 def _read_header(path: Path, archive: "zipfile.ZipFile") -> _LogHeader:
-    """Return the header; of a run that has not ended, what was written at its start."""
+    """Return the header; for an unfinished run, what was written at its start."""
     names = set(archive.namelist())
     for name in ("header.json", "_journal/start.json"):
         if name in names:
@@ -416,7 +418,9 @@ def _decode(raw: bytes, kind: type[T], where: str) -> T:
             raise
         except msgspec.DecodeError as error:
             if "truncated" in str(error):
-                raise BadDataset(f"{where}: cut short: its JSON has no end", hint=_CUT) from error
+                raise BadDataset(
+                    f"{where}: truncated: its JSON is incomplete", hint=_CUT
+                ) from error
             plain = json.loads(raw, parse_constant=lambda _: None)
             return msgspec.json.decode(json.dumps(plain).encode(), type=kind)
     except (ValueError, RecursionError) as error:
@@ -433,5 +437,5 @@ def _message(error: BaseException) -> str:
 def _no_samples_error(path: Path) -> BadDataset:
     return BadDataset(
         f"{show_path(path)}: a log without samples",
-        hint="it was written with `--no-log-samples`, or nothing was done yet",
+        hint="it was written with `--no-log-samples`, or the run has no samples yet",
     )

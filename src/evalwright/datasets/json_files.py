@@ -3,7 +3,7 @@
 A blank line is skipped. A bad line makes the whole file bad: rows come out up to the first bad
 line, and at the end of the file one error names all of them.
 
-`to_json` makes JSON of the values of other libraries.
+`to_json` converts values of other libraries to JSON.
 """
 
 import json
@@ -25,7 +25,7 @@ _TYPE_NAMES = {
     list: "a list",
     dict: "an object",
     str: "a text",
-    bool: "a truth value",
+    bool: "a boolean",
     type(None): "null",
 }
 
@@ -35,15 +35,15 @@ def read_json_list(path: str) -> Iterator[dict[str, Any]]:
     content = read_whole(path, limit=MOST_BYTES)
     if isinstance(content, BadLine):
         raise BadDataset(
-            f"{show_path(path)}: more than {MOST_BYTES >> 20} MiB, or no text",
-            hint="a large table is read line by line from a .jsonl file",
+            f"{show_path(path)}: more than {MOST_BYTES >> 20} MiB, or not text",
+            hint="use a .jsonl file for a large table: it is read line by line",
         )
     try:
         yield from msgspec.json.decode(content, type=list[dict[str, Any]])
     except (ValueError, RecursionError) as error:
         raise BadDataset(
             f"{show_path(path)}: {error}",
-            hint="a list of objects, `[{…}, {…}]`; one object per line is a .jsonl file",
+            hint="write a list of objects, `[{…}, {…}]`; one object per line is a .jsonl file",
         ) from error
 
 
@@ -52,7 +52,7 @@ def read_objects(
 ) -> Iterator[dict[str, Any]]:
     """Yield the object of each line, up to the first bad line; at the end, raise for all of them.
 
-    `convert` may return another row; a line that it refuses with ValueError is bad, too.
+    `convert` may return another row; a line for which it raises ValueError is bad too.
     """
     decode = msgspec.json.Decoder(dict[str, Any]).decode
     faults = UnreadableLines(path)
@@ -76,7 +76,7 @@ def read_objects(
 
 
 def explain_line(number: int, line: bytes) -> UnreadableLine | None:
-    """Return why a line is no row; None for a blank one."""
+    """Return why a line is not a row; None for a blank line."""
     fault = explain_bytes(number, line)
     if fault or not line.strip():
         return fault
@@ -91,16 +91,18 @@ def _explain_text(number: int, text: str) -> UnreadableLine:
         return UnreadableLine(number, error.colno, f"not JSON: {message}", _hint(text))
     except _NotANumber as error:
         place = text.find(str(error)) + 1
-        detail = f"not JSON: `{error}` is no value of JSON"
-        return UnreadableLine(number, place, detail, "write null, or leave the key out")
+        detail = f"not JSON: `{error}` is not a JSON value"
+        return UnreadableLine(number, place, detail, "write null, or omit the key")
     except RecursionError:
         return UnreadableLine(number, None, "nested too deeply")
     except ValueError:  # a number of more than 4,300 digits
         return UnreadableLine(number, None, "a number with too many digits")
     if not isinstance(value, dict):
         detail = f"expected an object, got {describe_type(value)}"
-        return UnreadableLine(number, None, detail, 'a row is written {"column": value, …}')
-    return UnreadableLine(number, None, "a text with half a surrogate pair, or a number too large")
+        return UnreadableLine(number, None, detail, 'write a row as {"column": value, …}')
+    return UnreadableLine(
+        number, None, "a text with a lone surrogate, or a number that is too large"
+    )
 
 
 class _NotANumber(ValueError):
@@ -115,19 +117,19 @@ def refuse_constant(constant: str) -> NoReturn:
 def _hint(text: str) -> str:
     start = text.lstrip()
     if start in {"[", "{"}:
-        return "one row per line; a file with one list in it is named .json"
+        return "write one row per line; a file with one list is named .json"
     if start.startswith("{'"):
-        return "JSON has double quotes"
+        return "JSON needs double quotes"
     return ""
 
 
 def describe_type(value: Any) -> str:
-    """Return what a JSON value is, in words."""
+    """Return the type of a JSON value, in words."""
     return _TYPE_NAMES.get(type(value), "a number")
 
 
 def to_json_row(row: Any) -> dict[str, Any]:
-    """Return a row with JSON values; ValueError says which column has none."""
+    """Return a row with JSON values; ValueError names a column that is not JSON."""
     values = {}
     for name, value in row.items():
         try:
@@ -138,7 +140,7 @@ def to_json_row(row: Any) -> dict[str, Any]:
 
 
 def to_json(value: Any) -> Any:
-    """Return lists, dicts, texts, numbers, truth values and None; ValueError for the rest."""
+    """Return lists, dicts, texts, numbers, booleans and None; ValueError for the rest."""
     kind = type(value)
     if kind in _JSON_TYPES:
         return value
@@ -163,7 +165,7 @@ def _convert_other(value: Any) -> Any:
         try:
             return value.decode()
         except UnicodeDecodeError:
-            raise ValueError(f"expected text, got {len(value)} bytes that are none") from None
+            raise ValueError(f"expected text, got {len(value)} bytes that are not text") from None
     if callable(listed := getattr(value, "tolist", None)):  # numpy's arrays and numbers
         return to_json(listed())
     raise ValueError(f"expected JSON, got a `{type(value).__name__}`")

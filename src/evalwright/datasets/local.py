@@ -24,7 +24,7 @@ def _check_ending(location: Location) -> Location:
 
 
 TableFile = Annotated[Location, AfterValidator(_check_ending)]
-"""The path of a file of rows, of a format that can be read."""
+"""The path of a file of rows in a supported format."""
 
 
 class Local(SourceSpec):
@@ -35,7 +35,7 @@ class Local(SourceSpec):
     """Path relative to the document. The extension determines the format."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the file, which is opened with the first row."""
+        """Return a reader of the file, which is opened for the first row."""
         del surroundings
         path = self.file_path.path
         return FileRows(lambda: path, format_of(self.file_path.written))

@@ -1,8 +1,8 @@
-"""A file of rows of any format, with a digest of its bytes.
+"""Read files of rows in any format, with a digest of their bytes.
 
-The format is the name's: `.csv`, `.jsonl`, `.json`, `.parquet`, the first three also compressed
-(`.gz`, `.zst`). A file that changes between two readings is an error: half of a run would have used
-other rows than the other half.
+The extension sets the format: `.csv`, `.jsonl`, `.json`, `.parquet`, the first three also
+compressed (`.gz`, `.zst`). A file that changes between two readings is an error: half of a run
+would use other rows than the other half.
 """
 
 import os
@@ -27,17 +27,17 @@ from evalwright.nearest import nearest, suggest
 
 _COMPRESSED = (".gz", ".zst")
 _LOOK_S = 0.02
-"""Seconds between two checks of a large file; a check per row would be an eighth of its cost."""
+"""Seconds between two checks of a large file; checking every row would add an eighth."""
 _SMALL_BYTES = 1_000_000
 """Up to this size, a file is checked for changes before every row."""
 _SIZE = 2
 _AT_A_TIME = 1000
 _READABLE = "a .csv, .jsonl, .json or .parquet file"
-_FOLDER_HINT = "the files of a directory are `source: {type: folder, directory_path: …}`"
+_FOLDER_HINT = "for the files of a directory, use `source: {type: folder, directory_path: …}`"
 
 
 class Reader(Protocol):
-    """Anything that gives rows as often as it is asked, and a digest of them."""
+    """Anything that yields rows repeatedly, and has a digest of them."""
 
     @property
     def digest(self) -> str:
@@ -45,7 +45,7 @@ class Reader(Protocol):
 
     @property
     def header(self) -> tuple[str, ...] | None:
-        """The columns, where they are known before the rows are."""
+        """The columns, if known before reading the rows."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the rows in order; each call starts again."""
@@ -124,7 +124,7 @@ class ParquetFile:
             return library.parquet.ParquetFile(self._path)
         except (library.lib.ArrowException, ValueError, OSError) as error:
             reason = " ".join(str(error).split())
-            raise Unreadable(f"{show_path(self._path)}: no Parquet file: {reason}") from error
+            raise Unreadable(f"{show_path(self._path)}: not a Parquet file: {reason}") from error
 
     @property
     def _library(self) -> Any:
@@ -155,13 +155,15 @@ _FORMATS: dict[str, Callable[[Path], _Format]] = {
 
 
 def format_of(name: str) -> str:
-    """Return the ending that says how a file is read; ValueError if none does."""
+    """Return the extension that sets the format; ValueError if it is unknown."""
     path = PurePosixPath(name)
     ending = path.suffix.lower()
     if ending in _COMPRESSED:
         ending = PurePosixPath(path.stem).suffix.lower()
         if ending == ".parquet":
-            raise ValueError(f"expected {_READABLE}, got `{path.name}`: Parquet compresses itself")
+            raise ValueError(
+                f"expected {_READABLE}, got `{path.name}`: Parquet files are already compressed"
+            )
     if ending not in _FORMATS:
         close = nearest(ending, list(_FORMATS)) if ending else None
         meant = f"; did you mean `{close}`?" if close else ""
@@ -179,7 +181,7 @@ def digest_of(rows: Iterable[dict[str, Any]]) -> str:
 
 
 class FileRows:
-    """The rows of one file. `find` returns its path when it is needed: it may be far away."""
+    """The rows of one file. `find` returns its path on demand: it may need a download."""
 
     def __init__(
         self,
@@ -188,19 +190,19 @@ class FileRows:
         *,
         make: Callable[[Path], _Format] | None = None,
     ) -> None:
-        """Take `make`, which reads the file, where its ending alone does not say how."""
+        """Take `make`, which reads the file, if its extension does not determine how."""
         self._find = find
         self._ending = ending
         self._make = make or _FORMATS[ending]
 
     @cached_property
     def path(self) -> Path:
-        """Where the file is."""
+        """The path of the file."""
         return self._find()
 
     @cached_property
     def digest(self) -> str:
-        """Of its bytes and of the way they are read."""
+        """Hash of its bytes and of the way they are read."""
         self._refuse_changes()
         try:
             with self.path.open("rb") as file:
@@ -211,7 +213,7 @@ class FileRows:
 
     @property
     def header(self) -> tuple[str, ...] | None:
-        """The columns, where the format has a header."""
+        """The columns, if the format has a header."""
         self._refuse_changes()
         return self._format.header
 
@@ -246,7 +248,7 @@ class FileRows:
 def identify_file(
     path: str | Path, *, folder_hint: str = _FOLDER_HINT, what: str = "rows"
 ) -> tuple[int, ...]:
-    """Return device, inode, size and time of a file; `Unreadable` if it is none."""
+    """Return device, inode, size and time of a file; `Unreadable` if it is not a file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - faster, and takes any text
     except (OSError, ValueError) as error:
@@ -264,8 +266,8 @@ def refuse_changes(path: str | Path, identity: tuple[int, ...]) -> None:
     """Raise `BadDataset` if a file is not the one that had this identity."""
     if identify_file(path) != identity:
         raise BadDataset(
-            f"{show_path(path)}: the file has changed while it was in use",
-            hint="start again: its content is no longer what was checked",
+            f"{show_path(path)}: the file was changed while it was in use",
+            hint="start again: its content has changed since it was checked",
         )
 
 
@@ -279,7 +281,7 @@ def _suggest_neighbour(path: str | Path) -> str:
 
 @contextmanager
 def open_atomically(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that gets its name when all of it is written."""
+    """Open a file that gets its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
         try:

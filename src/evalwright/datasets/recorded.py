@@ -11,9 +11,9 @@
     created_at   when the conversation began
 
 Messages may be those of OpenAI's API or of Inspect AI. The texts of one message are joined by
-newlines. What is no text (an image, a sound, a file) is left out, and the message says so:
-`[image left out]`. Reasoning is an item of its own, before the message, so it is no part of the
-answer. Calls of tools and their results are items, too.
+newlines. What is not text (an image, a sound, a file) is left out, and the message says so:
+`[image left out]`. Reasoning is a separate item before the message, so it is not part of the
+answer. Tool calls and their results are items too.
 """
 
 import json
@@ -36,7 +36,7 @@ _LONGEST_SHOWN = 60
 
 
 def items_of(messages: Iterable[Any]) -> list[Item]:
-    """Return the items of messages; ValueError names the first message that is none."""
+    """Return the items of messages; ValueError names the first invalid message."""
     items: list[Item] = []
     for number, message in enumerate(messages):
         try:
@@ -47,22 +47,22 @@ def items_of(messages: Iterable[Any]) -> list[Item]:
 
 
 def explain_missing_answer(items: Sequence[Item]) -> str:
-    """Return why nothing answers the user's last message; empty where something does.
+    """Return why the user's last message has no answer; empty if it has one.
 
-    The result of a tool is no answer; the call of a tool is one.
+    A tool result is not an answer; a tool call is.
     """
     for item in reversed(items):
         if item.get("role") == "user":
             break
         if item["type"] == "function_call_output":
-            return "cut after a tool's result: the answer that should follow is not there"
+            return "ends with a tool result: the answer is missing"
         if item.get("role") == "assistant" or item["type"] == "function_call":
             return ""
-    return "a request without an answer: nothing follows what the user said"
+    return "a request without an answer: nothing follows the last user message"
 
 
 def add_empty_answer(items: Sequence[Item]) -> list[Item]:
-    """Return the items, with an empty message where the answer is only a call of a tool."""
+    """Return the items, with an empty message if the answer is only a tool call."""
     first = len(items)
     while first and items[first - 1]["type"] == "function_call":
         first -= 1
@@ -114,7 +114,7 @@ def make_row(
 
 
 def trace_of(items: Sequence[Item], *, output: str | None = None, **metadata: Any) -> Item:
-    """Return a trace as a column holds it, with an `output` that is not the last message."""
+    """Return a trace for a column, with an `output` that is not the last message."""
     known = {name: value for name, value in metadata.items() if value is not None}
     trace: Item = {"items": list(items), "metadata": known}
     if output is not None:
@@ -175,7 +175,7 @@ def _join_content(parts: Iterable[Mapping[str, Any]], role: str) -> Iterator[Ite
 def _find_reasoning(
     message: Mapping[str, Any], parts: Iterable[Mapping[str, Any]]
 ) -> Iterator[Item]:
-    """Yield the reasoning; some servers have it in `reasoning_content` or `reasoning`."""
+    """Yield the reasoning; some servers send it as `reasoning_content` or `reasoning`."""
     beside = message.get("reasoning_content") or message.get("reasoning")
     texts = [beside] if isinstance(beside, str) else []
     for part in parts:
@@ -236,7 +236,7 @@ def _text_part(text: str, role: str) -> Item:
 
 
 def shape_error(what: str, got: Any) -> ValueError:
-    """Return the error of data that has another shape."""
+    """Return the error for data in another format."""
     shown = repr(got)
     short = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
     return ValueError(f"expected {what}, got `{short}`")

@@ -1,10 +1,10 @@
-"""The rows of a dataset: filtered, with ids, and never none.
+"""The rows of a dataset: filtered, with ids, at least one.
 
     rows = Rows(reader, name="qa.csv", filters=(…,))
     rows.check()          # reads all rows once: bad lines, duplicate ids, nothing left
     for sample_id, row in rows.identify(): ...
 
-Nothing is kept in memory but one number per row that has a `sample_id`.
+Memory: one number per row that has a `sample_id`.
 """
 
 import math
@@ -25,7 +25,7 @@ from evalwright.rules.filters import AnyFilter
 Row = dict[str, Any]
 Missing = Literal["absent", "nan"]
 _VERSION = 1
-"""Increases when the same bytes become other rows: part of every digest."""
+"""Increases when the same bytes give other rows: part of every digest."""
 _EXISTENCE = ("exists", "not_exists")
 
 
@@ -42,7 +42,7 @@ class CheckedRows:
         """Yield the rows; each call starts again."""
 
     def identify(self) -> Iterator[tuple[str, Row]]:
-        """Yield each row with its id: its `sample_id`, or its place among the rows, from 0."""
+        """Yield each row with its id: its `sample_id`, or its position, from 0."""
         return identify_rows(self.rows, name=self.name, of=self._find_bearer)
 
     def check(self) -> int:
@@ -72,7 +72,7 @@ class Rows(CheckedRows):
 
     @cached_property
     def digest(self) -> str:
-        """Of the content, the filters and the options: the same digest, the same rows."""
+        """Hash of the content, the filters and the options: equal digests mean equal rows."""
         filters = [condition.model_dump(mode="json") for condition in self._filters]
         parts = [_VERSION, self._reader.digest, filters, self._missing]
         return blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
@@ -91,7 +91,7 @@ class Rows(CheckedRows):
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Every column that some row has, in the order of their first rows."""
+        """Every column of any row, in order of first appearance."""
         if (header := self._reader.header) is not None:
             return header
         columns: dict[str, None] = {}
@@ -118,7 +118,7 @@ class Rows(CheckedRows):
             else:
                 dropped[place] += 1
         if is_empty:
-            raise BadDataset(f"{self.name}: {_explain_empty(dropped)}", hint="loosen a filter")
+            raise BadDataset(f"{self.name}: {_explain_empty(dropped)}", hint="relax a filter")
 
     def _failed_filter(self, number: int, row: Row, header: tuple[str, ...] | None) -> int | None:
         bare = row
@@ -139,7 +139,7 @@ class Rows(CheckedRows):
 
 
 class AlignedRows(CheckedRows):
-    """Datasets joined by the places of their rows, under the names of their parameters.
+    """Datasets joined row by row, under the names of their parameters.
 
     dataset: {keys: ["<< config.questions >>", "<< config.answers >>"]}
     sample = {"questions": {…}, "answers": {…}}
@@ -155,20 +155,20 @@ class AlignedRows(CheckedRows):
 
     @cached_property
     def digest(self) -> str:
-        """Of all of them, and of their names."""
+        """Hash of all of them, and of their names."""
         parts = [[name, part.digest] for name, part in self.parts.items()]
         return blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
 
     def rows(self) -> Iterator[Row]:
-        """Joined rows; `BadDataset` where one dataset ends and another does not."""
+        """Yield joined rows; `BadDataset` if the datasets differ in length."""
         names = list(self.parts)
         for rows in zip_longest(*(part.rows() for part in self.parts.values())):
             if None in rows:
                 parts = self.parts.items()
                 lengths = ", ".join(f"`{name}` has {part.check()}" for name, part in parts)
                 raise BadDataset(
-                    f"datasets used together must have as many rows: {lengths}",
-                    hint="row 0 goes with row 0, row 1 with row 1, and so on",
+                    f"datasets that are used together must have the same number of rows: {lengths}",
+                    hint="row 0 is joined with row 0, row 1 with row 1, and so on",
                 )
             yield dict(zip(names, rows, strict=True))
 
@@ -176,8 +176,8 @@ class AlignedRows(CheckedRows):
         """Return the rows of each dataset, for a scorer of all samples.
 
         Of the rows at `places`, those with these `numbers` are used. If these are all rows of the
-        first dataset, the others are whole, however many rows they have; else each has the rows of
-        the same places, as far as it has any there.
+        first dataset, the others are complete, however many rows they have; otherwise each has the
+        rows of the same places, as far as they exist.
         """
         whole = {name: list(part.rows()) for name, part in self.parts.items()}
         wanted = [places[number] for number in numbers]
@@ -208,8 +208,8 @@ def identify_rows(
         elif named is (sample_id is None):
             has, have = ("no", "one") if named else ("a", "none")
             raise BadDataset(
-                f"{name}: row {number} has {has} `sample_id`, the rows before it have {have}",
-                hint="give one to every row or to none",
+                f"{name}: row {number} has {has} `sample_id`, but the rows before it have {have}",
+                hint="set it in every row or in none",
             )
         if sample_id is None:
             yield str(number), row
@@ -248,4 +248,4 @@ def _explain_empty(dropped: Sequence[int]) -> str:
         return "no rows"
     each = ", ".join(f"filters[{place}] dropped {count}" for place, count in enumerate(dropped))
     s = "s" if len(dropped) > 1 else ""
-    return f"no rows left of {total} after {len(dropped)} filter{s}: {each}"
+    return f"none of {total} rows left after {len(dropped)} filter{s}: {each}"

@@ -1,11 +1,11 @@
-"""Select rows reproducibly: the first ones, or a random subset that anybody can draw again.
+"""Select rows reproducibly: the first ones, or a random subset with a fixed seed.
 
     head      the first `num_samples`
-    random    those with the smallest of a fixed series of random numbers, in their own order
+    random    those with the smallest numbers of a fixed random series, in their own order
 
 The series is Python's `random.Random(seed).random()`, one number per row, whose values Python
-promises to keep from version to version. So 200 samples of a dataset contain the 100 that were
-chosen before: what was paid for is used again.
+guarantees across versions. So 200 samples of a dataset contain the 100 that were
+chosen before: paid results are reused.
 
 A generator may ask for more rows than its data source has; it then takes them in rounds:
 
@@ -25,19 +25,19 @@ from typing import Literal, TypeVar
 Subsampling = Literal["head", "random"]
 SEED = 20260512
 MAX_COMBINATIONS = 1_000_000
-"""More combinations than this must be asked for by number."""
+"""With more combinations than this, a number must be given."""
 
 T = TypeVar("T")
 
 
 def choose_places(total: int, num_samples: int | None, how: Subsampling = "head") -> Sequence[int]:
-    """Return the places of the rows that are used, of `total`, in their order."""
+    """Return the positions of the rows that are used, of `total`, in order."""
     count = total if num_samples is None else num_samples
     return _draw_places(total, count, None if how == "head" else SEED)
 
 
 def select_items(items: Iterable[T], places: Sequence[int]) -> Iterator[T]:
-    """Yield the items at these places, which are in order; stop reading after the last one."""
+    """Yield the items at these positions, in order; stop reading after the last one."""
     if isinstance(places, range):
         yield from islice(items, len(places))
         return
@@ -54,7 +54,7 @@ def select_items(items: Iterable[T], places: Sequence[int]) -> Iterator[T]:
 def draw_rounds(
     total: int, count: int | None, seed: int | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Yield the round and the place of each row that is used, in order."""
+    """Yield the round and the position of each row that is used, in order."""
     remaining = total if count is None else count
     round_number = 0
     while remaining > 0 and total > 0:
@@ -74,16 +74,16 @@ def shuffle_places(total: int, seed: int) -> Sequence[int]:
 def draw_combinations(
     totals: Sequence[int], count: int | None, seed: int | None = None
 ) -> list[tuple[int, ...]]:
-    """Return the places of each combination that is used, one per dataset; the last varies fastest.
+    """Return the positions of each used combination; the last dataset varies fastest.
 
-    ValueError if more are asked for than exist.
+    ValueError if more are requested than exist.
     """
     available = prod(totals)
     wanted = available if count is None else count
     if wanted > available:
-        raise ValueError(f"{count:,} combinations are asked for, there are {available:,}")
+        raise ValueError(f"{count:,} combinations are requested, but only {available:,} exist")
     if wanted > MAX_COMBINATIONS:
-        raise ValueError(f"{wanted:,} combinations: say with `num_samples` how many are wanted")
+        raise ValueError(f"{wanted:,} combinations: set `num_samples` to the number you want")
     numbers: Sequence[int] = range(wanted)
     if seed is not None and wanted < available:
         numbers = _draw_numbers(available, wanted, seed)

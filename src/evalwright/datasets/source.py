@@ -13,7 +13,7 @@ from evalwright.rules.filters import AnyFilter
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What a source may use of its project."""
+    """What a source may use from its project."""
 
     cache_dir: Path
     """The folder for downloads: `.evalwright` of the project."""
@@ -24,7 +24,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 
 
 class SourceSpec(Component):
-    """A source of rows, as a document writes it."""
+    """A source of rows in a document."""
 
     type: str
     """The kind of source."""
@@ -34,7 +34,7 @@ class SourceSpec(Component):
     """How a missing value is represented: no key (`absent`), or NaN (`nan`), as in a data frame."""
 
     def rows(self, surroundings: Surroundings) -> Rows:
-        """Return the rows, ready to be read; reading them raises what is wrong with them."""
+        """Return the rows, ready to be read; reading them raises errors."""
         return Rows(
             self.reader(surroundings), name=self.label(), filters=self.filters, missing=self.missing
         )

@@ -3,9 +3,9 @@
     corpus.jsonl        one document per line, in its field `text`; also .ndjson, .gz, .zst
     anything else       one document, all of the file, byte for byte; or one per paragraph or line
 
-Promises:  every mistake of every file at once, with its line, before a document is used; no more
+Promises:  all mistakes in all files at once, with their lines, before a document is used; no more
            than one document in memory; a file that changes after the check is an error.
-Does not:  take a document of more than 16 MiB, or read standard input: files are read twice.
+Does not:  accept a document of more than 16 MiB, or read standard input: files are read twice.
 
 A document of only white space is left out, and counted.
 """
@@ -42,7 +42,7 @@ class Document(NamedTuple):
     file: int
     """Which of the files, from 0."""
     line: int
-    """Where it begins; 0 for all of a file."""
+    """Line where it begins; 0 for a whole file."""
     text: str
 
 
@@ -64,7 +64,7 @@ class Texts:
         split: Split | None = None,
         limit: int | None = None,
     ) -> None:
-        """`field` is of .jsonl files, `split` of the others; `limit` counts documents in all."""
+        """`field` is for .jsonl files, `split` for others; `limit` counts all documents."""
         self.paths = tuple(dict.fromkeys(paths))
         self._split, self._limit = split, limit
         self._field = "text" if field is None else field
@@ -72,17 +72,15 @@ class Texts:
         self._count = 0
         rows = [_is_rows(path) for path in self.paths]
         if not rows:
-            raise UsageError("no FILE was given")
+            raise UsageError("FILE is missing")
         if field is not None and not any(rows):
-            raise UsageError(
-                "`--field` is for .jsonl files", hint="other files are text as a whole"
-            )
+            raise UsageError("`--field` is for .jsonl files", hint="other files are plain text")
         try:
             _make_row_type(self._field)
         except ValueError as error:  # a surrogate, too
             raise UsageError(
-                f"`--field`: {self._field!a} has a character that cannot be looked for",
-                hint="another name, without quotes, backslashes and what cannot be printed",
+                f"`--field`: {self._field!a} contains a character that is not supported",
+                hint="use a name without quotes, backslashes and unprintable characters",
             ) from error
         if split is not None and all(rows):
             raise UsageError(
@@ -106,7 +104,7 @@ class Texts:
                     blank += is_blank
                     documents += not is_blank
                 if not here:
-                    raise BadDataset(f"{show_path(path)}: no documents: there is nothing in it")
+                    raise BadDataset(f"{show_path(path)}: no documents: the file is empty")
             except EvalwrightError as error:
                 errors.append(error)
             left_out += blank
@@ -139,7 +137,7 @@ class Texts:
                 raise
 
     def _read(self, number: int, path: str) -> Iterator[Document]:
-        """Yield all documents of a file, blank ones too; at its end, raise for its bad lines."""
+        """Yield all documents of a file, including blank ones; at its end, raise for bad lines."""
         faults = UnreadableLines(path)
         if _is_rows(path):
             texts = _read_rows(path, faults, self._field)
@@ -159,7 +157,7 @@ class Texts:
 
 
 LineTexts = Iterator[tuple[int, str | None]]
-"""Line and text; None for what is no document."""
+"""Line and text; None if it is not a document."""
 
 
 def _make_row_type(field: str) -> Any:
@@ -190,14 +188,18 @@ def _explain_row(number: int, line: bytes, field: str) -> UnreadableLine | None:
     more = "…" if len(names) > _MOST_NAMES else ""
     texts = [name for name, value in row.items() if isinstance(value, str)]
     meant = nearest(field, names) or (texts[0] if len(texts) == 1 else None)
-    hint = f"did you mean `--field {meant}`?" if meant else "`--field NAME` says where the text is"
+    hint = (
+        f"did you mean `--field {meant}`?"
+        if meant
+        else "set the field of the text with `--field NAME`"
+    )
     return UnreadableLine(number, None, f"no field `{field}`; it has {has}{more}", hint)
 
 
 def _read_text(path: str, faults: UnreadableLines) -> LineTexts:
     data = read_whole(path)
     if isinstance(data, BadLine):
-        hint = "`--split paragraphs` makes a document of each, or a .jsonl file with one per line"
+        hint = "use `--split paragraphs`, or a .jsonl file with one document per line"
         long = UnreadableLine(1, None, f"the text is {_TOO_LONG}", hint)
         faults.add(long if data.why == "too_long" else not_text(1, data))
         return
@@ -245,7 +247,9 @@ def _is_rows(path: str) -> bool:
 def _identify(path: str) -> tuple[int, ...]:
     if path == STDIN:
         raise Unreadable("-: documents are read twice, so they cannot come from standard input")
-    return identify_file(path, folder_hint=f"its files: `{show_path(path)}/*`", what="documents")
+    return identify_file(
+        path, folder_hint=f"name its files: `{show_path(path)}/*`", what="documents"
+    )
 
 
 def _join_errors(errors: Sequence[EvalwrightError]) -> EvalwrightError:

@@ -1,11 +1,11 @@
-"""`url`: a file at an address, fetched once.
+"""`url`: a file at a URL, downloaded once.
 
     source:
       type: url
       url: https://example.org/questions.jsonl.gz
 
-The file is stored in `.evalwright/downloads/` under the hash of its address. Delete it there to
-fetch it again. Only `http` and `https` are allowed, also after a redirect.
+The file is stored in `.evalwright/downloads/` under the hash of its URL. Delete it there to
+download it again. Only `http` and `https` are allowed, also after a redirect.
 """
 
 from hashlib import sha256
@@ -25,20 +25,20 @@ from evalwright.errors import Unreadable
 
 MOST_BYTES = 8 * 1024**3
 SILENCE_S = 30.0
-"""How long a server may send nothing."""
+"""Maximum pause of a server, in seconds."""
 LONGEST_S = 3600.0
-"""How long a download may take."""
+"""Time limit of a download, in seconds."""
 _CHUNK = 1 << 18
 _IN_ADDRESSES = "%/:=&?~#+!$,;'@()*[]"
 _PAGE = (b"<!doctype html", b"<html")
 
 
 class Url(SourceSpec):
-    """The rows of a file that is fetched once."""
+    """The rows of a file that is downloaded once."""
 
     type: Literal["url"]
     url: str
-    """`http` or `https` address; its path has the extension of a local file."""
+    """`http` or `https` URL; the extension of its path sets the format."""
 
     @field_validator("url")
     @classmethod
@@ -47,26 +47,26 @@ class Url(SourceSpec):
         parts = urlsplit(address)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             got = show_address(address)
-            raise ValueError(f"expected an address with http:// or https://, got `{got}`")
+            raise ValueError(f"expected a URL with http:// or https://, got `{got}`")
         if parts.username is not None or parts.password is not None:
-            raise ValueError("expected an address without a user and a password in it")
+            raise ValueError("expected a URL without user and password")
         format_of(_file_name(address))
         return address
 
     def reader(self, surroundings: Surroundings) -> Reader:
-        """Return a reader of the file, which is fetched with the first row."""
+        """Return a reader of the file, which is downloaded for the first row."""
         name = _file_name(self.url)
         stored = f"{sha256(self.url.encode()).hexdigest()[:32]}-{name[-80:]}"
         path = surroundings.cache_dir / "downloads" / stored
         return FileRows(lambda: fetch_file(self.url, path), format_of(name))
 
     def label(self) -> str:
-        """Name the address, without what may be a key."""
+        """Name the URL, without parts that may be a key."""
         return show_address(self.url)
 
 
 def show_address(address: str) -> str:
-    """Return an address for a message, without its user and query: they may hold a key."""
+    """Return a URL for a message, without its user and query: they may contain a key."""
     parts = urlsplit(address)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "…" if parts.query else "", ""))
@@ -77,7 +77,7 @@ def _file_name(address: str) -> str:
 
 
 def fetch_file(address: str, path: Path, *, most_bytes: int = MOST_BYTES) -> Path:
-    """Return the path, with the whole file fetched unless it is there already."""
+    """Return the path; download the file unless it exists already."""
     if path.is_file():
         return path
     name = show_address(address)
@@ -90,8 +90,8 @@ def fetch_file(address: str, path: Path, *, most_bytes: int = MOST_BYTES) -> Pat
     except (URLError, HTTPException, TimeoutError, OSError) as error:
         why = getattr(error, "reason", None) or error
         raise Unreadable(
-            f"{name}: could not be fetched: {why}",
-            hint="a file that is here already needs no network: `source: {type: local, …}`",
+            f"{name}: the download failed: {why}",
+            hint="a local file needs no network: `source: {type: local, …}`",
         ) from error
     return path
 
@@ -111,7 +111,7 @@ def _open_address(address: str) -> HTTPResponse:
     address_request = request.Request(quote(address, safe=_IN_ADDRESSES), headers=headers)  # noqa: S310 - the opener has no other schemes
     response: HTTPResponse | None = opener.open(address_request, timeout=SILENCE_S)
     if response is None:  # no handler for where a redirect went
-        raise URLError("it leads to an address that is neither http nor https")
+        raise URLError("it redirects to a URL that is neither http nor https")
     return response
 
 
@@ -128,4 +128,4 @@ def _copy(response: HTTPResponse, file: IO[bytes], most_bytes: int, name: str) -
             raise TimeoutError(f"not done after {LONGEST_S:.0f} s")
         file.write(chunk)
     if promised is not None and promised.isdecimal() and int(promised) != size:
-        raise OSError(f"{size} of {promised} bytes came")
+        raise OSError(f"got {size} of {promised} bytes")

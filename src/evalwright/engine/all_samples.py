@@ -1,6 +1,6 @@
-"""Scorers of all samples: called when every sample is in, once per trial.
+"""Scorers of all samples: called after the last sample, once per trial.
 
-Their scores are put into the outcomes, under a key of what they depend on, so that finalizing again
+Their scores are added to the outcomes, under a key of what they depend on, so that finalizing again
 calls nothing.
 """
 
@@ -25,7 +25,7 @@ from evalwright.types import Outcome, Score
 
 _YIELD_EVERY = 500
 UnitIndex = tuple[int, int, int]
-"""The ordinal of a sample, its trial, and the unit of it."""
+"""The ordinal of a sample, its trial, and the unit in it."""
 
 
 class AllSamplesScores(Struct, frozen=True):
@@ -38,7 +38,7 @@ class AllSamplesScores(Struct, frozen=True):
 async def score_all(
     task: Finalization, landed: TaskOutcomes, snippets: Snippets | None, finished: FinalResult
 ) -> dict[str, AllSamplesScores]:
-    """Ask each scorer once a trial, unless every outcome of that has its score already."""
+    """Call each scorer once per trial, unless every outcome of the trial already has its score."""
     late: dict[str, AllSamplesScores] = {}
     for name, scorer in task.run_scorers.items():
         key = key_of("all", name, str(scorer.version), scorer.settings)
@@ -67,7 +67,7 @@ async def _trials_without_score(landed: TaskOutcomes, name: str, key: str) -> se
 
 
 async def stream_outcomes(landed: TaskOutcomes) -> AsyncIterator[Outcome]:
-    """The outcomes; now and then the loop goes round, so that Ctrl-C is heard."""
+    """Yield the outcomes; yield to the event loop now and then, so that Ctrl-C works."""
     for number, outcome in enumerate(landed.outcomes()):
         if number % _YIELD_EVERY == 0:
             await asyncio.sleep(0)
@@ -96,14 +96,14 @@ async def _score_trial(
     samples = task.together([ordinal for ordinal, _, _ in places]) if task.together else rows
     scores = await scorer.score_all(samples, outputs or None, snippets)
     if len(scores) != len(places):
-        raise ValueError(f"expected one score a sample: {len(places)}, got {len(scores)}")
+        raise ValueError(f"expected one score per sample: {len(places)}, got {len(scores)}")
     return dict(zip(places, scores, strict=True))
 
 
 def add_scores(
     outcome: Outcome, task: Finalization, late: Mapping[str, AllSamplesScores]
 ) -> Outcome:
-    """The outcome with what the scorers of all samples have just said of it."""
+    """Return the outcome with the new scores of the scorers of all samples."""
     place = (outcome.ordinal, outcome.trial)
     if not late or lacks_answer(outcome):
         return outcome

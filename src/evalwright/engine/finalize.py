@@ -1,15 +1,15 @@
-"""Finalize a task when its last sample is in.
+"""Finalize a task after its last sample.
 
-    scorers of all samples     once, over every sample that could be solved       `all_samples`
-    trials                     those of a sample become one score of it           `trials`
-    action rules               each sample once; what they mark is in no metric   here
-    metrics                    each scorer's scores to its values                 `metric_values`
-    repeats                    how far several runs of the same task agree        `trials`
+    scorers of all samples     once, over every solved sample                     `all_samples`
+    trials                     combined into one score per sample                 `trials`
+    action rules               per sample; excluded samples are in no metric      here
+    metrics                    computed from each scorer's scores                 `metric_values`
+    repeats                    agreement of several runs of the same task         `trials`
 
-Outcomes stream by, once for the scorers that want all of them and once for the rest, so memory
-grows by a few bytes per sample and scorer, unless a scorer or a metric asks for everything. An
-outcome that is changed is written again in the place of the old one, so finalizing again changes
-nothing: what the store has is what was judged.
+Outcomes are streamed, once for the scorers of all samples and once for the rest, so memory
+grows by a few bytes per sample and scorer, unless a scorer or a metric needs everything. An
+outcome that changes replaces the stored one, so finalizing again changes
+nothing.
 
 A sample of several trials is judged by action rules on its scores over all of them, and on its
 first answer.
@@ -50,7 +50,7 @@ _DEPENDENT_ROWS = "no interval: the rows are of several models or trials on the 
 async def finalize_task(
     task: Finalization, landed: TaskOutcomes, snippets: Snippets | None, *, seed: int = 0
 ) -> FinalResult:
-    """Judge what only all samples together can show."""
+    """Compute what needs all samples."""
     finished = FinalResult(excluded={rule.key: 0 for rule in task.rules})
     late = await score_all(task, landed, snippets, finished) if landed.complete else {}
     finalizer = _Finalizer(task, finished)
@@ -99,19 +99,19 @@ async def _group_samples(landed: TaskOutcomes) -> AsyncIterator[list[Outcome]]:
 
 
 class _Finalizer:
-    """Takes in one sample after the other."""
+    """Takes one sample after another."""
 
     def __init__(self, task: Finalization, finished: FinalResult) -> None:
         self.task, self.finished = task, finished
         self.books: dict[str, ScoreTable] = build_score_tables(task)
         self.breakages, self.agreements = TrialFailures(), Agreements()
         self.again: defaultdict[str, set[str]] = defaultdict(set)
-        """Of each scorer, the names of scores that have another name, too."""
+        """Per scorer, the scores that have a second name."""
 
     def sample(
         self, stored: Sequence[Outcome], late: Mapping[str, AllSamplesScores]
     ) -> list[Outcome]:
-        """All that is made of one sample; its outcomes, as they should be stored."""
+        """Process one sample; return its outcomes as they should be stored."""
         outcomes = [add_scores(outcome, self.task, late) for outcome in stored]
         for outcome in outcomes:
             unanswered, others = split_usage(outcome)
@@ -132,7 +132,7 @@ class _Finalizer:
         return outcome
 
     def _finalize_trials(self, outcomes: list[Outcome], trials: TrialPlan) -> list[Outcome]:
-        """A sample that is tried several times; as long as a try is missing, it does not count."""
+        """Process a sample with several trials; it does not count while a trial is missing."""
         if len(outcomes) != trials.total:
             return outcomes
         self.finished.scored += 1
@@ -180,7 +180,7 @@ class _Finalizer:
     def _apply_rules_to_run(
         self, run: Sequence[Outcome], scores: Mapping[str, Score]
     ) -> tuple[list[Outcome], tuple[Action, ...], list[Failure]]:
-        """The trials of a run with the rules that apply to it, and what one could not say."""
+        """Return the trials of a run with the rules that apply, and the failure of a rule."""
         if not self.task.rules or any(map(lacks_answer, run)):
             return list(run), (), []
         first, values = run[0], {name: score.values for name, score in scores.items()}
@@ -225,7 +225,7 @@ def _awaits_rule(outcome: Outcome) -> bool:
 
 
 def _collect_notes(outcome: Outcome, notes: dict[str, int]) -> None:
-    """A judge that could not be asked as it should be says so in its scores."""
+    """Count the notes of judges that could not be queried as specified."""
     units: tuple[Outcome | Part, ...] = (outcome, *outcome.parts)
     for unit in units:
         for score in unit.scores.values():
@@ -240,7 +240,7 @@ _MOST_EXPLAINED = 3
 def _mark_outcome(
     outcome: Outcome, task: Finalization, finished: FinalResult
 ) -> tuple[Outcome, bool]:
-    """The outcome with the rules that apply to it or its parts, and whether one could not say."""
+    """Return the outcome with the rules that apply to it or its parts, and a rule's failure."""
     was_undecided = outcome.failure is not None and outcome.failure.stage == "action"
     if not task.rules or lacks_answer(outcome):
         return outcome, was_undecided
@@ -287,7 +287,7 @@ def _apply_rules(
 def _explain_trials(
     failure: Failure, run: Sequence[Outcome], together: Mapping[str, Mapping[str, Any]]
 ) -> Failure:
-    """The failure of a rule, with what trials have made of the scores that it may have read."""
+    """Explain the failure of a rule by what the trials turned its scores into."""
     if len(run) == 1:
         return failure
     notes: list[str] = []
@@ -297,7 +297,7 @@ def _explain_trials(
             if isinstance(value, bool) and now is not None:
                 notes.append(f"`{scorer}.{name}` is the mean ({now:.3g})")
             elif isinstance(value, str):
-                notes.append(f"there is nothing of `{scorer}.{name}`, a text")
+                notes.append(f"`{scorer}.{name}` is text and has no value")
     if not notes:
         return failure
     message = f"{failure.message}; over {len(run)} trials {', '.join(notes[:_MOST_EXPLAINED])}"

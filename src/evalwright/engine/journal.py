@@ -1,10 +1,10 @@
 """Outcomes on their way to the store.
 
-Workers hand outcomes over and wait. One writer takes all that is there, commits it in one
-transaction, and only then do they take another job: what the death of the process costs is never
-more than one call per worker, and a slow disk slows the workers down instead of filling the memory.
+Workers hand over outcomes and wait. One writer takes all pending outcomes and commits them in one
+transaction; only then do the workers take another job. So the death of the process never costs
+more than one call per worker, and a slow disk slows the workers down instead of filling memory.
 
-If writing fails, the run stops: an outcome that cannot be kept must not be paid for.
+If writing fails, the run stops: no calls are paid for whose outcomes cannot be stored.
 """
 
 import asyncio
@@ -27,29 +27,29 @@ class Journal:
         self._committed = on_commit
         self._waiting: list[Outcome] = []
         self._stored = asyncio.Event()
-        """Of all that is waiting: each batch has its own."""
+        """The future of the pending outcomes; each batch has its own."""
         self._work = asyncio.Event()
         self._closed = False
 
     async def add(self, outcome: Outcome) -> None:
-        """Hand over; returns when it is stored."""
+        """Hand over an outcome; return when it is stored."""
         self._waiting.append(outcome)
         self._work.set()
         await self._stored.wait()
 
     def flush(self) -> None:
-        """Write what is waiting, here and now: for a run that broke elsewhere."""
+        """Write pending outcomes now: for a run that failed elsewhere."""
         batch, self._waiting = self._waiting, []
         if batch:
             self._write(batch)
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Signal that no more outcomes will come."""
         self._closed = True
         self._work.set()
 
     async def write_all(self) -> None:
-        """Commit what is waiting, as often as there is something, on a thread of its own."""
+        """Commit pending outcomes as they arrive, in a separate thread."""
         loop = asyncio.get_running_loop()
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal") as thread:
             while self._waiting or not self._closed:

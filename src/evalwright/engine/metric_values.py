@@ -1,9 +1,9 @@
 """Scores to metric values, scorer by scorer.
 
 With several runs of the same task, each metric is measured in every run, and its value is the mean
-of those. Its interval is that of the same metric over the samples, each averaged over the runs, if
-that gives the same value: so it is for every mean, and for every share of a value, which is the
-mean of having it. What is no average over samples has none.
+over the runs. Its interval is that of the same metric over the samples, each averaged over the
+runs, if that gives the same value. This is true for every mean, and for every share of a value,
+which is the mean of having it. A metric that is not an average over samples has no interval.
 """
 
 import math
@@ -21,9 +21,9 @@ from evalwright.stats.interval import UNBOUNDED, join_bounds
 from evalwright.stats.mean import plain_mean
 from evalwright.types import Outcome, Part
 
-_NOT_ASKED = "not asked: samples are missing"
+_NOT_ASKED = "not computed: samples are missing"
 _EQUAL_WITHIN = 1e-9
-_NOT_AN_AVERAGE = "no interval: over all runs this is no average over samples"
+_NOT_AN_AVERAGE = "no interval: over several runs this is not an average over samples"
 
 
 class ScoreTable:
@@ -37,20 +37,20 @@ class ScoreTable:
         make = partial(Scores, ranges=ranges, keeps_all=all_fields)
         self.runs = [make(kept, trials=trials) for _ in range(repeats)]
         self.averaged = make(named, trials=trials * repeats) if repeats > 1 else None
-        """Each sample averaged over the runs; None where there is but one."""
+        """Each sample averaged over the runs; None if there is only one run."""
         self.lacking: dict[str, str] = {}
-        """The scores that trials have left nothing of, and why."""
+        """The scores without a value over trials, and why."""
         self.aliases: set[str] = set()
-        """The names of scores that have another name, too."""
+        """The scores that have a second name."""
 
     @property
     def n(self) -> int:
-        """How many samples are in it."""
+        """Number of samples in it."""
         return self.runs[0].n
 
 
 def build_score_tables(task: Finalization) -> dict[str, ScoreTable]:
-    """One for each scorer that has metrics, or might."""
+    """Return one for each scorer that has metrics, or may get default metrics."""
     plan = task.trials or TrialPlan()
     return {
         name: ScoreTable(measured, plan.trials, plan.repeats)
@@ -59,7 +59,7 @@ def build_score_tables(task: Finalization) -> dict[str, ScoreTable]:
 
 
 def collect_scores(units: Iterable[Outcome | Part], books: Mapping[str, ScoreTable]) -> None:
-    """The scores of one sample that is tried once."""
+    """Add the scores of one sample with a single trial."""
     for unit in units:
         for name, score in unit.scores.items() if not unit.actions else ():
             if name in books:
@@ -75,7 +75,7 @@ async def measure_scorers(
     seed: int,
     unasked: frozenset[str],
 ) -> None:
-    """Every metric of every scorer; what breaks is said, and takes no other with it."""
+    """Compute every metric of every scorer; a failure affects only its own metric."""
     counted = finished.scored - finished.left_out
     for name, measured in task.measured.items():
         book = books[name]
@@ -130,14 +130,14 @@ def _default_metrics(measured: ScorerMetrics, book: ScoreTable) -> list[tuple[st
 
 
 def _count_missing(metric: TaskMetric, book: ScoreTable, measure: Measure) -> int:
-    """How many scores have no value for a figure; what an author's code reads, nobody knows."""
+    """Return how many scores have no value for a metric; unknown for an author's code."""
     if metric.fields() is None or measure.value is None:
         return 0
     return max(0, min(run.n for run in book.runs) - measure.n)
 
 
 def _missing_reason(metric: TaskMetric, book: ScoreTable) -> str:
-    """Why trials leave a metric nothing to read; empty where they do not."""
+    """Return why a metric has nothing to read over trials; empty if it has."""
     for name in sorted(metric.fields() or ()):
         if name in book.lacking and not book.runs[0].has(name):
             return book.lacking[name]
@@ -184,7 +184,7 @@ def _combine_runs(
 
 
 def _run_value(name: str, run: Iterable[Measure], metric: TaskMetric) -> float | None:
-    """The figure of one run. A value that never came has the share 0 there."""
+    """Return the value of one run. A label that does not occur has the share 0."""
     values = [measure.value for measure in run if measure.name == name]
     if values:
         return values[0]
@@ -192,6 +192,6 @@ def _run_value(name: str, run: Iterable[Measure], metric: TaskMetric) -> float |
 
 
 def _drop_interval(measure: Measure) -> Measure:
-    """Parts of one sample go together: as many independent samples they would look too sure."""
+    """Remove the interval if samples have parts: these are not independent."""
     reason = "no interval: several parts of one sample are not independent"
     return structs.replace(measure, interval=None, reason=measure.reason or reason)

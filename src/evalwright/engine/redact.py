@@ -2,8 +2,8 @@
 
 A server may echo the key it was sent, in an error or in an answer.
 
-Does not:   clean other exceptions than `ModelError`: a client maps what it can foresee to that
-            one, and whoever writes failures down cleans once more.
+Does not:   clean exceptions other than `ModelError`: a client maps what it can foresee to that
+            one, and failures are cleaned once more when they are stored.
 """
 
 import os
@@ -48,11 +48,11 @@ _FIELDS: dict[type[Struct], tuple[str, ...]] = {
     Issue: ("field", "task_id", "detail", "hint"),
     Command: ("models", "settings", "config", "env"),
 }
-"""The fields that may quote an author, a model or a server. The others are our own words."""
+"""The fields that may quote an author, a model or a server."""
 
 
 def redact(value: Value, redactor: Redactor) -> Value:
-    """The value without any secret in its texts, keys and items, to its bottom."""
+    """Return the value without secrets in its texts, keys and items, at any depth."""
     return _redact(value, redactor) if redactor else value
 
 
@@ -73,12 +73,12 @@ def _redact(value: Any, redactor: Redactor) -> Any:
 
 
 def _redact_key(key: Any, item: Any, redactor: Redactor) -> Any:
-    """A name of a scorer stays: it is the author's, and other tables refer to it."""
+    """Keep scorer names: other tables refer to them."""
     return key if isinstance(item, Score) else _redact(key, redactor)
 
 
 def make_redactor(more: Iterable[Secret] = ()) -> Redactor:
-    """A redactor for the secrets of this process, and those that a project brings."""
+    """Return a redactor for the secrets of this process and of a project."""
     return Redactor([*secrets_in(os.environ), *(secret.reveal() for secret in more)])
 
 
@@ -90,21 +90,21 @@ def refuse_secrets(
     encoded = msgspec.json.encode(parameters, enc_hook=repr).decode()
     if any(redactor.clean(text) != text for text in (*names, encoded)):
         raise UsageError(
-            "a path, a model or a parameter holds a secret of the environment, "
-            "and would be kept with the run",
-            hint="a key belongs into its variable: it travels in a header",
+            "a path, a model or a parameter contains a secret of the environment, and would be "
+            "stored with the run",
+            hint="set a key in its environment variable: it is sent in a header",
         )
 
 
 class RedactingModel(ModelWrapper):
-    """Answers without the secrets."""
+    """Removes secrets from answers."""
 
     def __init__(self, model: Model, redactor: Redactor) -> None:
         super().__init__(model)
         self._redactor, self._clean = redactor, redactor.clean
 
     async def complete(self, request: Request) -> Completion:
-        """Answer, or fail, in clean words."""
+        """Answer or fail, without secrets."""
         try:
             completion = await self._ask(request)
         except ModelError as error:

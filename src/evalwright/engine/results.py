@@ -1,4 +1,4 @@
-"""What becomes of a task when its samples have landed: metrics, exclusions, agreement of runs."""
+"""The results of a task after its last sample: metrics, exclusions, agreement of runs."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -10,22 +10,22 @@ from evalwright.stats.interval import UNBOUNDED, Bounds, Interval
 from evalwright.types import Failure, Outcome, Stage, Usage
 
 _UNSOLVED = {"configuration", "dataset", "solver"}
-"""Stages after whose failure there is nothing to score."""
+"""Stages whose failure leaves nothing to score."""
 
 
 class TaskOutcomes(Struct, frozen=True, kw_only=True):
     """The outcomes of one task with one model."""
 
     outcomes: Callable[[], Iterator[Outcome]]
-    """In their order, as often as they are asked for."""
+    """Yields the outcomes in order; each call starts again."""
     write: Callable[[Sequence[Outcome]], None]
-    """Puts outcomes into the place of the old ones."""
+    """Replaces outcomes."""
     complete: bool = True
-    """Whether every sample has landed: a scorer of all samples is not asked about some."""
+    """Whether every sample is done: a scorer of all samples is not called for some of them."""
 
 
 class MetricValue(Struct, frozen=True, kw_only=True):
-    """One figure of a task."""
+    """One metric value of a task."""
 
     scorer: str
     metric: str
@@ -33,49 +33,49 @@ class MetricValue(Struct, frozen=True, kw_only=True):
     purpose: str = "score"
     type: str = ""
     failed: int = 0
-    """Samples that this scorer could not judge."""
+    """Samples that this scorer could not score."""
     absent: int = 0
-    """Samples that it has judged, and whose score has no value for this figure."""
+    """Samples that it has scored, but without a value for this metric."""
     own_key: bool = False
-    """Whether the author has given the metric its key."""
+    """Whether the author set the metric's key."""
     is_default: bool = False
-    """Whether it is measured because the scorer says nothing about metrics."""
+    """Whether it is a default metric, because the scorer lists none."""
     runs: tuple[float | None, ...] = ()
-    """The value of each run, where the task was run several times."""
+    """The value of each run, if the task was run several times."""
     bounds: Bounds = UNBOUNDED
-    """The range that the figure can have, whatever the answers."""
+    """The range of possible values."""
     bounded: bool = False
-    """In results of earlier versions: whether that range is [0, 1]."""
+    """In results of earlier versions: whether the range is [0, 1]."""
 
 
 class TaskFailure(Struct, frozen=True, kw_only=True):
-    """Something that broke for the task, and for no sample of it."""
+    """A failure of the task, not of a sample."""
 
     stage: Stage
     what: str
     failure: Failure
     scorer: str = ""
-    """Whose figures are missing by it; empty for those of every scorer."""
+    """The scorer whose metrics are missing; empty for all scorers."""
     metric: str = ""
-    """The key of the metric; empty for all of the scorer's."""
+    """The key of the metric; empty for all metrics of the scorer."""
 
 
 class RunAgreement(Struct, frozen=True, kw_only=True):
-    """How far the runs agree on one score."""
+    """Agreement of the runs on one score."""
 
     scorer: str
     score: str
     mean: float
-    """Of the samples' agreements."""
+    """Mean agreement over the samples."""
     interval: Interval | None
     n: int
     """Samples that were compared."""
     flaky: int
-    """Samples of them whose runs do not all agree."""
+    """Samples among them whose runs do not all agree."""
 
 
 class FlakySample(Struct, frozen=True, kw_only=True):
-    """A sample of which the runs say different things."""
+    """A sample on which the runs differ."""
 
     sample_id: str
     scorer: str
@@ -83,36 +83,36 @@ class FlakySample(Struct, frozen=True, kw_only=True):
     """The score on which they agree least."""
     agreement: float
     values: tuple[tuple[str, int], ...]
-    """Each value, and how many runs gave it: the most common first."""
+    """Each value with the number of runs that have it, most common first."""
 
 
 class FinalResult(Struct, kw_only=True):
-    """What came of it."""
+    """The final result of a task."""
 
     figures: list[MetricValue] = field(default_factory=list)
     excluded: dict[str, int] = field(default_factory=dict)
-    """How many samples each rule took out."""
+    """Number of samples that each rule excludes."""
     left_out: int = 0
-    """How many samples are in no metric, by any rule."""
+    """Number of samples that any rule excludes."""
     broken: list[TaskFailure] = field(default_factory=list)
     scored: int = 0
-    """Samples that could be scored: of each, what a postprocessor made of it."""
+    """Samples that could be scored, counted after the postprocessor."""
     fanned: bool = False
     """Whether some sample is scored in several parts."""
     others: dict[str, Usage] = field(default_factory=dict)
-    """What other models took than the evaluated one, or it beside its answers."""
+    """Usage of other models, and of the evaluated one besides its answers."""
     unanswered: dict[str, Usage] = field(default_factory=dict)
-    """What the evaluated model took for answers that did not come."""
+    """Usage of the evaluated model for failed answers."""
     agreements: list[RunAgreement] = field(default_factory=list)
-    """How far several runs agree, score by score."""
+    """Agreement of several runs, score by score."""
     flaky: list[FlakySample] = field(default_factory=list)
     """The samples on which they agree least."""
     all_flaky: int = 0
-    """How many samples there are on which they do not all agree."""
+    """Number of samples on which they do not all agree."""
     notes: dict[str, int] = field(default_factory=dict)
-    """What judges say of how they were asked, and of how many scores."""
+    """Notes on how judges were queried, with the number of scores."""
     stopped: str = ""
-    """Why it did not come to its end, where a log says so."""
+    """Why it did not finish, if an imported log says so."""
 
 
 class TaskModelResult(Struct, frozen=True, kw_only=True):
@@ -124,11 +124,11 @@ class TaskModelResult(Struct, frozen=True, kw_only=True):
 
 
 def lacks_answer(outcome: Outcome) -> bool:
-    """Whether there is nothing to score; a task without a solver has no trace even so."""
+    """Whether there is nothing to score; a task without a solver never has a trace."""
     return outcome.failure is not None and outcome.failure.stage in _UNSOLVED
 
 
 def describe_failure(error: StageError, what: str = "") -> Failure:
-    """What broke, and of which rule or metric."""
+    """Return what failed, and of which rule or metric."""
     message = f"`{what}`: {error}" if what else str(error)
     return Failure(stage=error.stage, type=error.type, message=message, hint=error.hint)

@@ -1,4 +1,4 @@
-"""Resume a run: which of its jobs the store has outcomes of, and which are left.
+"""Resume a run: which jobs have stored outcomes, and which remain.
 
 Memory: one byte per job.
 """
@@ -9,7 +9,7 @@ from evalwright.plan.plan import Job
 
 
 class FinishedJobs:
-    """Made from what the store says; `remaining_jobs` passes on the jobs that are not done."""
+    """The progress of a stored run; `remaining_jobs` yields the jobs that are not done."""
 
     def __init__(
         self, rows: Iterable[tuple[str, str, int, int, bool]], *, retry_failed: bool = False
@@ -26,14 +26,14 @@ class FinishedJobs:
             marks[ordinal] = 1
 
     def forget(self, task: str) -> int:
-        """Do all jobs of a task again: what they were about has changed. How many that are."""
+        """Mark all jobs of a task as not done because it has changed; return their number."""
         gone = [self._marks.pop(key) for key in list(self._marks) if key[0] == task]
         forgotten = sum(sum(marks) for marks in gone)
         self.count -= forgotten
         return forgotten
 
     def remaining_jobs(self, jobs: Iterable[Job]) -> Iterator[Job]:
-        """In their order."""
+        """Yield the jobs that are not done, in order."""
         if not self._marks:
             yield from jobs
             return

@@ -1,7 +1,7 @@
-"""The loop. Each worker takes the next job nobody has taken, until there are none.
+"""The main loop. Each worker takes the next free job, until there are none.
 
-What breaks becomes a `Failure` of its sample and never stops the run. What holds the run
-together (the stream of jobs, the journal, the memory) is not guarded: if it breaks, the run stops.
+An exception becomes a `Failure` of its sample and never stops the run. What holds the run
+together (the stream of jobs, the journal, the memory) is not guarded: if it fails, the run stops.
 """
 
 import asyncio
@@ -30,23 +30,23 @@ class Resources(Struct, frozen=True, kw_only=True):
     """By the name of the task."""
     sandbox: Sandbox | None = None
     packages: tuple[str, ...] = ()
-    """What programs in the sandbox may import beside the standard library."""
+    """What programs in the sandbox may import besides the standard library."""
     snippets: Snippets | None = None
     memory: Memory | None = None
-    """What earlier runs have paid for; None where there was none."""
+    """Stored results of earlier runs; None if there are none."""
     by_sample: frozenset[str] = frozenset()
-    """The models that look at the sample's row, and not only at what they are asked."""
+    """The models that read the sample's row, not only the request."""
     stand_ins: Mapping[str, Model] = {}
-    """Who stands in for models where answers are made: they may be asked as judges all the same."""
+    """Replacements for models that answer; the models themselves may still be called as judges."""
 
     def answers(self, name: str) -> Model:
-        """The model of that name where an answer is made, or who stands in for it."""
+        """Return the model that answers under this name, or its replacement."""
         return self.stand_ins.get(name) or self.models[name]
 
     def case(
         self, job: Job, model: Model | None = None, *, counter: UsageCounter | None = None
     ) -> Case:
-        """A job, with all that may be used for it; `counter` counts the task's other models."""
+        """Return the case of a job; `counter` counts the usage of the task's other models."""
         task = self.tasks[job.task]
         others: Mapping[str, Model] = {}
         if task.other_models:
@@ -74,7 +74,7 @@ async def run(
     workers: int,
     stop: Stop | None = None,
 ) -> None:
-    """Attempt every job; hand each outcome to the journal as it lands."""
+    """Attempt every job; hand each outcome to the journal."""
     stop = stop or Stop()
     todo = iter(jobs)
 
@@ -190,12 +190,12 @@ class Scoring(Struct):
 
 
 class KnownScores(NamedTuple):
-    """Where to look for a score before it is computed, and what its key depends on."""
+    """Where to look up a score before it is computed, and what its key depends on."""
 
     solve_key: str
     memory: Memory | None = None
     sandbox: tuple[str, ...] = ()
-    """The facts about the sandbox that a verdict depends on."""
+    """The properties of the sandbox that a verdict depends on."""
     task: str = ""
 
 
@@ -234,7 +234,7 @@ def _failure(error: StageError, scorer: str = "", *, of: int = 1) -> Failure:
 
 
 def solve_key_of(job: Job, resources: Resources) -> str:
-    """The key of a trace. It includes the sample's id: a recorded answer is found by it."""
+    """Return the key of a trace. It includes the sample's id: recorded answers are found by it."""
     task = resources.tasks[job.task]
     solver = task.solver
     if solver is None:
@@ -260,7 +260,7 @@ def solve_key_of(job: Job, resources: Resources) -> str:
 
 
 def score_key_of(case: Case, name: str, scorer: Scorer, known: KnownScores) -> str:
-    """The key of one scorer's score. It includes the output: a model asked again may differ."""
+    """Return the key of a score. It includes the output: a model may answer differently."""
     trace = case.answer
     parts = [known.solve_key, trace.output if trace else ""]
     if trace and trace.conversation:  # scorers of documents look at every message
@@ -273,6 +273,6 @@ def score_key_of(case: Case, name: str, scorer: Scorer, known: KnownScores) -> s
 
 
 def sandbox_facts(resources: Resources) -> tuple[str, ...]:
-    """What a verdict depends on: tier, whether verdicts are verified, packages."""
+    """Return what a verdict depends on: tier, whether verdicts are verified, packages."""
     box = resources.sandbox
     return (box.tier, f"verified={box.verified}", *resources.packages) if box else ()

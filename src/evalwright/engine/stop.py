@@ -1,9 +1,9 @@
-"""How a run ends before its end, and stays resumable.
+"""Stop a run early so that it can be resumed.
 
-    one wish      no new jobs are taken, those in flight are waited for
-    a second one  those in flight are given up: they will be asked again
+    first request    no new jobs are started, those in flight are awaited
+    second request   those in flight are cancelled, and will be repeated
 
-Wishes come from Ctrl-C, from a spent budget, and from too many failures.
+Requests come from Ctrl-C, from a spent budget, and from too many failures.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from evalwright.types import Outcome
 
 
 class Stop:
-    """Whether to go on. Workers ask after every outcome."""
+    """Decides whether to continue. Workers check after every outcome."""
 
     def __init__(
         self,
@@ -26,10 +26,10 @@ class Stop:
         total: int = 0,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`most_failures` below 1 is a share of `total`."""
+        """`most_failures` below 1 is a fraction of `total`."""
         self.reason = ""
         self.hint = ""
-        """How to go on, where the same command would not."""
+        """How to resume, if the same command does not."""
         self.interrupted = False
         self.in_flight = 0
         self.tasks: Sequence[asyncio.Task[None]] = ()
@@ -46,12 +46,12 @@ class Stop:
         return bool(self.reason)
 
     def request(self, reason: str, *, hint: str = "") -> None:
-        """Take no more jobs."""
+        """Start no more jobs."""
         if not self.reason:
             self.reason, self.hint = reason or "stopped", hint
 
     def after(self, outcome: Outcome) -> None:
-        """Stop, if this was one failure too many."""
+        """Count a failure, and stop if there are too many."""
         if outcome.failure is not None:
             self._failed += 1
             if self._most is not None and self._failed > self._most:
@@ -60,7 +60,7 @@ class Stop:
                 )
 
     def interrupt(self) -> None:
-        """Ctrl-C: once to end gently, twice to end now."""
+        """Handle Ctrl-C: once to stop gracefully, twice to stop now."""
         if not self.interrupted:
             self.interrupted = True
             self.request("interrupted")
@@ -75,7 +75,7 @@ class Stop:
             task.cancel()
 
     async def run_until_interrupt(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do what costs nothing to do again: the first wish ends it."""
+        """Run work that is cheap to repeat: the first request cancels it."""
         if self.interrupted:
             work.close()
             return
@@ -91,7 +91,7 @@ class Stop:
 
     @contextmanager
     def on_ctrl_c(self) -> Iterator[None]:
-        """While this holds, SIGINT is a wish to stop; only the main thread can hear it."""
+        """While active, treat SIGINT as a request to stop; only the main thread receives it."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

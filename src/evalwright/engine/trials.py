@@ -1,22 +1,22 @@
-"""Several trials of a sample become one score of it, and several runs of a task are compared.
+"""Combine the trials of a sample into one score, and compare several runs of a task.
 
-    is_correct                 the mean of the trials, under the name that the scorer gives
+    is_correct                 the mean of the trials, under the scorer's own name
     is_correct.mean            the same
-    is_correct.min             an aggregator without a name of its own: the score and the function
-    is_correct.pass@3, pass@3  the same with k; the short name where no other score has it
+    is_correct.min             an aggregator without a name: the score and the function
+    is_correct.pass@3, pass@3  the same with k; the short name unless another score has it
     always_right               an aggregator with a name: that alone
 
 A score counts if every trial has it: over fewer, rates of different samples would not be of the
-same number of trials. Null and NaN in one trial make the whole null. A text is no number, so there
-is nothing of it, and a metric that wants it is told why. Of a single trial, every score stays
-what it is, a truth value or a text too.
+same number of trials. Null or NaN in one trial makes the result null. Text is not a number, so it
+has no value, and a metric that needs it reports why. With a single trial, every score stays
+unchanged, including booleans and text.
 
-A sample counts in all runs or in none: it counts if every run has its score and no rule takes it
-out in any. So what differs between the metrics of two runs is the answers, never the samples.
+A sample counts in all runs or in none: it counts if every run has its score and no rule excludes it
+in any. So the metrics of two runs differ because of the answers, never because of the samples.
 
     metrics     one per run; their mean is the task's, and its interval is over the samples, each
-                averaged over the runs: more runs of the same samples do not make more of them
-    agreement   of each sample and score, the share of runs that give the most common value
+                averaged over the runs: more runs of the same samples do not add samples
+    agreement   per sample and score, the share of runs with the most common value
     flaky       the samples whose runs do not all agree, the worst first
 
 Memory: nine bytes per sample, run and score that a metric reads; eight per sample and score for the
@@ -43,31 +43,31 @@ from evalwright.stats.pass_at_k import pass_at_k_of_rate, pass_hat_k
 from evalwright.types import Failure
 
 _PASSING = {"pass@k": pass_at_k_of_rate, "pass^k": pass_hat_k}
-_NOT_A_NUMBER = "only numbers and truth values are brought together over trials, `{}` is neither"
+_NOT_A_NUMBER = "only numbers and booleans can be combined over trials, `{}` is neither"
 MEAN = ".mean"
-"""What the mean of a score is called beside its own name."""
+"""Second name of the mean of a score."""
 _SHOWN = 80
 _LISTED = 20
 _MOST_NAMES = 200
-"""Names of scores that are remembered; what gives more makes them up."""
+"""Maximum number of score names; a scorer with more invents them."""
 
 
 class CombinedTrials(Struct, frozen=True):
-    """The scores of all trials of a sample, as one."""
+    """The combined scores of all trials of a sample."""
 
     values: dict[str, Any] = field(default_factory=dict)
     lacking: dict[str, str] = field(default_factory=dict)
-    """What there is nothing of, and why."""
+    """Scores without a value, and why."""
     broken: dict[str, Failure] = field(default_factory=dict)
-    """What should have been there, and why it is not."""
+    """Missing scores, and why."""
     again: set[str] = field(default_factory=set)
-    """Names of what has another name, too."""
+    """Scores that have a second name."""
 
 
 def combine_trials(
     trials: Sequence[Mapping[str, Any]], aggregates: Iterable[TrialAggregate]
 ) -> CombinedTrials:
-    """One set of values from those of every trial."""
+    """Combine the values of all trials."""
     combined = CombinedTrials()
     numbers: dict[str, list[float] | None] = {}
     names = dict.fromkeys(name for trial in trials for name in trial)
@@ -97,7 +97,7 @@ def combine_trials(
 
 
 def _parse_numbers(values: Iterable[Any]) -> list[float] | None:
-    """The values as numbers; None if one of them is none; TypeError if one is something else."""
+    """Return the values as numbers; None if one is null; TypeError for other values."""
     numbers: list[float] | None = []
     for value in values:
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -119,15 +119,15 @@ def _aggregate(
     combined: CombinedTrials,
     names: Collection[str],
 ) -> None:
-    """The result of one aggregator, under its names; that of another score is not its to take."""
+    """Add the result of one aggregator under its names, unless another score has the name."""
     free = [name for name in aggregate.names if name not in names or name == aggregate.score]
     if aggregate.names[0] not in free:
         combined.broken[aggregate.names[0]] = Failure(
             stage="score",
             type="NameTaken",
-            message=f"the scorer gives a score of this name itself, which stays: "
-            f"`{aggregate.short}` of `{aggregate.score}` cannot be called so",
-            hint="give the aggregator another `score_name`",
+            message=f"the scorer has a score of this name, which is kept: `{aggregate.short}` of "
+            f"`{aggregate.score}` needs another name",
+            hint="set another `score_name` for the aggregator",
         )
     value: float | None
     if numbers is None:
@@ -136,7 +136,7 @@ def _aggregate(
         wrong = next((number for number in numbers if number not in (0, 1)), None)
         if wrong is not None:
             reason = f"`{aggregate.score}` is {wrong:g} in a trial, and pass rates need 1 or 0"
-            hint = "aggregate a score that is true or false, or take `mean`, `min` or `max`"
+            hint = "aggregate a score that is true or false, or use `mean`, `min` or `max`"
             failure = Failure(stage="score", type="NotPassOrFail", message=reason, hint=hint)
             combined.broken.update(dict.fromkeys(free[:1], failure))
             combined.lacking.update(dict.fromkeys(free, reason))
@@ -157,14 +157,14 @@ def _aggregate(
 
 
 class TrialFailures:
-    """What could not be brought together, told once for the task and not for every sample."""
+    """What could not be combined, reported once per task, not per sample."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str], tuple[Failure, str, int]] = {}
         self._names: dict[str, None] = {}
 
     def add(self, scorer: str, combined: CombinedTrials, sample_id: str) -> None:
-        """Of one more sample."""
+        """Add the problems of one more sample."""
         if len(self._names) < _MOST_NAMES:
             new = (
                 name for name in (*combined.values, *combined.lacking) if name not in combined.again
@@ -175,9 +175,9 @@ class TrialFailures:
             self._seen[scorer, name] = first, example, count + 1
 
     def describe(self, aggregates: Iterable[TrialAggregate] = ()) -> Iterable[TaskFailure]:
-        """One for each score, with the first sample and how many there are.
+        """Return one failure per score, with the first sample and the number of samples.
 
-        And one for each score that is aggregated, and that no scorer gave to any sample.
+        And one for each aggregated score that no sample has.
         """
         for aggregate in aggregates:
             if self._names and aggregate.score not in self._names:
@@ -196,21 +196,21 @@ def _missing_score_failure(aggregate: TrialAggregate, names: list[str]) -> TaskF
     failure = Failure(
         stage="score",
         type="UnknownScore",
-        message=f"`{name}`: no scorer gave a score `{aggregate.score}`; there are: {there}",
+        message=f"`{name}`: no scorer has a score `{aggregate.score}`; the scores are: {there}",
         hint=suggest(aggregate.score, names),
     )
     return TaskFailure(stage="score", what=name, failure=failure)
 
 
 MOST_FLAKY = 50
-"""How many flaky samples are kept."""
+"""Maximum number of flaky samples that are kept."""
 _MOST_COMPARED = 100
-"""Scores of one scorer that are compared; what gives more names makes them up."""
+"""Maximum number of compared scores per scorer; a scorer with more invents them."""
 _MOST_VALUES = 5
 
 
 class Agreements:
-    """Gathers how far runs agree, sample by sample."""
+    """Collects the agreement of runs, sample by sample."""
 
     def __init__(self) -> None:
         self._shares: dict[tuple[str, str], array[float]] = {}
@@ -222,7 +222,7 @@ class Agreements:
     def add(
         self, ordinal: int, sample_id: str, runs: Mapping[str, Sequence[Mapping[str, Any]]]
     ) -> None:
-        """One more sample: of each scorer, the values of every run."""
+        """Add one sample: per scorer, the values of every run."""
         worst: tuple[float, str, str, list[Any]] | None = None
         for scorer, values in runs.items():
             for name in dict.fromkeys(name for run in values for name in run):
@@ -252,7 +252,7 @@ class Agreements:
             heapq.heappop(self._heap)
 
     def _share(self, scorer: str, name: str, values: Sequence[Any]) -> float:
-        """How far they agree; of a name too many, nobody asks."""
+        """Add the agreement on one score; names beyond the limit are ignored."""
         shares = self._shares.get((scorer, name))
         if shares is None:
             if self._names[scorer] >= _MOST_COMPARED:
@@ -265,11 +265,11 @@ class Agreements:
         return share
 
     def worst(self) -> list[FlakySample]:
-        """The most flaky first; of equals, the first."""
+        """The most flaky samples first; on a tie, in their order."""
         return [entry[2] for entry in sorted(self._heap, key=lambda entry: (-entry[0], -entry[1]))]
 
     def compute(self, *, seed: int) -> Iterator[RunAgreement]:
-        """Of each score, the mean agreement of its samples."""
+        """Per score, the mean agreement of its samples."""
         for (scorer, score), shares in self._shares.items():
             values = np.frombuffer(shares, dtype=np.float64)
             yield RunAgreement(
@@ -283,13 +283,13 @@ class Agreements:
 
 
 def average_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    """The values of a sample, averaged over the runs: those that are numbers in all of them."""
+    """Return the values of a sample, averaged over the runs, if they are numbers in all runs."""
     combined = combine_trials(runs, ())
     return {name: value for name, value in combined.values.items() if name not in combined.again}
 
 
 def _comparable(value: Any) -> Hashable:
-    """Equal for what is the same: true is 1, NaN is null, a list is what is in it."""
+    """Return a form in which equal values are equal: true is 1, NaN is null."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, float):
@@ -308,5 +308,5 @@ def _count_values(values: Sequence[Any]) -> tuple[tuple[str, int], ...]:
 
 
 def _show(value: Any) -> str:
-    """Whole: what is cut before secrets are taken out may keep half of one."""
+    """Return the text uncut: a text cut before redaction may keep half of a secret."""
     return value if isinstance(value, str) else dumps(value, ensure_ascii=False, default=str)

@@ -1,6 +1,6 @@
-"""What one job used of models beside its answer.
+"""Usage of models in one job besides the answer.
 
-Those are the models that a task names itself, and the evaluated one where a scorer asks it again.
+These are the models that a task names itself, and the evaluated one if a scorer queries it again.
 The answer's own usage is in its trace.
 """
 
@@ -13,13 +13,13 @@ from evalwright.types import Completion, Outcome, Request, Usage
 
 
 class UsageCounter:
-    """Counts for one job; `usage` is by the plan's names of the models."""
+    """Counts usage for one job; `usage` is by the plan's names of the models."""
 
     def __init__(self) -> None:
         self.usage: dict[str, Usage] = {}
 
     def wrap(self, model: Model, name: str) -> Model:
-        """The same model, counted."""
+        """Return the model with its usage counted."""
         return _UsageCountingModel(model, name, self.usage)
 
 
@@ -29,7 +29,7 @@ class _UsageCountingModel(ModelWrapper):
         self._name, self._usage = name, usage
 
     async def complete(self, request: Request) -> Completion:
-        """Answer, and count it; without an answer, count the attempts. They cost nothing."""
+        """Answer, and count the usage; a failed call counts its attempts, at no cost."""
         try:
             completion = await self._ask(request)
         except ModelError as error:
@@ -40,9 +40,9 @@ class _UsageCountingModel(ModelWrapper):
 
 
 def split_usage(outcome: Outcome) -> tuple[dict[str, Usage], dict[str, Usage]]:
-    """What an answer took that no trace tells of, and what was asked beside the answer.
+    """Return usage for answers without a trace, and usage besides the answer.
 
-    A solver that broke has left no trace; then what it took of the evaluated model is in `others`.
+    A failed solver leaves no trace; then its usage of the evaluated model is in `others`.
     """
     if outcome.trace is not None or outcome.model not in outcome.others:
         return {}, outcome.others
@@ -51,6 +51,6 @@ def split_usage(outcome: Outcome) -> tuple[dict[str, Usage], dict[str, Usage]]:
 
 
 def add_usage(into: dict[str, Usage], more: Mapping[str, Usage]) -> None:
-    """Add what another job took."""
+    """Add the usage of another job."""
     for name, usage in more.items():
         into[name] = into[name] + usage if name in into else usage

@@ -69,7 +69,7 @@ class GenerationPreview(Struct, frozen=True, kw_only=True):
     def render_lines(self, *, show_model_calls: bool) -> Iterator[str]:
         """Yield each row, step by step."""
         yield visible(f"Dataset `{self.key}`")
-        rows = f"made of {self.source_rows:,} rows of the data source; these are kept nowhere"
+        rows = f"generated from {self.source_rows:,} rows of the data source; not stored"
         yield _indent_yaml(
             {"file": self.file, "generator": self.generator, "source": self.source, "rows": rows}
         )

@@ -156,8 +156,8 @@ class GeneratorResources:
             return None
         if self._options.no_snippets:
             raise UsageError(
-                f"generator `{generator.key}` brings Python of its own, and "
-                f"`--no-snippets` refuses it: {snippets[0].path}:{snippets[0].line}"
+                f"generator `{generator.key}` contains Python code, which `--no-snippets` "
+                f"refuses: {snippets[0].path}:{snippets[0].line}"
             )
         values = {name: reveal_secret(value) for name, value in self._project.secrets.items()}
         secrets = {
@@ -197,8 +197,8 @@ class _SchemaFallbackNotice(ModelWrapper):
         reason = self._rejected.pop((request.sample.id, request.trial), None)
         if reason is not None and request.input is None:
             self._note(
-                f"{self._name} takes no schema for its reply ({reason}): "
-                "it is asked without structured outputs"
+                f"{self._name} does not accept a schema for its reply ({reason}): "
+                "it is queried without structured outputs"
             )
         return completion
 

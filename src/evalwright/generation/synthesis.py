@@ -67,7 +67,7 @@ def to_json_row(row: dict[str, Any]) -> dict[str, Any]:
     try:
         json.dumps(columns, allow_nan=False, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise ValueError("a text of the row has half a surrogate pair in it") from error
+        raise ValueError("a text of the row contains a lone surrogate") from error
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"the row cannot be written as JSON: {error}") from error
     return columns
@@ -148,7 +148,7 @@ def _encode_rows(job: GenerationJob, checkpoint: Checkpoint) -> Iterator[bytes]:
     """Yield the lines of the file; `BadDataset` if there are none, or their ids are not unique."""
     encode = msgspec.json.Encoder().encode
     if next(checkpoint.rows(), None) is None:
-        raise BadDataset(f"dataset `{job.dataset}`: the synthesizers make no rows of any")
+        raise BadDataset(f"dataset `{job.dataset}`: the synthesizers returned no rows")
 
     def read_rows() -> Iterator[Row]:
         return islice((row for _, row in checkpoint.rows()), job.wanted)
@@ -157,8 +157,8 @@ def _encode_rows(job: GenerationJob, checkpoint: Checkpoint) -> Iterator[bytes]:
         for _, row in identify_rows(read_rows, name=f"dataset `{job.dataset}`"):
             yield encode(row)
     except BadDataset as error:
-        remedy = error.hint or "let the synthesizers give each row a `sample_id` of its own"
-        command = f"`evalwright dataset generate {job.dataset} --again` makes the rows anew"
+        remedy = error.hint or "make the synthesizers set a unique `sample_id` per row"
+        command = f"`evalwright dataset generate {job.dataset} --again` generates the rows again"
         raise BadDataset(
             f"{error}{_describe_duplicate(checkpoint)}", hint=f"{remedy}; {command}"
         ) from error
@@ -170,7 +170,7 @@ def _describe_duplicate(checkpoint: Checkpoint) -> str:
         if row.get(ID_COLUMN) is not None:
             first = first_places.setdefault(str(row[ID_COLUMN]), place)
             if first != place:
-                return f": they were made of the rows {first} and {place} of the data source"
+                return f": they come from the rows {first} and {place} of the data source"
     return ""
 
 
@@ -441,9 +441,9 @@ def _incomplete_error(
     untried = total - done - len(failures) if job.wanted is None else 0
     not_tried = f"; {untried:,} were not tried" if untried else ""
     hint = next((failures[place].hint for place in shown if failures[place].hint), "")
-    resume = "what is made is kept: run again, and only the others are made"
+    resume = "finished rows are kept: run again to generate only the others"
     return BadDataset(
-        f"dataset `{job.dataset}`: {done:,} of {total:,} rows could be made, "
-        f"{len(failures):,} failed: {reasons}{more}{not_tried}",
+        f"dataset `{job.dataset}`: {done:,} of {total:,} rows were generated, {len(failures):,} "
+        f"failed: {reasons}{more}{not_tried}",
         hint=f"{hint}; {resume}" if hint else resume,
     )

@@ -47,13 +47,13 @@ _NEAR = 0.1
 _TRUTH = {"true": "true", "1": "true", "false": "false", "0": "false"}
 _MAX_NAMED = 5
 _ROUNDING = 1e-9
-_ONE_LABEL = "people and judge gave every sample one and the same label"
+_ONE_LABEL = "people and judge gave every sample the same label"
 _NO_SPREAD = "no interval: too few samples, or too little spread among them"
 _CONSTANT = "one of the two does not vary"
 _NOTHING_COMPARED = "nothing was compared"
 _IDS_ARE_ROW_NUMBERS = (
-    "the ids are the places of rows, from 0, because the dataset has no `sample_id`: a column of "
-    "that name gives rows ids of their own"
+    "the ids are the places of rows, from 0, because the dataset has no `sample_id`: add that "
+    "column to give rows stable ids"
 )
 
 
@@ -152,13 +152,13 @@ def _no_match_error(judge: Judge, labels: HumanLabels, counts: _MatchCounts) -> 
         return BadDataset(
             f"{start} an answer of `{judge.name}`: its column `model` has {models}, "
             f"the answers are those of {quote_first(counts.models)}",
-            hint="a column `model` says whose answer a label is about",
+            hint="add a column `model` with the model that each label is about",
         )
     ids_are_numbers = counts.first_ids and all(name.isdecimal() for name in counts.first_ids)
     return BadDataset(
         f"{start} a sample of `{judge.name}`: they are of {quote_first(key[0] for key in keys)}, "
         f"the samples are {quote_first(counts.first_ids) or 'none'}",
-        hint="`--id-column` says which column has the ids of samples"
+        hint="set the column of sample ids with `--id-column`"
         + (f"; {_IDS_ARE_ROW_NUMBERS}" if ids_are_numbers else ""),
     )
 

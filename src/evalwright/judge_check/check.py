@@ -91,7 +91,7 @@ class _JudgeChecker:
             raise UsageError(
                 f"{labels.source}: labels of answers, and `{self._judge.task}` has answers of "
                 f"{models}",
-                hint="`--model` says whose they are, or a column `model`",
+                hint="name the model with `--model`, or add a column `model`",
             )
         if len(self._models) > 1 or labels.names_trials:
             self._notes.append(
@@ -129,10 +129,10 @@ class _JudgeChecker:
         result = rejudging.run(self._options)
         self._redactor = rejudging.redactor
         if not result.samples:
-            self._notes.append("no sample has a verdict, so the judge was asked nothing")
+            self._notes.append("no sample has a verdict, so the judge was not queried")
         if result.stop_reason:
             self._notes.append(
-                f"stopped ({result.stop_reason}): the check is not kept with the run"
+                f"stopped ({result.stop_reason}): the check is not stored with the run"
             )
         elif result.overspent:
             self._notes.append(result.overspent)
@@ -159,7 +159,7 @@ class _JudgeChecker:
         try:
             self._store.update(self._run.id, manifest=add_check)
         except StoreError as error:
-            notes = [*check.notes, f"the check could not be kept with the run: {error}"]
+            notes = [*check.notes, f"the check could not be stored with the run: {error}"]
             return structs.replace(check, kept=False, notes=notes)
         return check
 
@@ -170,7 +170,7 @@ def _select_judge(run: Run, options: JudgeCheckOptions) -> Judge:
         raise UsageError(
             f"run {run.id} has no judge: its tasks have no scorer that asks a model for its "
             "verdict",
-            hint="docs/guides/judges.md says how to have one",
+            hint="docs/guides/judges.md shows how to add one",
         )
     matches = [
         judge
@@ -187,7 +187,7 @@ def _select_judge(run: Run, options: JudgeCheckOptions) -> Judge:
         )
     checkable = [judge for judge in matches if judge.type in CHECKABLE]
     if not checkable:
-        raise UsageError(f"`{matches[0].name}`: a {matches[0].type} gives no verdict to compare")
+        raise UsageError(f"`{matches[0].name}`: a {matches[0].type} has no verdict to compare")
     if len(checkable) > 1:
         names = ", ".join(f"`--task {judge.task} --scorer {judge.scorer}`" for judge in checkable)
         raise UsageError(f"run {run.id} has several judges", hint=f"name one: {names}")
@@ -211,15 +211,15 @@ def _select_models(run: Run, judge: Judge, options: JudgeCheckOptions) -> list[s
 
 def _describe_omissions(agreement: Agreement) -> Iterator[str]:
     reasons = {
-        "rows of other tasks, passed over": agreement.elsewhere,
+        "skipped rows of other tasks": agreement.elsewhere,
         "labels of samples that the run does not have": agreement.unmatched,
         "labels of answers of other models": agreement.other_models,
         "labels of trials that the run does not have": agreement.unmatched_trials,
-        "labels without a column `trial` are of the first trial; verdicts on other trials, "
-        "compared nowhere": agreement.other_trials,
+        "labels without a column `trial` are for the first trial; verdicts on other trials that "
+        "were not compared": agreement.other_trials,
         "rows without a label": agreement.blank,
-        "verdicts on samples that nobody labelled": agreement.unlabelled,
+        "verdicts on samples without a label": agreement.unlabelled,
         "labelled samples without an answer to judge": agreement.no_answer,
-        "labelled samples without a verdict, compared nowhere": agreement.no_verdict,
+        "labelled samples without a verdict, not compared": agreement.no_verdict,
     }
     return (f"{reason}: {count}" for reason, count in reasons.items() if count)

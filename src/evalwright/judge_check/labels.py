@@ -58,9 +58,7 @@ class HumanLabels(Struct):
             self.blank += 1
             return
         if not isinstance(label, str | int | float):
-            raise BadDataset(
-                f"{place}: a label is a text, a number or a truth value, got `{label}`"
-            )
+            raise BadDataset(f"{place}: a label must be text, a number or a boolean, got `{label}`")
         self.by_answer[key] = label.strip() if isinstance(label, str) else label
 
 
@@ -87,8 +85,12 @@ def read_label_file(path: str, *, id_column: str, label_column: str, task: str) 
         if key in row_numbers:
             raise BadDataset(
                 f"{path}: rows {row_numbers[key]} and {number} both label the sample `{key[0]}`",
-                hint="a sample has one label; of several people, decide first"
-                + ("" if "model" in row else "; answers of several models are told by `model`"),
+                hint="a sample may have one label; merge the labels of several people first"
+                + (
+                    ""
+                    if "model" in row
+                    else "; to label answers of several models, add a column `model`"
+                ),
             )
         row_numbers[key] = number
         labels.names_models = labels.names_models or bool(key[1])
@@ -97,7 +99,7 @@ def read_label_file(path: str, *, id_column: str, label_column: str, task: str) 
     if not labels.by_answer and labels.elsewhere:
         raise BadDataset(
             f"{path}: has no label for `{task}`: its column `task` has {quote_first(tasks)}",
-            hint="`--task` says which task's judge is compared",
+            hint="select the task with `--task`",
         )
     if not labels.by_answer:
         raise BadDataset(f"{path}: has no label")
@@ -154,7 +156,7 @@ def _check_columns(
         if name not in names:
             raise UnknownName(
                 f"{path}: has no column `{name}`; it has {quote_first(names, _MAX_COLUMNS_NAMED)}",
-                hint=f"`{option}` says which column it is",
+                hint=f"set the column with `{option}`",
             )
 
 
@@ -165,6 +167,6 @@ def _read_key(row: Mapping[str, Any], id_column: str, *, place: str) -> AnswerKe
         raise BadDataset(f"{place}: `{id_column}` must be the id of a sample, got `{value}`")
     trial = row.get("trial", 0)
     if isinstance(trial, bool) or not isinstance(trial, int) or trial < 0:
-        raise BadDataset(f"{place}: `trial` must be a whole number from 0, got `{trial}`")
+        raise BadDataset(f"{place}: `trial` must be an integer of at least 0, got `{trial}`")
     model = str(row.get("model") or "").strip()
     return sample_id, canonical_names(model)[0] if model else "", trial

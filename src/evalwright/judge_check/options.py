@@ -35,18 +35,18 @@ class JudgeCheckOptions(Struct, frozen=True, kw_only=True):
     def validate(self) -> None:
         """Raise `UsageError` if the options contradict each other or leave nothing to do."""
         if self.labels and self.column:
-            raise UsageError("labels are in a file or in a column: give `--labels` or `--column`")
+            raise UsageError("use either `--labels` or `--column`")
         for name in self.probes:
             if name not in PROBES:
                 raise UnknownName(
-                    f"there is no probe `{name}`; there are {', '.join(PROBES)}",
+                    f"unknown probe `{name}`; the probes are {', '.join(PROBES)}",
                     hint=suggest(name, PROBES),
                 )
         if self.repeat < 1 or self.samples < 1:
-            raise UsageError("`repeat` and `samples` are at least 1")
+            raise UsageError("`repeat` and `samples` must be at least 1")
         if not (self.labels or self.column or self.asks_judge):
             raise UsageError(
-                "nothing to check the judge by",
-                hint="`--labels FILE`, `--column NAME`, `--probe swap|pad|fence|all` or "
+                "nothing to check the judge with",
+                hint="add `--labels FILE`, `--column NAME`, `--probe swap|pad|fence|all` or "
                 "`--repeat N`",
             )

@@ -1,4 +1,4 @@
-"""What all metrics of a task document have in common.
+"""The base of all metrics of a task document.
 
 metrics:
   - type: mean
@@ -24,21 +24,21 @@ NOTHING = "there are no scores"
 
 
 class MetricSpec(Component):
-    """A metric, as a document writes it."""
+    """A metric in a document."""
 
     type: str
     """The kind of metric."""
     key: OwnKey | None = None
-    """Name of this metric in reports; default: its type."""
+    """Name of this metric in reports. Default: its type."""
     display_name: Name | None = None
-    """Name that reports show; for a metric with several values, a prefix of their names."""
+    """Display name; for a metric with several values, a prefix of their names."""
 
     version: ClassVar[int] = 1
-    """Grows with every change that could move a figure."""
+    """Increases with every change that could change a value."""
 
     @property
     def own_key(self) -> bool:
-        """Whether its author has given it its key; one of its type and field was made for it."""
+        """Whether the author set its key; otherwise it is generated from type and field."""
         return isinstance(self.key, Authored)
 
     def fields(self) -> frozenset[str] | None:
@@ -46,7 +46,7 @@ class MetricSpec(Component):
         raise NotImplementedError
 
     def bounds(self, scores: Scores) -> Bounds:
-        """Return the range that its values can have, whatever the answers."""
+        """Return the range of possible values."""
         del scores
         return UNBOUNDED
 
@@ -62,7 +62,7 @@ AnyMetric = Annotated[MetricSpec, ComponentUnion("metrics")]
 
 
 class ScoreMetric(MetricSpec):
-    """A metric that needs nothing but scores, which its keys with `field` in their name choose."""
+    """A metric that needs only scores: those that its keys with `field` in their name select."""
 
     def fields(self) -> frozenset[str]:
         """Return the names of the scores that it reads."""
@@ -82,10 +82,10 @@ class ScoreMetric(MetricSpec):
 
 
 class ShareMetric(ScoreMetric):
-    """A metric whose values are shares, from 0 to 1."""
+    """A metric whose values are fractions, from 0 to 1."""
 
     def bounds(self, scores: Scores) -> Bounds:
-        """Return the range of a share."""
+        """Return the range of a fraction."""
         del scores
         return 0.0, 1.0
 
@@ -96,7 +96,7 @@ class FieldMetric(ScoreMetric):
     field: Name
     """Score that the metric is computed from. True and false count as 1 and 0; null is skipped."""
     name: Name | None = None
-    """Name of the value; default: the field and the type, such as `is_correct_mean`."""
+    """Name of the value. Default: the field and the type, such as `is_correct_mean`."""
 
     def fields(self) -> frozenset[str]:
         """Return the field."""
@@ -104,7 +104,7 @@ class FieldMetric(ScoreMetric):
 
     @property
     def value_name(self) -> str:
-        """Return what reports call the value."""
+        """Return the name of the value in reports."""
         return self.name or f"{self.field}_{self.type}"
 
     def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
@@ -123,12 +123,12 @@ class FieldMetric(ScoreMetric):
         raise NotImplementedError
 
     def bounds(self, scores: Scores) -> Bounds:
-        """Return the range that the value can have: that of the field."""
+        """Return the range of possible values: that of the field."""
         return scores.bounds(self.field)
 
 
 def describe_missing(absent: int, n: int) -> str:
-    """Say how many scores have no value; nothing if all have."""
+    """Return how many scores have no value, in words; empty if all have one."""
     return f"{absent} of {n} scores have no value" if absent else ""
 
 
@@ -138,7 +138,7 @@ def join_reasons(*reasons: str) -> str:
 
 
 class ExtremeMetric(FieldMetric):
-    """The largest or the smallest value; there is no interval for either."""
+    """The largest or the smallest value; neither has an interval."""
 
     word: ClassVar[str]
     """`largest` or `smallest`."""
@@ -146,7 +146,7 @@ class ExtremeMetric(FieldMetric):
     def measure_numbers(self, values: Floats, missing: str, *, seed: int) -> Measure:
         """Return the extreme of the numbers."""
         del seed
-        unseen = f"the {self.word} value of a sample says nothing about values that were not seen"
+        unseen = f"the {self.word} value of a sample says nothing about unseen values"
         extreme = values.max() if self.word == "largest" else values.min()
         reason = join_reasons(f"no interval: {unseen}", missing)
         return Measure(self.value_name, float(extreme), None, int(values.size), reason)

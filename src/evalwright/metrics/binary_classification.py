@@ -29,7 +29,7 @@ Answer = Annotated[str, BeforeValidator(_as_text)]
 
 
 class BinaryClassification(ScoreMetric):
-    """Accuracy, precision, recall, F1 and the four counts, of a question with two answers.
+    """Accuracy, precision, recall, F1 and the four counts for two answers.
 
     Values are compared as texts. A sample whose truth or prediction is neither answer is left out.
     """

@@ -23,9 +23,9 @@ class Frequency(ShareMetric):
     """Score whose values are counted. Null is skipped."""
 
     def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
-        """Compute a share for each value, `{field}_{value}`, in the order of their names.
+        """Compute the share of each value, `{field}_{value}`, sorted by name.
 
-        Where all are null, one without a value, by the name of the field.
+        If all are null, return one undefined value with the name of the field.
         """
         del seed
         labels = scores.column(self.field).labels()

@@ -16,7 +16,7 @@ from evalwright.metrics.scores import Measure, Scores
 
 
 class MulticlassClassification(ScoreMetric):
-    """Accuracy, and of each class precision and recall.
+    """Accuracy, and the precision and recall of each class.
 
     The classes are all values of both fields, as texts. A sample without one of them is left out.
     """

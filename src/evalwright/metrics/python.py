@@ -29,7 +29,7 @@ _AT_ONCE = 20
 _MOST_SAMPLES = 1_000
 _LONGEST_CALL_S = 2.0
 _FEWEST_SAMPLES = 10
-"""With fewer, resampling is too sure: of two samples it covers a mean in 50 %, of four in 85 %."""
+"""With fewer, intervals are too narrow: for two samples they cover 50 %, for four 85 %."""
 
 
 class PythonMetric(MetricSpec):
@@ -41,14 +41,14 @@ class PythonMetric(MetricSpec):
     scores, each with `values` and `metadata`, and returns a dict of numbers."""
 
     def fields(self) -> None:
-        """Return None: only the code knows what it reads."""
+        """Return None: what the code reads is not known."""
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
-        """Compute a value for each name that came back."""
+        """Compute a value for each returned name."""
         if snippets is None:
-            raise ValueError("a metric of type `python` needs snippets, and they are turned off")
+            raise ValueError("a metric of type `python` needs snippets, but they are turned off")
         records = [
             {"values": dict(score.values), "metadata": dict(score.metadata), "direct_ios": []}
             for score in scores.records()
@@ -108,9 +108,7 @@ def _no_interval_reason(n: int, took: float) -> str:
     if n < _FEWEST_SAMPLES:
         return f"no interval: fewer than {_FEWEST_SAMPLES} samples"
     if n > _MOST_SAMPLES:
-        return (
-            f"no interval: the metric is not computed again for more than {_MOST_SAMPLES:,} samples"
-        )
+        return f"no interval: the metric is not resampled for more than {_MOST_SAMPLES:,} samples"
     if took > _LONGEST_CALL_S:
         return f"no interval: a call takes longer than {_LONGEST_CALL_S:g} s"
     return ""
@@ -124,7 +122,7 @@ def _build_measure(
         return Measure(name, None, None, n, reason)
     interval = resampled_interval(drawn or [], n)
     if interval is None and not why:
-        why = "no interval: resampled scores show no spread, or give no figure"
+        why = "no interval: resampled scores have no spread, or no value"
     return Measure(name, value, interval, n, why)
 
 

@@ -1,4 +1,4 @@
-"""Ratios of counts: recall, precision, F1; and the counts of true against predicted classes.
+"""Ratios of counts: recall, precision, F1; and the counts of true versus predicted classes.
 
     recall     TP / (TP + FN)
     precision  TP / (TP + FP)
@@ -41,7 +41,7 @@ class CountsMetric(ShareMetric):
     """A ratio of counts, each summed over all samples before they are divided."""
 
     name: Name | None = None
-    """Name of the value; default: the type."""
+    """Name of the value. Default: the type."""
 
     divide = staticmethod(share)
 
@@ -74,7 +74,7 @@ def ratio(  # noqa: PLR0913 - what is divided, and what is said about it
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Measure:
-    """Compute a ratio of the sums of rows, each of which occurs so many times."""
+    """Compute a ratio of sums over rows, weighted by how often each row occurs."""
     n = int(times.sum())
     value = float(statistic((times @ rows)[None, :])[0])
     if np.isnan(value):
@@ -93,8 +93,9 @@ def _hits_interval(sums: Floats, statistic: Statistic) -> Interval:
 
         recall, precision = p of TP + FN, of TP + FP;   F1 = 2p / (1 + p),  p = TP / (TP + FP + FN)
 
-    Every count is a hit or not, and the ratio grows with their share, so that its interval is the
-    share's. Resampling few of them finds some without a hit or a miss, and reaches from 0 to 1.
+    Every count is a hit or not, and the ratio grows with the share of hits, so its interval follows
+    from the share's. Resampling a few counts gives samples without a hit or a miss, and intervals
+    from 0 to 1.
     """
     shares = wilson(float(sums[0]), int(sums.sum()))
     ends = np.zeros((2, sums.size))
@@ -134,7 +135,7 @@ _CLASS_RATIOS: dict[str, tuple[list[int], Statistic]] = {
     "recall": ([0, 2], share),
     "f1_score": ([0, 1, 2], f1),
 }
-"""Which of TP, FP and FN each is made of, and how."""
+"""Which of TP, FP and FN each uses, and how."""
 
 
 def class_ratio(kind: str, counts: Integers, place: int, *, absent: str, name: str = "") -> Measure:

@@ -1,8 +1,8 @@
 """The scores that a metric reads, and what it returns.
 
-Scores are kept as columns, nine bytes per value: numbers as numbers, a text as its place in a table
-of texts. So a metric over a million labels takes milliseconds. Where a metric asks for whole
-scores, they are kept whole.
+Scores are stored as columns, nine bytes per value: numbers as numbers, a text as its index in a
+table of texts. So a metric over a million labels takes milliseconds. If a metric needs whole
+scores, they are stored whole.
 """
 
 from array import array
@@ -21,25 +21,25 @@ from evalwright.stats.mean import mean_interval
 
 
 class Measure(Struct, frozen=True):
-    """One figure of a task."""
+    """One metric value of a task."""
 
     name: str
     value: float | None
-    """None where it is undefined: nothing to measure, or a denominator of zero."""
+    """None if it is undefined: nothing to measure, or a denominator of zero."""
     interval: Interval | None
     n: int
-    """How many samples it was made of."""
+    """Number of samples that it is computed from."""
     reason: str = ""
     """Why there is no value or no interval, and what was left out."""
 
 
 NULL, BOOL, INT, FLOAT, TEXT = range(5)
 _LARGEST_INTEGER = 1 << 53
-"""Integers beyond it are not all floats."""
+"""Integers beyond it are not all exact as floats."""
 
 
 class Labels(Struct, frozen=True):
-    """Values as texts: which text each value is, -1 where there is none."""
+    """Values as texts: the index of each value's text, -1 for none."""
 
     codes: Integers
     texts: list[str]
@@ -51,7 +51,7 @@ class Column:
     def __init__(self, field: str, skipped: int = 0) -> None:
         self.field = field
         self.present = 0
-        """In how many scores the field is."""
+        """Number of scores with the field."""
         self._kinds = array("B", [NULL]) * skipped
         self._numbers = array("d", [0.0]) * skipped
         self._texts: dict[str, int] = {}
@@ -77,11 +77,11 @@ class Column:
         self._append(NULL, 0.0)
 
     def is_numeric(self) -> bool:
-        """Whether it holds numbers and nothing else."""
+        """Whether it holds only numbers."""
         return not self._texts and any(self._kinds)
 
     def numbers(self) -> tuple[Floats, Booleans]:
-        """Return the numbers, and where there is one; ValueError if there is something else."""
+        """Return the numbers, and a mask of where there is one; ValueError for other values."""
         kinds = self._kinds_array()
         wrong = np.flatnonzero(kinds == TEXT)
         if wrong.size:
@@ -125,11 +125,11 @@ def _label_text(kind: int, number: float, texts: list[str]) -> str:
 
 
 _MOST_NAMES = 200
-"""Field names that are remembered for a message."""
+"""Maximum number of field names that are kept for messages."""
 _MOST_COLUMNS = 20
-"""Fields that are kept where nobody said which."""
+"""Maximum number of fields that are kept if none are selected."""
 _NO_SAMPLES = "a system task has no samples"
-_NO_NUMBER = "undefined: the snippet gave no number"
+_NO_NUMBER = "undefined: the snippet returned no number"
 
 
 class ScoreRecord(Struct, frozen=True):
@@ -142,9 +142,9 @@ class ScoreRecord(Struct, frozen=True):
 class Scores:
     """The scores of one scorer, of all samples that count.
 
-    `fields` says which are kept; None keeps whole records. `keeps_all` keeps every field as a
-    column, up to a limit. `ranges` says which values a field can
-    have, and `trials` of how many trials a value may be the mean.
+    `fields` selects which are kept; None keeps whole records. `keeps_all` keeps every field as a
+    column, up to a limit. `ranges` has the range of each field, and `trials` is the number of
+    trials that a value may be the mean of.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class Scores:
         self._columns.update((field, Column(field, self.n - 1)) for field in new)
 
     def numeric_fields(self) -> list[str]:
-        """Return the names of the columns that hold numbers and nothing else."""
+        """Return the names of the columns that hold only numbers."""
         return [field for field, column in self._columns.items() if column.is_numeric()]
 
     def column(self, field: str) -> Column:
@@ -201,20 +201,20 @@ class Scores:
             close = nearest(field, names)
             hint = f"; did you mean `{close}`?" if close else ""
             there = ", ".join(f"`{name}`" for name in names) or "none"
-            raise ValueError(f"no score has the field `{field}`; there are: {there}{hint}")
+            raise ValueError(f"no score has the field `{field}`; the fields are: {there}{hint}")
         return column
 
     def has(self, field: str) -> bool:
-        """Whether any score has a field; of none, nobody knows."""
+        """Whether any score has a field; true without scores, where it is unknown."""
         if field in self._columns:
             return not self.n or bool(self._columns[field].present)
         return not self.n or field in self._names
 
     def bounds(self, field: str) -> Bounds:
-        """Return the range of a field, as its scorer states it or else as its numbers suggest.
+        """Return the range of a field: stated by its scorer, or suggested by its numbers.
 
-        Numbers from 0 to 1 are shares of something. Whole numbers without a negative one are
-        counts: there is nothing below 0.
+        Numbers from 0 to 1 are taken as fractions. Integers without a negative one are taken as
+        counts, which are never below 0.
         """
         if field in self._ranges:
             return self._ranges[field]
@@ -231,15 +231,15 @@ class Scores:
     def records(self) -> Iterator[ScoreRecord]:
         """Iterate over whole scores."""
         if self._records is None:
-            raise ValueError("these scores were kept as columns, not as records")
+            raise ValueError("these scores were stored as columns, not as records")
         return iter(self._records)
 
 
 def shares_over_runs(field: str, runs: Sequence[Scores], *, seed: int) -> list[Measure]:
     """Return the share of each value over several runs on the same samples.
 
-    A sample counts with the share of runs that gave the value. Nothing, if a run lacks a value of
-    some sample: over other samples in each run, the shares are no averages over samples.
+    A sample counts with the share of runs that have the value. Empty if a run lacks a value of
+    some sample: then the shares are not averages over the same samples.
     """
     labels = [run.column(field).labels() for run in runs]
     if any((run.codes < 0).any() or not run.codes.size for run in labels):

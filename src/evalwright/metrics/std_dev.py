@@ -34,6 +34,6 @@ class StdDev(FieldMetric):
         return Measure(self.value_name, deviation(values), interval, n, reason)
 
     def bounds(self, scores: Scores) -> Bounds:
-        """Return its range: nothing spreads less than equal values."""
+        """Return its range: at least 0."""
         del scores
         return 0.0, None

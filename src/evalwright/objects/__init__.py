@@ -1,8 +1,8 @@
 """What templates and snippets see: traces, messages, outputs and scores.
 
-Snippets import these names, under those of the product that their files were written for. The
+Snippets import these names under the package names that their files were written for. The
 folder is also loaded inside the author's own interpreter, so nothing here imports more than the
-standard library and its neighbours.
+standard library and the modules here.
 """
 
 from .items import (

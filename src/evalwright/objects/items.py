@@ -1,4 +1,4 @@
-"""What a trace consists of: messages, calls of functions and what those gave back.
+"""The items of a trace: messages, function calls and their results.
 
     {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "…"}]}
     {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{…}"}
@@ -7,7 +7,7 @@
     {"type": "custom_task_output_message", "content": anything}
 
 A content may be given as text; it is read as a list of one part. A list of parts prints as its
-text. Messages of a chat (`tool_calls`, the role `tool`) are taken too, and become items.
+text. Chat messages (`tool_calls`, the role `tool`) are accepted too, and become items.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class Message(Item):
 
     @property
     def text(self) -> str:
-        """The text of its parts, one per line; of a refusal, the refusal."""
+        """The text of its parts, one per line; for a refusal, its text."""
         return text_of(dict.get(self, "content"))
 
     def __getitem__(self, name: str) -> Any:
@@ -217,7 +217,7 @@ class Message(Item):
         return Content([_wrap_part(_part(part, role)) for part in _as_list(value)])
 
     def to_json(self) -> dict[str, Any]:
-        """A plain dict; its content is a list of parts, however it was given."""
+        """Return a plain dict; its content is always a list of parts."""
         self.get("content")
         return super().to_json()
 
@@ -241,7 +241,7 @@ class SystemMessage(Message):
 
 
 class FunctionCall(Item):
-    """A function that the model wants called; `arguments` is JSON in a string."""
+    """A function call by the model; `arguments` is JSON in a string."""
 
     type: Literal["function_call"] = "function_call"
     call_id: str
@@ -300,11 +300,11 @@ def _find_class(fields: Mapping[str, Any]) -> type[Item]:
 
 
 class Items(list[Any]):
-    """The items of a trace, in their order."""
+    """The items of a trace, in order."""
 
     @changes
     def append(self, element: Any) -> None:
-        """Add an item at the end: a message of a chat becomes one or several."""
+        """Add an item at the end; a chat message becomes one or several."""
         super().extend(items_from([element]))
 
     @changes
@@ -314,7 +314,7 @@ class Items(list[Any]):
 
 
 def item(fields: Mapping[str, Any]) -> Item:
-    """An item of the class that its `type` asks for."""
+    """Return an item of the class for its `type`."""
     if isinstance(fields, Item):
         return fields
     kind = _find_class(fields)
@@ -326,7 +326,7 @@ def item(fields: Mapping[str, Any]) -> Item:
 
 
 def items_from(some: Iterable[Any]) -> list[Item]:
-    """Items of a trace, of items or messages of a chat; ValueError for what is neither."""
+    """Convert items or chat messages to items of a trace; ValueError for anything else."""
     items: list[Item] = []
     for element in some:
         if isinstance(element, Item):
@@ -344,12 +344,12 @@ def is_trace_item(item: Any) -> TypeGuard[TraceItem]:
 
 
 def make_message(role: str, text: str) -> dict[str, Any]:
-    """A message as JSON."""
+    """Return a message as JSON."""
     return _message(role, [_part(text, role)])
 
 
 def chat_items(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The items, as JSON, that one message of a chat stands for."""
+    """Return the items, as JSON, of one chat message."""
     role, content = message.get("role", "assistant"), message.get("content")
     if role == "tool":
         call_id = message.get("tool_call_id")
@@ -385,7 +385,7 @@ _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 def text_of(content: Any) -> str:
-    """The text of a content: its text parts, or else its refusals, one per line."""
+    """Return the text of a content: its text parts, or else its refusals, one per line."""
     if isinstance(content, str):
         return content
     texts, refusals = [], []
@@ -402,14 +402,14 @@ def text_of(content: Any) -> str:
 
 
 def refusal_of(content: Any) -> str | None:
-    """The refusals of a content, one per line; None where it has none."""
+    """Return the refusals of a content, one per line; None if it has none."""
     parts = [part for part in _as_list(content) if isinstance(part, dict)]
     refusals = [part["refusal"] for part in parts if isinstance(part.get("refusal"), str)]
     return "\n".join(refusals) or None
 
 
 def _check_item(fields: Any) -> Mapping[str, Any]:
-    """A mapping that says what it is, and whose content has a known shape; else ValueError."""
+    """Return a mapping with a type or role and a valid content; otherwise ValueError."""
     if not isinstance(fields, Mapping):
         raise ValueError(f"expected an item or a message, got `{shorten(repr(fields))}`")  # noqa: TRY004 - data of the wrong shape
     kind, content = fields.get("type", fields.get("role")), fields.get("content")
@@ -456,5 +456,5 @@ def _part(part: Any, role: Any) -> Any:
 
 
 def shorten(text: str) -> str:
-    """A text as an error quotes it."""
+    """Shorten a text for an error message."""
     return text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"

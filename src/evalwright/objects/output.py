@@ -1,4 +1,4 @@
-"""What a model gave back, as authors read it.
+"""The output of a model, as authors see it.
 
     chat completion   {"choices": [{"message": {"role", "content", "refusal"}}], "usage": {…}}
     with retrieval    the same, and `references: [{"content"}]` in a choice
@@ -7,7 +7,7 @@
     custom            any JSON
 
 `str()` of an output is the answer's text; of embeddings and of a custom task, its JSON. So an id or
-a count of tokens never gets into a judge's prompt, where it would be another one on every run.
+a token count never gets into a judge's prompt, where it would differ in every run.
 
 `solver_output.output` of a chat is an `AnswerText`: the answer's text, which has the completion's
 fields too.
@@ -98,7 +98,7 @@ class OpenResponsesModelOutput(_ModelOutput):
 
 
 class _ResponseItems(Items):
-    """The standard library's encoder calls `items()` of whatever is a dict."""
+    """The standard library's encoder calls `items()` of every dict."""
 
     owner: dict[str, Any]
 
@@ -138,7 +138,7 @@ LFModelOutput = (
 
 
 class CustomOutputs(Records):
-    """A JSON array that a custom task gave back."""
+    """A JSON array from a custom task."""
 
     def __str__(self) -> str:
         return json_text(self)
@@ -147,8 +147,8 @@ class CustomOutputs(Records):
 class AnswerText(str):
     """The text of a chat's answer, with the fields of its completion.
 
-    Text wherever text is expected: `in`, `==`, `len`, slices, methods, regular expressions. By a
-    name it is the completion: `output.choices`, `output["usage"]`, `output.get("id")`. `in` is
+    It is text wherever text is expected: `in`, `==`, `len`, slices, methods, regular expressions.
+    By name, it is the completion: `output.choices`, `output["usage"]`, `output.get("id")`. `in` is
     true for the name of a field as well.
     """
 
@@ -188,7 +188,7 @@ class AnswerText(str):
     __hash__ = str.__hash__
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The field of that name, or `default` where there is none."""
+        """Return the field with that name, or `default` if there is none."""
         return self.completion.get(name, default)
 
     def keys(self) -> Any:
@@ -213,7 +213,7 @@ class AnswerText(str):
 
 
 def wrap_output(raw: Any) -> Any:
-    """A raw output in the class of its shape; text, numbers and the like are as they were."""
+    """Return a raw output in the class for its format; text, numbers etc. are unchanged."""
     if isinstance(raw, AnswerText):
         return raw.completion
     if type(raw) is dict:
@@ -235,7 +235,7 @@ def _find_completion(choices: list[Any]) -> type[ChatCompletion]:
 
 
 def old_view(output: Any) -> Any:
-    """An output as the older format knows it: items become a chat completion."""
+    """Return an output in the older format: items become a chat completion."""
     output = wrap_output(output)
     if not isinstance(output, OpenResponse):
         return output
@@ -274,13 +274,13 @@ def old_message(item: dict[str, Any]) -> ChatMessage:
 
 
 def completion_of(item: dict[str, Any]) -> ChatCompletion:
-    """The completion that would have given this message."""
+    """Return a completion with this message."""
     fields = {"references": item["references"]} if "references" in item else {}
     return _build_completion(old_message(item), fields)
 
 
 def output_items(raw: Any) -> list[dict[str, Any]]:
-    """The items, as JSON, that a raw output adds to a trace. Embeddings add none: they are long."""
+    """Return the items that a raw output adds to a trace, as JSON. Embeddings add none."""
     if isinstance(raw, AnswerText):
         raw = raw.completion
     if not isinstance(raw, dict):
@@ -295,7 +295,7 @@ def output_items(raw: Any) -> list[dict[str, Any]]:
 
 
 def answer_text(raw: Any) -> str | None:
-    """The text of the last assistant message of an output; None where it has none."""
+    """Return the text of the last assistant message of an output; None if it has none."""
     if _is_completion(raw) and raw["choices"]:
         message = raw["choices"][0]["message"]
         content = message.get("content")
@@ -306,7 +306,7 @@ def answer_text(raw: Any) -> str | None:
 
 
 def json_text(value: Any) -> str:
-    """JSON, as a person and a judge read it."""
+    """Return readable JSON, for people and judges."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -330,7 +330,7 @@ def _is_items(value: Any) -> bool:
 
 
 def readable(items: Iterable[Mapping[str, Any]]) -> str:
-    """Of one user message its text; of more, a paragraph each, with who said it."""
+    """Return a single user message as text; several messages as paragraphs with roles."""
     spoken = [(item, _item_text(item)) for item in items]
     if len(spoken) == 1 and spoken[0][0].get("role", "user") == "user":
         return spoken[0][1]
@@ -350,7 +350,7 @@ def _item_text(item: Mapping[str, Any]) -> str:
 
 
 def to_text(value: Any) -> str:
-    """Text as it is, an output as its answer, any other JSON as JSON."""
+    """Return text unchanged, an output as its answer, other values as JSON."""
     if isinstance(value, str | ChatCompletion | OpenResponse):
         return str(value)
     return json_text(value)

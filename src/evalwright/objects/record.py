@@ -1,6 +1,6 @@
 """JSON that can be read both ways: `message["role"]` and `message.role`.
 
-What is inside is wrapped when it is first read, so that making a record costs no more than a copy
+Nested values are wrapped when first read, so that creating a record costs no more than a copy
 of its top level. A record is a dict: it compares, prints and encodes as one.
 """
 
@@ -36,21 +36,21 @@ class Record(dict[str, Any]):
         return value
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value of a key, or `default` where it is not there."""
+        """Return the value of a key, or `default` if missing."""
         return self[name] if name in self else default  # noqa: SIM401 - this is `get`
 
     def values(self) -> Any:
-        """The values of the dict, wrapped."""
+        """Return the values of the dict, wrapped."""
         self._wrap_all()
         return super().values()
 
     def items(self) -> Any:
-        """The items of the dict, wrapped."""
+        """Return the items of the dict, wrapped."""
         self._wrap_all()
         return super().items()
 
     def to_json(self) -> dict[str, Any]:
-        """A plain dict, to its bottom."""
+        """Return a plain dict, at all depths."""
         return {key: plain(value) for key, value in dict.items(self)}
 
     def model_dump(self, **_: Any) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Records(list[Any]):
 
 
 def wrap(value: Any) -> Any:
-    """The value with its objects as records; what is no object or array is as it was."""
+    """Return the value with its objects as records; other values are unchanged."""
     if type(value) is dict:
         return Record(value)
     if type(value) is list:

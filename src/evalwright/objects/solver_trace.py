@@ -1,13 +1,13 @@
-"""What a solver hands over: the trace, what the model gave back, and the bodies on the wire.
+"""The output of a solver: the trace, the model's raw outputs, and the bodies of requests.
 
 One class serves both formats: `output` and `messages` for files of the older one, `trace`, `items`
 and `raw_outputs` for the newer.
 
-As JSON it is one flat object, so that it can be stored and passed on without being understood:
+As JSON it is one flat object, so that it can be stored and passed on without being parsed:
 
     {"items": […], "raw_outputs": […], "direct_ios": [{"input": "…", "output": "…"}]}
 
-and, where there are any, `metadata`, `events`, `span_id`, `span_name` and `span_type`. A group has
+and, if there are any, `metadata`, `events`, `span_id`, `span_name` and `span_type`. A group has
 `solver_outputs` too: a list or an object of the same.
 """
 
@@ -106,7 +106,7 @@ class SolverTrace(LFBaseModel):
         return super().model_validate(obj)
 
     def to_json(self) -> dict[str, Any]:
-        """One flat object of plain JSON."""
+        """Return one flat object of plain JSON."""
         fields = self.trace.to_json()
         fields["raw_outputs"] = plain(self._peek("raw_outputs") or [])
         fields["direct_ios"] = plain(self._peek("direct_ios") or [])
@@ -126,7 +126,7 @@ class SolverTrace(LFBaseModel):
 
     @property
     def messages(self) -> list[ChatMessage]:
-        """The messages, as `{role, content[, refusal]}`, a content being one text."""
+        """The messages, as `{role, content[, refusal]}`, each content as one text."""
         items = self.trace.raw_items
         return [old_message(item) for item in items if item.get("type", "message") == "message"]
 
@@ -134,7 +134,7 @@ class SolverTrace(LFBaseModel):
     def output(self) -> Any:
         """The last output of the model, else the last assistant message as one, else None.
 
-        Of a chat it is the answer's text, with the fields of the completion.
+        For chat it is the answer's text, with the fields of the completion.
         """
         output = self.read_output()
         return AnswerText(output) if isinstance(output, ChatCompletion) else output
@@ -150,7 +150,7 @@ class SolverTrace(LFBaseModel):
 
     @changes
     def append(self, item: Any) -> None:
-        """Add an item, or a message of a chat."""
+        """Add an item, or a chat message."""
         self.items.append(item)
 
     @changes
@@ -180,7 +180,7 @@ class SolverTrace(LFBaseModel):
 
     @changes
     def add_model_response(self, response: ModelResponse) -> None:
-        """Add what a model answered, to the items and to the raw outputs."""
+        """Add a model's answer to the items and to the raw outputs."""
         self.extend(response.items)
         self.raw_outputs.append(response.raw_output)
 
@@ -287,7 +287,7 @@ _SHAPES = "a trace (an object with `items`) or a list of items or messages"
 
 
 def read_trace(value: Any) -> SolverTrace:
-    """A trace of an object, a list of items or messages, or JSON text of one; else ValueError."""
+    """Read a trace from an object, a list of items or messages, or JSON text; else ValueError."""
     if isinstance(value, SolverTrace):
         return value
     if isinstance(value, str):
@@ -362,9 +362,9 @@ def _parse_json(text: str) -> Any:
 
 
 def variables(sample: Any, conversation: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """`sample`, and with a conversation all that a solver leaves behind.
+    """Return `sample`, and with a conversation all variables of a solver's output.
 
-    `input_prompt` is the text of the last output of the model, as documented; only chats have it,
+    `input_prompt` is the text of the last output of the model, as documented; only chat has it,
     so that the template of another task fails instead of printing `None`.
     """
     if conversation is None:

@@ -1,6 +1,6 @@
-"""A trace: the items of a conversation, and the questions that authors ask of it.
+"""A trace: the items of a conversation, and queries on it.
 
-What stands before the first user message is the preamble. The properties `function_calls`,
+Everything before the first user message is the preamble. The properties `function_calls`,
 `function_outputs`, `assistant_messages` and `user_messages` leave it out, so the greeting of an
 assistant is not one of its messages; the methods that look for the last or first text do not.
 """
@@ -63,17 +63,17 @@ class Turn(LFBaseModel):
 
     @property
     def function_calls(self) -> list[FunctionCall]:
-        """What it wanted called."""
+        """The function calls."""
         return _select(self.assistant_items, FunctionCall)
 
     @property
     def function_outputs(self) -> list[FunctionCallOutput]:
-        """What the functions gave back."""
+        """The results of the function calls."""
         return _select(self.assistant_items, FunctionCallOutput)
 
     @property
     def function_call_pairs(self) -> list[tuple[FunctionCall, FunctionCallOutput | None]]:
-        """Each call with what it gave back, if that is there."""
+        """Each call with its result, if there is one."""
         return _pair_calls(self.function_calls, self.function_outputs)
 
 
@@ -132,7 +132,7 @@ class Trace(LFBaseModel):
 
     @property
     def preamble(self) -> list[Item]:
-        """What stands before the first user message."""
+        """The items before the first user message."""
         return list(self.items[: self._first()])
 
     @property
@@ -142,32 +142,32 @@ class Trace(LFBaseModel):
 
     @property
     def assistant_messages(self) -> list[Message]:
-        """What the assistant said, the preamble left out."""
+        """The assistant's messages, without the preamble."""
         return _messages_by(self.conversation_items, "assistant")
 
     @property
     def function_calls(self) -> list[FunctionCall]:
-        """What it wanted called, the preamble left out."""
+        """The function calls, without the preamble."""
         return _select(self.conversation_items, FunctionCall)
 
     @property
     def function_outputs(self) -> list[FunctionCallOutput]:
-        """What the functions gave back, the preamble left out."""
+        """The function results, without the preamble."""
         return _select(self.conversation_items, FunctionCallOutput)
 
     @property
     def system_messages(self) -> list[Message]:
-        """Of the preamble alone."""
+        """The function calls in the preamble."""
         return _messages_by(self.preamble, "system")
 
     @property
     def user_messages(self) -> list[Message]:
-        """What the user said."""
+        """The user's messages."""
         return _messages_by(self.items, "user")
 
     @property
     def turns(self) -> list[Turn]:
-        """The conversation, a turn for each user message."""
+        """The conversation, one turn per user message."""
         turns: list[Turn] = []
         for item in self.conversation_items:
             if isinstance(item, Message) and item.get("role") == "user":
@@ -177,7 +177,7 @@ class Trace(LFBaseModel):
         return turns
 
     def spans(self) -> list[Trace]:
-        """The spans of its events, in the order they began."""
+        """The spans of its events, in the order of their starts."""
         events = self.events or []
         begins = [event for event in events if event.get("type") == "span_begin"]
         return [Trace.from_events(events, span_of(event)) for event in begins]
@@ -187,20 +187,20 @@ class Trace(LFBaseModel):
         return [call for call in self.function_calls if call.get("name") == name]
 
     def get_function_output_for_call(self, call_id: str) -> FunctionCallOutput | None:
-        """What a call gave back."""
+        """Return the result of a call."""
         outputs = (each for each in self.function_outputs if each.get("call_id") == call_id)
         return next(outputs, None)
 
     def get_function_call_pairs(self) -> list[tuple[FunctionCall, FunctionCallOutput | None]]:
-        """Each call with what it gave back, if that is there."""
+        """Each call with its result, if there is one."""
         return _pair_calls(self.function_calls, self.function_outputs)
 
     def get_last_assistant_text(self) -> str | None:
-        """What the assistant said last."""
+        """Return the text of the last assistant message."""
         return _text(_messages_by(self.items, "assistant"), -1)
 
     def get_last_user_text(self) -> str | None:
-        """What the user said last."""
+        """Return the text of the last user message."""
         return _text(self.user_messages, -1)
 
     def get_first_system_prompt(self) -> str | None:
@@ -209,7 +209,7 @@ class Trace(LFBaseModel):
 
     @staticmethod
     def get_function_call_arguments(call: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of a call; ValueError if they are no JSON object."""
+        """Return the arguments of a call; ValueError if they are not a JSON object."""
         arguments = call.get("arguments")
         if isinstance(arguments, str):
             arguments = json.loads(arguments) if arguments.strip() else {}
@@ -219,7 +219,7 @@ class Trace(LFBaseModel):
 
     @staticmethod
     def get_function_output_text(output: Mapping[str, Any]) -> str:
-        """What a function gave back, as text."""
+        """Return the result of a function as text."""
         value = output.get("output")
         return text_of(value) if isinstance(value, str | list) else json.dumps(value)
 

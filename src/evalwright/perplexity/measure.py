@@ -67,13 +67,13 @@ _TASK = "perplexity"
 _WORST = 5
 _SHOWN_LOCATIONS = 5
 _ONE_DOCUMENT = "one document: nothing to resample"
-_NO_SPREAD = "every document has the same value: they show no spread"
-_NO_DOCUMENT = "no document was weighed"
+_NO_SPREAD = "every document has the same value: there is no spread"
+_NO_DOCUMENT = "no document was scored"
 _IMPOSSIBLE = "a token has probability 0, so this is infinite"
 _TOO_LARGE = "larger than a number can be"
 _CAPABLE_MODELS = "a model on this machine can: -m local/smollm2, or -m local/PATH.gguf"
 _TOKENIZERS_NOTE = (
-    "a perplexity is a token's, and models cut a text into different tokens: compare bits per byte"
+    "perplexity is per token, and models split a text into different tokens: compare bits per byte"
 )
 _DIFFERENT_DOCUMENTS_NOTE = (
     "the models have not weighed the same documents: compare the differences, over those of both"
@@ -321,7 +321,7 @@ def measure_perplexity(
 def _notes(corpus: TextCorpus, stop: Stop, *, is_complete: bool, has_cache: bool) -> Iterator[str]:
     if not is_complete:
         resume = ", and the same command resumes it" if has_cache else ""
-        yield f"stopped ({stop.reason}): the figures are of what was weighed until then{resume}"
+        yield f"stopped ({stop.reason}): the results cover what was scored until then{resume}"
         if stop.hint:
             yield stop.hint
     if len(corpus.models) > 1:
@@ -335,7 +335,7 @@ def _connect_models(
 ) -> dict[str, Connection]:
     """Connect each model; refuse all that cannot weigh a text in one error, without their keys."""
     if not models:
-        raise UsageError("no model was named", hint="-m local/smollm2, or -m local/PATH.gguf")
+        raise UsageError("no model was given", hint="-m local/smollm2, or -m local/PATH.gguf")
     names = canonical_names(models)
     check_names(names)
     keyless = ModelOptions(parameters=options.parameters, environment=Keyless(os.environ))
@@ -359,12 +359,12 @@ def _is_local(name: str) -> bool:
 
 def _explain_refusal(name: str) -> str:
     if name.startswith("replay/"):
-        return f"`{name}`: answers that were recorded say nothing of how likely another text is"
+        return f"`{name}`: recorded answers contain no likelihoods of other texts"
     if _is_local(name):
-        return f"`{name}`: it does not say how likely a text is"
+        return f"`{name}`: it does not return likelihoods"
     return (
         f"`{name}`: perplexity needs the log-probabilities of a given text, and this API returns "
-        "them only of what the model generates itself"
+        "them only for text that it generates"
     )
 
 

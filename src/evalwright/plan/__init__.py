@@ -1,1 +1,1 @@
-"""Where authoring formats become jobs: all checked before any is run, then streamed."""
+"""Turn both authoring formats into jobs: checked completely before any is run, then streamed."""

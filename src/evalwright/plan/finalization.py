@@ -1,6 +1,6 @@
-"""What is done with a task once its samples have landed: scorers of all samples, rules, metrics.
+"""What is done with a task after its last sample: scorers of all samples, rules, metrics.
 
-The nouns are data of a `TaskPlan`; `engine.finalize` carries them out.
+These types are data of a `TaskPlan`; `engine.finalize` applies them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,13 +15,13 @@ from evalwright.types import Outcome, Part, Score
 
 
 class AllSamplesScorer(Protocol):
-    """A scorer that wants all samples at once."""
+    """A scorer that needs all samples at once."""
 
     version: ClassVar[int]
 
     @property
     def settings(self) -> str:
-        """All that can move its scores."""
+        """Everything that can change its scores."""
 
     async def score_all(
         self,
@@ -29,7 +29,7 @@ class AllSamplesScorer(Protocol):
         solver_outputs: Sequence[dict[str, Any]] | None,
         snippets: Snippets | None,
     ) -> list[Score]:
-        """One score per sample, in their order."""
+        """Return one score per sample, in order."""
 
 
 class TaskRule(Protocol):
@@ -37,11 +37,11 @@ class TaskRule(Protocol):
 
     @property
     def key(self) -> str:
-        """What reports call it."""
+        """Its name in reports."""
 
     @property
     def action(self) -> str:
-        """What it does."""
+        """The action."""
 
     def applies(
         self,
@@ -49,26 +49,26 @@ class TaskRule(Protocol):
         conversation: dict[str, Any] | None,
         scores: Mapping[str, Mapping[str, Any]],
     ) -> bool:
-        """Whether it applies; raise where that cannot be decided."""
+        """Whether it applies; raise if that cannot be decided."""
 
 
 class TaskMetric(Protocol):
-    """Folds scores into numbers."""
+    """Computes numbers from scores."""
 
     @property
     def type(self) -> str:
         """The kind of metric."""
 
     def fields(self) -> frozenset[str] | None:
-        """The scores that it reads; None for everything."""
+        """The scores that it reads; None for all."""
 
     def bounds(self, scores: Scores) -> Bounds:
-        """The range that its numbers can have, whatever the answers."""
+        """The range of possible values."""
 
     async def measure(
         self, scores: Scores, *, seed: int, snippets: Snippets | None
     ) -> list[Measure]:
-        """Its numbers."""
+        """Compute its values."""
 
 
 class ScorerMetrics(Struct, frozen=True, kw_only=True):
@@ -76,25 +76,25 @@ class ScorerMetrics(Struct, frozen=True, kw_only=True):
 
     purpose: str = "score"
     metrics: tuple[tuple[str, TaskMetric], ...] = ()
-    """Each with its key."""
+    """The metrics by key."""
     own_keys: frozenset[str] = frozenset()
-    """Those of the keys that the author has given; the others are made of types and fields."""
+    """The keys that the author set; others are generated from types and fields."""
     ranges: Mapping[str, Bounds] = {}
-    """The range of each score, where the scorer states it."""
+    """The range of each score, if the scorer states it."""
     default_metric: Callable[[str], TaskMetric] | None = None
-    """Makes the metric of each numeric score if nobody said which metrics there are."""
+    """Creates the default metric of each numeric score if no metrics are listed."""
 
 
 class TrialAggregate(Struct, frozen=True, kw_only=True):
-    """How one score of several trials becomes one score of the sample."""
+    """How the trials of one score are combined."""
 
     score: str
-    """The score to aggregate, by the name that a scorer gives it."""
+    """The score to aggregate, by the scorer's name for it."""
     function: str
     """`mean`, `min`, `max`, `pass@k` or `pass^k`."""
     k: int = 0
     names: tuple[str, ...]
-    """What the result is called; a metric may use any of them."""
+    """Names of the result; a metric may use any of them."""
 
     @property
     def short(self) -> str:
@@ -103,10 +103,10 @@ class TrialAggregate(Struct, frozen=True, kw_only=True):
 
 
 class TrialPlan(Struct, frozen=True, kw_only=True):
-    """How often each sample is tried."""
+    """The trials of each sample."""
 
     trials: int = 1
-    """Trials that make one score."""
+    """Trials per score."""
     repeats: int = 1
     """Whole runs, each with as many trials: run r has the trials r·T to r·T + T - 1."""
     aggregates: tuple[TrialAggregate, ...] = ()
@@ -118,24 +118,24 @@ class TrialPlan(Struct, frozen=True, kw_only=True):
 
 
 class Finalization(Struct, frozen=True, kw_only=True):
-    """All that is done with a task after its samples."""
+    """Everything that is done with a task after its samples."""
 
     run_scorers: Mapping[str, AllSamplesScorer] = {}
     rules: Sequence[TaskRule] = ()
     measured: Mapping[str, ScorerMetrics] = {}
     """By the key of the scorer."""
     together: Callable[[Sequence[int]], dict[str, list[dict[str, Any]]]] | None = None
-    """The rows of samples, by their ordinals, of each of several datasets if there are several."""
+    """The rows of samples, by their ordinals; of each dataset if there are several."""
     fans_out: bool = False
-    """Whether a postprocessor says what is scored: a sample may be several then, or none."""
+    """Whether a postprocessor decides what is scored: a sample may become several, or none."""
     trials: TrialPlan | None = None
-    """How the trials of a sample are aggregated; None where each is tried once."""
+    """How the trials of a sample are aggregated; None with one trial per sample."""
     has_dependent_rows: bool = False
     """Whether its rows are results of several models or trials on the same samples: taken as
-    independent they would look too certain, so nothing made of them has an interval."""
+    independent they would look too certain, so nothing computed from them has an interval."""
 
     def units(self, outcome: Outcome) -> Sequence[Outcome | Part]:
-        """What is scored: what a postprocessor made of the sample, or the sample itself."""
+        """Return what is scored: the postprocessor's result, or the sample itself."""
         if outcome.parts or (self.fans_out and outcome.failure is None):
             return outcome.parts
         return (outcome,)

@@ -1,6 +1,6 @@
-"""The manifest of a run: enough to tell two runs apart, to resume one, and to report on it again.
+"""The manifest of a run: enough to compare two runs, to resume one, and to build its report again.
 
-A store keeps it as JSON. `read_manifest` reads the manifest of a run of any version.
+It is stored as JSON. `read_manifest` reads manifests of any version.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,19 +15,19 @@ from evalwright.plan.outline import PlanOutline, PrimaryMetric, TaskOutline
 from evalwright.types import Run, Usage
 
 VERSION = 2
-"""Grows when older code could not read the manifest any more."""
+"""Increases when older code can no longer read the manifest."""
 _EMPTY: tuple[Any, ...] = (None, "", (), [], {})
 MODES = {"mcq": "letter", "confidence": "logprobs"}
-"""Options that make another plan of the same tasks, and the default of each."""
+"""Options that change the plan of the same tasks, and the default of each."""
 _KEYED_TASK_FIELDS = (
     *("name", "task_key", "kind", "models", "records", "trials", "trial_counts", "repeats"),
     *("landed", "code_exec", "after", "values", "digest", "issues"),
 )
-"""What makes another plan of a task. Where its file lies does not, nor does its display name."""
+"""Fields that change the plan of a task. The place of its file and its display name do not."""
 
 
 class SandboxFacts(Struct, frozen=True, kw_only=True):
-    """How code that a model wrote was held."""
+    """How code from models was isolated."""
 
     tier: str
     verified: bool
@@ -35,17 +35,17 @@ class SandboxFacts(Struct, frozen=True, kw_only=True):
 
 
 class StopFacts(Struct, frozen=True, kw_only=True):
-    """Why a run stopped before its end."""
+    """Why a run stopped early."""
 
     reason: str = ""
     resume_hint: str = field(default="the same command resumes it", name="go_on")
 
 
 class Command(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the command of a run was given besides its path: a run is scored again with the same."""
+    """The arguments of a run's command besides its path; scoring again uses the same."""
 
     models: tuple[str, ...] = ()
-    """In place of those that the project names."""
+    """Models that replace those of the project."""
     settings: dict[str, str] = {}
     evaluation: str | None = None
     config: str | None = None
@@ -54,14 +54,14 @@ class Command(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """What a run was. Fields typed `Any` belong to other rooms, which read them."""
+    """The manifest. Fields typed `Any` are read by other packages."""
 
     version: int = 1
     plan: PlanOutline
     name: str = ""
     tags: dict[str, str] = {}
     models: dict[str, str] = {}
-    """The fingerprint of each model: all that changes its answers."""
+    """The fingerprint of each model: everything that changes its answers."""
     solver: dict[str, Any] = {}
     scorers: dict[str, Any] = {}
     """Versions of components, per task where tasks differ."""
@@ -74,14 +74,14 @@ class Manifest(Struct, frozen=True, kw_only=True):
     calibrate: bool = False
     parameters: dict[str, Any] = {}
     by_sample: tuple[str, ...] = ()
-    """The models that look at the sample, and not only at what they are asked."""
+    """The models that read the sample, not only the request."""
     notes: tuple[str, ...] = ()
     stopped: StopFacts | None = None
     folder: str = ""
     """The folder that the paths of the command are relative to."""
     command: Command = field(default=Command(), name="told")
     specifications: dict[str, dict[str, Any]] = {}
-    """What an exported result log says about each task."""
+    """What an exported result log contains about each task."""
     judges: Any = None
     judge_checks: Any = None
     dependent_tasks: tuple[str, ...] = field(default=(), name="pooled")
@@ -97,7 +97,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """Primary metrics and cost, for lists."""
     report: Any = None
     results: Any = None
-    """The final results of tasks whose metrics are not made again."""
+    """The final results of tasks whose metrics are not computed again."""
     imported: Any = None
     """Where the results were imported from."""
     evalwright: str = ""
@@ -106,26 +106,26 @@ class Manifest(Struct, frozen=True, kw_only=True):
     git: str | None = None
 
     def to_builtins(self) -> dict[str, Any]:
-        """As JSON, for a store; what is empty is left out."""
+        """Return it as JSON for a store, without empty fields."""
         values = msgspec.to_builtins(self, str_keys=True)
         return {name: value for name, value in values.items() if value not in _EMPTY}
 
 
 def read_manifest(run: Run) -> Manifest:
-    """The manifest of a run, of this version or an older one."""
+    """Read the manifest of a run, of this version or an older one."""
     try:
         if run.manifest.get("version", 1) > VERSION:
             raise ValueError(f"its manifest has version {run.manifest['version']}")  # noqa: TRY301 - as below
         return msgspec.convert(_upgrade(run.manifest), Manifest)
     except (ValueError, LookupError, TypeError, AttributeError) as error:  # no version's shape
         raise Unreadable(
-            f"run {run.id} was written by another version, and this one cannot read it: {error}",
-            hint="run it again: what is stored of it is not asked again",
+            f"run {run.id} was written by another version, which this one cannot read: {error}",
+            hint="run it again: stored answers are reused",
         ) from error
 
 
 def read_manifest_if_readable(run: Run) -> Manifest | None:
-    """The same; None for a run that this version cannot read. Other runs are looked at past it."""
+    """The same; None for a run that this version cannot read, so that others can be listed."""
     try:
         return read_manifest(run)
     except Unreadable:
@@ -133,7 +133,7 @@ def read_manifest_if_readable(run: Run) -> Manifest | None:
 
 
 def _upgrade(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A manifest written before manifests had versions, in the present shape."""
+    """Convert a manifest from before manifests had versions."""
     if raw.get("version", 1) > 1:
         return raw
     trials = raw.get("told", {}).get("trials")
@@ -163,7 +163,7 @@ def _upgrade_record_task(task: Mapping[str, Any], models: Sequence[str]) -> dict
 
 
 def plan_key(manifest: Manifest, *, parent: str = "") -> str:
-    """Equal for equal plans. Where the files lie does not matter, what is in them does."""
+    """Return a hash that is equal for equal plans. File paths do not matter, contents do."""
     plan = manifest.plan
     decisive = {
         "tasks": [
@@ -182,17 +182,17 @@ def plan_key(manifest: Manifest, *, parent: str = "") -> str:
 
 
 def key_of_run(run: Run) -> str:
-    """The plan key of a stored run, as this version makes it.
+    """Return the plan key of a stored run, as this version computes it.
 
-    An older version may have begun the run, and the store keeps the key that it began with. A run
-    that cannot be read has none: it cannot be resumed.
+    An older version may have started the run, and the store keeps its original key. A run
+    that cannot be read has no key: it cannot be resumed.
     """
     manifest = read_manifest_if_readable(run)
     return plan_key(manifest, parent=run.parent or "") if manifest else ""
 
 
 def describe_changes(manifest: Manifest, earlier: Sequence[Run]) -> Iterator[str]:
-    """What changed since the newest run of tasks of the same names; nothing where there is none."""
+    """Return what changed since the newest run of tasks with the same names; empty without one."""
     names = [task.name for task in manifest.plan.tasks]
     for run in earlier:
         before = read_manifest_if_readable(run)
@@ -208,33 +208,35 @@ def _changes(before: Manifest, after: Manifest) -> Iterator[str]:
         if old.digest != new.digest:
             yield f"{new.path or new.name} has changed"
         if _uniform_tries(old) != _uniform_tries(new) and before.plan.trials == after.plan.trials:
-            yield f"{new.name} is tried {new.tries} times per sample, it was {old.tries}"
+            yield f"{new.name} has {new.tries} trials per sample (was {old.tries})"
     for what, name in (("the limit is", "limit"), ("--trials is", "trials")):
         was, now = getattr(before.plan, name), getattr(after.plan, name)
         if was != now:
-            yield f"{what} {now or 'none'}, it was {was or 'none'}"
+            yield f"{what} {now or 'none'} (was {was or 'none'})"
     for name in MODES:
         was, now = getattr(before, name), getattr(after, name)
         if was != now:
-            yield f"--{name} is {now}, it was {was}"
+            yield f"--{name} is {now} (was {was})"
     yield from _model_changes(before.models, after.models)
     versions = (
         ("solver", before.solver, after.solver),
         ("scorers", _plain_scorers(before), _plain_scorers(after)),
     )
-    yield from (f"another version of the {part}" for part, was, now in versions if was != now)
+    yield from (
+        f"the version of the {part} has changed" for part, was, now in versions if was != now
+    )
     if before.sandbox and after.sandbox:  # without code to run, none is opened: not a change
         yield from _sandbox_changes(before.sandbox, after.sandbox)
 
 
 def _sandbox_changes(before: SandboxFacts, after: SandboxFacts) -> Iterator[str]:
     if before.tier != after.tier:
-        yield f"the sandbox is {after.tier}, it was {before.tier}"
+        yield f"the sandbox is {after.tier} (was {before.tier})"
     elif before.verified != after.verified:
         yield f"--in-process-targets is {'off' if after.verified else 'on'}"
     if before.packages != after.packages:
         was, now = (", ".join(facts.packages) or "none" for facts in (before, after))
-        yield f"--sandbox-package is {now}, it was {was}"
+        yield f"--sandbox-package is {now} (was {was})"
 
 
 def _model_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
@@ -243,7 +245,7 @@ def _model_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Itera
             yield f"{name} is new"
         elif before[name] != fingerprint:
             yield f"{name} has other parameters"
-    yield from (f"{name} is gone" for name in before if name not in after)
+    yield from (f"{name} was removed" for name in before if name not in after)
 
 
 def _uniform_tries(task: TaskOutline) -> int:
@@ -251,7 +253,7 @@ def _uniform_tries(task: TaskOutline) -> int:
 
 
 def _plain_scorers(manifest: Manifest) -> dict[str, Any]:
-    """The scorers without those that a mode brings, which is named itself."""
+    """Return the scorers without those of a mode, which is reported itself."""
     modes = [name for name, default in MODES.items() if getattr(manifest, name) != default]
     brought = {*modes, *(f"${name}" for name in modes)}
 

@@ -1,6 +1,6 @@
-"""How a model is written: `provider/model` and `provider:model` are the same model.
+"""How a model is named: `provider/model` and `provider:model` are the same model.
 
-`@URL` after either says at which address.
+`@URL` after either sets the address.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from evalwright.errors import UsageError
 
 
 def canonical_name(model: str) -> str:
-    """The first form, which reports print; `UsageError` for an address without a model."""
+    """Return the first form, which reports show; `UsageError` for an address without a model."""
     if model.startswith(("http://", "https://")):
         address = "http://…" if "@" in model else model  # what stands before an `@` may be secret
         raise UsageError(
@@ -22,17 +22,17 @@ def canonical_name(model: str) -> str:
 
 
 def canonical_names(models: str | Sequence[str]) -> list[str]:
-    """Each model once; `UsageError` if there is none."""
+    """Return each model once; `UsageError` if there is none."""
     if not models:
         raise UsageError(
-            "no model was named", hint="-m scripted/oracle, or -m replay/outputs.jsonl"
+            "no model was given", hint="-m scripted/oracle, or -m replay/outputs.jsonl"
         )
     names = map(canonical_name, [models] if isinstance(models, str) else models)
     return list(dict.fromkeys(names))
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse names that JSON, and so a report, cannot hold: a file system may have such."""
+    """Refuse names that JSON, and so a report, cannot contain; file names may be like that."""
     for name in names:
         if any("\ud800" <= character <= "\udfff" for character in name):
-            raise UsageError(f"{name!a}: a name that is not UTF-8 cannot stand in a report")
+            raise UsageError(f"{name!a}: a name that is not UTF-8 cannot be written to a report")

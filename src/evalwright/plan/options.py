@@ -12,7 +12,7 @@ from evalwright.nearest import suggest
 from evalwright.vocabulary import MAX_SAMPLES
 
 STATE = Path(".evalwright")
-"""Where runs, cached replies and fetched data are kept, in the current folder."""
+"""The folder of runs, cached replies and downloads, in the current folder."""
 _LARGEST = 2**63 - 1
 Positive = Annotated[int, Meta(ge=1, le=_LARGEST)]
 Money = Annotated[float, Meta(gt=0)]
@@ -23,78 +23,78 @@ _ALIASES = {"samples": "trials"}
 
 
 class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How to run. What is None is left to us."""
+    """How to run. None means the default."""
 
     limit: Positive | None = None
-    """Only the first records of each file."""
+    """Run only the first samples of each task."""
     allow_bad_tasks: bool = False
     """Run the valid records of a bad file."""
     concurrency: Positive | None = None
-    """How many samples at once; without it, as many as the servers take."""
+    """Number of concurrent samples. Default: as many as the servers accept."""
     trials: Annotated[int, Meta(ge=1, le=MAX_SAMPLES)] | None = None
-    """Trials per sample; without it, as many as the task says. `samples` is the same option."""
+    """Trials per sample. Default: the task's setting. `samples` is the same option."""
     mcq: Literal["letter", "loglikelihood"] = "letter"
-    """How multiple choice is answered: by a letter in what is generated, or by the likeliest."""
+    """How multiple choice is answered: by a letter in the generated text, or by likelihood."""
     confidence: Literal["logprobs", "self"] = "logprobs"
-    """Where confidences are from: the answer's tokens, or the model, asked about its answer."""
+    """Where confidences come from: the answer's tokens, or the model's own estimate."""
     in_process_targets: bool = False
-    """Judge code_exec answers in their own process: faster, and they could forge the verdict."""
+    """Test code_exec answers in their own process: faster, but they could fake the result."""
     sandbox_packages: tuple[str, ...] = ()
-    """Installed packages that code_exec answers may import, beside the standard library."""
+    """Installed packages that code_exec answers may import besides the standard library."""
     unsafe_code_exec: bool = False
-    """Run code_exec answers in a plain child process, where nothing can isolate them."""
+    """Run code_exec answers in a plain child process if no sandbox is available."""
     parameters: dict[str, Any] = {}
     """Generation parameters, for every model."""
     settings: dict[str, str] = {}
-    """Values of a project's parameters, as text: the parameter's type says what they mean."""
+    """Values of a project's parameters, as text; the parameter's type decides how it is parsed."""
     evaluation: str | None = None
-    """Which evaluation of a project to run, where it has several."""
+    """Evaluation to run, if the project has several."""
     config: str | None = None
-    """A YAML file with more of them, and with `run_config`."""
+    """A YAML file with `config` (more values) and `run_config`."""
     env: tuple[str, ...] = ()
-    """Files of variables for a project's documents."""
+    """Files with environment variables for a project's documents."""
     no_snippets: bool = False
-    """Refuse a project that brings Python of its own."""
+    """Refuse a project that contains Python code."""
     snippet_timeout: Money = 60.0
-    """Seconds that one call of a snippet may take."""
+    """Time limit of one call of a snippet, in seconds."""
 
     name: str | None = None
-    """What the run is called; accepted wherever its id is."""
+    """Name of the run, accepted wherever its id is."""
     tags: dict[str, str] = {}
     """Labels of the run, by key."""
     store: str | None = None
-    """Where runs are kept: a path, or `memory:`."""
+    """Where runs are stored: a path, or `memory:`."""
     durable: bool = False
-    """Survive the death of the machine too, not of the process alone."""
+    """Survive a power failure, not only the death of the process."""
     fresh: bool = False
-    """Begin another run, and reuse nothing."""
+    """Start a new run, and reuse nothing."""
     retry_failed: bool = False
-    """Of a run that is resumed, try the failed samples again."""
+    """Retry the failed samples of a resumed run."""
     cache: bool = False
-    """Keep replies, and answer equal requests from them."""
+    """Store replies, and reuse them for identical requests."""
 
     retries: Annotated[int, Meta(ge=0)] = 4
-    """How often a call is tried again."""
+    """Number of retries of a call."""
     requests_per_minute: Money | None = None
     tokens_per_minute: Money | None = None
     max_cost: Money | None = None
     """Stop when this much is spent, in dollars."""
     max_tokens_total: Positive | None = None
     max_failures: Share | None = None
-    """Stop when more samples than this have failed; below 1 it is a share of all."""
+    """Stop when more samples than this have failed; below 1, a fraction of all samples."""
     prices: str | None = None
-    """A TOML file with prices of your own."""
+    """A TOML file with your own prices."""
 
     seed: Annotated[int, Meta(ge=0, le=_LARGEST)] = 0
-    """Of the bootstrap."""
+    """Seed for the bootstrap."""
     bins: Annotated[int, Meta(ge=1, le=1000)] = 10
-    """Of the ECE."""
+    """Number of bins for the expected calibration error."""
     calibrate: bool = False
-    """Fit a temperature to the confidences on one half of the answers, judge it on the other."""
+    """Fit a temperature to the confidences of half of the answers; test it on the rest."""
 
 
 def parse_options(keywords: dict[str, Any]) -> RunOptions:
-    """Check the options, so that nothing wrong is found after the money is spent."""
+    """Check the options, so that mistakes are found before any money is spent."""
     known = RunOptions.__struct_fields__
     for name in keywords:
         if name not in known and name not in _ALIASES:
@@ -120,15 +120,15 @@ def _check_labels(options: RunOptions) -> None:
     name = options.name
     if name is not None and (name == "latest" or not _NAME.fullmatch(name)):
         raise UsageError(
-            f"`--name {name}`: not a name for a run",
-            hint="a name starts with a letter, has letters, digits, `.`, `_` and `-`, and is not "
-            "`latest`",
+            f"`--name {name}`: not a valid name of a run",
+            hint="a name starts with a letter, contains only letters, digits, `.`, `_` and `-`, "
+            "and is not `latest`",
         )
     for key, value in options.tags.items():
         if not _NAME.fullmatch(key) or not value.strip() or not value.isprintable():
             raise UsageError(
-                f"`--tag {key}={value}`: not a tag",
-                hint="write KEY=VALUE: the key as in a name, the value on one line",
+                f"`--tag {key}={value}`: not a valid tag",
+                hint="write KEY=VALUE: the key is like a name, the value is one line",
             )
 
 
@@ -139,6 +139,6 @@ def _resolve_aliases(keywords: dict[str, Any]) -> dict[str, Any]:
         if value is None:
             continue
         if values.get(name) not in {None, value}:
-            raise UsageError(f"`--{alias}` and `--{name}` are the same option: give one of them")
+            raise UsageError(f"`--{alias}` and `--{name}` are the same option: use one of them")
         values[name] = value
     return values

@@ -1,6 +1,6 @@
-"""The outline of a plan: what a run's manifest keeps of it, as plain data.
+"""The outline of a plan: what a run's manifest stores of it, as plain data.
 
-An outline is enough to tell two plans apart, to count what is left to do, and to make the report
+An outline is enough to compare two plans, to count the remaining work, and to build the report
 again without the files that the plan was compiled from. It is the same for both authoring formats.
 """
 
@@ -11,13 +11,13 @@ from msgspec import Struct
 from evalwright.types import Issue
 
 NO_MODEL = ""
-"""Stands for the model of a task that asks none."""
+"""The model name of a task without a model."""
 
 METRIC_NAMES = "metric_display_names"
-"""The key under which the specification of a task has the display names of its metrics."""
+"""The key of the display names of metrics in a task's specification."""
 
 CATEGORY = "category"
-"""The column of a dataset that says which category a sample is in."""
+"""The column of a dataset with the category of a sample."""
 
 EvaluatedEntity = Literal["model", "dataset", "system"]
 Ranking = Literal["all_tasks", "per_task"]
@@ -28,9 +28,9 @@ class PrimaryMetric(Struct, frozen=True, kw_only=True):
 
     scorer: str
     field: str
-    """The score, by the name that the scorer gives it."""
+    """The score, by the scorer's name for it."""
     metric: str
-    """What reports call the metric."""
+    """The name of the metric in reports."""
 
 
 class TaskOutline(Struct, frozen=True, kw_only=True):
@@ -41,43 +41,43 @@ class TaskOutline(Struct, frozen=True, kw_only=True):
     display_name: str = ""
     kind: EvaluatedEntity = "model"
     path: str = ""
-    """The file that the task was read from, where the task is a file of its own."""
+    """The file that the task was read from, if it is its own file."""
     models: tuple[str, ...] = (NO_MODEL,)
     records: int = 0
-    """How many samples it has."""
+    """Number of samples."""
     trials: int = 1
-    """How often each sample is tried; the most, where `trial_counts` says that they differ."""
+    """Number of trials per sample; the maximum, if `trial_counts` says that they differ."""
     trial_counts: tuple[tuple[int, int], ...] = ()
-    """How many samples in a row are tried how often; empty where all are tried equally often."""
+    """Runs of samples with equal numbers of trials; empty if all have the same number."""
     repeats: int = 1
-    """How often all of it is run. Run r has the trials r·T to r·T + T - 1."""
+    """Number of repeats of the whole task. Repeat r has the trials r·T to r·T + T - 1."""
     landed: int = 0
-    """The number of outcomes per model, where an imported result does not follow `trials`."""
+    """The number of outcomes per model, if an imported result does not follow `trials`."""
     code_exec: int = 0
-    """How many samples run code that a model wrote."""
+    """Number of samples that run code from a model."""
     after: str = ""
     """The task whose results are the samples of this one."""
     values: dict[str, Any] = {}
     """The values of its parameters."""
     digest: str = ""
-    """Of the task with its values, and of its data."""
+    """Hash of the task with its values, and of its data."""
     samples_digest: str = ""
-    """Of its samples alone: tasks with the same samples can be compared sample by sample."""
+    """Hash of its samples alone: tasks with the same samples can be compared sample by sample."""
     issues: tuple[Issue, ...] = ()
-    """The bad records that were left out."""
+    """The invalid records that were left out."""
     primary: PrimaryMetric | None = None
     finalized: bool = False
-    """Whether its metrics are made when its last sample has landed, and are kept with the run.
-    Otherwise a report makes them from the stored scores."""
+    """Whether its metrics are computed after its last sample, and stored with the run.
+    Otherwise a report computes them from the stored scores."""
 
     @property
     def tries(self) -> int:
-        """How often each sample is tried in all repeats."""
+        """Number of trials per sample in all repeats."""
         return self.trials * self.repeats
 
     @property
     def jobs(self) -> int:
-        """How many outcomes it has per model."""
+        """Number of outcomes per model."""
         if self.trial_counts:
             return sum(samples * trials for samples, trials in self.trial_counts)
         return self.landed or self.records * self.tries
@@ -90,12 +90,12 @@ class PlanOutline(Struct, frozen=True, kw_only=True):
     models: tuple[str, ...]
     """The models that are evaluated."""
     path: str = ""
-    """The project, where there is one."""
+    """The project, if there is one."""
     evaluation: str = ""
-    """The key of the evaluation, where there is one."""
+    """The key of the evaluation, if there is one."""
     limit: int | None = None
     trials: int | None = None
-    """Trials per sample that the command asked for; without it, as many as the task says."""
+    """Trials per sample, as set by the command. Default: the task's setting."""
     ranking: Ranking = "per_task"
     """Whether models are ranked over the samples of all tasks together, or task by task."""
 
@@ -106,14 +106,14 @@ class PlanOutline(Struct, frozen=True, kw_only=True):
 
     @property
     def noun(self) -> str:
-        """What a job is: a sample, or one of several trials of it."""
+        """What a job is called: a sample, or a trial if there are several."""
         return "trials" if any(task.tries > 1 for task in self.tasks) else "samples"
 
     @property
     def total(self) -> int:
-        """How many jobs there are."""
+        """The number of jobs."""
         return sum(task.jobs * len(task.models) for task in self.tasks)
 
     def task(self, name: str) -> TaskOutline | None:
-        """The task of that name."""
+        """Return the task with this name."""
         return next((task for task in self.tasks if task.name == name), None)

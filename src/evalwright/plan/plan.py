@@ -1,8 +1,8 @@
-"""A plan: what will be run, checked whole before the first model call.
+"""A plan: what will be run, checked completely before the first model call.
 
-Both authoring formats are compiled into the same nouns. A `Plan` has `TaskPlan`s; a task plan has
-samples, the components that work on them, and what is done when the last sample has landed. Nothing
-after this room asks which format a task was written in.
+Both authoring formats are compiled into the same types. A `Plan` has `TaskPlan`s; a task plan has
+samples, the components that work on them, and what is done after the last sample. Nothing
+after this package depends on the format that a task was written in.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ class Job(Struct, frozen=True, kw_only=True):
     model: str
     sample: Sample
     ordinal: int = 0
-    """The place of the sample in its task, from 0."""
+    """The position of the sample in its task, from 0."""
     trial: int = 0
     group: str = ""
 
@@ -40,27 +40,27 @@ class PlannedSample(NamedTuple):
     sample: Sample
     trials: int
     group: str
-    """What tables group by."""
+    """What tables are grouped by."""
 
 
 class SampleSource(Protocol):
     """The samples of one task."""
 
     def planned_samples(self) -> Iterator[PlannedSample]:
-        """In their order, one at a time; each call begins again."""
+        """Yield the samples in order; each call starts again."""
 
 
 class Postprocessor(Protocol):
-    """Makes several samples of one, after it was solved."""
+    """Turns one solved sample into several."""
 
     async def apply(
         self, sample: dict[str, Any], conversation: dict[str, Any], snippets: Snippets | None
     ) -> Sequence[tuple[dict[str, Any], dict[str, Any]]]:
-        """Samples, each with its conversation."""
+        """Return samples, each with its conversation."""
 
 
 class StopSignal(Protocol):
-    """Tells whether a run was asked to stop."""
+    """Whether a run was asked to stop."""
 
     @property
     def is_stopping(self) -> bool:
@@ -68,7 +68,7 @@ class StopSignal(Protocol):
 
 
 class RecordedResults(Protocol):
-    """Results of a task that were made elsewhere and are taken as they are."""
+    """Results of a task that were computed elsewhere and are used unchanged."""
 
     @property
     def outline(self) -> TaskOutline:
@@ -76,11 +76,11 @@ class RecordedResults(Protocol):
 
     @property
     def specification(self) -> dict[str, Any]:
-        """What their log says about the task."""
+        """What their log contains about the task."""
 
     @property
     def outcome_count(self) -> int:
-        """How many outcomes there are."""
+        """The number of outcomes."""
 
     def outcomes(self, stop: StopSignal) -> AsyncIterator[list[Outcome]]:
         """The outcomes, in batches."""
@@ -93,16 +93,16 @@ class TaskRuntime(Struct, frozen=True, kw_only=True):
     """The components that work on the samples of one task."""
 
     solver: Solver | None = None
-    """None where there is nothing to ask: the samples themselves are scored."""
+    """None if no model is called: the samples themselves are scored."""
     scorers: Mapping[str, Scorer] = {}
     postprocessor: Postprocessor | None = None
     other_models: Mapping[str, str] = {}
-    """The session's names of the models that the task calls by its own."""
+    """Maps the task's names of models to the session's names."""
     ml_task: MLTask = "chat_completion"
     counts_other_usage: bool = False
-    """Whether a component asks a model in addition to the solver's question."""
+    """Whether a component calls a model in addition to the solver."""
     ignores_memory: bool = False
-    """Whether stored answers are ignored, because how far repeated runs agree is the point."""
+    """Whether stored answers are ignored, because the agreement of repeated runs is measured."""
 
 
 class TaskPlan(Struct, frozen=True, kw_only=True):
@@ -112,19 +112,19 @@ class TaskPlan(Struct, frozen=True, kw_only=True):
     samples: SampleSource
     runtime: TaskRuntime
     finalization: Finalization | None = None
-    """None where a report makes the metrics from the stored scores."""
+    """None if a report computes the metrics from the stored scores."""
     recorded: RecordedResults | None = None
-    """The results, where the task is not run."""
+    """The results, if the task is not run."""
     specification: dict[str, Any] = {}
     """What an exported result log says about the task."""
 
     @property
     def name(self) -> str:
-        """What reports call the task."""
+        """The name of the task in reports."""
         return self.outline.name
 
     def jobs(self) -> Iterator[Job]:
-        """Sample by sample, so that what is done early is comparable across models."""
+        """Yield jobs sample by sample, so that early results are comparable across models."""
         name, models = self.outline.name, self.outline.models
         for ordinal, (sample, trials, group) in enumerate(self.samples.planned_samples()):
             for trial in range(trials):
@@ -140,15 +140,15 @@ class TaskPlan(Struct, frozen=True, kw_only=True):
 
 
 class CurrentRun(Struct):
-    """The run under way, where later tasks find the results of earlier ones; mutable."""
+    """The current run, where later tasks find the results of earlier ones; mutable."""
 
     run_id: str = ""
     store: Any = None
-    """Where the run is kept, if not with the earlier ones."""
+    """The store of the run, if not that of the earlier ones."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """Every task, with all that a session needs to run it."""
+    """Every task, with everything that a session needs to run it."""
 
     tasks: tuple[TaskPlan, ...]
     models: tuple[str, ...]
@@ -159,26 +159,26 @@ class Plan(Struct, frozen=True, kw_only=True):
     trials: int | None = None
     ranking: Ranking = "per_task"
     needs_sandbox: bool = False
-    """Whether code that a model wrote is run."""
+    """Whether code from models is run."""
     snippets: "tuple[Snippet, ...]" = ()
     """The author's own functions."""
     reuses_outcomes: bool = True
     """Whether outcomes of earlier runs may be reused."""
     secrets: tuple[Secret, ...] = ()
-    """Values that must not be written down."""
+    """Values that must not be stored."""
     policies: tuple[Any, ...] = ()
-    """`PolicyDocument`s: what the metrics must be."""
+    """`PolicyDocument`s that the metrics must meet."""
     spent: Usage = NOTHING
     """What generating the rows cost."""
     notes: tuple[str, ...] = ()
-    """What a reader of the report must know about the samples."""
+    """Notes about the samples for the report."""
     imported: str = ""
     """The path that all results were imported from."""
     current_run: CurrentRun = field(default_factory=CurrentRun)
 
     @property
     def outline(self) -> PlanOutline:
-        """What the manifest keeps of the plan."""
+        """What the manifest stores of the plan."""
         return PlanOutline(
             tasks=tuple(task.outline for task in self.tasks),
             models=self.models,
@@ -191,25 +191,25 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def live_models(self) -> tuple[str, ...]:
-        """The models that are evaluated now, and not only in recorded results."""
+        """The models that are evaluated now, not only in recorded results."""
         live = (task.outline.models for task in self.tasks if not task.recorded)
         return tuple(dict.fromkeys(name for names in live for name in names))
 
     @property
     def other_models(self) -> tuple[str, ...]:
-        """The models that components ask in addition to the evaluated ones."""
+        """The models that components call in addition to the evaluated ones."""
         names = (name for task in self.tasks for name in task.runtime.other_models.values())
         return tuple(dict.fromkeys(names))
 
     def waves(self) -> list[tuple[TaskPlan, ...]]:
-        """The order to run the tasks in: each after the one whose results it reads."""
+        """Return the order of the tasks: each after the one whose results it reads."""
         tasks = {task.name: task for task in self.tasks}
         waves = order_by_source({name: task.outline.after for name, task in tasks.items()})
         return [tuple(tasks[name] for name in wave) for wave in waves]
 
 
 def order_by_source(sources: Mapping[str, str]) -> list[list[str]]:
-    """Names in waves, each name after its source, where that is one of the names."""
+    """Return names in waves, each name after its source, if that is one of the names."""
     sorter = TopologicalSorter(
         {name: [source] if source in sources else [] for name, source in sources.items()}
     )
@@ -217,7 +217,7 @@ def order_by_source(sources: Mapping[str, str]) -> list[list[str]]:
         sorter.prepare()
     except CycleError as error:
         circle = ", ".join(f"`{name}`" for name in sources if name in error.args[1])
-        raise UsageError(f"task results that wait for each other: {circle}") from None
+        raise UsageError(f"circular dependency between task results: {circle}") from None
     waves = []
     while ready := sorter.get_ready():
         waves.append([name for name in sources if name in ready])

@@ -57,7 +57,7 @@ from evalwright.types import NOTHING, Issue, MLTask, Usage
 
 _MAX_ERRORS_SHOWN = 5
 _MISSING_RULES = {"unreadable", "no_project"}
-"""Rules that say: the path was wrong."""
+"""Rules that mean that the path was wrong."""
 _DESCRIPTIVE_FIELDS = {"display_name", "description", "long_description", "tags", "config_spec"}
 """Fields of a task that change no result."""
 
@@ -68,9 +68,9 @@ class ResolvedProject(Struct, frozen=True, kw_only=True):
     project: Project
     specs: tuple[ResolvedSpec, ...]
     models: tuple[str, ...] = ()
-    """In place of those that the project names."""
+    """Models that replace those of the project."""
     environment: Mapping[str, str] = {}
-    """Where documents find their variables, and clients their keys."""
+    """The environment of documents and clients."""
 
     @property
     def path(self) -> str:
@@ -79,21 +79,21 @@ class ResolvedProject(Struct, frozen=True, kw_only=True):
 
     @property
     def snippets(self) -> tuple[Snippet, ...]:
-        """Each snippet of the tasks and of all models, once."""
+        """Return each snippet of the tasks and of all models, once."""
         return tuple(project_snippets(self.project, self.specs))
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
-        """The values of the environment files and of the project that must not be written down."""
+        """The values of environment files and of the project that must not be stored."""
         return project_secrets(self.project, self.environment)
 
     def model_name(self, key: str) -> str:
-        """What reports call the model of a key."""
+        """Return the name in reports of the model with this key."""
         return model_name(self.project, key)
 
 
 class ExternalRows(Struct, frozen=True, kw_only=True):
-    """Rows and results that were made before the plan is compiled."""
+    """Rows and results that exist before the plan is compiled."""
 
     files: Mapping[str, Path] = {}
     """Generated rows, by the key of their dataset."""
@@ -145,8 +145,8 @@ def resolve_project(
     )
     if options.no_snippets and (snippets := resolved.snippets):
         raise UsageError(
-            f"{project.path}: the project brings Python of its own, and `--no-snippets` refuses "
-            f"it: {snippets[0].path}:{snippets[0].line}"
+            f"{project.path}: the project contains Python code, which `--no-snippets` refuses: "
+            f"{snippets[0].path}:{snippets[0].line}"
         )
     return resolved
 
@@ -158,7 +158,7 @@ def compile_project(
     store: Store,
     external: ExternalRows | None = None,
 ) -> Plan:
-    """The plan of a resolved project. Every dataset is read once, to its end."""
+    """Compile a resolved project. Every dataset is read once, to its end."""
     external = external or ExternalRows()
     specs, recorded, current_run = resolved.specs, external.recorded, CurrentRun()
     opened = open_rows(
@@ -289,13 +289,13 @@ def _asks_for_chat(spec: ResolvedSpec) -> bool:
 
 
 def _can_report(spec: ResolvedSpec) -> bool:
-    """Whether the model can be asked about its answer: one answer, which is judged as a whole."""
+    """Whether the model can state its confidence: there is one answer, judged as a whole."""
     solver: Any = getattr(spec.task.definition, "solver", None)
     return _asks_for_chat(spec) and not solver.postprocessor
 
 
 def _multiple_choice(spec: ResolvedSpec) -> StringEqualsMcqa | None:
-    """The scorer that says what a model can choose from; None for a task without choices."""
+    """Return the scorer that defines the choices; None for a task without choices."""
     if not _asks_for_chat(spec):
         return None
     scorers = getattr(spec.task.definition, "scorers", ())
@@ -315,14 +315,14 @@ def _refuse_unweighable(
             and not isinstance(solver, SingleTurnSolver)
         ):
             raise UsageError(
-                f"{spec.key}: `--mcq loglikelihood` weighs the choices of a `single_turn_solver`; "
-                f"the task has a `{solver.type}`",
-                hint="`--mcq letter`, or another solver",
+                f"{spec.key}: `--mcq loglikelihood` needs a `single_turn_solver`; the task has a "
+                f"`{solver.type}`",
+                hint="use `--mcq letter`, or another solver",
             )
 
 
 def other_model_keys(spec: ResolvedSpec) -> tuple[str, ...]:
-    """The models that a task names itself."""
+    """Return the models that a task names itself."""
     definition: Any = spec.task.definition
     parts = [getattr(definition, "solver", None), *getattr(definition, "scorers", ())]
     return tuple(dict.fromkeys(name for part in parts if part for name in part.model_keys))
@@ -351,7 +351,7 @@ def _finalization(spec: ResolvedSpec, samples: RowSamples) -> Finalization:
 
 
 def trial_plan(spec: ResolvedSpec) -> TrialPlan | None:
-    """How the trials of a sample are aggregated; None where each is tried once."""
+    """Return how the trials of a sample are aggregated; None with one trial per sample."""
     definition = getattr(spec.task.definition, "trials", None)
     if definition is None and spec.num_trials * spec.repeats == 1:
         return None
@@ -368,11 +368,11 @@ def trial_plan(spec: ResolvedSpec) -> TrialPlan | None:
 
 
 def scorer_metrics(scorer: ScorerSpec, trials: TrialPlan | None = None) -> ScorerMetrics:
-    """The metrics of a scorer: its own, or the defaults of its type.
+    """Return the metrics of a scorer: its own, or the defaults of its type.
 
     A scorer whose scores only a run shows has the mean of each number by default.
 
-    What trials are aggregated to is measured by default, too: who asks for pass@3 of a score wants
+    Aggregated scores have default metrics too: an author who asks for pass@3 of a score wants
     to see it.
     """
     metrics: list[tuple[str, Any]] = []
@@ -430,9 +430,9 @@ def _task_outline(spec: ResolvedSpec, samples: RowSamples, models: tuple[str, ..
 
 
 def _primary_metric(spec: ResolvedSpec) -> PrimaryMetric | None:
-    """The first metric of the first scorer with `purpose: score` that is a mean over samples.
+    """Return the first metric with `purpose: score` that is a mean over samples.
 
-    A mean of aggregated trials has no value per outcome, so it is passed over.
+    A mean of aggregated trials has no value per outcome, so it is skipped.
     """
     trials = trial_plan(spec)
     aggregated = {
@@ -470,10 +470,10 @@ def _declared_tasks(spec: ResolvedSpec, resolved: ResolvedProject) -> set[MLTask
 
 
 def _single_trial_notes(specs: Sequence[ResolvedSpec], trials: int | None) -> Iterator[str]:
-    """A sentence for each task whose samples are tried once, though the run says otherwise.
+    """Return a note for each task that has one trial although the run sets more.
 
-    `trials` is what the command line says. What a run file says is for tasks that ask a model:
-    that it is not for others, is no news.
+    `trials` is from the command line. The setting of a run file applies to tasks that call a model:
+    others need no note.
     """
     for spec in specs:
         if spec.recording is not None or spec.num_trials > 1 or (spec.run_trials or 1) == 1:
@@ -481,13 +481,13 @@ def _single_trial_notes(specs: Sequence[ResolvedSpec], trials: int | None) -> It
         why = why_not_repeatable(spec.task)
         if trials is None and (not why or spec.task.evaluates != "model"):
             continue
-        yield f"{spec.key}: tried once: the task {why or 'asks no model'}"
+        yield f"{spec.key}: one trial per sample: the task {why or 'calls no model'}"
 
 
 def model_name(project: Project, key: str) -> str:
-    """What reports call the model of a key: `provider/model` where the project says it so.
+    """Return the name in reports of the model with this key: `provider/model` if declared so.
 
-    The key form has lost characters, and the same model must not be paid for under two names.
+    The key form is lossy, and the same model must not be paid for under two names.
     """
     declared = project.models.get(key)
     if declared is not None and isinstance(declared.document, ProviderModel):
@@ -496,7 +496,7 @@ def model_name(project: Project, key: str) -> str:
 
 
 def project_secrets(project: Project, environment: Mapping[str, str]) -> tuple[Secret, ...]:
-    """The values of an environment and of a project that must not be written down."""
+    """Return the values of an environment and of a project that must not be stored."""
     declared = project.secrets.values()
     return (
         *map(Secret, secrets_in(environment)),
@@ -519,14 +519,14 @@ def project_snippets(project: Project, specs: Sequence[ResolvedSpec]) -> Iterato
 
 
 def read_environment(files: Sequence[str]) -> dict[str, str]:
-    """The environment of this process and of files: variables of documents, keys of clients."""
+    """Return the environment of this process and of files, for documents and clients."""
     environment, problems = load_environment(files)
     refuse_errors(", ".join(files) or ".env", problems)
     return environment
 
 
 def refuse_errors(path: str, problems: Sequence[Issue]) -> None:
-    """Raise if there is any error; the first few are named."""
+    """Raise if there is any error; the message lists the first few."""
     errors = [problem for problem in problems if problem.level == "error"]
     if not errors:
         return
@@ -541,12 +541,12 @@ def refuse_errors(path: str, problems: Sequence[Issue]) -> None:
     )
     raise BadTasks(
         f"{count} error{'s' if count > 1 else ''}, nothing was run: {lines}{more}",
-        hint=f"`evalwright validate {path}` shows each at its place" if in_files else "",
+        hint=f"`evalwright validate {path}` shows each with its place" if in_files else "",
     )
 
 
 def _problem_line(problem: Issue) -> str:
-    """A problem on one line. What the command line gave has no line of a file."""
+    """Return a problem on one line. A value from the command line has no line number."""
     place = (
         f"{problem.file} {problem.field}"
         if problem.file.startswith("--")

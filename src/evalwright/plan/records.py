@@ -25,7 +25,7 @@ from evalwright.spec.records.check import check_batches, read_valid
 from evalwright.types import Issue, Sample
 
 SCORER = "record"
-"""What outcomes call the scorer of a record."""
+"""The name of a record's scorer in outcomes."""
 PRIMARY = PrimaryMetric(scorer=SCORER, field="score", metric="mean")
 _MAX_ISSUES_SHOWN = 5
 
@@ -37,24 +37,24 @@ class RecordSamples(Struct, frozen=True, kw_only=True):
     bad_lines: frozenset[int] = frozenset()
     limit: int | None = None
     trials: int | None = None
-    """Trials per record; without it, as many as the record says."""
+    """Trials per record. Default: the record's setting."""
 
     def planned_samples(self) -> Iterator[PlannedSample]:
-        """In the order of the file."""
+        """Yield the samples in the order of the file."""
         for record in islice(read_valid(self.path, bad=self.bad_lines), self.limit):
             trials = self.trials or record.samples
             yield PlannedSample(Sample(record.task_id, record), trials, record.category)
 
 
 def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOptions) -> Plan:
-    """Check every file; refuse while there is any error, unless told to run the valid records.
+    """Check every file; refuse if there is any error, unless the valid records should be run.
 
     A file named twice is one task: the same record twice would look like two trials of it.
     """
     paths = list(dict.fromkeys(paths))
     if any(path == STDIN or Path(path).is_fifo() for path in paths):
         raise UsageError(
-            "tasks are read twice, so `run` cannot take them from standard input or a pipe",
+            "task files are read twice, so `run` cannot read standard input or a pipe",
             hint="write them to a file first",
         )
     outlines = [
@@ -65,7 +65,7 @@ def compile_records(paths: Sequence[str], models: Sequence[str], options: RunOpt
         _refuse_bad_records(outlines)
     if not sum(outline.records for outline in outlines):
         where = ", ".join(paths)
-        raise UsageError(f"{where}: no tasks", hint="`evalwright validate` says what is in there")
+        raise UsageError(f"{where}: no tasks", hint="`evalwright validate` shows what is wrong")
     runtime = _runtime(options)
     return Plan(
         tasks=tuple(_task_plan(outline, runtime, options) for outline in outlines),
@@ -142,13 +142,13 @@ def _refuse_bad_records(tasks: Iterable[TaskOutline]) -> None:
     more = f" and {count - _MAX_ISSUES_SHOWN} more" if count > _MAX_ISSUES_SHOWN else ""
     raise BadTasks(
         f"{count} bad record{'s' if count > 1 else ''}, nothing was run: {shown}{more}",
-        hint=f"`evalwright validate {bad[0].path}` explains each; "
-        "`--allow-bad-tasks` runs the valid ones and lists the rest in the report",
+        hint=f"`evalwright validate {bad[0].path}` explains each; `--allow-bad-tasks` runs the "
+        "valid records and lists the others in the report",
     )
 
 
 def _task_names(paths: Sequence[str]) -> list[str]:
-    """File names without their suffixes; whole paths where two would be the same."""
+    """Return file names without suffixes; full paths if two would be equal."""
     short = [Path(path).name.partition(".")[0] or path for path in paths]
     return [
         path if short.count(name) > 1 else name for name, path in zip(short, paths, strict=True)

@@ -1,11 +1,11 @@
-"""Check the rows of a project on this machine, and what its tasks expect of them.
+"""Check the local rows of a project, and what its tasks expect of them.
 
 `validate` reports problems at the place where the author can fix them; `run` refuses. Both use
 `unknown_in`, so they agree.
 
 A column that some row has is known: rows of a JSONL file need not have the same columns. A template
 does not need what it names with `| default` or `is defined`, nor does a filter that asks whether a
-column exists. Behind a postprocessor the samples are the author's own.
+column exists. After a postprocessor, samples may have any columns.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,24 +37,24 @@ LogCheck = Callable[[str], int]
 
 
 class UnknownColumn(NamedTuple):
-    """A column that is asked for, and that no row has."""
+    """A required column that no row has."""
 
     file: str
-    """Of the template; `""` where that is not known."""
+    """The template's file; `""` if unknown."""
     line: int
     column: str
     text: str
-    """One line: what is asked for, and what there is."""
+    """One line: what is required, and what exists."""
     parameter: str = ""
-    """The parameter whose value it is; `""` where a template names it."""
+    """The parameter whose value it is; `""` if a template names it."""
 
     def __str__(self) -> str:
-        """With its place."""
+        """Return the message with its place."""
         return f"{self.file}:{self.line}: {self.text}" if self.file else self.text
 
 
 def unknown_in(spec: ResolvedSpec, rows: OpenedRows) -> Iterator[UnknownColumn]:
-    """The columns that a specification needs and no row has; each would fail every sample."""
+    """Return the columns that a specification needs and no row has; each fails every sample."""
     if not isinstance(rows, Rows) or spec.source != "dataset":
         return
     key = next(iter(spec.dataset_keys.values()))
@@ -71,14 +71,14 @@ def unknown_in(spec: ResolvedSpec, rows: OpenedRows) -> Iterator[UnknownColumn]:
 
 
 def check_columns(specs: Sequence[ResolvedSpec], opened: Mapping[str, OpenedRows]) -> None:
-    """Refuse a column that no row has: it would fail every sample."""
+    """Raise for columns that no row has: they would fail every sample."""
     problems = (problem for spec in specs for problem in unknown_in(spec, opened[spec.key]))
     unknown = dict.fromkeys(map(str, problems))
     if unknown:
         raise BadTasks(
             f"{len(unknown)} unknown column{'s' if len(unknown) > 1 else ''}, nothing was run: "
             + "; ".join(unknown),
-            hint="a column that only some rows have is named with `| default(…)`",
+            hint="for a column that only some rows have, use `| default(…)`",
         )
 
 
@@ -91,7 +91,7 @@ def _column_values(spec: ResolvedSpec) -> dict[str, Any]:
 
 
 def row_problems(project: Project, check_log: LogCheck) -> list[Issue]:
-    """What is wrong with the rows on this machine, and with what tasks expect of them.
+    """Yield problems of the local rows, and of what tasks expect of them.
 
     Rows of a project whose documents have errors are not read.
     """
@@ -139,7 +139,7 @@ class _RowChecks:
             yield _column_problem(spec, column)
 
     def _check_dataset(self, key: str, *, leads: bool) -> list[Issue]:
-        """Check one dataset. One that does not lead gives the samples no ids."""
+        """Check one dataset. Only the leading dataset provides the ids of the samples."""
         if (key, leads) not in self._checked:
             rows, entity = self._rows[key], self._project.datasets[key]
             read = rows.check if leads else lambda: sum(1 for _ in rows.rows())
@@ -185,14 +185,14 @@ def _column_problem(spec: ResolvedSpec, unknown: UnknownColumn) -> Issue:
 
 
 def _one_line(text: str) -> str:
-    """The text on one line: a name of the data may have any characters."""
+    """Return the text on one line: a name in the data may have any characters."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def unknown_columns(
     definition: Component, columns: Iterable[str], *, dataset: str
 ) -> Iterator[UnknownColumn]:
-    """One for each column that a template or a scorer of a task needs and no row has."""
+    """Yield each column that a template or a scorer of a task needs and no row has."""
     known = list(columns)
     reported: set[tuple[str, int, str]] = set()
     for template in _asking(definition):
@@ -217,7 +217,7 @@ def _seeing(definition: Component) -> Any:
 
 
 def _asking(definition: Component) -> Iterator[Template | Native]:
-    """The templates that see the rows of the dataset, and need what they name."""
+    """Return the templates that read the rows of the dataset, and require what they name."""
     seen = _seeing(definition)
     unsure = {
         id(part.expression)
@@ -231,7 +231,7 @@ def _asking(definition: Component) -> Iterator[Template | Native]:
 def unknown_values(
     chosen: Mapping[str, Any], columns: Iterable[str], *, dataset: str
 ) -> Iterator[UnknownColumn]:
-    """One for each parameter whose value is to be a column, and is none."""
+    """Yield each parameter whose value should be a column but is not."""
     known = list(columns)
     for parameter, value in chosen.items():
         if isinstance(value, str) and value not in known:
@@ -252,7 +252,7 @@ def _explain_unknown(name: str, known: list[str]) -> str:
             # On a screen the two are the same: a file from a Mac has `u` and two dots, not `ü`.
             asked, there = (ascii(each)[1:-1] for each in (name, column))
             return (
-                f"; it is written with other code points (`{asked}`, there `{there}`): "
+                f"; it is spelled with other code points (`{asked}`, in the data `{there}`): "
                 "copy the name from the data"
             )
     suggestion = nearest(name, known)

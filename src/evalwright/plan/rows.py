@@ -1,7 +1,7 @@
-"""The rows that tasks are given: open, join and read them.
+"""Open, join and read the rows of tasks.
 
-A result of an earlier run is read as it is stored. A task of the same run has no result yet: it
-runs first, and its result is read when it has landed.
+A result of an earlier run is read from the store. A task of the same run has no result yet: it
+runs first, and its result is read when it is complete.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ def open_rows(
     current_run: CurrentRun,
     generated: Mapping[str, Path],
 ) -> dict[str, OpenedRows]:
-    """The rows of each specification; None where it has none."""
+    """Return the rows of each specification; None if it has none."""
     documents: Any = {key: entity.document for key, entity in project.datasets.items()}
     results = partial(result_of, store=store)
 
@@ -68,7 +68,7 @@ def read_samples(
     *,
     limit: int | None,
 ) -> dict[str, RowSamples]:
-    """Read each dataset once, to its end; raise everything that is wrong with any of them at once.
+    """Read each dataset once, to its end; raise all problems at once.
 
     `known` has the samples of tasks that are not run.
     """
@@ -108,18 +108,18 @@ def read_samples(
 
 
 def _result_key(spec: ResolvedSpec) -> str:
-    """The task whose result a specification reads; empty where it reads a dataset."""
+    """Return the task whose result a specification reads; empty if it reads a dataset."""
     return spec.dataset_keys.get("", "") if spec.source == "task_result" else ""
 
 
 def join_datasets(spec: ResolvedSpec, rows_of: Callable[[str], Rows]) -> Rows | AlignedRows:
-    """The rows of a specification: of one dataset, or of several side by side."""
+    """Return the rows of a specification: of one dataset, or of several joined ones."""
     rows = {name: rows_of(key) for name, key in spec.dataset_keys.items()}
     return rows[""] if "" in rows else AlignedRows(rows)
 
 
 def scored_rows(spec: ResolvedSpec, rows: Rows | AlignedRows) -> Rows | AlignedRows | LeadingRows:
-    """The rows that are samples: those of the first dataset where nothing reads single samples."""
+    """Return the rows that are samples: of the first dataset if no scorer reads single samples."""
     return (
         LeadingRows(rows)
         if isinstance(rows, AlignedRows) and not _reads_single_samples(spec)
@@ -136,7 +136,7 @@ def _reads_single_samples(spec: ResolvedSpec) -> bool:
 def earlier_result_notes(
     project: Project, specs: Sequence[ResolvedSpec], store: Store
 ) -> list[str]:
-    """For the report: which earlier runs' results are read here."""
+    """Return notes for the report: which earlier runs' results are read."""
     planned = {spec.key for spec in specs}
     keys = [key for spec in specs for key in _result_keys(project, spec)]
     return [result_note(key, store) for key in dict.fromkeys(keys) if key not in planned]
@@ -162,7 +162,7 @@ def _result_keys(project: Project, spec: ResolvedSpec) -> Iterator[str]:
 
 
 def link_task_results(project: Project, specs: Sequence[ResolvedSpec]) -> list[ResolvedSpec]:
-    """Let a specification whose dataset is the result of another one wait for that result."""
+    """Make a specification whose dataset is the result of another wait for that result."""
     planned = {spec.key for spec in specs}
     return [_link_task_result(project, spec, planned) for spec in specs]
 
@@ -174,18 +174,18 @@ def _link_task_result(project: Project, spec: ResolvedSpec, planned: set[str]) -
         if getattr(origin, "type", "") != "task_result" or origin.key not in planned:
             continue
         if len(spec.dataset_keys) > 1 or origin.filters or origin.missing != "absent":
-            what = "filters it" if origin.filters else "reads it beside others, or fills it up"
+            what = "filters it" if origin.filters else "joins it with others, or extends it"
             raise BadTasks(
-                f"{spec.key}: dataset `{key}` is the result of `{origin.key}`, which this run "
-                f"makes, and {what}: nothing was run",
-                hint=f"run `{origin.key}` in a run of its own first; its result is found then",
+                f"{spec.key}: dataset `{key}` is the result of `{origin.key}`, which is part of "
+                f"this run, and {what}: nothing was run",
+                hint=f"run `{origin.key}` separately first; then its result can be read",
             )
         return structs.replace(spec, source="task_result", dataset_keys={"": origin.key})
     return spec
 
 
 def result_sources(project: Project, spec: ResolvedSpec) -> list[str]:
-    """The tasks whose results a specification reads, directly or as a dataset."""
+    """Return the tasks whose results a specification reads, directly or as a dataset."""
     keys = list(spec.dataset_keys.values())
     if spec.source == "task_result":
         return keys

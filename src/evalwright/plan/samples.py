@@ -1,6 +1,6 @@
 """The samples of a task document: rows of its dataset, each with an id.
 
-Each dataset is read once, to its end, before anything is run: how many rows there are, and whether
+Each dataset is read once, to its end, before anything is run: to count the rows, and to check that
 each can be read.
 """
 
@@ -20,10 +20,10 @@ class IdentifiedRows(Protocol):
 
     @property
     def digest(self) -> str:
-        """Of all that decides which rows come."""
+        """Hash of everything that determines the rows."""
 
     def identify(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Each row with its id, in their order."""
+        """Yield each row with its id, in order."""
 
 
 class RowSamples(Struct, frozen=True, kw_only=True):
@@ -31,30 +31,30 @@ class RowSamples(Struct, frozen=True, kw_only=True):
 
     rows: IdentifiedRows
     places: Sequence[int]
-    """Of the rows that are used, in order."""
+    """Positions of the rows that are used, in order."""
     together: Callable[[Sequence[int]], dict[str, list[dict[str, Any]]]] | None = None
-    """Of each of several datasets, the rows of these samples: for a scorer of all samples."""
+    """The rows of these samples in each of several datasets: for a scorer of all samples."""
     trials: int = 1
     group: str = ""
 
     def planned_samples(self) -> Iterator[PlannedSample]:
-        """In their order, each with its id."""
+        """Yield the samples in order, each with its id."""
         for id_, row in select_items(self.rows.identify(), self.places):
             yield PlannedSample(Sample(id_, row), self.trials, self.group)
 
 
 class NoRows:
-    """The data of a task that has none: one empty sample."""
+    """The data of a task without a dataset: one empty sample."""
 
     digest = ""
 
     def identify(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """One empty row."""
+        """Yield one empty row."""
         yield "0", {}
 
 
 class LeadingRows:
-    """Of several datasets, the rows of the first: what a scorer of all samples scores."""
+    """The rows of the first of several datasets: what a scorer of all samples scores."""
 
     def __init__(self, aligned: AlignedRows) -> None:
         self._aligned = aligned
@@ -62,20 +62,20 @@ class LeadingRows:
 
     @property
     def digest(self) -> str:
-        """Of all datasets."""
+        """Hash of all datasets."""
         return self._aligned.digest
 
     def identify(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Each row with its id, under the name of its dataset."""
+        """Yield each row with its id, under the name of its dataset."""
         return ((id_, {self._name: row}) for id_, row in self._first.identify())
 
     def check(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return self._first.check()
 
 
 def first_ml_task(tasks: Sequence[MLTask]) -> MLTask:
-    """What a task asks its model for: the first that it names, and chat where it names none."""
+    """Return the kind of requests of a task: the first that it names; chat by default."""
     return tasks[0] if tasks else "chat_completion"
 
 

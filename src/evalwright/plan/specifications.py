@@ -1,12 +1,12 @@
-"""What an exported result log says about the task that it is of.
+"""What an exported result log contains about its task.
 
     key task_key display_name task_config dataset_keys num_samples subsampling
-    trials repeatability            where there are any
+    trials repeatability            if there are any
     scorers                         each with its key, type, name and purpose
-    metric_display_names            by scorer and metric, where there are any
-    evalwright                      how several trials become one score
+    metric_display_names            by scorer and metric, if there are any
+    evalwright                      how several trials are combined
 
-It is plain data and kept with the run: whoever exports the run later need not have the project.
+It is plain data and stored with the run, so that the run can be exported without the project.
 """
 
 from typing import Any
@@ -19,11 +19,11 @@ from evalwright.spec.documents.models.task import BenchmarkTask
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 
 LOG_EXTENSION = "evalwright"
-"""The key of a log under which we keep what the format has no place for."""
+"""The key of a log for what the format has no place for."""
 
 
 def describe_specification(spec: ResolvedSpec, trials: TrialPlan | None) -> dict[str, Any]:
-    """One specification, as JSON."""
+    """Return one specification as JSON."""
     definition = spec.task.definition
     scorers = definition.scorers if isinstance(definition, BenchmarkTask) else ()
     description: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """The records (contract A) of a stored run, read from its task files again.
 
-A store keeps what models said, not the records, which are in their files. A file that has changed
-since the run, or is gone, gives nothing: what it says now is not what was scored.
+A store has the answers of models, not the records, which are in their files. A file that has
+changed since the run, or is missing, is not used: its records are not what was scored.
 """
 
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ from evalwright.types import Outcome, TaskSpec
 
 
 class StoredRecords:
-    """The task files of a run that are as they were."""
+    """The unchanged task files of a run."""
 
     def __init__(self, manifest: Manifest) -> None:
         self.changed: list[str] = []
-        """The files that are not, as the command named them."""
+        """The other files, as the command named them."""
         self._samples: dict[str, RecordSamples] = {}
         for task in manifest.plan.tasks:
             if task.path and task.digest and not task.finalized:
@@ -36,9 +36,9 @@ class StoredRecords:
                     self.changed.append(task.path)
 
     def attach(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
-        """Yield each outcome with its record as its sample, where the file is as it was.
+        """Yield each outcome, with its record as sample if the file is unchanged.
 
-        Outcomes come by task and sample, as stores give them, so a file is read once.
+        Outcomes must be ordered by task and sample, so that a file is read once.
         """
         task, place = "", -1
         records: Iterator[TaskSpec] = iter(())

@@ -1,7 +1,7 @@
-"""Results of tasks as rows: of earlier runs, and of earlier tasks of the run under way.
+"""Results of tasks as rows: of earlier runs, and of earlier tasks of the current run.
 
 Rows that are results of several models or trials on the same samples depend on each other. Taken as
-independent they would look too certain, so nothing made of them has an interval.
+independent they would look too certain, so nothing computed from them has an interval.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,9 +23,9 @@ ENDED = frozenset({"finished", "finished_with_failures"})
 
 
 def result_of(key: str, *, store: Store, current_run: CurrentRun | None = None) -> LazyRows:
-    """The result of a task specification in the newest run that has it and has ended.
+    """The result of a task specification in the newest ended run that has it.
 
-    With `current_run`, that is the run about to begin, which has no result yet.
+    With `current_run`, that is the run about to start, which has no result yet.
     """
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -49,7 +49,7 @@ def result_of(key: str, *, store: Store, current_run: CurrentRun | None = None) 
 
 
 def ended_run_with(key: str, store: Store) -> Run:
-    """The newest run that has a task specification and has ended; `BadDataset` if none has."""
+    """Return the newest ended run with a task specification; `BadDataset` if there is none."""
     newest = newest_run_with(key, store)
     if newest is None:
         raise _unknown_result(key, store)
@@ -60,7 +60,7 @@ def ended_run_with(key: str, store: Store) -> Run:
             f"the result of `{key}` is not complete: run {newest.id} is {newest.status}",
             hint="it was imported from a log of a run that did not finish"
             if imported
-            else "resume that run until it is finished: give the command that began it again",
+            else "resume that run with the command that started it",
         )
     return run
 
@@ -68,9 +68,9 @@ def ended_run_with(key: str, store: Store) -> Run:
 def newest_run_with(
     key: str, store: Store, run_id: str = "", *, statuses: Collection[str] = ()
 ) -> Run | None:
-    """The newest run that has a task of this name, or the run of that id, if it has.
+    """Return the newest run with a task of this name, or the run with that id if it has one.
 
-    With `statuses`, only runs that have one of them.
+    With `statuses`, only runs with one of them.
     """
     for run in store.runs():
         wanted = run_id in {"", run.id} and (not statuses or run.status in statuses)
@@ -80,20 +80,20 @@ def newest_run_with(
 
 
 def result_note(key: str, store: Store) -> str:
-    """For a report: which run's result its rows are made of."""
+    """Return a note for the report: which run's result the rows come from."""
     run = ended_run_with(key, store)
     rows = [row for row in store.rows(run.id) if row.task == key]
     failed = sum(row.failure_type is not None for row in rows)
     part = f"; {failed:,} of its {len(rows):,} samples failed" if failed else ""
     newest = newest_run_with(key, store)
     later = "" if newest is None or newest.id == run.id else f", as {newest.id} is {newest.status}"
-    return f"the result of `{key}` that is read here is that of run {run.id}{later}{part}"
+    return f"the result of `{key}` is read from run {run.id}{later}{part}"
 
 
 def dependent_tasks(
     waves: Sequence[Sequence[TaskOutline]], sources: Mapping[str, Sequence[str]], store: Store
 ) -> frozenset[str]:
-    """The tasks that read results of several models or trials on the same samples.
+    """Return the tasks that read results of several models or trials on the same samples.
 
     `sources` has, per task, the tasks whose results it reads.
     """
@@ -117,7 +117,7 @@ def _has_several_rows(task: TaskOutline) -> bool:
 
 
 def _was_dependent(key: str, store: Store) -> bool:
-    """Whether the newest ended run that has this result has several rows per sample in it."""
+    """Whether the newest ended run with this result has several rows per sample."""
     run = newest_run_with(key, store, statuses=ENDED)
     task = _task_of(run, key) if run else None
     if run is None or task is None:
@@ -134,7 +134,7 @@ def _unknown_result(key: str, store: Store) -> BadDataset:
     manifests = filter(None, map(read_manifest_if_readable, store.runs()))
     known = [task.name for manifest in manifests for task in manifest.plan.tasks]
     return BadDataset(
-        f"no task specification, of this run or an earlier one, is called `{key}`",
+        f"no task specification of this run or an earlier one has the key `{key}`",
         hint=suggest(key, list(dict.fromkeys(known))),
     )
 

@@ -71,7 +71,7 @@ def add_entities(
     """Check documents and copy them into a project; raise `BadTasks` if one is not valid."""
     root = Path(project)
     if root.exists() and not root.is_dir():
-        raise Unreadable(f"{project}: expected the folder of a project, it is a file")
+        raise Unreadable(f"{project}: expected the folder of a project, got a file")
     environment = load_valid_environment(env)
     current = read_project(root, environment=environment) if root.is_dir() else None
     documents = [_read_valid(kind, file, environment) for file in _expand(patterns)]
@@ -95,7 +95,7 @@ def add_provider(name: str, project: str = ".") -> AddedEntity:
         return entity
     target = Path(project) / FOLDERS["model"] / f"{model.key.replace('$', '-')}.yaml"
     if target.exists():
-        raise UsageError(f"{target}: already there, and left as it is")
+        raise UsageError(f"{target}: already exists, and was not changed")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(f"$provider: {model.model}\n", encoding="utf-8")
     return structs.replace(entity, status="created", files=[str(target)])
@@ -112,7 +112,7 @@ def _expand(patterns: Sequence[str]) -> list[Path]:
         names += matches
     for name in names:
         if Path(name).is_dir():
-            raise Unreadable(f"{name}: expected a document, it is a folder", hint=f"{name}/*.yaml")
+            raise Unreadable(f"{name}: expected a document, got a folder", hint=f"{name}/*.yaml")
     return [Path(name) for name in dict.fromkeys(names)]
 
 
@@ -123,7 +123,7 @@ def _read_valid(
     project = read_project(file, environment=environment)
     if project.kind is not None and project.kind != kind:
         what = "a run file" if project.kind == "run" else f"of the kind `{project.kind}`"
-        hint = "`evalwright run` takes it as it is"
+        hint = "run it with `evalwright run`"
         if project.kind in FOLDERS:
             hint = f"`evalwright {'eval' if project.kind == 'evaluation' else project.kind} add`"
         raise UsageError(
@@ -136,7 +136,7 @@ def _read_valid(
         text = "; ".join(errors[:_MOST_SHOWN] + more)
         raise BadTasks(
             f"{len(errors)} error{'s' if len(errors) > 1 else ''}, nothing was added: {text}",
-            hint=f"`evalwright validate {file}` shows each at its place",
+            hint=f"`evalwright validate {file}` shows each with its place",
         )
     entities = entities_of_kind(project, kind).values()
     entity = next(entity for entity in entities if Path(entity.file).samefile(file))
@@ -171,8 +171,8 @@ def _plan_addition(
         to = os.path.normpath(target.parent / os.path.relpath(part, source_folder))
         if not os.path.abspath(to).startswith(project_folder + os.sep):  # noqa: PTH100
             raise UsageError(
-                f"{entity.file}: refers to {part}, which would lie outside of the project",
-                hint="keep what a document is made of beside it",
+                f"{entity.file}: refers to {part}, which would be outside the project",
+                hint="keep the files of a document next to it",
             )
         copies.append(_FileCopy(part, Path(to)))
     needed = [copy for copy in copies if not _is_same_file(*copy)]
@@ -204,15 +204,15 @@ def _refuse_overwriting(addition: _Addition, *, update: bool) -> None:
     entity, replaced = addition.entity, addition.replaced
     if replaced is not None and addition.copies and not update:
         raise UsageError(
-            f"the project has the {entity.kind} `{entity.key}` already, in {replaced.file}",
-            hint="`--update` puts this one in its place",
+            f"the project already has the {entity.kind} `{entity.key}`, in {replaced.file}",
+            hint="use `--update` to replace it",
         )
     old_files = [*map(Path, source_files(replaced)), *_data_files(replaced)] if replaced else []
     allowed = {os.path.realpath(file) for file in old_files}
     for copy in addition.copies:
         if copy.target.exists() and os.path.realpath(copy.target) not in allowed:
             raise UsageError(
-                f"{copy.target}: already there, of something else, and left as it is",
+                f"{copy.target}: already exists with other content, and was not changed",
                 hint=f"give {copy.source} another name",
             )
 

@@ -45,12 +45,12 @@ class EntityReference(Struct, frozen=True, kw_only=True):
 def open_project(folder: str, env: Sequence[str] = ()) -> Project:
     """Read the project in a folder; raise `UsageError` if the folder has none."""
     if not Path(folder).is_dir():
-        raise Unreadable(f"{folder}: expected the folder of a project, there is none")
+        raise Unreadable(f"{folder}: no such folder")
     project = read_project(folder, environment=load_valid_environment(env))
     if not project.files:
         raise UsageError(
             f"{folder}: no project here: no run.yaml, no tasks/, datasets/ or models/",
-            hint="`evalwright init` writes one; `--project DIR` names another folder",
+            hint="create one with `evalwright init`, or name another folder with `--project DIR`",
         )
     return project
 
@@ -85,7 +85,9 @@ def find_valid_entity(
     if is_yaml(name):
         opened = read_project(name, environment=load_valid_environment(env))
         if opened.kind not in {kind, None}:
-            raise UsageError(f"{name}: expected a {kind}, it is of the kind `{opened.kind}`")
+            raise UsageError(
+                f"{name}: expected a {kind}, got a document of the kind `{opened.kind}`"
+            )
         refuse_errors(name, opened.problems)
         entities = entities_of_kind(opened, kind).values()
         return opened, next(entity for entity in entities if Path(entity.file).samefile(name))
@@ -101,7 +103,7 @@ def require_own_file(kind: EntityKind, key: str, *, file: str, line: int) -> Non
     data = read_document(file, environment={}).data
     if detect_kind(data, FOLDERS[kind]) != kind:
         raise UsageError(
-            f"the {kind} `{key}` stands in {file} with others",
+            f"the {kind} `{key}` is in {file} with others",
             hint=f"remove it there, at line {line}",
         )
 

@@ -166,11 +166,13 @@ def _make_request(task: MLTask, given: str | None) -> Request:
     if isinstance(value, list):
         value = {"messages": value}
     if not isinstance(value, dict) or "messages" not in value:
-        raise UsageError("the input of a chat is a text, a list of messages, or has `messages`")
+        raise UsageError(
+            "the input of a chat must be text, a list of messages, or an object with `messages`"
+        )
     try:
         messages = msgspec.convert(value["messages"], tuple[Message, ...])
     except msgspec.ValidationError as error:
-        raise UsageError(f"the input has messages that are none: {error}") from error
+        raise UsageError(f"the input has invalid messages: {error}") from error
     other_fields = {name: item for name, item in value.items() if name != "messages"}
     return Request(messages=messages, sample=sample, input=other_fields or None)
 
@@ -191,13 +193,13 @@ def _request_steps(
         yield ModelStep(step="Input", value=adapted.input)
         if isinstance(config, CustomConnection | CustomInference):
             body = adapter_of(document, adapters).make_body(adapted, info_of(document, config))
-            yield ModelStep(step="What went out, after process_input", value=_parse_json(body))
+            yield ModelStep(step="Request, after process_input", value=_parse_json(body))
 
 
 def _reply_steps(completion: Completion) -> Iterator[ModelStep]:
     if completion.bodies is not None:
         body = _parse_json(completion.bodies[1])
-        yield ModelStep(step="What came back, before process_output", value=body)
+        yield ModelStep(step="Response, before process_output", value=body)
     usage = msgspec.to_builtins(completion.usage)
     output = {
         "text": completion.text,

@@ -91,7 +91,7 @@ def try_task(
     if spec.recording is not None:
         raise UsageError(
             f"`{spec.key}` is not run: its result is taken from {spec.recording.file}",
-            hint="without its `task_result_log_path` it can be tried",
+            hint="remove its `task_result_log_path` to try it",
         )
     needed = _with_sources(spec, specs)
     earlier_runs = _open_earlier_runs(needed, project)
@@ -155,7 +155,7 @@ def locate_task(
     if name is None and spec is not None:
         return find_run_file(Path(project)) or project, spec
     if name is None:
-        raise UsageError("no task was named", hint="a key, a file, or `-f run.yaml -s SPEC`")
+        raise UsageError("no task was given", hint="a key, a file, or `-f run.yaml -s SPEC`")
     if is_yaml(name):
         return name, spec
     opened = open_project(project, env)
@@ -194,7 +194,7 @@ def _choose_spec(specs: Sequence[ResolvedSpec], selection: TaskSelection) -> Res
     if selection.spec is None:
         message = f"{selection.path}: {len(specs)} task specifications: {first_keys}"
         raise UsageError(message, hint="name one with `-s`")
-    message = f"{selection.path}: no task specification `{selection.spec}`; there are {first_keys}"
+    message = f"{selection.path}: no task specification `{selection.spec}`; known: {first_keys}"
     raise UnknownName(message, hint=suggest(selection.spec, keys))
 
 
@@ -210,7 +210,9 @@ def _replace_dataset(spec: ResolvedSpec, key: str | None, project: Project) -> R
     if key is None:
         return spec
     if set(spec.dataset_keys) != {""} or spec.source != "dataset":
-        raise UsageError(f"{spec.key}: not a task on one dataset, so `--dataset` says too little")
+        raise UsageError(
+            f"{spec.key}: the task does not have exactly one dataset, so `--dataset` is ambiguous"
+        )
     find_entity(project, "dataset", key)
     values = {**spec.values, "dataset_key": key} if "dataset_key" in spec.values else spec.values
     return structs.replace(spec, dataset_keys={"": key}, values=values)

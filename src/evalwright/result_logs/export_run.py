@@ -51,7 +51,7 @@ LOG_FILE = "task_result_log.json"
 _LONGEST_NAME = 200
 _TRIAL_FIELDS = ("trials", "repeatability")
 _STOPPED_FAILURE = Failure(
-    stage="solver", type=STOPPED, message="the run did not come to its end: samples are missing"
+    stage="solver", type=STOPPED, message="the run did not finish: samples are missing"
 )
 
 
@@ -82,22 +82,22 @@ def _read_results(run: Run) -> list[TaskModelResult]:
     manifest = read_manifest(run)
     if not any(task.finalized for task in manifest.plan.tasks):
         raise UsageError(
-            f"run {run.id} is of task records: result logs are of evaluations",
+            f"run {run.id} is a run of task records: only evaluations have result logs",
             hint="`--format jsonl`, `csv` or `parquet` exports its outcomes",
         )
     if manifest.results is None:
         raise UsageError(
-            f"run {run.id} has no figures to export: it did not come to its end, "
-            "or it is of an older version",
-            hint="the command that began it resumes it, and asks nothing twice",
+            f"run {run.id} has no metrics to export: it did not finish, or it is from an older "
+            "version",
+            hint="the command that started it resumes it",
         )
     try:
         return msgspec.convert(manifest.results, list[TaskModelResult])
     except msgspec.ValidationError as error:
         raise UsageError(
-            f"the figures of run {run.id} were written by another version, and this one cannot "
-            f"read them: {error}",
-            hint="run it again: what is stored of it is not asked again",
+            f"the metrics of run {run.id} were written by another version, which this one cannot "
+            f"read: {error}",
+            hint="run it again: stored answers are reused",
         ) from error
 
 
@@ -205,7 +205,7 @@ def _new_folder(target: Path) -> Iterator[Path]:
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise UsageError(
-                f"{target}: already there, and left as it is",
+                f"{target}: already exists, and was not changed",
                 hint="name a folder that is new or empty",
             )
         temporary.mkdir(parents=True)

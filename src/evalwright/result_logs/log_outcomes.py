@@ -331,7 +331,7 @@ class _TrialReader:
             if not isinstance(key, str):
                 raise MalformedLog(f"{path}.scorer_key", "missing")
             if key in scores:
-                raise MalformedLog(f"{path}.scorer_key", f"`{key}` stands twice")
+                raise MalformedLog(f"{path}.scorer_key", f"duplicate key `{key}`")
             scores[key] = self._score(key, score, path)
         return scores
 

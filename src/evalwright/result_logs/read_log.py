@@ -94,7 +94,7 @@ class ResultLog(Struct, frozen=True, kw_only=True):
                 try:
                     yield from outcomes_from_json(sample, ordinal, task=task, model=model)
                 except MalformedLog as error:  # it was well-formed when it was checked
-                    raise BadLog(f"{self.path}: has changed while it was read: {error}") from error
+                    raise BadLog(f"{self.path}: was changed while it was read: {error}") from error
 
     async def end(self, model: str, *, seed: int) -> FinalResult:
         """Return the metrics and counts of the task, under the name of a model."""
@@ -147,7 +147,7 @@ def task_failures(log: Mapping[str, Any], evidence: Mapping[str, Any]) -> list[T
     others_read = failures_from_json(others, "$.errors", default_stage="metric")
     failures += [failure for failure in others_read if failure.type != STOPPED]
     if not failures and _normalize(log.get("status")) in _FAILED and not stop_reason(log):
-        message = "the log says that the task failed, and not why"
+        message = "the log does not say why the task failed"
         failures.append(Failure(stage="metric", type="failure", message=message))
     return [TaskFailure(stage=failure.stage, what="", failure=failure) for failure in failures]
 
@@ -211,7 +211,7 @@ class JsonStream:
                     continue
                 raise self.error(self._explain(error), at=error.pos) from error
             except RecursionError as error:
-                raise self.error("nested too deep to be read") from error
+                raise self.error("nested too deeply") from error
             except ValueError as error:  # a number of thousands of digits
                 raise self.error(f"a value that cannot be read: {error}") from error
             may_be_cut = isinstance(value, int | float) and end > len(self._text) - _NEAR_THE_END
@@ -273,7 +273,7 @@ class JsonStream:
     def _expect(self, character: str, called: str) -> None:
         actual = self.peek()
         if actual != character:
-            got = f"got `{actual}`" if actual else "the file ends: it is cut short"
+            got = f"got `{actual}`" if actual else "but the file is truncated"
             raise self.error(f"expected {called}, {got}")
         self._at += 1
 
@@ -284,7 +284,7 @@ class JsonStream:
 
     def _explain(self, error: json.JSONDecodeError) -> str:
         if error.pos >= len(self._text) or error.msg.startswith("Unterminated string"):
-            return "the file ends in the middle of a value: it is cut short"
+            return "the file is truncated inside a value"
         return f"not JSON: {error.msg.lower()}"
 
     def _read_more(self) -> bool:
@@ -429,9 +429,9 @@ class _LogReader:
 
     def _notes(self, runs: int) -> Iterator[str]:
         if self._trials % runs:
-            yield f"its log speaks of {runs} runs, and not every run has its trials"
+            yield f"its log has {runs} runs, but not every run has all trials"
         if self._fewest_trials != self._trials and self._samples > 0:
-            yield f"its samples were tried {self._fewest_trials} to {self._trials} times"
+            yield f"its samples have {self._fewest_trials} to {self._trials} trials"
 
     def _find_unattributed_usage(self) -> dict[str, Usage]:
         evaluated = text_field(_object_or_empty(self._head.get("specification")), "model_key")
@@ -489,7 +489,7 @@ def _open(path: str | Path) -> TextIO:
         if not stat.S_ISREG(Path(path).stat().st_mode) and not Path(path).is_dir():
             raise Unreadable(
                 f"{path}: not a file: a result log is read more than once",
-                hint="write what comes through the pipe into a file first",
+                hint="write the output of the pipe to a file first",
             )
         return open(path, encoding="utf-8-sig")  # noqa: PTH123 - closed by the caller
     except OSError as error:

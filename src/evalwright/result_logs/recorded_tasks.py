@@ -127,7 +127,7 @@ def describe_recorded_tasks(tasks: Iterable[LoggedTask]) -> list[str]:
         notes += [note for note in _notes_in_log(task.log) if note not in notes]
     judged = [name for task in ordered for name in _judge_scorers(task)]
     if judged:
-        notes.append(f"of the judges of {', '.join(judged)} nothing is known: a log says nothing")
+        notes.append(f"the judges of {', '.join(judged)} are unknown: a log does not describe them")
     return notes
 
 

@@ -1,1 +1,1 @@
-"""What a sample must be, and what becomes of it."""
+"""Filters and action rules."""

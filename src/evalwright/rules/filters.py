@@ -6,7 +6,7 @@
 
 An expression is a native template: its value is compared unchanged; a string that looks like a
 Python literal (`3`, `True`) is compared as that literal. If this does not match, its text is
-compared, too (`3` matches "3", `3.0` matches "3.0" and "3", true matches "True" and "true"),
+compared too (`3` matches "3", `3.0` matches "3.0" and "3", true matches "True" and "true"),
 because an author who lists "3" and "6" means the ids 3 and 6, and a table cell that was read as
 true may have had either spelling. `{{ solver_output.output }}` is the text of the answer.
 
@@ -53,7 +53,7 @@ class _Filter(Component):
     """Expression to test, in `{{ }}`: `{{ sample.language }}`."""
 
     def warnings(self) -> list[str]:
-        """What is legal and surely not meant."""
+        """Return a warning for what is valid but certainly not intended."""
         text = self.expression.source
         if "{{" in text or "{%" in text:
             return []
@@ -68,7 +68,7 @@ class FilterUnary(_Filter):
     """Condition: the value exists (null does), does not exist, is true, or is false."""
 
     def matches(self, variables: Mapping[str, Any]) -> bool:
-        """Whether it holds; ValueError or TypeError where that cannot be said."""
+        """Whether it holds; ValueError or TypeError if that cannot be decided."""
         if self.op in {"exists", "not_exists"}:
             return self._is_there(variables) is (self.op == "exists")
         value = self.expression.evaluate(**variables)
@@ -92,17 +92,17 @@ class FilterComparison(_Filter):
     ]
     """How the expression must compare with the value."""
     value: Scalar
-    """Value to compare with: a text, a number, or true or false."""
+    """Value to compare with: text, a number, true or false."""
 
     def warnings(self) -> list[str]:
-        """The same, and an order of what has none."""
+        """The same, and a warning for an order of values that have none."""
         if self.op not in _ORDERS or not isinstance(self.value, str):
             return super().warnings()
-        detail = f"`{self.op}` compares numbers, the value is a text: it fails for every sample"
+        detail = f"`{self.op}` compares numbers, but the value is text: it fails for every sample"
         return [*super().warnings(), f"{detail}; write `{self.value}` without quotes"]
 
     def matches(self, variables: Mapping[str, Any]) -> bool:
-        """Whether it holds; ValueError or TypeError where that cannot be said."""
+        """Whether it holds; ValueError or TypeError if that cannot be decided."""
         raw = self.expression.raw(**variables)
         value = read_literal(raw)
         if self.op in {"equals", "not_equals"}:
@@ -123,14 +123,14 @@ class FilterMembership(_Filter):
     """Values to compare with: texts, numbers, true or false."""
 
     def matches(self, variables: Mapping[str, Any]) -> bool:
-        """Whether it holds; ValueError where that cannot be said."""
+        """Whether it holds; ValueError if that cannot be decided."""
         raw = self.expression.raw(**variables)
         is_in = any(value in self.values for value in (read_literal(raw), *_texts(raw)))
         return is_in is (self.op == "in")
 
 
 def _texts(raw: Any) -> tuple[str, ...]:
-    """How a value may be written in a file of texts; nothing where it has no such form."""
+    """Return the spellings of a value in a text file; empty if it has none."""
     if isinstance(raw, bool):
         return str(raw), str(raw).lower()
     if isinstance(raw, float) and raw.is_integer():
@@ -178,7 +178,7 @@ class ActionRule(Component):
         conversation: dict[str, Any] | None,
         scores: Mapping[str, Mapping[str, Any]],
     ) -> bool:
-        """Whether it takes this sample out; ValueError or TypeError where that cannot be said."""
+        """Whether it excludes this sample; ValueError or TypeError if that cannot be decided."""
         # Reading a conversation costs more than most filters do.
         known = {"sample": sample}
         if conversation is not None and not self.filter.expression.names() <= {"sample", "scores"}:

@@ -1,1 +1,1 @@
-"""Trace to scores: how an answer is judged."""
+"""Scorers: turn a trace into scores."""

@@ -1,4 +1,4 @@
-"""What all scorers of a task document share.
+"""The base of all scorers of a task document.
 
     scorers:
       - type: string_equals
@@ -31,34 +31,34 @@ _LONGEST_SHOWN = 80
 
 
 class ScorerSpec(Component):
-    """A scorer of a document; one that judges samples one by one is a `ports.Scorer`."""
+    """A scorer in a document; one that scores samples one by one is a `ports.Scorer`."""
 
     type: str
     """The kind of scorer."""
     key: UserKey | None = None
-    """Name of this scorer in action rules and reports; default: its type."""
+    """Name of this scorer in action rules and reports. Default: its type."""
     purpose: Literal["score", "qa"] = "score"
     """`score`: its metrics are results of the task. `qa`: its values are for checks and action
     rules, it has no default metrics, and the metrics that it lists are shown in a separate
     table."""
     display_name: str | None = None
-    """The name that people read."""
+    """Display name."""
     metrics: list[AnyMetric] | None = None
-    """Metrics over its scores; default: the scorer's default metrics."""
+    """Metrics over its scores. Default: the default metrics of its type."""
 
     version: ClassVar[int] = 1
-    """Increases with every change that could move a score."""
+    """Increases with every change that could change a score."""
     score_names: ClassVar[tuple[str, ...] | None] = None
     """The names of its scores; None if only a run shows them."""
     score_ranges: ClassVar[dict[str, tuple[float | None, float | None]]] = {}
-    """The lowest and the highest value of scores, where they are known and not read off them."""
+    """The lowest and the highest value of scores, if known in advance."""
     text_scores: ClassVar[tuple[str, ...]] = ()
-    """Names of scores that are texts, which cannot be aggregated over trials."""
+    """Names of text scores, which cannot be aggregated over trials."""
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Type and field of each metric of a scorer without `metrics`."""
 
     needs_sandbox: ClassVar[bool] = False
-    """Whether it runs code that a model wrote."""
+    """Whether it runs code from a model."""
 
     @property
     def name(self) -> str:
@@ -82,12 +82,12 @@ class ScorerSpec(Component):
 
     @cached_property
     def settings(self) -> str:
-        """All of its fields that can move a score, as canonical JSON."""
+        """All of its fields that can change a score, as canonical JSON."""
         fields = self.model_dump(mode="json", exclude=_NOT_IN_THE_SCORE, context=FOR_KEYS)
         return dumps(fields, sort_keys=True, ensure_ascii=False)
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return its fields and the row: a template or a snippet may look at any column."""
+        """Return its fields and the row: a template or a snippet may read any column."""
         return f"{self.settings}{json.encode(sample.data, enc_hook=str).decode()}"
 
     def reuse(self, score: Score) -> Score | None:
@@ -114,7 +114,7 @@ class ComparisonScorer(ScorerSpec):
 
 
 def template_variables(case: Case) -> dict[str, Any]:
-    """Return what the template of a value may refer to; without a solver, `sample` alone."""
+    """Return the variables for the template of a value; without a solver, only `sample`."""
     return variables(case.sample.data, None if case.answer is None else case.answer.conversation)
 
 
@@ -130,8 +130,8 @@ def answer_text(case: Case) -> str:
     """
     if case.answer is None:
         raise ValueError(
-            "a task without a solver has no answer to compare: "
-            "say in `value` what is compared, such as `{{ sample.answer }}`"
+            "a task without a solver has no answer to compare: set `value` to what is compared, "
+            "such as `{{ sample.answer }}`"
         )
     solved = SolverTrace.from_json(case.answer.conversation)
     output = solved.read_output()
@@ -142,13 +142,13 @@ def answer_text(case: Case) -> str:
     if isinstance(output, ChatCompletion):
         return str(output)  # it only called functions
     raise ValueError(
-        "there is no assistant message to compare: "
-        "say in `value` what is compared, such as `{{ solver_output.output.label }}`"
+        "there is no assistant message to compare: set `value` to what is compared, such as "
+        "`{{ solver_output.output.label }}`"
     )
 
 
 def read_list(text: str, *, field: str) -> list[Any]:
-    """Parse a rendered list, in JSON or as Python prints it; ValueError names the `field`."""
+    """Parse a rendered list, as JSON or Python syntax; ValueError names the `field`."""
     for read in (loads, literal_eval):
         try:
             value = read(text.strip())
@@ -167,7 +167,7 @@ _STRUCTURED = {
 
 
 def parse_score(returned: Any, *, where: str = "compute_scores") -> Score:
-    """Return the score that an author's function gave for one sample, or ValueError.
+    """Read the return value of an author's function for one sample; ValueError if invalid.
 
         {"accuracy": 0.95, "is_correct": True}                              scores only
         {"scores": {"accuracy": 0.95}, "metadata": {"tokens": 123}}         scores with metadata
@@ -211,19 +211,19 @@ def find_model(case: Case, model_key: str) -> Model:
         return case.models[model_key]
     except KeyError:
         known = ", ".join(f"`{key}`" for key in sorted(case.models)) or "none"
-        raise ValueError(f"`{model_key}` is none of the models here: {known}") from None
+        raise ValueError(f"`{model_key}` is not one of the models: {known}") from None
 
 
 def cut(text: str, most: int = _LONGEST_SHOWN) -> str:
-    """Return a text, or the beginning of a long one."""
+    """Return a text, shortened if long."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def short(value: Any) -> str:
-    """Quote a value, or the beginning of a long one."""
+    """Quote a value, shortened if long."""
     return repr(cut(str(value)))
 
 
 def explain_difference(actual: Any, expected: Any) -> str:
-    """Return the reason of a score below full marks."""
+    """Return the reason for a score below full marks."""
     return f"{short(actual)} against {short(expected)}"

@@ -31,7 +31,7 @@ class Bleu(ComparisonScorer):
     type: Literal["bleu"]
 
     async def score(self, case: Case) -> Score:
-        """Count common n-grams."""
+        """Compute the sentence BLEU."""
         actual, expected = self.render_pair(case)
         score = bleu(actual, expected)
         return Score(

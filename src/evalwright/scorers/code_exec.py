@@ -83,7 +83,7 @@ class CodeExec(ScorerSpec):
 
     type: Literal["code_exec"]
     targets: _Targets
-    """What must hold: a list of Python expressions or statements, each a template, or one template
+    """The tests: a list of Python expressions or statements, each a template, or one template
     that renders to a JSON or Python list of them. May refer to `sample`."""
     value: Template | None = None
     """The program. May refer to `sample` and `solver_output`. Default: the text of the last

@@ -1,4 +1,4 @@
-"""The evidence of a system task: what its snippet computes, once, about no sample in particular.
+"""The evidence of a system task: its snippet is called once, without a sample.
 
 definition:
   type: system_task
@@ -18,28 +18,28 @@ from evalwright.scorers.base import cut
 from evalwright.types import Sample, Score
 
 KEY = "evidence"
-"""What reports call it."""
+"""Its name in reports."""
 
 
 class EvidenceScorer(Scorer):
-    """Calls `compute_evidence`, and takes its metrics for scores."""
+    """Calls `compute_evidence`, and uses its metrics as scores."""
 
     name = KEY
     version = 1
 
     def __init__(self, snippet: Snippet, context: Mapping[str, Any]) -> None:
-        """`context` is what a function that takes an argument gets."""
+        """`context` is passed to a function that takes an argument."""
         self._snippet, self._context = snippet, dict(context)
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the snippet and its context: there is no sample to speak of."""
+        """Return the snippet and its context: there is no sample."""
         del sample
         return f"{self._snippet.text_for_keys}{dumps(self._context, sort_keys=True, default=str)}"
 
     async def score(self, case: Case) -> Score:
         """Call the snippet; raise if it does not return metrics."""
         if case.snippets is None:
-            raise ValueError("a system task needs snippets, and there are none")
+            raise ValueError("a system task needs snippets, but they are not available")
         function = self._snippet.function("compute_evidence")
         returned = await case.snippets.call(function, [self._context])
         with self._snippet.locate_errors("compute_evidence"):
@@ -66,10 +66,10 @@ def _check_metric(name: str, entry: Any) -> None:
         )
     if unknown := entry.keys() - {"value", "reason"}:
         raise ValueError(
-            f"compute_evidence: metric `{name}` has `value` and `reason`, and no `{min(unknown)}`"
+            f"compute_evidence: `{name}` may have only `value` and `reason`, not `{min(unknown)}`"
         )
 
 
 def _parse_value(value: float | None) -> float | None:
-    """Return the number; None where it is null or not finite, which is not defined."""
+    """Return the number; None (undefined) if it is null or not finite."""
     return None if value is None or not math.isfinite(value) else float(value)

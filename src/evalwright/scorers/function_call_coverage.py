@@ -28,19 +28,19 @@ Mode = Literal["any_order", "in_order"]
 
 
 class Call(Struct, frozen=True):
-    """A call, made or required. If it is required without arguments, any will do."""
+    """A call, made or required. If it is required without arguments, any arguments match."""
 
     name: str
     arguments: Any = None
 
     def meets(self, required: "Call") -> bool:
-        """Tell whether this call, which was made, is the required one."""
+        """Whether this call, which was made, matches the required one."""
         return self.name == required.name and (
             required.arguments is None or is_same_json(self.arguments, required.arguments)
         )
 
     def to_json(self) -> Any:
-        """Return the call as its author would write it."""
+        """Return the call as an author would write it."""
         if self.arguments is None:
             return self.name
         return {"name": self.name, "arguments": self.arguments}
@@ -64,12 +64,14 @@ class FunctionCallCoverage(ScorerSpec):
     """The required calls: renders to a JSON or Python list of names, or of objects with `name` and
     `arguments`. May refer to `sample`."""
     mode: Mode = "any_order"
-    """Whether the calls must also come in the order of the list."""
+    """Whether the calls must also be in the order of the list."""
 
     async def score(self, case: Case) -> Score:
         """Match the calls that were made with the required ones."""
         if case.answer is None:
-            raise ValueError("`function_call_coverage` needs the calls of a solver, there is none")
+            raise ValueError(
+                "`function_call_coverage` needs the calls of a solver, but the task has no solver"
+            )
         rendered = self.function_calls.render(sample=case.sample.data)
         required = [
             _parse_call(entry, index)
@@ -85,8 +87,8 @@ class FunctionCallCoverage(ScorerSpec):
 def match_calls(required: Sequence[Call], called: Sequence[Call]) -> list[bool]:
     """Return for each required call whether it was made; a call that was made meets only one.
 
-    Calls required with arguments choose first. Beyond that the order does not matter: those with
-    the same arguments want the same calls, and those with a name alone take any that is left.
+    Calls required with arguments are matched first. Otherwise the order does not matter: those with
+    the same arguments match the same calls, and those with only a name match any that are left.
     """
     unmatched = list(called)
     is_met = [False] * len(required)
@@ -100,13 +102,13 @@ def match_calls(required: Sequence[Call], called: Sequence[Call]) -> list[bool]:
 
 
 def in_order(required: Sequence[Call], called: Sequence[Call]) -> bool:
-    """Tell whether the required calls are a subsequence of those that were made."""
+    """Whether the required calls are a subsequence of those that were made."""
     rest = iter(called)
     return all(any(call.meets(entry) for call in rest) for entry in required)
 
 
 def is_same_json(first: Any, second: Any) -> bool:
-    """Tell whether two JSON values are equal. Python alone would say that `true` is `1`."""
+    """Whether two JSON values are equal. In plain Python, `True == 1`."""
     if isinstance(first, dict) and isinstance(second, dict):
         return first.keys() == second.keys() and all(
             is_same_json(value, second[key]) for key, value in first.items()
@@ -123,7 +125,7 @@ def _score(required: list[Call], called: list[Call], mode: Mode) -> Score:
     missing = [entry for entry, met in zip(entries, is_met, strict=True) if not met]
     is_ordered = mode == "any_order" or in_order(required, called)
     is_complete = not missing and is_ordered
-    reason = "" if is_ordered else "the required calls were not made in their order"
+    reason = "" if is_ordered else "the required calls were not made in order"
     if missing:
         reason = f"not called: {', '.join(map(short, missing))}"
     return Score(
@@ -156,8 +158,8 @@ def _parse_call(entry: Any, index: int) -> Call:
         )
     if unknown := sorted(map(str, entry.keys() - {"name", "arguments"})):
         raise ValueError(
-            f"entry {index} of `function_calls` may have `name` and `arguments`, "
-            f"got {', '.join(f'`{key}`' for key in unknown)} too"
+            f"entry {index} of `function_calls` may have only `name` and `arguments`, "
+            f"not {', '.join(f'`{key}`' for key in unknown)}"
         )
     written = entry.get("arguments")
     arguments = None if written is None else _parse_arguments(written)
@@ -170,7 +172,7 @@ def _parse_call(entry: Any, index: int) -> Call:
 
 
 def _parse_arguments(written: Any) -> Any:
-    """Parse the JSON text that calls carry their arguments in; other text stays as it is."""
+    """Parse the arguments of a call as JSON; other text is returned unchanged."""
     if not isinstance(written, str):
         return {} if written is None else written
     try:

@@ -26,7 +26,7 @@ KEYS = ("label", "prediction", "classification")
 
 
 class LabelerViaModel(JudgeSpec):
-    """Scores `label`: what the model calls it."""
+    """Scores `label`: the label that the model assigns."""
 
     score_names: ClassVar[tuple[str, ...] | None] = ("label",)
     text_scores: ClassVar[tuple[str, ...]] = ("label",)

@@ -28,7 +28,7 @@ from evalwright.types import Score
 
 KEYS = ("prediction", "label", "verdict", "classification")
 FALLBACK_KEYS = ("result", "answer", "judgment", "judgement", "evaluation")
-"""Keys that count where a label stands under them."""
+"""Keys that count if their value is a label."""
 
 LabelList = Annotated[list[Title], Field(min_length=1)]
 
@@ -48,7 +48,7 @@ class ModelAsAJudgeClassifier(JudgeSpec):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """All that the judge may say."""
+        """All labels that the judge may use."""
         return (*self.correct_labels, *self.incorrect_labels)
 
     @property
@@ -62,11 +62,11 @@ class ModelAsAJudgeClassifier(JudgeSpec):
         return LabelReader(self.labels, keys=KEYS, fallback_keys=FALLBACK_KEYS)
 
     def make_score(self, verdict: str) -> Score:
-        """Score right or wrong, by the list that the label is in."""
+        """Score correct or incorrect, by the list that the label is in."""
         right = verdict in self.correct_labels
         return Score(
             values={"is_correct": right},
             correct=right,
-            reason="" if right else f"the judge said `{verdict}`",
+            reason="" if right else f"the judge's verdict: `{verdict}`",
             metadata={"prediction": verdict},
         )

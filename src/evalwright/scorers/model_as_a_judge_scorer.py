@@ -24,13 +24,13 @@ from evalwright.scorers.judging.verdict_values import NumberReader
 from evalwright.types import Score
 
 _FARTHEST = 1e12
-"""Far beyond any scale, and near enough for its width to be exact."""
+"""Beyond any realistic scale, but small enough for exact arithmetic."""
 
 Bound = Annotated[float, Field(ge=-_FARTHEST, le=_FARTHEST, strict=True)]
 
 
 class ModelAsAJudgeScorer(JudgeSpec):
-    """Scores `score`: the judge's number, brought to [0, 1]."""
+    """Scores `score`: the judge's number, scaled to [0, 1]."""
 
     score_names: ClassVar[tuple[str, ...] | None] = ("score",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "score"),)
@@ -66,6 +66,6 @@ class ModelAsAJudgeScorer(JudgeSpec):
         full = verdict == self.score_max
         return Score(
             values={"score": score},
-            reason="" if full else f"the judge gave {verdict:g} of {self.score_max:g}",
+            reason="" if full else f"the judge's rating: {verdict:g} of {self.score_max:g}",
             metadata={"raw_score": verdict},
         )

@@ -36,7 +36,9 @@ class PythonScorer(ScorerSpec):
     async def score(self, case: Case) -> Score:
         """Call the function."""
         if case.snippets is None:
-            raise ValueError("a `python` scorer needs snippets, and there are none in this run")
+            raise ValueError(
+                "a `python` scorer needs snippets, but they are not available in this run"
+            )
         arguments, objects = [case.sample.data], [""]
         if case.answer is not None:
             arguments.append(case.answer.conversation)

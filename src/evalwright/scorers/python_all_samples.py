@@ -41,9 +41,11 @@ class PythonAllSamples(ScorerSpec):
         solver_outputs: Rows | None,
         snippets: Snippets | None,
     ) -> list[Score]:
-        """Call the function once; one score per sample, in their order."""
+        """Call the function once; return one score per sample, in order."""
         if snippets is None:
-            raise ValueError("a `python_all_samples` scorer needs snippets, and there are none")
+            raise ValueError(
+                "a `python_all_samples` scorer needs snippets, but they are not available"
+            )
         arguments: list[Any] = [samples]
         objects = [""]
         if solver_outputs is not None:
@@ -66,7 +68,7 @@ def _parse_scores(returned: Any, *, expected: int) -> list[Score]:
     if len(returned) != expected:
         raise ValueError(
             "compute_scores must return one entry per sample: "
-            f"there are {expected} samples, and it returned {len(returned)}"
+            f"there are {expected} samples, but it returned {len(returned)}"
         )
     return [
         parse_score(entry, where=f"compute_scores, entry {index},")

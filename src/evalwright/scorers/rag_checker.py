@@ -44,9 +44,9 @@ from evalwright.types import Sample, Score
 Mode = Literal["all_claims", "required_only", "required_and_optional"]
 
 DEFAULT_TARGET = "target"
-"""The target's column where none is named, if the sample has it."""
+"""The target's column by default, if the sample has it."""
 REQUIRED = "required_"
-"""How the names of scores begin that are of required claims alone."""
+"""Prefix of the names of scores over required claims only."""
 _PREFIXES: Mapping[Mode, tuple[str, ...]] = {
     "all_claims": ("",),
     "required_only": (REQUIRED,),
@@ -58,7 +58,7 @@ _NOT_ASKED = {"key", "purpose", "display_name", "metrics", "scores_to_compute", 
 
 
 class RagChecker(ScorerSpec):
-    """Scores an answer that was made from retrieved texts, claim by claim."""
+    """Scores an answer that is based on retrieved texts, claim by claim."""
 
     type: Literal["rag_checker"]
     judge_model_key: ModelKey
@@ -66,10 +66,10 @@ class RagChecker(ScorerSpec):
     query_column: ColumnName = "query"
     """Column with the question. It is used to extract and label claims."""
     target_column: ColumnName | None = None
-    """Column with the correct answer. Without it, the column `target` if the sample has one;
-    otherwise the claims of `target_claims_column` take the place of the target."""
+    """Column with the correct answer. Default: the column `target` if the sample has one;
+    otherwise the claims of `target_claims_column` replace the target."""
     scores_to_compute: Annotated[list[ScoreName], Field(min_length=1)] | None = None
-    """The scores; without it, all eleven."""
+    """Scores to compute. Default: all eleven."""
     target_claims_column: ColumnName | None = None
     """The column with the claims of the target: a list of objects with `subject`, `predicate` and
     `object`, or the JSON of one. Without it, the judge extracts them."""
@@ -93,10 +93,7 @@ class RagChecker(ScorerSpec):
         for side in ("target", "response"):
             labels, claims = f"{side}_labels_column", f"{side}_claims_column"
             if getattr(self, labels) is not None and getattr(self, claims) is None:
-                raise ValueError(
-                    f"`{labels}` needs `{claims}`: labels of claims that are not known yet would "
-                    "belong to none"
-                )
+                raise ValueError(f"`{labels}` needs `{claims}`: labels must belong to given claims")
         return self
 
     @property
@@ -106,7 +103,7 @@ class RagChecker(ScorerSpec):
 
     @property
     def score_names(self) -> tuple[str, ...]:  # type: ignore[override] # its fields decide
-        """The names of the values, by the mode."""
+        """The names of the values; they depend on the mode."""
         return tuple(f"{prefix}{name}" for prefix in _PREFIXES[self.mode] for name in self.scores)
 
     @property
@@ -134,7 +131,7 @@ class RagChecker(ScorerSpec):
 
     @cached_property
     def settings(self) -> str:
-        """All of its fields that change the evidence; which scores are computed does not."""
+        """All of its fields that change the evidence; the selected scores do not."""
         fields = self.model_dump(mode="json", exclude=_NOT_ASKED, context=FOR_KEYS)
         return dumps(fields, sort_keys=True, ensure_ascii=False)
 
@@ -159,7 +156,7 @@ class RagChecker(ScorerSpec):
         )
 
     async def score(self, case: Case) -> Score:
-        """Ask the judge for what the scores need; raise if the sample lacks something."""
+        """Query the judge for what the scores need; raise if the sample lacks something."""
         needs = self._evidence_needs
         completion, row = _read_completion(case), case.sample.data
         columns = self._read_claim_columns(row, needs)
@@ -216,7 +213,7 @@ class RagChecker(ScorerSpec):
         needs: EvidenceNeeds,
         columns: Mapping[str, Any],
     ) -> RagMaterial:
-        """Read everything before the judge is asked; `columns` are the claims and labels it has."""
+        """Read everything before the judge is queried; `columns` are given claims and labels."""
         extracts = [side for side in needs.sides if f"{side}_claims" not in columns]
         labels = needs.labels and any(f"{side}_labels" not in columns for side in needs.sides)
         query = ""
@@ -243,8 +240,8 @@ class RagChecker(ScorerSpec):
             if claims:
                 return "\n".join(map(str, claims))
         raise ValueError(
-            "the sample has no target: name its column in `target_column`, or that of its claims "
-            f"in `target_claims_column`; {self._name_scores(_OF_TARGET)} one"
+            "the sample has no target: set `target_column` to its column, or "
+            f"`target_claims_column` to that of its claims; {self._name_scores(_OF_TARGET)} one"
         )
 
     def _find_chunks(self, completion: ChatCompletion) -> list[str]:
@@ -253,8 +250,8 @@ class RagChecker(ScorerSpec):
         chunks = _read_chunks(completion)
         if chunks is None:
             raise ValueError(
-                "the output of the model has no `references`, the texts that were retrieved: its "
-                'first choice must have them, a list of `{"content": "…"}`; '
+                "the output of the model has no `references` (the retrieved texts): its "
+                'first choice must have them, as a list of `{"content": "…"}`; '
                 f"{self._name_scores(_IN_CHUNKS)} them"
             )
         return chunks
@@ -270,7 +267,7 @@ def _read_list_column(row: Mapping[str, Any], column: str) -> Any:
     """Return the value of a column; a text is parsed as JSON, as in a CSV file."""
     value = _read_cell(row, column)
     if value is None:
-        raise ValueError(f"{_explain_missing(row, column)}; a list of none is `[]`")
+        raise ValueError(f"{_explain_missing(row, column)}; an empty list is `[]`")
     if not isinstance(value, str):
         return value
     try:
@@ -280,7 +277,7 @@ def _read_list_column(row: Mapping[str, Any], column: str) -> Any:
 
 
 def _read_text_column(row: Mapping[str, Any], column: str, *, may_be_empty: bool = False) -> str:
-    """Return the text of a column; ValueError if it is no text, or empty but needed."""
+    """Return the text of a column; ValueError if it is not text, or empty but needed."""
     value = _read_cell(row, column)
     if isinstance(value, int | float):
         return str(value)
@@ -290,19 +287,19 @@ def _read_text_column(row: Mapping[str, Any], column: str, *, may_be_empty: bool
         raise ValueError(_explain_missing(row, column))
     if not isinstance(value, str):
         raise ValueError(  # noqa: TRY004 - what a row holds is a value
-            f"column `{column}` of the sample must be a text, got {short(value)}"
+            f"column `{column}` of the sample must be text, got {short(value)}"
         )
     return value
 
 
 def _read_completion(case: Case) -> ChatCompletion:
     if case.answer is None:
-        raise ValueError("`rag_checker` needs the answer of a model, and the task has no solver")
+        raise ValueError("`rag_checker` needs the answer of a model, but the task has no solver")
     output = SolverTrace.from_json(case.answer.conversation).read_output()
     if isinstance(output, ChatCompletion) and output.get("choices"):
         return output
     raise ValueError(
-        f"`rag_checker` needs a chat completion, the output of the model is {short(output)}"
+        f"`rag_checker` needs a chat completion, but the output of the model is {short(output)}"
     )
 
 
@@ -314,7 +311,7 @@ def _read_chunks(completion: ChatCompletion) -> list[str] | None:
         return None
     if not isinstance(references, list):
         raise ValueError(  # noqa: TRY004 - what a model gave is a value
-            f"`references` must be a list, the model returned {short(references)}"
+            f"`references` must be a list, but the model returned {short(references)}"
         )
     chunks: list[Any] = [
         item.get("content") if isinstance(item, dict) else item for item in references
@@ -322,7 +319,7 @@ def _read_chunks(completion: ChatCompletion) -> list[str] | None:
     for number, chunk in enumerate(chunks, start=1):
         if not isinstance(chunk, str):
             raise ValueError(  # noqa: TRY004 - the same
-                f'reference {number} must be `{{"content": "…"}}`, the model returned '
+                f'reference {number} must be `{{"content": "…"}}`, but the model returned '
                 f"{short(references[number - 1])}"
             )
     return chunks

@@ -1,8 +1,8 @@
 """`record`: score a record of contract A by its `metric_name`.
 
-The value is called `score` and lies in [0, 1]. `correct` says whether it counts as right for
+The value is called `score` and lies in [0, 1]. `correct` is whether it counts as right for
 calibration and pass@k: full marks for the exact metrics, 0.5 and above for the graded ones.
-An answer that was chosen by likelihood has the probability of each option beside its score.
+An answer that was chosen by likelihood also has the probability of each option.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ class RecordScorer(Scorer):
         return msgspec.json.encode(parts).decode()
 
     async def score(self, case: Case) -> Score:
-        """Score the post-processed answer; raise when the task itself is at fault."""
+        """Score the post-processed answer; raise if the task itself is invalid."""
         task, answer = case.sample.data, case.trace.post_processed
         if task.metric_name == "code_exec":
             program = Program(source=answer, targets=task.targets, timeout_s=task.timeout_s)
@@ -65,7 +65,7 @@ def score_text(task: TaskSpec, answer: str, *, weighed: Mapping[str, float]) -> 
 
 
 def is_correct(task: TaskSpec, value: float) -> bool:
-    """Tell whether a score counts as right."""
+    """Whether a score counts as right."""
     return value >= (1 if task.metric_name in EXACT_METRICS else GRADED_CORRECT_FROM)
 
 

@@ -1,15 +1,15 @@
 """`self_report`: ask the evaluated model how sure it is of its answer (`--confidence self`).
 
-P(True) of Kadavath et al. (2022), arXiv 2207.05221. A model that weighs given answers weighs `True`
-against `False`, and the confidence is the share of `True`. Any other is asked for a probability in
+P(True) of Kadavath et al. (2022), arXiv 2207.05221. A model with likelihoods compares `True`
+with `False`, and the confidence is the share of `True`. Any other is asked for a probability in
 percent. A reply without one number from 0 to 100 gives no confidence: the value is None.
 
     85      85 %      **85**      85/100      I would say 85 percent.      one number
     80 to 90      150      0.85      high                                  none
 
-`0.85` may be a share or less than one percent, so it is none.
+`0.85` may be a fraction or less than one percent, so it does not count.
 
-Does not:   see the targets, or what post-processing made of the answer. So a change of targets,
+Does not:   see the targets, or the post-processed answer. So a change of targets,
             metric or post-process rule does not change it.
 """
 
@@ -23,7 +23,7 @@ from evalwright.stats.likelihood import log_likelihoods, shares
 from evalwright.types import SELF_REPORT, Message, Request, Sample, Score
 
 KEY = "$confidence"
-"""What a task document's scores call it: no scorer of an author can have this key."""
+"""Its key in the scores of task documents; authors cannot use this key."""
 VALUE = "confidence"
 _MARK = {SELF_REPORT: True}
 _SHOWN = "Question:\n{question}\n\nProposed answer:\n{answer}\n\n"
@@ -57,7 +57,7 @@ class SelfReport:
         return structs.replace(score, metadata=_MARK)
 
     async def score(self, case: Case) -> Score:
-        """Ask once about one answer; raise when it cannot be asked."""
+        """Query the model once about one answer; raise if it cannot be queried."""
         if weighs(case.model):
             completion = await case.model.complete(_build_request(case, _IS_IT, given=_VERDICTS))
             options = shares(log_likelihoods(_VERDICTS, completion.given))
@@ -67,7 +67,7 @@ class SelfReport:
         reason = ""
         if confidence is None:
             quoted = reply if len(reply) <= _MOST_QUOTED else f"{reply[:_MOST_QUOTED]}…"
-            reason = f"no one number from 0 to 100 in {quoted!r}"
+            reason = f"expected one number from 0 to 100, got {quoted!r}"
         return Score(values={VALUE: confidence}, reason=reason, metadata=_MARK)
 
 
@@ -84,7 +84,7 @@ def _build_request(case: Case, words: str, *, given: tuple[str, ...] = ()) -> Re
 
 
 def parse_confidence(reply: str) -> float | None:
-    """Return the one percentage of a reply as a share; None if it has none, or several."""
+    """Return the only percentage in a reply as a fraction; None if it has none, or several."""
     try:
         text = final_text(reply)
     except NoVerdict:  # nothing was said

@@ -7,7 +7,7 @@
 
 One request embeds both texts; the score is the cosine of their vectors. This scorer is an extension
 by evalwright. `local/wordllama` runs on this machine, without a key; any other embedding model
-works, too. Compare only scores of the same model: with most models, unrelated texts score well
+works too. Compare only scores of the same model: with most models, unrelated texts score well
 above 0. If a text is empty, the sample fails.
 """
 
@@ -34,20 +34,20 @@ class SemanticSimilarity(ComparisonScorer):
     type: Literal["semantic_similarity"]
     model_key: ModelKey | None = None
     """Embedding model: a key of the project, or `local/wordllama`, which needs no key and no
-    server. Without it, the evaluated model."""
+    server. Default: the evaluated model."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The one that embeds, where it is named."""
+        """The embedding model, if it is named."""
         return () if self.model_key is None else (self.model_key,)
 
     @property
     def calls_model(self) -> bool:
-        """Always: the evaluated model, where no other is named."""
+        """Always true: the evaluated model, unless another is named."""
         return True
 
     async def score(self, case: Case) -> Score:
-        """Embed both, and compare."""
+        """Embed both texts, and compare them."""
         actual, expected = self.render_pair(case)
         request = Request(
             sample=case.sample,
@@ -62,7 +62,7 @@ class SemanticSimilarity(ComparisonScorer):
             if not _lacks_embeddings(error):
                 raise
             who = f"`{self.model_key}`" if self.model_key else "the evaluated model"
-            message = f"{who} does not embed: {error}"
+            message = f"{who} cannot embed texts: {error}"
             raise ModelError(error.kind, message, hint=_HINT, attempts=error.attempts) from error
         similarity = cosine(*_parse_vectors(completion.output))
         return Score(
@@ -73,17 +73,17 @@ class SemanticSimilarity(ComparisonScorer):
 
 
 def cosine(first: Sequence[float], second: Sequence[float]) -> float:
-    """a·b / (|a| |b|), from -1 to 1; ValueError where one of them has no direction."""
+    """Return a·b / (|a| |b|), from -1 to 1; ValueError if one of them has no direction."""
     first_length, second_length = hypot(*first), hypot(*second)
     if not (0 < first_length < inf and 0 < second_length < inf):
-        raise ValueError("a vector of zeros or of no numbers has no direction to compare")
+        raise ValueError("a zero or empty vector has no direction to compare")
     # Each by its own length: the product of two can leave the range of floats.
     pairs = zip(first, second, strict=True)
     return max(-1.0, min(1.0, fsum(a / first_length * (b / second_length) for a, b in pairs)))
 
 
 def _lacks_embeddings(error: ModelError) -> bool:
-    """Tell whether the model says so, or its server has no such endpoint or denies it the model."""
+    """Whether the error means that the model or its server does not support embeddings."""
     mentions = error.kind in {"auth", "bad_request"} and "embedding" in str(error).lower()
     return error.kind in {"unsupported", "not_found"} or mentions
 
@@ -96,6 +96,6 @@ def _parse_vectors(output: Any) -> tuple[list[float], list[float]]:
             if all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers):
                 return first, second
     raise ValueError(
-        "an embedding model must give `embeddings`, one list of numbers per text, both of one "
-        f"length, got {short(output)}; {_HINT}"
+        "an embedding model must return `embeddings`, one list of numbers per text, both of the "
+        f"same length, got {short(output)}; {_HINT}"
     )

@@ -5,7 +5,8 @@
         ground_truth: "{{ sample.target }}"
         value: "{{ solver_output.output.choices[0].message.content | trim }}"   # optional
 
-Every character counts, also case, spaces and line ends. To ignore them, use `trim` and `lower`.
+Every character counts, including case, spaces and line ends. To ignore them, use `trim` and
+`lower`.
 """
 
 from typing import Any, ClassVar, Literal

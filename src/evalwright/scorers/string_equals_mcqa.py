@@ -39,9 +39,9 @@ _OLD = {"ground_truth_choice_field": "ground_truth_choice", "choices_field": "ch
 
 
 def _add_deprecated_fields(schema: dict[str, Any]) -> None:
-    """Let an editor know the older spelling too, though it is no field."""
+    """Add the older spelling to the schema for editors, though it is not a field."""
     for old, new in _OLD.items():
-        meaning = f"The column of what `{new}` gives; write `{new}` instead."
+        meaning = f"Older form of `{new}` that names a column; write `{new}` instead."
         schema["properties"][old] = {"type": "string", "description": meaning, "deprecated": True}
     schema["required"] = [key for key in schema["required"] if key not in _OLD.values()]
     schema["allOf"] = [
@@ -56,7 +56,7 @@ class StringEqualsMcqa(ScorerSpec):
     score_names: ClassVar[tuple[str, ...] | None] = ("is_correct",)
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "is_correct"),)
     deprecated: ClassVar[dict[str, str]] = _OLD
-    """Older names of fields, each with the field that says the same now."""
+    """Older names of fields, each with its current name."""
 
     type: Literal["string_equals_mcqa"]
     ground_truth_choice: Template
@@ -75,21 +75,21 @@ class StringEqualsMcqa(ScorerSpec):
             if column is None:
                 continue
             if current.get(new) is not None:
-                raise ValueError(f"give `{new}` or the older `{old}`, not both")
+                raise ValueError(f"use `{new}` or the older `{old}`, not both")
             if not isinstance(column, str) or not column:
                 raise ValueError(f"`{old}` must be the name of a column, got {column!r}")
             current[new] = f"{{{{ sample[{dumps(column, ensure_ascii=False)}] }}}}"
         return current
 
     def offered_labels(self, sample: Sample) -> tuple[str, ...]:
-        """Return the labels to choose from; ValueError where no choice could be right."""
+        """Return the labels to choose from; ValueError if no choice can be correct."""
         expected, choices = self._read(sample)
         labels = tuple(dict.fromkeys(choice_labels(choices)))
         if expected not in labels:
             offered = f"the choices offer {', '.join(labels)}" if labels else "there are no choices"
             raise ValueError(
-                f"the right choice is {short(expected)}, but {offered}: no choice can be right; "
-                "mend `ground_truth_choice` or `choices`"
+                f"the correct choice is {short(expected)}, but {offered}: no choice can be "
+                "correct; fix `ground_truth_choice` or `choices`"
             )
         return labels
 
@@ -124,13 +124,13 @@ class StringEqualsMcqa(ScorerSpec):
 
 
 def validity(predicted: str, expected: str, choices: list[Any]) -> Validity:
-    """Tell whether the predicted choice is one that could be chosen."""
+    """Whether the predicted choice is one of the possible ones."""
     if not predicted or not choices:
         return "unknown"
     return "valid" if predicted in {expected, *choice_labels(choices)} else "invalid"
 
 
 def choice_labels(choices: list[Any]) -> Sequence[str]:
-    """Return the choices if each is one character long, else one capital letter per choice."""
+    """Return the choices if each is one character long, otherwise one capital letter per choice."""
     texts = [str(choice) for choice in choices]
     return texts if all(len(text) == 1 for text in texts) else ascii_uppercase[: len(texts)]

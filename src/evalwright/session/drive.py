@@ -20,7 +20,7 @@ def drive(
     stop: Stop,
     progress: Progress,
 ) -> None:
-    """Run `work` to its end, or until a person stops it; then close models and snippets."""
+    """Run `work` to its end, or until the user stops it; then close models and snippets."""
 
     async def run_and_close() -> None:
         with stop.on_ctrl_c():
@@ -49,7 +49,7 @@ def drive_jobs(
     stop: Stop,
     progress: Progress,
 ) -> None:
-    """Run jobs that are kept in no run: `commit` takes their outcomes, in batches."""
+    """Run jobs without storing a run: `commit` receives their outcomes, in batches."""
 
     async def work() -> None:
         journal = Journal(commit, on_commit=progress.on_commit)

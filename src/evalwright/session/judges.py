@@ -1,4 +1,4 @@
-"""The judges of a run: which scorers ask a model for a verdict, and which model that is."""
+"""The judges of a run: which scorers query a model for a verdict, and which model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from evalwright.types import Run
 def describe_judges(
     tasks: Mapping[str, TaskRuntime], models: Mapping[str, Model]
 ) -> list[dict[str, Any]]:
-    """Per task, the scorers that ask a model for its judgement, as JSON for the manifest."""
+    """Return, per task, the scorers that query a judge, as JSON for the manifest."""
     judges = []
     for task, runtime in tasks.items():
         for name, scorer in runtime.scorers.items():
@@ -27,21 +27,21 @@ def describe_judges(
 
 
 def add_judges(report: Report, run: Run, store: Store) -> Report:
-    """The report, with what the store knows about the run's judges now."""
+    """Return the report with the stored judge checks of the run's judges."""
     if not run.manifest.get("judges"):
         return report
     return structs.replace(report, judges=judge_rows(run, store.runs()))
 
 
 def judge_model_key(scorer: Any) -> str:
-    """The model that a scorer asks for its judgement; empty if it asks none."""
+    """Return the judge model of a scorer; empty if it has none."""
     if getattr(scorer, "type", "") in {CLASSIFIER, LABELER, SCORER}:
         return str(scorer.model_key)
     return str(getattr(scorer, "judge_model_key", None) or "")
 
 
 def describe_judge(task: str, name: str, scorer: Any, *, model: str, client: Model) -> Judge:
-    """A scorer with the model that it asks."""
+    """Return a scorer with its judge model."""
     labels: list[str] = getattr(scorer, "correct_labels", getattr(scorer, "valid_labels", []))
     return Judge(
         task=task,

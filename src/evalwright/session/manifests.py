@@ -1,4 +1,4 @@
-"""Write the manifest of a run, and read from it what a report says besides the outcomes."""
+"""Write the manifest of a run, and read from it what a report needs besides the outcomes."""
 
 import platform
 import subprocess
@@ -33,7 +33,7 @@ def describe_run(
     *,
     parent: Run | None = None,
 ) -> Manifest:
-    """The manifest of a run that begins. No secret is in it: a fingerprint never has one."""
+    """Return the manifest of a new run. It has no secrets: fingerprints never contain any."""
     notes = [*caveat_notes(clients), *_inherited_notes(parent)]
     return Manifest(
         version=VERSION,
@@ -87,7 +87,7 @@ def _scorer_versions(plan: Plan) -> dict[str, Any]:
 def end_manifest(
     manifest: Manifest, outline: PlanOutline, options: RunOptions, stop: Stop
 ) -> Manifest:
-    """The manifest after an invocation: where its files are now, why it stopped."""
+    """Return the manifest after an invocation: where its files are now, why it stopped."""
     flag = " without `--fresh`" if options.fresh else ""
     stopped = StopFacts(
         reason=stop.reason, resume_hint=stop.hint or f"the same command{flag} resumes it"
@@ -104,14 +104,14 @@ def end_manifest(
 
 
 def keep_checks(manifest: dict[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest as this invocation leaves it, with judge checks that others stored meanwhile."""
+    """Return this invocation's manifest, with judge checks stored by others in the meantime."""
     return {**manifest, **({CHECKS: stored[CHECKS]} if CHECKS in stored else {})}
 
 
 def report_facts(
     run_id: str, manifest: Manifest, *, wall_seconds: float, reused: int, stopped: bool
 ) -> ReportFacts:
-    """What a report says besides the outcomes, now and whenever it is made again."""
+    """Return what a report needs besides the outcomes."""
     end = manifest.stopped or StopFacts()
     sandbox = manifest.sandbox
     return ReportFacts(
@@ -135,7 +135,7 @@ def report_facts(
 
 
 def _inherited_notes(parent: Run | None) -> list[str]:
-    """A score is no better than the outputs it is of."""
+    """Return the notes of the parent run: they also apply to its rescored outputs."""
     if parent is None:
         return []
     return [*read_manifest(parent).notes, f"outputs of {parent.id}, scored again"]

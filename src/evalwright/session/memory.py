@@ -1,4 +1,4 @@
-"""What a store gives back: stored answers to a run that needs them, outcomes to its report."""
+"""Read from a store: answers that a run can reuse, and outcomes for its report."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -17,12 +17,12 @@ class StoredAnswers:
     """The traces and scores of earlier runs; counts how many traces were reused."""
 
     def __init__(self, store: Store, traces: Mapping[tuple[str, str], Trace] | None) -> None:
-        """With `traces`, only these, by task and key; under the task `""`, of any task."""
+        """With `traces`, only these are used, by task and key; the task `""` means any task."""
         self._store, self._traces = store, traces
         self.reused = 0
 
     def trace(self, solve_key: str, task: str = "") -> Trace | None:
-        """A stored trace; counted, because nothing was asked for it."""
+        """Return a stored trace, and count it."""
         known = self._traces
         if known is None:
             trace = self._store.trace(solve_key, task)
@@ -32,23 +32,23 @@ class StoredAnswers:
         return trace
 
     def score(self, score_key: str, task: str = "") -> Score | None:
-        """A stored score."""
+        """Return a stored score."""
         return self._store.score(score_key, task)
 
 
 def recall_answers(
     store: Store, runs: Sequence[Run], *, parent: Run | None = None
 ) -> StoredAnswers:
-    """What these runs, newest first, have paid for."""
+    """Return the stored results of these runs, newest first."""
     return StoredAnswers(store, _shadowed_traces(store, runs, parent))
 
 
 def _shadowed_traces(
     store: Store, runs: Sequence[Run], parent: Run | None
 ) -> dict[tuple[str, str], Trace] | None:
-    """The traces of a parent, where a newer run may have others: a store gives the newest.
+    """Return the traces of a parent run, if a newer run may have others.
 
-    A run that has neither asked again nor scored another one again has taken these.
+    A store returns the newest trace, which a rescored or repeated run may have replaced.
     """
     newer = takewhile(lambda run: parent is not None and run.id != parent.id, runs)
     if parent is None or not any(run.parent or run.manifest.get("fresh") for run in newer):
@@ -62,7 +62,7 @@ def _shadowed_traces(
 
 
 class RunOutcomes:
-    """The outcomes of a run: through the open store, and later by opening it again."""
+    """Reads the outcomes of a run: from the open store, or later by opening it again."""
 
     def __init__(self, store: Store, name: str | Path | None, run_id: str) -> None:
         self._store, self._run_id = store, run_id
@@ -75,10 +75,10 @@ class RunOutcomes:
         return self._store.outcomes(self._run_id, failed=failed)
 
     def reopen(self, *, failed: bool | None = None) -> Iterator[Outcome]:
-        """Read them at any time after."""
+        """Read them at any later time."""
         with closing(open_store(self._name, create=False)) as store:
             yield from store.outcomes(self._run_id, failed=failed)
 
     def attach(self, report: Report) -> Report:
-        """The report, able to read outcomes without an open store, except from memory."""
+        """Return a report that can read outcomes without an open store, except from memory."""
         return structs.replace(report, stored=self.read if self._name == MEMORY else self.reopen)

@@ -29,39 +29,39 @@ from evalwright.session.stores import open_reply_cache
 from evalwright.types import NOTHING, MLTask, ModelOptions, Usage
 
 SAMPLE_READERS = frozenset({"replay", "scripted"})
-"""Providers that answer by looking at the sample, which is no part of what is asked."""
+"""Providers whose answers depend on the sample, not only on the request."""
 LOCAL_PROVIDERS = frozenset({"local", *SAMPLE_READERS})
-"""Providers that send nothing anywhere: a call that fails would fail again."""
+"""Providers that run locally: a call that fails would fail again."""
 
 
 class Connection(Struct, frozen=True, kw_only=True):
-    """A bare client, and how it is to be called."""
+    """An unwrapped client, and how to call it."""
 
     name: str
-    """`provider/model` where there is one, else the key: for prices and reports."""
+    """`provider/model` if there is one, otherwise the key: for prices and reports."""
     client: Model
     requests_per_minute: float | None = None
     at_once: int | None = None
-    """The most requests at once; None for as many as the server takes."""
+    """Maximum concurrent requests; None for as many as the server accepts."""
     task: MLTask | None = None
-    """What it is declared for; None for whatever its API can do."""
+    """The kind of requests it is declared for; None for everything its API can do."""
     remote: bool = True
     """Whether a call may fail now and succeed later."""
     by_sample: bool = False
-    """Whether it looks at the sample, which is no part of a cache's key: then it has no cache."""
+    """Whether it reads the sample, which is not in a cache's key: then it has no cache."""
     secrets: tuple[Secret, ...] = ()
-    """Values that must not be written down."""
+    """Values that must not be stored."""
 
 
 Connector = Callable[[str, Snippets | None], Connection]
-"""Connects the model of a name; a model may be one of the author's snippets."""
+"""Connects models by name; a model may be one of the author's snippets."""
 
 
 def connect_provider(name: str, options: ModelOptions) -> Connection:
-    """The model `provider/model`, or `provider/model@URL`."""
+    """Connect the model `provider/model` or `provider/model@URL`."""
     provider, _, rest = name.partition("/")
     if not provider or not rest:
-        raise UsageError(f"`{name}` is not a model", hint="a model is written provider/model")
+        raise UsageError(f"`{name}` is not a model", hint="write provider/model")
     rest, base_url = split_address(provider, rest)
     refuse_misspelt(options.parameters, model=f"{provider}/{rest}")
     if provider not in BUILT_IN["models"]:  # a plugin takes names as they are
@@ -80,7 +80,7 @@ def connect_provider(name: str, options: ModelOptions) -> Connection:
 def provider_connector(
     options: RunOptions, *, tell: Callable[[str], None] = lambda _: None
 ) -> Connector:
-    """Connects models by provider alone, with the keys of this process's environment."""
+    """Connects models of providers, with the keys in the environment."""
     model_options = ModelOptions(
         parameters=options.parameters, environment=dict(os.environ), tell=tell
     )
@@ -95,7 +95,7 @@ def provider_connector(
 def wrap_models(
     connections: Mapping[str, Connection], options: RunOptions, shared: SharedWrapping
 ) -> dict[str, Model]:
-    """The models, wrapped with retry, rate limit, cache, budget and redaction."""
+    """Return the models, wrapped with retry, rate limit, cache, budget and redaction."""
     return {
         name: _wrap_model(name, connection, options, shared)
         for name, connection in connections.items()
@@ -131,7 +131,7 @@ def share_limits(
     spent: Callable[[], Usage] = lambda: NOTHING,
     command: str = "run",
 ) -> SharedWrapping:
-    """What all models of a command share; `spent` is called only if there is a budget."""
+    """Return the settings that all models share; `spent` is called only if there is a budget."""
     capped = options.max_cost is not None or options.max_tokens_total is not None
     return SharedWrapping(
         counters=counters or Counters(),
@@ -152,7 +152,7 @@ def share_limits(
 def choose_workers(
     models: Sequence[str], options: RunOptions, *, needs_sandbox: bool = False
 ) -> int:
-    """The concurrency that was asked for; else enough to find out what a server takes."""
+    """Return the requested concurrency, or one that adapts to the server."""
     if options.concurrency is not None:
         return options.concurrency
     providers = {name.partition("/")[0] for name in models if name}
@@ -165,13 +165,13 @@ def choose_workers(
 
 
 def slots_of(client: Model) -> int | None:
-    """How many calls a model that is computed here takes at once; None where that is not known."""
+    """Return how many concurrent calls a local model accepts; None if unknown."""
     slots: int | None = getattr(client, "slots", None)
     return slots
 
 
 def caveat_notes(clients: Mapping[str, Model]) -> tuple[str, ...]:
-    """One note per caveat, with the models it is about."""
+    """Return one note per caveat, with the models it applies to."""
     names: dict[str, list[str]] = {}
     for name, client in clients.items():
         if client.caveat:

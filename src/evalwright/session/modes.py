@@ -11,7 +11,7 @@ from evalwright.session.models import LOCAL_PROVIDERS, SAMPLE_READERS
 
 
 def check_modes(plan: Plan, clients: Mapping[str, Model], options: RunOptions) -> None:
-    """Refuse what a model cannot do, before anything is asked of any."""
+    """Refuse what a model cannot do, before any model is called."""
     if options.mcq == "loglikelihood":
         asked = {
             name for task in plan.tasks if _weighs_options(task) for name in task.outline.models
@@ -19,7 +19,7 @@ def check_modes(plan: Plan, clients: Mapping[str, Model], options: RunOptions) -
         for name, client in clients.items():
             if name in asked and not weighs(client):
                 raise UsageError(
-                    f"{name} cannot weigh given answers: {_reason(name)}",
+                    f"{name} cannot compute the likelihood of given answers: {_reason(name)}",
                     hint="`--mcq letter`, or -m local/smollm2",
                 )
     if options.confidence == "self":
@@ -29,13 +29,13 @@ def check_modes(plan: Plan, clients: Mapping[str, Model], options: RunOptions) -
         for name in clients:
             if name in asked and name.partition("/")[0] == "replay":
                 raise UsageError(
-                    f"{name} cannot be asked about its answers: {_reason(name)}",
-                    hint="`--confidence logprobs` takes the log-probabilities in the file",
+                    f"{name} cannot be asked for its confidence: {_reason(name)}",
+                    hint="`--confidence logprobs` uses the log-probabilities in the file",
                 )
 
 
 def _weighs_options(task: TaskPlan) -> bool:
-    """Whether the solver weighs the options of any sample, in place of generating an answer."""
+    """Whether the solver computes the likelihood of options instead of generating an answer."""
     weighs_options = getattr(task.runtime.solver, "weighs_options", None)
     if weighs_options is None or task.recorded:
         return False
@@ -50,7 +50,7 @@ def _asks_confidence(task: TaskPlan) -> bool:
 
 def _reason(name: str) -> str:
     if name.partition("/")[0] in SAMPLE_READERS:
-        return "it has recorded outputs, and makes none"
+        return "it replays recorded outputs and generates none"
     if name.partition("/")[0] in LOCAL_PROVIDERS:
-        return "it does not say how likely a text is"
-    return "its API returns log-probabilities only of what it generates itself"
+        return "it does not return likelihoods"
+    return "its API returns log-probabilities only for text that it generates"

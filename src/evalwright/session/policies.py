@@ -1,4 +1,4 @@
-"""Judge runs by policies: the run's own, or those of files."""
+"""Check runs against policies: the run's own, or those in files."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,13 +19,13 @@ from evalwright.session.reports import load_report, stored_report
 from evalwright.spec.documents.models.policy import PolicyDocument
 from evalwright.types import Run
 
-_UNREADABLE = "has a report of another version, which cannot be read; run it again"
+_UNREADABLE = "has a report from another version, which cannot be read; run it again"
 
 
 def add_policies(
     report: Report, policies: Sequence[PolicyDocument], run: Run, store: Store, redactor: Redactor
 ) -> Report:
-    """The report of a run that has just ended, with what its own policies say about it."""
+    """Return the report of a run that has just ended, with the verdicts of its own policies."""
     plan = read_manifest(run).plan
     others = other_evidence(store, run) if needs_other_runs(policies) else []
     rows = judge(policies, report_evidence(report, plan.evaluation, limit=plan.limit), others)
@@ -34,26 +34,26 @@ def add_policies(
 
 
 def dump_policies(policies: Sequence[PolicyDocument], redactor: Redactor) -> list[dict[str, Any]]:
-    """Policies as JSON, for the manifest of a run; no secret is in them."""
+    """Return policies as JSON for the manifest of a run, without secrets."""
     dumped = [policy.model_dump(mode="json", exclude_none=True) for policy in policies]
     return redact(dumped, redactor)
 
 
 def read_run_policies(run: Run) -> list[PolicyDocument]:
-    """The policies that a run's project brought, as they were then."""
+    """Return the policies of a run's project, as they were at the time."""
     try:
         return [
             PolicyDocument.model_validate(policy) for policy in read_manifest(run).policies or ()
         ]
     except ValidationError as error:
         raise UsageError(
-            f"the policies that are kept with run {run.id} cannot be read by this version",
+            f"this version cannot read the policies stored with run {run.id}",
             hint="name them with `--policy FILE`",
         ) from error
 
 
 def run_evidence(store: Store, run: Run) -> RunEvidence:
-    """What a stored run gives policies to look at."""
+    """Return what policies check in a stored run."""
     manifest = read_manifest(run)
     plan = manifest.plan
     if manifest.report is None and any(task.finalized for task in plan.tasks):
@@ -64,9 +64,9 @@ def run_evidence(store: Store, run: Run) -> RunEvidence:
 
 
 def other_evidence(store: Store, own: Run) -> list[RunEvidence]:
-    """The newest finished run of every other evaluation.
+    """Return the newest finished run of every other evaluation.
 
-    A report that cannot be read fails the rules about it, and no others.
+    A report that cannot be read fails only the rules about it.
     """
     return list(_other_evidence(store, own))
 

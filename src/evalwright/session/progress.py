@@ -1,4 +1,4 @@
-"""How a run tells a person about its progress."""
+"""The interface through which a run reports its progress."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
@@ -82,7 +82,7 @@ class RunningScores:
 
 
 class Progress(Protocol):
-    """Is told how a run goes."""
+    """Receives the progress of a run."""
 
     def begin(
         self,
@@ -99,13 +99,13 @@ class Progress(Protocol):
         """
 
     def on_commit(self, outcomes: Sequence[Outcome]) -> None:
-        """Called after these were stored."""
+        """Called after these outcomes were stored."""
 
     def tell(self, text: str) -> None:
-        """Show a sentence to a person."""
+        """Show a message to the user."""
 
     def end(self, *, interrupted: bool) -> None:
-        """Called after the last job; `interrupted` if a person stopped the run."""
+        """Called after the last job; `interrupted` if the user stopped the run."""
 
 
 class SilentProgress:

@@ -1,14 +1,14 @@
-"""The models of a project: a key becomes a client that can be asked.
+"""The models of a project: resolve a key to a client.
 
 A key is looked up in this order:
 
     openai/gpt-4.1-mini      a provider and its model; `openai:gpt-4.1-mini` is the same
     support-bot              a model document of the project
-    openai$gpt-4-1-mini      an entry `$provider: openai/gpt-4.1-mini`: its key has lost characters
-    latticeflow$placeholder  no model
+    openai$gpt-4-1-mini      an entry `$provider: openai/gpt-4.1-mini`: the key replaces some
+    characters latticeflow$placeholder  no model
     openai$gpt-4-1-mini      a model that the provider's own server lists
 
-What is found nowhere is an `UnknownName` that says what to declare.
+An unknown key is an `UnknownName` that says what to declare.
 """
 
 import re
@@ -57,10 +57,10 @@ _UNSET = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 
 
 class Keyless(dict[str, str]):
-    """An environment for those who ask a model nothing, and only want to know which it is.
+    """An environment for looking up a model without calling it.
 
-    Where a provider needs a key and there is none, something stands in for it: no fingerprint has
-    a key in it.
+    If a provider needs a key and there is none, a stand-in is used: fingerprints contain no
+    keys.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -77,9 +77,9 @@ def project_connector(
     evaluated: Collection[str],
     tell: Callable[[str], None] = lambda _: None,
 ) -> Connector:
-    """Connects the models that a project names, and those that are named in their place.
+    """Connects the models that a project names, and those that replace them.
 
-    The generation parameters of the command are for the `evaluated` models alone.
+    The generation parameters of the command apply only to the `evaluated` models.
     """
     declared: Any = {key: entity.document for key, entity in resolved.project.models.items()}
     adapters: Any = {key: entity.document for key, entity in resolved.project.adapters.items()}
@@ -108,7 +108,7 @@ def connect_model(
     snippets: Snippets | None,
     options: ModelOptions,
 ) -> Connection:
-    """The model that `key` means; `UnknownName` where nothing answers to it."""
+    """Connect the model with this key; `UnknownName` if there is none."""
     if "/" in key or ":" in key:
         return _connect_provider(canonical_name(key), options)
     declared = project_models.get(key)
@@ -190,7 +190,7 @@ def _connect_inference(
 ) -> Connection:
     if snippets is None:
         raise UsageError(
-            f"the model `{document.key}` is a snippet of the project, and snippets are refused here"
+            f"the model `{document.key}` is Python code of the project, which is not allowed here"
         )
     if not isinstance(options.environment, Keyless):
         _refuse_unset(document, config.environment)
@@ -217,20 +217,20 @@ def _connect_inference(
 
 
 def info_of(document: ModelDocument, config: CustomConnection | CustomInference) -> AdapterInfo:
-    """What an adapter knows of a model."""
+    """Return what an adapter knows about a model."""
     name = config.model_key if isinstance(config, CustomConnection) else None
     return AdapterInfo(key=document.key, task=document.task, model_key=name or "")
 
 
 def adapter_of(document: ModelDocument, adapters: Mapping[str, AdapterDocument]) -> Adapter:
-    """What stands between a model and its endpoint."""
+    """Return the adapter between a model and its endpoint."""
     key = document.adapter_key or ""
     if key in BUILT_IN:
         return BUILT_IN[key]()
     if key not in adapters:
         suggestion = nearest(key, (*BUILT_IN, *adapters))
         raise UnknownName(
-            f"the model `{document.key}` goes through an adapter `{key}` that is not there",
+            f"the model `{document.key}` uses the adapter `{key}`, which does not exist",
             hint=f"did you mean `{suggestion}`?"
             if suggestion
             else f"declare it under `model_adapters`, or use one of {', '.join(BUILT_IN)}",
@@ -242,17 +242,17 @@ def adapter_of(document: ModelDocument, adapters: Mapping[str, AdapterDocument])
 
 
 def _refuse_unset(document: ModelDocument, values: Mapping[str, Secret | None]) -> None:
-    """The name of a variable is no key: nobody would mean to send it."""
+    """Refuse to send the name of an unset variable as a key."""
     for field, value in values.items():
         if value and (name := _UNSET.fullmatch(value.reveal())):
             raise UsageError(
                 f"the model `{document.key}`: {name[1]}, the variable of `{field}`, is not set",
-                hint=f"set {name[1]}, or put it into .env or a file for --env",
+                hint=f"set {name[1]}, or add it to .env or a file for --env",
             )
 
 
 def _with_keys(values: Mapping[str, Secret], environment: Mapping[str, str]) -> dict[str, Secret]:
-    """The same; what holds a key of the environment is a secret, whatever it is called here."""
+    """The same; a value that holds a key of the environment is a secret, whatever its name."""
     clean = Redactor(secrets_in(environment)).clean
     return {
         name: Secret(value.reveal(), declared=True)
@@ -267,22 +267,22 @@ def _find_at_server(
     project_models: Mapping[str, ModelDocument | ProviderModel],
     environment: Mapping[str, str],
 ) -> str:
-    """`provider/model` of the one model at the provider's server that has this key."""
+    """Return `provider/model` of the only model on the provider's server with this key."""
     provider, dollar, rest = key.partition("$")
     if not (dollar and rest) or provider not in PROVIDERS:
-        raise _unknown_model(key, project_models, "the project declares none of that key")
+        raise _unknown_model(key, project_models, "the project does not declare it")
     try:
         there = run_async(list_served_models(provider, environment))
     except EvalwrightError as error:
-        raise _unknown_model(key, project_models, f"its server was not asked: {error}") from error
+        raise _unknown_model(key, project_models, f"its server was not queried: {error}") from error
     matches = [name for name in there if provider_key(f"{provider}/{name}") == key]
     if len(matches) > 1:
         raise UsageError(
-            f"`{key}` is the key of several models of {provider}: {', '.join(sorted(matches))}",
+            f"`{key}` matches several models of {provider}: {', '.join(sorted(matches))}",
             hint=f"write `{provider}/{min(matches)}`, or declare one with `$provider`",
         )
     if not matches:
-        raise _unknown_model(key, project_models, f"{provider} lists none of that key")
+        raise _unknown_model(key, project_models, f"{provider} does not list it")
     return f"{provider}/{matches[0]}"
 
 
@@ -293,7 +293,7 @@ def _unknown_model(
     provider, dollar, _ = key.partition("$")
     name = f"{provider}/MODEL" if dollar else "PROVIDER/MODEL"
     return UnknownName(
-        f"there is no model `{key}`: {why}",
+        f"unknown model `{key}`: {why}",
         hint=f"did you mean `{suggestion}`?"
         if suggestion
         else f"declare it under `models`: `$provider: {name}`, or a document with `key: {key}`",

@@ -1,4 +1,4 @@
-"""Make the report of a stored run again."""
+"""Build the report of a stored run again."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,10 +26,10 @@ def load_report(
     bins: int | None = None,
     calibrate: bool | None = None,
 ) -> Report:
-    """The report of a run, with its own seed and bins, or others.
+    """Return the report of a run, with its own seed and bins, or others.
 
-    Metrics that were made when the run ended are kept as they were: to make them again would run
-    the author's code again. Calibration needs no such code.
+    Metrics computed at the end of the run are kept: computing them again would run
+    the author's code again. Calibration does not need that code.
     """
     requested = {"seed": seed, "bins": bins, "calibrate": calibrate}
     changed: dict[str, Any] = {
@@ -88,11 +88,11 @@ def _recalibrate(body: ReportBody, manifest: Manifest, outcomes: Iterator[Outcom
 
 
 def stored_report(run: Run) -> ReportBody:
-    """The report that is kept with a run; `UsageError` if this version cannot read it."""
+    """Return the stored report of a run; `UsageError` if this version cannot read it."""
     report = read_manifest(run).report
     if report is None:
         raise UsageError(
-            f"run {run.id} has no report yet", hint="the command that began it resumes it"
+            f"run {run.id} has no report yet", hint="the command that started it resumes it"
         )
     try:
         return msgspec.convert(report, ReportBody)
@@ -100,5 +100,5 @@ def stored_report(run: Run) -> ReportBody:
         raise UsageError(
             f"the report of run {run.id} was written by another version, and this one cannot read "
             f"it: {error}",
-            hint="run it again: what is stored of it is not asked again",
+            hint="run it again: stored answers are reused",
         ) from error

@@ -1,8 +1,8 @@
 """Score the stored answers of a run again.
 
-No evaluated model is asked: an answer that is not stored is a failure of its sample. The models
-that scorers name (judges, embeddings) are asked where a scorer, a sample or an answer has changed,
-and where there was no verdict: a score that is stored under the same key is reused.
+No evaluated model is queried: an answer that is not stored is a failure of its sample. The models
+that scorers name (judges, embeddings) are queried if a scorer, a sample or an answer has changed,
+or if there was no verdict: a score that is stored under the same key is reused.
 """
 
 from collections.abc import Iterable
@@ -21,15 +21,15 @@ from evalwright.session.session import Rescoring
 from evalwright.types import Run, Sample, Trace
 
 _ASKS_EVALUATED_MODEL = (
-    "the scorer asks the evaluated model itself, and `score` asks none: name the model with "
+    "the scorer queries the evaluated model, which `score` does not: name the model with "
     "`model_key`, or use `evalwright run`"
 )
 
 
 def prepare_rescoring(plan: Plan, parent: Run) -> tuple[Plan, Rescoring]:
-    """The plan with solvers that only look answers up, and stand-ins for the models that answered.
+    """Return the plan with solvers that only look up answers, and stand-ins for the models.
 
-    A model that is known only from a result log was never asked, and has no stand-in.
+    A model that is known only from a result log was never queried, and has no stand-in.
     """
     manifest = read_manifest(parent)
     live = [task for task in plan.tasks if not task.recorded]
@@ -44,7 +44,7 @@ def prepare_rescoring(plan: Plan, parent: Run) -> tuple[Plan, Rescoring]:
 
 
 def restore_modes(options: RunOptions, parent: Run) -> RunOptions:
-    """The options with the modes, parameters and limit of a run: it is scored as it was asked."""
+    """Return the options with the modes, parameters and limit of the run that is scored."""
     manifest = read_manifest(parent)
     modes: dict[str, Any] = {"mcq": manifest.mcq, "confidence": manifest.confidence}
     return structs.replace(
@@ -62,9 +62,9 @@ def _refuse_new_models(parent: Run, models: Iterable[str]) -> None:
         if name != NO_MODEL and name not in asked:
             known = ", ".join(f"`{model}`" for model in asked if model) or "none"
             raise UsageError(
-                f"run {parent.id} has no answers of `{name}`, which the project names now; "
-                f"it has those of {known}",
-                hint="`evalwright run` asks it, and scores everything as the project is now",
+                f"run {parent.id} has no answers of `{name}`, which the project now names; it "
+                f"has answers of {known}",
+                hint="`evalwright run` queries it, and scores everything with the current project",
             )
 
 
@@ -78,7 +78,7 @@ def _only_stored_answers(task: TaskPlan) -> TaskPlan:
 
 
 class StoredSolver:
-    """A solver whose answers are stored, or are not: it asks nobody."""
+    """A solver that only uses stored answers."""
 
     def __init__(self, solver: Solver) -> None:
         self._solver = solver
@@ -87,16 +87,16 @@ class StoredSolver:
         """Part of the key under which an answer is stored."""
 
     def describe_inputs(self, sample: Sample) -> str:
-        """What the solver itself reads."""
+        """Return what the original solver reads."""
         return self._solver.describe_inputs(sample)
 
     def reuse(self, sample: Sample, trace: Trace) -> Trace:
-        """What the solver itself would make of it."""
+        """Return what the original solver would make of it."""
         return self._solver.reuse(sample, trace)
 
     async def solve(self, case: Case) -> Trace:
         """Fail: nothing is stored under this key."""
         raise LookupError(
-            f"no answer is stored for {case.sample.id!r} as its task and its row are now, and "
-            "`score` asks no model: `evalwright run` does"
+            f"no answer is stored for {case.sample.id!r} with its current task and row, and "
+            "`score` queries no models: use `evalwright run`"
         )

@@ -1,7 +1,7 @@
-"""Find the files of a run again, whichever folder the command is given in.
+"""Find the files of a run again, whatever the current folder is.
 
-A run keeps its paths as they were typed, and the folder that they were typed in. From another
-folder the same words may mean other files, or none.
+A run stores its paths as typed, and the folder that they were typed in. In another
+folder the same paths may mean other files, or none.
 """
 
 from collections.abc import Iterable
@@ -15,10 +15,10 @@ from evalwright.types import Run
 
 
 def find_folder(run: Run, store: str | None) -> Path:
-    """The folder that the paths of a run's command are relative to, as things are now.
+    """Return the folder that the paths of a run's command are relative to now.
 
     A run in the store of the current folder was started here, or the folder is a copy: its files
-    are those here. Otherwise they are in the run's own folder; where nothing is left there, here.
+    are those here. Otherwise they are in the run's own folder; if nothing is left there, here.
     """
     manifest = read_manifest(run)
     paths = manifest.plan.sources
@@ -31,14 +31,13 @@ def find_folder(run: Run, store: str | None) -> Path:
             return folder
     looked = " and ".join(str(folder / paths[0]) for folder in candidates)
     raise Unreadable(
-        f"the files of run {run.id} are not there any more: looked at {looked}",
-        hint="its task files are needed, as they are now; put them back, or give this command in "
-        "the folder that they are in",
+        f"the files of run {run.id} no longer exist: looked at {looked}",
+        hint="its task files are needed; restore them, or run this command in their folder",
     )
 
 
 def relative_to(folder: Path, typed: str) -> str:
-    """A path as it was typed, if it was typed in the current folder; else where it leads."""
+    """Return a path as typed, if it was typed in the current folder; otherwise where it leads."""
     return typed if folder == Path.cwd() else str(folder / typed)
 
 
@@ -50,9 +49,9 @@ def refuse_other_project(parent: Run, tasks: Iterable[TaskOutline], path: str) -
     if any(task.name in known or task.digest in known for task in current):
         return
     raise UsageError(
-        f"{path}: this is not the project of run {parent.id}: it has {_quote_names(current)}, "
+        f"{path}: not the project of run {parent.id}: it has {_quote_names(current)}, "
         f"the run has {_quote_names(before)}",
-        hint="give the command in the folder of the run's project",
+        hint="run the command in the folder of the run's project",
     )
 
 

@@ -1,4 +1,4 @@
-"""Choose the sandbox that runs code which a model wrote."""
+"""Choose the sandbox that runs code from models."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from evalwright.registry import load
 
 
 def open_sandbox(options: RunOptions, *, tell: Callable[[str], None]) -> Sandbox:
-    """A sandbox that isolates; a plain child process where none can, and only if asked for."""
+    """Return a sandbox that isolates; a plain child process if there is none and on request."""
     # A run without code must not import the sandbox.
     from evalwright.sandbox.tiers import NoTier
 
@@ -26,11 +26,11 @@ def open_sandbox(options: RunOptions, *, tell: Callable[[str], None]) -> Sandbox
             ) from reason
         if not options.unsafe_code_exec:
             raise EvalwrightError(
-                f"no sandbox that isolates a program is available here: {reason}",
-                hint="`evalwright doctor` says what would help; `--unsafe-code-exec` runs programs "
-                "in a plain child process, with your rights: only for code you trust",
+                f"no sandbox is available that isolates programs: {reason}",
+                hint="`evalwright doctor` shows how to get one; `--unsafe-code-exec` runs "
+                "programs in a plain child process with your permissions: only for code you trust",
             ) from reason
-        tell(f"warning: programs run in a plain child process, with your rights: {reason}")
+        tell(f"warning: programs run in a plain child process with your permissions: {reason}")
         unsafe: Sandbox = load("sandboxes", "unsafe")()
         return unsafe
     if options.unsafe_code_exec:
@@ -39,12 +39,12 @@ def open_sandbox(options: RunOptions, *, tell: Callable[[str], None]) -> Sandbox
 
 
 def sandbox_packages(options: RunOptions) -> tuple[str, ...]:
-    """What programs may import besides the standard library: each once, in one order."""
+    """Return what programs may import besides the standard library: each once, sorted."""
     return tuple(sorted(set(options.sandbox_packages)))
 
 
 def describe_sandbox(sandbox: Sandbox | None, packages: tuple[str, ...]) -> SandboxFacts | None:
-    """How code is held, for the manifest and the report."""
+    """Return how code is isolated, for the manifest and the report."""
     if sandbox is None:
         return None
     return SandboxFacts(tier=sandbox.tier, verified=sandbox.verified, packages=list(packages))

@@ -1,6 +1,6 @@
-"""One invocation: find or begin the run of a plan, do what is left of it, finalize, report.
+"""One invocation: find or start the run of a plan, do the remaining work, finalize, report.
 
-The same plan in the same store is the same run: what it has done is not done again. Another plan
+The same plan in the same store is the same run: completed work is not repeated. Another plan
 is another run, which reuses what is stored under the same keys. What differs between plans is data
 in the plan, so there is one driver for all of them.
 """
@@ -63,19 +63,19 @@ from evalwright.store.scalars import RESUMABLE
 from evalwright.types import NOTHING, Outcome, Row, Run, Usage
 
 _ROWS_AT_ONCE = 512
-"""Samples under way where no model is asked: their snippets are called in batches."""
+"""Concurrent samples if no model is called: their snippets are called in batches."""
 
 
 class Rescoring(Struct, frozen=True, kw_only=True):
-    """A run whose stored answers are scored again: no evaluated model is asked."""
+    """A run whose stored answers are scored again: no evaluated model is queried."""
 
     parent: Run
     stand_ins: Mapping[str, Model]
-    """Models that only have the fingerprints of those that answered."""
+    """Models that only have the fingerprints of the original ones."""
 
 
 class Session:
-    """A plan, the store it is kept in, and what it is run with."""
+    """A plan, its store, and what it is run with."""
 
     def __init__(  # noqa: PLR0913 - one keyword each
         self,
@@ -90,7 +90,7 @@ class Session:
         rescoring: Rescoring | None = None,
         on_print: Callable[[str], None] | None = None,
     ) -> None:
-        """`on_print` takes the lines that snippets print, in place of `progress`."""
+        """`on_print` receives the lines that snippets print, instead of `progress`."""
         self.plan, self.store, self.options = plan, store, options
         self.progress = progress or SilentProgress()
         self.redactor: Redactor = make_redactor(plan.secrets)
@@ -108,7 +108,7 @@ class Session:
         self._is_finalized = False
         self._reused = 0
         self._seconds = 0.0
-        """How long samples were under way."""
+        """Time spent running samples."""
         self._ignores_runs = options.fresh or (not plan.reuses_outcomes and rescoring is None)
         """Whether nothing is reused from earlier runs."""
 
@@ -118,7 +118,7 @@ class Session:
         return self._rescoring.parent if self._rescoring else None
 
     def run(self) -> Report:
-        """Do what is left to do, and report on all of it."""
+        """Do the remaining work, and return the report of the whole run."""
         with ExitStack() as exit_stack:
             run = self._carry_out(exit_stack)
         manifest = structs.replace(
@@ -194,7 +194,7 @@ class Session:
         return run
 
     def _open_resources(self, exit_stack: ExitStack) -> Resources:
-        """Bare models, sandbox and snippets; what must be closed goes to `exit_stack`."""
+        """Open models, sandbox and snippets; `exit_stack` closes them."""
         plan, options = self.plan, self.options
         snippets = open_snippets(plan.snippets, options, log=self._print_line)
         names = self._names_to_connect()
@@ -222,7 +222,7 @@ class Session:
         )
 
     def _names_to_connect(self) -> list[str]:
-        """All models that are named; when scoring again, only those that scorers ask."""
+        """Return all models of the plan; when scoring again, only those that scorers query."""
         plan = self.plan
         names = list(dict.fromkeys([*plan.live_models, *plan.other_models]))
         if self._rescoring is None:
@@ -283,7 +283,7 @@ class Session:
         for other in runs:
             if name and other.manifest.get("name") == name and (run is None or other.id != run.id):
                 raise UsageError(
-                    f"`--name {name}`: run {other.id} has this name already",
+                    f"`--name {name}`: run {other.id} already has this name",
                     hint="choose another name, or use `--tag KEY=VALUE`, which runs may share",
                 )
 
@@ -302,7 +302,7 @@ class Session:
         return run
 
     def _resume(self, run: Run) -> Run:
-        """Mark the run as running; its earlier report and results no longer hold."""
+        """Mark the run as running; its earlier report and results are no longer valid."""
         before = read_manifest(run)
         manifest = structs.replace(
             before,
@@ -329,7 +329,7 @@ class Session:
         )
         failed = self.store.count(run_id)[1] if done.count else 0
         if failed and not self.options.retry_failed:
-            self.progress.tell(f"{failed:,} of them failed: `--retry-failed` tries them again")
+            self.progress.tell(f"{failed:,} of them failed: `--retry-failed` retries them")
         drive(
             partial(self._run_waves, run_id, resources, done),
             resources,
@@ -343,7 +343,7 @@ class Session:
         self.plan.current_run.run_id = run_id
         write = partial(self._write, run_id)
         changed: set[str] = set()
-        """The tasks of which a job was run now."""
+        """The tasks with a job in this invocation."""
         waves = self.plan.waves()
         for wave in waves:
             if not self.stop.is_stopping:
@@ -405,7 +405,7 @@ class Session:
         self.store.append(run_id, redact(list(outcomes), self.redactor))
 
     def _sorted_results(self) -> list[TaskModelResult]:
-        """In the order of the plan, whichever task was run first."""
+        """Return the results in the order of the plan."""
         places = {task.name: place for place, task in enumerate(self.plan.tasks)}
         return sorted(self._results, key=lambda result: places[result.task])
 
@@ -442,13 +442,13 @@ class Session:
             yield from outcome.others.values()
 
     def _row_usage(self, run: Run | None) -> Usage | None:
-        """What generating the rows of this run cost, in this invocation and earlier ones."""
+        """Return the cost of generating the rows of this run, including earlier invocations."""
         before = (read_manifest(run).rows_spent if run is not None else None) or NOTHING
         used = before + self.plan.spent
         return used if used.requests or used.total_tokens else None
 
     def _workers(self) -> int:
-        """How many jobs at once: more where no model is asked."""
+        """Return the number of concurrent jobs: more if no model is called."""
         jobs = self.outline.total
         if self.options.concurrency is None and not any(self.plan.models):
             return max(1, min(_ROWS_AT_ONCE, jobs))
@@ -459,7 +459,7 @@ class Session:
 
 
 def _note_tasks(jobs: Iterator[Job], tasks: set[str]) -> Iterator[Job]:
-    """The same jobs; the names of their tasks are added to `tasks`."""
+    """Yield the same jobs, and add the names of their tasks to `tasks`."""
     for job in jobs:
         tasks.add(job.task)
         yield job

@@ -1,4 +1,4 @@
-"""Open the store that runs are kept in."""
+"""Open the store of runs."""
 
 import os
 from contextlib import ExitStack
@@ -13,28 +13,28 @@ from evalwright.store.sqlite import SqliteStore
 
 DEFAULT_STORE = STATE / "runs.db"
 MEMORY = "memory:"
-"""The name of a store that lives as long as it is open."""
+"""The name of a store in memory."""
 
 
 def store_name(name: str | Path | None = None) -> str:
-    """That name; else `EVALWRIGHT_STORE`; else `.evalwright/runs.db` in the current folder."""
+    """Return the name, or `EVALWRIGHT_STORE`, or `.evalwright/runs.db` in the current folder."""
     return str(name or os.environ.get("EVALWRIGHT_STORE") or DEFAULT_STORE)
 
 
 def open_store(
     name: str | Path | None = None, *, durable: bool = False, create: bool = True
 ) -> Store:
-    """The store of that name; see `store_name`."""
+    """Open the store with this name; see `store_name`."""
     name = store_name(name)
     if name == MEMORY:
         return MemoryStore()
     if "://" in name:
-        raise UsageError(f"{name}: only files are stores here", hint="give the path of a file")
+        raise UsageError(f"{name}: a store must be a file", hint="give the path of a file")
     return SqliteStore(name, durable=durable, create=create)
 
 
 def open_reply_cache(exit_stack: ExitStack) -> ReplyCache:
-    """The cache of replies, open until `exit_stack` closes."""
+    """Open the cache of replies until `exit_stack` closes."""
     reply_cache = SqliteReplyCache(STATE / "cache.db")
     exit_stack.callback(reply_cache.close)
     return reply_cache

@@ -1,4 +1,4 @@
-"""One call: who waits for it, what it asks the model, and how it is sent."""
+"""One call: its caller, its queries to the model, and how it is sent."""
 
 import ast
 import asyncio
@@ -27,18 +27,18 @@ class Group(NamedTuple):
     objects: tuple[str, ...]
     timeout_s: float
     concurrent: bool
-    """Whether they wait for something: the function is async, or asks the model."""
+    """Whether they wait for something: the function is async, or queries the model."""
 
 
 OnAnswer = Callable[[int, Any, tuple[str, str] | None], None]
-"""Gets the number of a question, and the answer or kind and message of the failure."""
+"""Receives the number of a query, and its answer or the kind and message of its failure."""
 
 Answer = tuple[int, int, Any, tuple[str, str] | None]
-"""The numbers of a call and of its question, and what `OnAnswer` gets."""
+"""The numbers of a call and of its query, and the arguments of `OnAnswer`."""
 
 
 class Questions:
-    """The questions of one call to the model. A failure keeps the engine's own exception."""
+    """The queries of one call to the model. A failure keeps the engine's own exception."""
 
     def __init__(self, predict: Predict) -> None:
         self._predict = predict
@@ -50,11 +50,11 @@ class Questions:
 
     @property
     def waits(self) -> bool:
-        """Whether a question has no answer yet."""
+        """Whether a query is still unanswered."""
         return bool(self._tasks)
 
     def begin(self, ask: int, question: tuple[Any, dict[str, Any]], on_answer: OnAnswer) -> None:
-        """Ask the model, in the running loop."""
+        """Query the model, in the running loop."""
         self.asked = True
 
         async def predict() -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Questions:
         task.add_done_callback(end)
 
     def failure(self, ask: int | None) -> BaseException | None:
-        """What a question failed with."""
+        """Return the failure of a query."""
         return None if ask is None else self._failures.get(ask)
 
     def cancel(self) -> None:
@@ -101,18 +101,18 @@ class SnippetCall:
         self.arguments, self.questions = arguments, questions
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.alone = False
-        """Whether it is sent by itself: an unknown call of its batch ended a process."""
+        """Whether it is sent alone, because some call of its batch ended a process."""
         self.returned = False
-        """Whether a process that had it has ended."""
+        """Whether a process ended while it had this call."""
 
     def finish(self, value: Any) -> None:
-        """Give its caller the value."""
+        """Return the value to its caller."""
         if not self.future.done():
             self.future.set_result(value)
         self._end()
 
     def fail(self, error: BaseException) -> None:
-        """Give its caller the error."""
+        """Raise the error in its caller."""
         if not self.future.done():
             self.future.set_exception(error)
         self._end()
@@ -125,7 +125,7 @@ class SnippetCall:
 def encode_calls(
     group: Group, source: int, calls: Sequence[SnippetCall]
 ) -> tuple[bytes, list[SnippetCall]]:
-    """The line that requests calls, and the calls in it. Those that are no JSON fail."""
+    """Return the line that requests calls, and its calls. Arguments that are not JSON fail."""
     head = {**group._asdict(), "source": source}
     numbers = [call.number for call in calls]
     try:
@@ -162,7 +162,7 @@ def _is_non_finite(value: Any) -> bool:
 
 
 def encode_carefully(arguments: Sequence[Any]) -> bytes:
-    """JSON with what Python's reader takes beside it: NaN, the infinities, half a surrogate."""
+    """Encode JSON with Python's extensions: NaN, infinities, lone surrogates."""
     return json.dumps(list(arguments), default=msgspec.to_builtins).encode()
 
 
@@ -174,13 +174,13 @@ def _encode_calls_carefully(
         try:
             good[call.number] = Raw(encode_carefully(call.arguments))
         except (TypeError, ValueError, RecursionError) as error:
-            call.fail(TypeError(f"an argument of `{call.group.name}` is no JSON: {error}"))
+            call.fail(TypeError(f"an argument of `{call.group.name}` is not JSON: {error}"))
     line = msgspec.json.encode({**head, "numbers": list(good), "calls": list(good.values())})
     return line + b"\n", [call for call in calls if call.number in good]
 
 
 def encode_answers(answers: Sequence[Answer]) -> bytes:
-    """The line with answers; one that is no JSON becomes a refusal."""
+    """Return the line with answers; one that is not JSON becomes a failure."""
     try:
         return msgspec.json.encode({"answers": answers}) + b"\n"
     except (TypeError, ValueError, OverflowError, RecursionError):
@@ -193,15 +193,15 @@ def _encode_answer_carefully(answer: Answer) -> bytes:
     try:
         return json.dumps(answer).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        refusal = ["TypeError", f"an answer is no JSON: {error}"]
+        refusal = ["TypeError", f"an answer is not JSON: {error}"]
         return json.dumps([number, ask, None, refusal]).encode()
 
 
 def split_name(function: str, sources: Container[str], objects: Sequence[str]) -> tuple[str, str]:
-    """Split `source:function`. Raise KeyError or ValueError for what cannot be called."""
+    """Split `source:function`. Raise KeyError or ValueError if it cannot be called."""
     key, _, name = function.rpartition(":")
     if key not in sources:
-        raise KeyError(f"there is no source `{key}`")
+        raise KeyError(f"unknown source `{key}`")
     if not KINDS.issuperset(objects):
         raise ValueError(f"expected objects of {sorted(KINDS)}, got {list(objects)}")
     return key, name
@@ -209,7 +209,7 @@ def split_name(function: str, sources: Container[str], objects: Sequence[str]) -
 
 @lru_cache(maxsize=256)
 def find_definition(source: Source, name: str) -> tuple[int, bool]:
-    """The line of a function, and whether it is an `async def`; the first line where none is."""
+    """Return the line of a function, and whether it is `async`; line 1 if there is none."""
     try:
         tree = ast.parse(source.text)
     except (SyntaxError, ValueError, RecursionError):

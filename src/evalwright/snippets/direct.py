@@ -1,6 +1,6 @@
 """Call an author's functions in this process, without a deadline. For tests.
 
-Functions are found and called, and their results read, as in a process of their own.
+Functions are found and called, and their results read, as in a separate process.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _objects = partial(import_module, "evalwright.objects")
 
 
 class DirectSnippets:
-    """Calls the functions of `sources`. Timeouts are ignored; prints stay prints."""
+    """Calls the functions of `sources`. Timeouts are ignored; prints go to stdout."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         plain = {key: structs.asdict(source) for key, source in sources.items()}
@@ -47,7 +47,7 @@ class DirectSnippets:
         predict: Predict | None = None,
         waits: bool = False,
     ) -> Any:
-        """What `source:function` returns, as JSON."""
+        """Return the result of `source:function` as JSON."""
         del timeout_s, waits
         key, name = split_name(function, self._keys, objects)
         if self._closed:
@@ -73,7 +73,7 @@ class DirectSnippets:
                     raise questions.stopped
 
     async def close(self) -> None:
-        """Refuse further calls; a second time does nothing."""
+        """Refuse further calls; a second call does nothing."""
         if not self._closed:
             self._closed = True
             self._names.remove()

@@ -3,20 +3,20 @@
     pool = SnippetPool(sources_of(snippets), log=logger.info)
     scores = await pool.call(snippet.function("compute_scores"), [sample, trace], objects=(…))
 
-Calls of one function that are made at the same time are sent as a batch of about a quarter of a
-second. Plain functions are called one after the other, in `processes` processes; async functions,
-and all that ask the model or wait for something outside, concurrently in one process of their own.
+Concurrent calls of one function are sent in batches that take about a quarter of a
+second. Plain functions are called one after another, in `processes` processes; async functions,
+and all that query the model or wait for something outside, concurrently in one separate process.
 
-Holds:      a time for each call, in which waiting for a model does not count; rlimits on address
+Holds:      a time limit per call, not counting waits for a model; rlimits on address
             space, file size, open files and core dumps; an environment without keys; its own
             standard streams: prints go to `log`, stdin is empty. A call that raises, hangs,
-            crashes its process, or returns no JSON costs that call. A process starts when it is
-            needed, and again when it has died; it and its group end with the engine.
+            crashes its process, or does not return JSON fails alone. A process starts when it is
+            needed, and again after it has died; it and its group end with the engine.
 Does not:   isolate: snippets are as trusted as the project. They keep their state from call to
             call, per process, and lose it when another call ends the process.
 
-A call that ends its process is known by its mark, and fails. The other calls run a second time, in
-another process, unless they have asked the model: no question is paid for twice.
+A call that ends its process is identified by its mark, and fails. The other calls run again, in
+another process, unless they have queried the model: no query is paid for twice.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class SnippetPool:
         self.sources = resolve_folders(sources, self.settings.directory)
         self.log = log
         self.broken: dict[str, tuple[str, str]] = {}
-        """Sources whose top level ends a process, kind and message: they are not tried again."""
+        """Sources whose top level ends a process, and why: they are not loaded again."""
         self._processes = processes
         self._numbers = count(1)
         self._queues: defaultdict[Group, deque[SnippetCall]] = defaultdict(deque)
@@ -100,7 +100,7 @@ class SnippetPool:
         predict: Predict | None = None,
         waits: bool = False,
     ) -> Any:
-        """Return the JSON value of `source:function`; raise `SnippetFailed` if it has none."""
+        """Return the JSON value of `source:function`; raise `SnippetFailed` if there is none."""
         key, name = split_name(function, self.sources, objects)
         if self._closed:
             raise RuntimeError("the snippets are closed")
@@ -128,7 +128,7 @@ class SnippetPool:
                     worker.forget(call)
 
     async def close(self) -> None:
-        """End the processes; a second time does nothing."""
+        """End the processes; a second call does nothing."""
         self._closed = True
         if self._wake is not None:
             self._wake.cancel()
@@ -226,7 +226,7 @@ class SnippetPool:
         return worker
 
     def update(self, worker: "_SnippetWorker") -> None:
-        """Go on after a process has answered all, or is dead."""
+        """Continue after a process has answered everything, or is dead."""
         sent = self._sent.pop(worker, None)
         if worker.worn and not worker.owed and not worker.dead:
             worker.end()
@@ -242,7 +242,7 @@ class SnippetPool:
             self._wake = asyncio.get_running_loop().call_soon(self._dispatch)
 
     def take_back(self, calls: list[SnippetCall]) -> None:
-        """Have calls made by another process."""
+        """Send calls to another process."""
         for call in reversed(calls):
             self._queues[call.group].appendleft(call)
 
@@ -271,7 +271,7 @@ _MESSAGE = msgspec.json.Decoder(_Message)
 
 
 class _SnippetWorker:
-    """One process and the calls that it owes."""
+    """One process and its pending calls."""
 
     def __init__(self, pool: SnippetPool, *, concurrent: bool) -> None:
         self.owed: dict[int, SnippetCall] = {}
@@ -279,7 +279,7 @@ class _SnippetWorker:
         """Whether it should get no more calls."""
         self.dead = False
         self.ready = False
-        """Whether it has begun to serve."""
+        """Whether it has started to serve."""
         self._pool, self._concurrent = pool, concurrent
         self._numbers = {key: number for number, key in enumerate(pool.sources)}
         self._answers: list[Answer] = []
@@ -306,7 +306,7 @@ class _SnippetWorker:
             self._look_soon()
 
     def forget(self, call: SnippetCall) -> None:
-        """Drop a call that nobody waits for any more."""
+        """Drop a call whose caller is gone."""
         if call.number not in self.owed:
             return
         if self._concurrent:
@@ -316,7 +316,7 @@ class _SnippetWorker:
             self._pool.update(self)
 
     def end(self) -> list[SnippetCall]:
-        """End the process; return the calls that it still owes."""
+        """End the process; return its pending calls."""
         self.dead = True
         if self._timer is not None:
             self._timer.cancel()
@@ -361,7 +361,7 @@ class _SnippetWorker:
     def _ask(self, call: SnippetCall, ask: int, question: tuple[Any, dict[str, Any]]) -> None:
         questions = call.questions
         if questions is None:
-            self._answer((call.number, ask, None, ("TypeError", "there is no model here")))
+            self._answer((call.number, ask, None, ("TypeError", "there is no model to query")))
             return
 
         def pass_on(ask: int, answer: Any, reason: tuple[str, str] | None) -> None:
@@ -376,7 +376,7 @@ class _SnippetWorker:
         questions.begin(ask, question, pass_on)
 
     def _answer(self, answer: Answer) -> None:
-        """Send it, together with other answers that are due now."""
+        """Send an answer, together with others that are due now."""
         self._answers.append(answer)
         if len(self._answers) == 1:
             self._loop.call_soon(self._send_answers)
@@ -402,17 +402,17 @@ class _SnippetWorker:
             self._process.drain()
             self._handle_loss()
         elif not self.ready and now > self._process.started_at + START_S:
-            self._blame([], "timeout", "it says nothing")
+            self._blame([], "timeout", "no output")
         elif suspect is not None and suspect == self._suspect:
             _, number, _ = suspect
             self._blame([number], "timeout", f"ran longer than {self._allowed_s(number):g} s")
         elif self._loop_hangs(now):
-            self._blame([], "timeout", "its loop stood still")
+            self._blame([], "timeout", "its event loop hung")
         else:
             self._look_soon()
 
     def _loop_hangs(self, now: float) -> bool:
-        """Whether the process's loop hangs, and no known call is the reason."""
+        """Whether the process's loop hangs, not because of a known call."""
         beaten, marks = self._process.marks.last_beat(), self._process.marks.read()
         longest = max(call.group.timeout_s for call in self.owed.values())
         return bool(beaten) and not marks and now - beaten > longest + _GRACE_S
@@ -440,7 +440,7 @@ class _SnippetWorker:
             self._blame(busy, "crashed", reason)
 
     def _blame(self, numbers: list[int], kind: str, reason: str) -> None:
-        """Fail the calls that ended the process, and give back the others."""
+        """Fail the calls that ended the process, and return the others."""
         self.dead = True
         self._process.kill()  # reads what it sent before
         guilty = [self.owed[number] for number in numbers if number in self.owed]
@@ -474,7 +474,7 @@ class _SnippetWorker:
         for call in calls:
             asked = call.questions is not None and call.questions.asked
             if self._concurrent and (asked or call.returned):
-                why = "after it had asked the model" if asked else "for the second time"
+                why = "after it had queried the model" if asked else "for the second time"
                 self._fail(call, "crashed", f"another call ended its process, {why}: {reason}")
             else:
                 call.returned, call.alone = True, call.alone or not known
@@ -485,7 +485,7 @@ class _SnippetWorker:
         hint = ""
         if kind == "timeout":
             allowed = f"{call.group.timeout_s:g} s"
-            hint = f"a call may run {allowed}; the time that a model takes does not count"
+            hint = f"a call may take {allowed}, not counting the time for model calls"
         elif reason.endswith("SIGKILL"):
             hint = "there may not be enough memory"
         source, name = self._pool.sources[call.group.key], call.group.name

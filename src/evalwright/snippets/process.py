@@ -1,8 +1,9 @@
 """One process that runs an author's code.
 
-It has a socket to the engine, a pipe for what it prints, and a page of shared memory that tells
+It has a socket to the engine, a pipe for its output, and a page of shared memory that shows
 what it is doing. Its environment has the few variables that Python needs and those of the settings:
-none of the user's keys. When it ends, so does its group; what leaves the group (`setsid`) stays.
+none of the user's keys. When it ends, so does its group; a process that left the group (`setsid`)
+stays.
 """
 
 import asyncio
@@ -25,11 +26,11 @@ from evalwright.snippets.inside.channel import SIZE, Activity
 from evalwright.snippets.sources import Source
 
 MAX_RESULT_BYTES = 256 * 1024**2
-"""Per call: a scorer of all samples returns the scores of a whole dataset."""
+"""Maximum bytes of a result: a scorer of all samples returns the scores of a whole dataset."""
 MAX_LOG_BYTES = 256 * 1024
-"""Printed per second by one batch of calls; the rest is dropped."""
+"""Maximum bytes that a batch of calls may print; the rest is dropped."""
 _LINE_BYTES = 64
-"""What a line costs beside its text: a million empty lines are not free."""
+"""Cost of a line besides its text, so that a million empty lines are not free."""
 
 Log = Callable[[str], None]
 
@@ -45,23 +46,23 @@ class SnippetSettings(Struct, frozen=True, kw_only=True):
     """What the processes may use. Rlimits that the system refuses are not set."""
 
     environment: dict[str, str] = {}
-    """Variables beside the few that Python needs. No other variable is passed on."""
+    """Variables besides the few that Python needs. No other variable is passed on."""
     python: str = sys.executable
     directory: Path | None = None
     """Their working directory; None for the engine's."""
     timeout_s: float = 60.0
     """The default time of a call. Waiting for a model does not count."""
     load_s: float = 60.0
-    """How long the top level of a source may run: imports may be slow."""
+    """Time limit for the top level of a source: imports may be slow."""
     max_result_bytes: int = MAX_RESULT_BYTES
     address_space_bytes: int = 16 * 1024**3
-    """Array libraries reserve far more than they use."""
+    """Address space; array libraries reserve far more than they use."""
     file_bytes: int = 1024**3
     open_files: int = 1024
 
 
 class SnippetProcess:
-    """A child; ChildProcessError if it cannot be started.
+    """A child process; ChildProcessError if it cannot be started.
 
     `on_line` is called with each line that it sends, `on_loss` once when no more can come.
     """
@@ -91,7 +92,7 @@ class SnippetProcess:
                 self._channel.close()
                 os.close(self._output)
                 text = f"{error.filename or settings.python}: {error.strerror}"
-                raise ChildProcessError(f"no process for snippets: {text}") from error
+                raise ChildProcessError(f"cannot start a process for snippets: {text}") from error
             finally:
                 theirs.close()
                 os.close(writer)
@@ -135,13 +136,13 @@ class SnippetProcess:
                 self._loop.add_writer(self._channel, self._write)
 
     def drain(self) -> None:
-        """Read what was sent and printed until now."""
+        """Read what has been sent and printed."""
         while not self._closed and self._receive() == "more":
             pass
         self.read_output()
 
     def read_output(self) -> None:
-        """Read what was printed until now."""
+        """Read what has been printed."""
         while True:
             try:
                 chunk = os.read(self._output, _CHUNK_BYTES)
@@ -172,7 +173,7 @@ class SnippetProcess:
         return f"the process {_describe_exit(self._process.returncode)}", busy
 
     def kill(self) -> None:
-        """End it and its group now. A second time does nothing."""
+        """End it and its group now. A second call does nothing."""
         if self._process.returncode is not None:
             return
         kill_group(self._process)
@@ -203,7 +204,7 @@ class SnippetProcess:
             self._on_loss()
 
     def _receive(self) -> Literal["more", "none", "end"]:
-        """Whether something came, and whether more can come."""
+        """Whether something arrived, and whether more can arrive."""
         try:
             chunk = self._channel.recv(_CHUNK_BYTES)
         except BlockingIOError:
@@ -256,18 +257,18 @@ class _PrintedLines:
         self._left = 0
         self._since = 0.0
         self.name = ""
-        """Whose code prints."""
+        """The source that is printing."""
         self.last = ""
         """The last line that was not empty."""
 
     def begin(self, name: str) -> None:
-        """From now on another source prints, with the full size again."""
+        """Switch to another source, with the full size again."""
         self.end()
         self.name = name
         self._left, self._since = MAX_LOG_BYTES, time.monotonic()
 
     def take(self, chunk: bytes) -> None:
-        """Log the whole lines of it."""
+        """Log its complete lines."""
         if time.monotonic() - self._since > 1:
             self._left, self._since = MAX_LOG_BYTES, time.monotonic()
         if self._left < 0:
@@ -282,7 +283,7 @@ class _PrintedLines:
             self._log(f"… more than {MAX_LOG_BYTES} bytes were printed, the rest is dropped")
 
     def end(self) -> None:
-        """Log a line that has no end."""
+        """Log an incomplete line."""
         line, self._line = self._line, b""
         if line:
             self._write_line(line)
@@ -294,7 +295,7 @@ class _PrintedLines:
 
 
 def _plain(text: str) -> str:
-    """Replace what a terminal would obey: a snippet may print a model's output."""
+    """Replace control characters: a snippet may print a model's output."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -38,7 +38,7 @@ def sources_of(
 
 
 def resolve_folders(sources: Mapping[str, Source], directory: Path | None) -> dict[str, Source]:
-    """The same sources, with their folders."""
+    """Return the same sources with their folders."""
     base = (directory or Path()).absolute()
     return {
         key: source if source.folder else structs.replace(source, folder=_find_folder(source, base))

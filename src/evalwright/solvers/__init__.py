@@ -1,1 +1,1 @@
-"""Sample to trace: how a model is asked."""
+"""Solvers: turn a sample into a trace by querying a model."""

@@ -1,4 +1,4 @@
-"""What all solvers of a task document share, the `postprocessor` included.
+"""The base of all solvers of a task document, including the `postprocessor`.
 
     solver:
       type: single_turn_solver
@@ -9,8 +9,8 @@
           def postprocess(sample, solver_output):
               return [(sample, solver_output)]
 
-Each pair that it returns is scored by itself, with the new sample. What is stored is the solver's
-own trace, so a change of the function costs no model call.
+Each pair that it returns is scored separately, with the new sample. What is stored is the solver's
+own trace, so changing the function needs no new model calls.
 """
 
 import json
@@ -31,14 +31,14 @@ class PythonPostprocessor(Component):
     type: Literal["python"]
     """The kind of postprocessor."""
     postprocess_snippet: Snippet
-    """Python that defines `postprocess(sample, solver_output)`, which returns a list of pairs."""
+    """Python that defines `postprocess(sample, solver_output)`. It returns a list of pairs."""
 
     async def apply(
         self, sample: dict[str, Any], conversation: dict[str, Any], snippets: Snippets | None
     ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Return the pairs of sample and conversation that are scored in place of this one."""
+        """Return the pairs of sample and conversation that are scored instead of this one."""
         if snippets is None:
-            raise ValueError("a postprocessor is Python, and nothing here runs it")
+            raise ValueError("a postprocessor needs snippets, but they are not available")
         snippet = self.postprocess_snippet
         function = snippet.function("postprocess")
         arguments = [sample, conversation]
@@ -70,7 +70,7 @@ _NOT_IN_THE_ANSWER = {"postprocessor", "message_format"}
 
 
 class SolverSpec(Component):
-    """A solver of a document."""
+    """A solver in a document."""
 
     type: str
     """The kind of solver."""
@@ -78,7 +78,7 @@ class SolverSpec(Component):
     """Runs after the solver: changes what is scored, or splits one sample into several."""
 
     version: ClassVar[int] = 1
-    """Increases with every change that could move an answer."""
+    """Increases with every change that could change an answer."""
 
     @property
     def name(self) -> str:
@@ -97,21 +97,21 @@ class SolverSpec(Component):
 
     @cached_property
     def settings(self) -> str:
-        """All of its fields that can move an answer, as canonical JSON."""
+        """All of its fields that can change an answer, as canonical JSON."""
         fields = self.model_dump(mode="json", exclude=_NOT_IN_THE_ANSWER, context=FOR_KEYS)
         return canonical_json(fields)
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return its fields and the row: a template or a snippet may look at any column."""
+        """Return its fields and the row: a template or a snippet may read any column."""
         return f"{self.settings}{canonical_json(sample.data)}"
 
     def reuse(self, sample: Sample, trace: Trace) -> Trace:
-        """Return the trace unchanged: it depends on nothing but `describe_inputs`."""
+        """Return the trace unchanged: it depends only on `describe_inputs`."""
         del sample
         return trace
 
     async def solve(self, case: Case) -> Trace:
-        """Make a trace of `case.sample`; raise when there is no answer."""
+        """Return a trace for `case.sample`; raise if there is no answer."""
         raise NotImplementedError
 
 
@@ -120,5 +120,5 @@ AnySolver = Annotated[SolverSpec, ComponentUnion("solvers")]
 
 
 def canonical_json(value: Any) -> str:
-    """Return JSON in which equal values are equal texts."""
+    """Return canonical JSON: equal values give equal texts."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)

@@ -1,4 +1,4 @@
-"""Input builders: how a row becomes what a model is asked.
+"""Input builders: turn a row into a model request.
 
     input_builder:
       type: chat_completion
@@ -30,9 +30,11 @@ _SHOWN = 40
 
 
 class NotJson(ValueError):
-    """A template that rendered to something else."""
+    """Hint for a template that did not render to JSON."""
 
-    hint = "write `{{ sample.column | tojson }}` without quotes around it: it escapes what needs it"
+    hint = (
+        "write `{{ sample.column | tojson }}` without quotes around it: it adds and escapes quotes"
+    )
 
 
 def _check_role(role: Template) -> Template:
@@ -51,7 +53,7 @@ class InputMessage(Component):
     role: RoleTemplate
     """`system`, `user` or `assistant`, or a template that renders to one of them."""
     content: Template
-    """What is said. May refer to `sample`."""
+    """Text of the message. May refer to `sample`."""
 
     def message(self, **variables: Any) -> Message:
         """Render the message with these variables."""
@@ -70,21 +72,21 @@ class ChatCompletionInputBuilder(Component):
     """The messages, in order."""
 
     def value(self, sample: Any) -> Any:
-        """Return what is sent, as JSON."""
+        """Return the request as JSON."""
         messages = [entry.message(sample=sample) for entry in self.input_messages]
         return {"messages": [{"role": item.role, "content": item.content} for item in messages]}
 
 
 class GenericInputBuilder(Component):
-    """Builds any JSON by one template."""
+    """Builds any JSON with one template."""
 
     type: Literal["generic"]
     """The kind of builder."""
     template: Template
-    """Renders to JSON. May refer to `sample`; `tojson` writes a value with its quotes."""
+    """Template that renders to JSON. May refer to `sample`; `tojson` writes a value with quotes."""
 
     def value(self, sample: Any) -> Any:
-        """Return what is sent, as JSON."""
+        """Return the request as JSON."""
         text = self.template.render(sample=sample)
         try:
             return json.loads(text)
@@ -102,7 +104,7 @@ InputBuilder = Annotated[
 
 
 def build_input(value: Any, task: MLTask) -> tuple[ModelInput, list[dict[str, Any]]]:
-    """Return what a model of this task is asked, and the items that stand for it in a trace."""
+    """Return the request to a model of this task, and its items for the trace."""
     if task == "embeddings":
         if not isinstance(value, dict) or "input" not in value:
             value = {"input": value}
@@ -122,7 +124,7 @@ def build_input(value: Any, task: MLTask) -> tuple[ModelInput, list[dict[str, An
 
 
 def _is_plain(message: Any) -> bool:
-    """Tell whether a message has two keys, and text, as nearly every one has."""
+    """Whether a message has just a role and text, as nearly all have."""
     return (
         isinstance(message, dict)
         and message.keys() == {"role", "content"}
@@ -135,8 +137,8 @@ def _check_texts(texts: Any) -> None:
     listed = texts if isinstance(texts, list) else [texts]
     if not listed or not all(isinstance(text, str) for text in listed):
         raise ValueError(
-            "a task of embeddings must give a text or a list of texts"
-            f" as `input`, got `{json.dumps(texts)[:_SHOWN]}`"
+            "an embeddings task must have a text or a list of texts as `input`, got "
+            f"`{json.dumps(texts)[:_SHOWN]}`"
         )
 
 

@@ -1,8 +1,8 @@
-"""What solvers share: ask a model, count what it used, and build the trace.
+"""Shared by solvers: query a model, count its usage, and build the trace.
 
-Items of a trace become the messages that a chat model is sent. A call of a function belongs to what
-the assistant said before it. What a model can not be sent (an image, reasoning that is not text) is
-left out where it is the model's own, and else an error.
+Items of a trace become the messages that are sent to a chat model. A function call belongs to what
+the assistant said before it. What cannot be sent to a model (an image, reasoning that is not text)
+is left out if it is the model's own, otherwise an error.
 """
 
 from collections.abc import Iterable
@@ -79,14 +79,14 @@ def build_messages(
             call_id = str(item.get("call_id") or "")
             messages.append(Message("tool", _read_text(item.get("output")), tool_call_id=call_id))
         elif kind == "custom_task_input_message":
-            raise ValueError("expected messages, got the input of a custom task in a chat")
+            raise ValueError("expected messages in a chat, got the input of a custom task")
     if not messages:
         raise ValueError("expected at least one message to send, got none")
     return tuple(messages)
 
 
 def parse_role(role: Any) -> Role:
-    """Return the role if it is one; `developer` is a system by another name."""
+    """Return the role if it is valid; `developer` means `system`."""
     if role == "developer":
         return "system"
     if role not in ROLES:
@@ -117,7 +117,7 @@ _ANSWERS = {"function_call", "custom_task_output_message"}
 
 
 class ModelInput(Struct, frozen=True, kw_only=True):
-    """What a model is asked: messages and more keys, or the input of another task."""
+    """A request: messages and other keys, or the input of another task."""
 
     messages: tuple[Message, ...] = ()
     input: Any = None
@@ -129,22 +129,22 @@ class ModelInput(Struct, frozen=True, kw_only=True):
 
 
 class Conversation:
-    """One sample on its way: what is said, what came back, and what that cost."""
+    """A sample in progress: the conversation, the outputs, and the usage."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
         self.items: list[dict[str, Any]] = []
         self.raw_outputs: list[Any] = []
-        """Of the evaluated model."""
+        """Usage of the evaluated model."""
         self.direct_ios: list[dict[str, str]] = []
         self.latency_s = 0.0
         self._usage = Usage(cost=0.0)
         self._completions: list[Completion] = []
         self._choice: Likelihood | None = None
-        """The likeliest answer, where answers were weighed."""
+        """The likeliest answer, if likelihoods were computed."""
 
     async def ask(self, asked: ModelInput, *, sample: Sample | None = None) -> Any:
-        """Return the output of the evaluated model; count it and keep it in `raw_outputs`."""
+        """Return the output of the evaluated model; count its usage and keep it."""
         completion = await self._complete(self.case.model, asked, sample)
         if asked.given:
             self._choice = choose_likeliest(asked.given, completion.given)
@@ -162,7 +162,7 @@ class Conversation:
         return raw
 
     async def ask_another(self, model: Model, asked: ModelInput) -> str:
-        """Return what another model says; the evaluated model's outputs and usage do not change."""
+        """Return another model's message; the evaluated model's usage does not change."""
         completion = await self._complete(model, asked, None)
         return answer_text(raw_output(completion, asked.task)) or completion.text
 
@@ -171,7 +171,7 @@ class Conversation:
         return len(self.items), len(self.raw_outputs)
 
     def go_back(self, position: tuple[int, int]) -> None:
-        """Take back what was said since; what it cost stays."""
+        """Remove everything since then, except its usage."""
         items, outputs = position
         del self.items[items:], self.raw_outputs[outputs:], self._completions[outputs:]
 
@@ -195,15 +195,15 @@ class Conversation:
         return completion
 
     def to_json(self) -> dict[str, Any]:
-        """Return all that was said."""
+        """Return the whole conversation."""
         return {"items": self.items, "raw_outputs": self.raw_outputs, "direct_ios": self.direct_ios}
 
     def trace(
         self, conversation: dict[str, Any] | None = None, *, asked: str | None = None
     ) -> Trace:
-        """Return what the engine keeps.
+        """Return the trace that is stored.
 
-        `conversation` and `asked` replace what was said here and the text before the answer.
+        `conversation` and `asked` replace this conversation and the text before the answer.
         """
         conversation = self.to_json() if conversation is None else conversation
         last = self._completions[-1] if self._completions else None
@@ -227,7 +227,7 @@ class Conversation:
 
 
 def raw_output(completion: Completion, task: MLTask) -> Any:
-    """Return the model's output in the shape that authors know."""
+    """Return the model's output in the documented format."""
     if task == "custom":
         return completion.text if completion.output is None else completion.output
     counted = {
@@ -238,13 +238,13 @@ def raw_output(completion: Completion, task: MLTask) -> Any:
         usage = completion.output.get("usage") or {}
         return {**completion.output, "usage": {**counted, **usage}}
     if task == "embeddings":
-        raise ValueError("expected embeddings, got a model that answers with text")
+        raise ValueError("expected embeddings, but the model answered with text")
     message = {"role": "assistant", "content": completion.text}
     return {"choices": [{"message": message}], "usage": counted}
 
 
 def input_text(conversation: dict[str, Any]) -> str:
-    """Return what was said before the last answer, as a person reads it."""
+    """Return the conversation before the last answer, as readable text."""
     items = conversation["items"]
     answers = [place for place, item in enumerate(items) if _is_answer(item)]
     if not answers:
@@ -256,7 +256,7 @@ def input_text(conversation: dict[str, Any]) -> str:
 
 
 def conversation_answer(conversation: dict[str, Any]) -> str:
-    """Return the answer's text; of embeddings and of a custom task, its JSON."""
+    """Return the answer's text; for embeddings and custom tasks, its JSON."""
     raw_outputs = conversation["raw_outputs"]
     if raw_outputs and (text := answer_text(raw_outputs[-1])):  # nearly always, and fast
         return text

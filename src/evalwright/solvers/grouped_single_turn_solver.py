@@ -28,14 +28,14 @@ from evalwright.types import Sample, Trace
 
 
 class GroupedSolver(SolverSpec):
-    """Asks every input of a list or an object, once each."""
+    """Sends every input of a list or an object, once each."""
 
     type: Literal["grouped_single_turn_solver"]
     input_builder: GenericInputBuilder
-    """Renders to a JSON list or object of inputs."""
+    """Template that renders to a JSON list or object of inputs."""
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return what is sent; the whole row where that cannot be built, for `solve` to say why."""
+        """Return the request; the whole row if it cannot be built (`solve` reports why)."""
         try:
             return canonical_json(self.input_builder.value(sample.data))
         except ValueError:

@@ -1,6 +1,6 @@
-"""How likely a model finds an answer, one of several answers, or a document.
+"""The likelihood of an answer, of one of several answers, or of a document.
 
-A log-probability above 0 is no probability: the model broke its contract, and the sample fails.
+A log-probability above 0 is invalid: the model broke its contract, and the sample fails.
 """
 
 import math
@@ -15,19 +15,19 @@ from evalwright.types import Request, Sample, Trace
 
 
 class Likelihood(Struct, frozen=True):
-    """What the log-probabilities of an answer amount to."""
+    """Summary of the log-probabilities of an answer."""
 
     nll: float | None = None
     nll_tokens: int = 0
     confidence: float | None = None
     answer: str = ""
-    """The answer, where it was chosen among options."""
+    """The answer, if it was chosen among options."""
     options: dict[str, float] = {}
     """The log-likelihood of each option."""
 
 
 def compute_likelihood(logprobs: Sequence[float] | None) -> Likelihood:
-    """Return the negative log-likelihood, and exp of the mean; nothing where there are none."""
+    """Return the negative log-likelihood, and exp of the mean; None without log-probabilities."""
     if not logprobs:
         return Likelihood()
     nll = 0.0 - log_likelihood(logprobs)
@@ -35,7 +35,7 @@ def compute_likelihood(logprobs: Sequence[float] | None) -> Likelihood:
 
 
 def choose_likeliest(answers: Sequence[str], logprobs: Sequence[Sequence[float]]) -> Likelihood:
-    """Choose by the log-probabilities of each answer's tokens; of equals the first.
+    """Choose by the log-probabilities of each answer's tokens; on a tie, the first.
 
     The confidence is the answer's share of all their likelihoods.
     """
@@ -46,13 +46,13 @@ def choose_likeliest(answers: Sequence[str], logprobs: Sequence[Sequence[float]]
 
 
 class LikelihoodSolver(Solver):
-    """The text of a sample in, its negative log-likelihood out; the text itself is not kept."""
+    """Computes the negative log-likelihood of a sample's text; the text is not stored."""
 
     name = "weighing"
     version = 1
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the id: nothing is stored under this key, the cache keeps what is weighed."""
+        """Return the id: nothing is stored under this key; the cache stores the result."""
         return sample.id
 
     async def solve(self, case: Case) -> Trace:
@@ -62,10 +62,10 @@ class LikelihoodSolver(Solver):
         completion = await case.model.complete(request)
         latency_s = perf_counter() - started
         if len(completion.given) != 1:
-            raise ValueError(f"expected one weighed text, got {len(completion.given)}")
+            raise ValueError(f"expected the likelihood of one text, got {len(completion.given)}")
         likelihood = compute_likelihood(completion.given[0])
         if likelihood.nll is None:
-            raise ValueError("the model has weighed no token of this document")
+            raise ValueError("the model returned no token likelihoods for this document")
         return Trace(
             input="",
             output="",

@@ -40,16 +40,16 @@ from evalwright.types import Message, Trace
 
 
 class TerminateIf(Component):
-    """Ends a loop, or outside of one the conversation."""
+    """Ends the loop or, outside a loop, the conversation."""
 
     includes: str
-    """Text that the message just added must contain; case counts."""
+    """Text that the new message must contain; case matters."""
     keep_iteration: Flag = True
-    """Whether what was said stays: in a loop, all messages of this iteration; else this one."""
+    """Whether to keep the new messages: in a loop, all of this iteration; otherwise this one."""
 
 
 class ChatMessageBuilder(InputMessage):
-    """Adds a message that is written here."""
+    """Adds a fixed or templated message."""
 
     type: Literal["chat_message"]
     """The kind of builder."""
@@ -57,14 +57,14 @@ class ChatMessageBuilder(InputMessage):
     """When to stop."""
 
     async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
-        """Render it, and add it."""
+        """Render the message, and add it."""
         message = self.message(**variables, messages=_messages_so_far(talk))
         talk.items.append(make_message(message.role, message.content))
         return message.content
 
 
 class GenerateBuilder(Component):
-    """Asks the evaluated model for the next message."""
+    """Queries the evaluated model for the next message."""
 
     type: Literal["generate"]
     """The kind of builder."""
@@ -72,39 +72,39 @@ class GenerateBuilder(Component):
     """When to stop."""
 
     async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
-        """Ask, and add the answer."""
+        """Query the model, and add the answer."""
         del variables
         return answer_text(await talk.generate()) or ""
 
 
 class ExtraMessage(InputMessage):
-    """A message that only the other model is shown."""
+    """A message that only the other model sees."""
 
     type: Literal["chat_message"] = "chat_message"
     """The kind of builder."""
 
 
 class GenerateMessageBuilder(Component):
-    """Asks another model for a message: a user that is played, a critic."""
+    """Queries another model for a message: a simulated user, a critic."""
 
     type: Literal["generate_message"]
     """The kind of builder."""
     model_key: ModelKey
-    """The model that is asked."""
+    """Model to query."""
     extra_input_messages: list[ExtraMessage] = Field(min_length=1)
-    """Messages that follow the conversation, and are not kept in it."""
+    """Messages that are sent after the conversation but not added to it."""
     include_conversation: Flag = True
-    """Whether the other model is shown the conversation so far."""
+    """Whether to send the conversation so far to the other model."""
     output_role: Role | None = None
-    """Who says the message that is added. Without it, the assistant."""
+    """Role of the new message. Default: assistant."""
     terminate_if: TerminateIf | None = None
     """When to stop."""
 
     async def add(self, talk: Conversation, variables: dict[str, Any]) -> str:
-        """Ask the other model, and add what it says."""
+        """Query the other model, and add its message."""
         model = talk.case.models.get(self.model_key)
         if model is None:
-            raise ValueError(f"there is no model `{self.model_key}` here to generate a message")
+            raise ValueError(f"unknown model `{self.model_key}` in `generate_message`")
         so_far = _messages_so_far(talk)
         shown: tuple[Message, ...] = ()
         if self.include_conversation and talk.items:
@@ -116,7 +116,7 @@ class GenerateMessageBuilder(Component):
 
 
 class LoadTraceBuilder(Component):
-    """Puts the conversation of a column into this one."""
+    """Adds the conversation of a column to this one."""
 
     type: Literal["load_trace"]
     """The kind of builder."""
@@ -132,18 +132,18 @@ class LoadTraceBuilder(Component):
 class LoopBuilder(Component):
     """Repeats a sequence of builders.
 
-    Inside, `loop_index` counts the iterations from 0; of loops in loops, those of the innermost.
+    Inside, `loop_index` counts the iterations from 0; in nested loops, those of the innermost.
     """
 
     type: Literal["loop"]
     """The kind of builder."""
     message_builders: list["InLoop"] = Field(min_length=1)
-    """What is repeated. No `load_trace`."""
+    """Builders to repeat; `load_trace` is not allowed."""
     max_iterations: int = Field(default=10, ge=0)
-    """How often at most; with 0 the loop is left out."""
+    """Maximum number of iterations; with 0 the loop is skipped."""
     on_max_iterations: Literal["error", "continue"] = "error"
-    """What happens when nothing ended the loop, if one of its own builders has a `terminate_if`.
-    Without any, to reach the maximum is the normal end."""
+    """What happens if one of its builders has a `terminate_if` and none ended the loop. Without a
+    `terminate_if`, reaching the maximum is the normal end."""
 
 
 InLoop = Annotated[
@@ -163,7 +163,7 @@ def _messages_so_far(talk: Conversation) -> list[Any]:
 
 
 class MultiTurnSolver(SolverSpec):
-    """Lets builders add messages, one after the other."""
+    """Runs builders that add messages, one after another."""
 
     version: ClassVar[int] = 2  # 2: fields that an endpoint adds to its messages are sent back
 
@@ -171,11 +171,11 @@ class MultiTurnSolver(SolverSpec):
     message_builders: list[MessageBuilder] = Field(min_length=1)
     """Builders that add messages, in order."""
     message_format: MessageFormat = "open_responses"
-    """Accepted, without effect: every solver output can be read in both formats."""
+    """Accepted, but has no effect: every solver output can be read in both formats."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:
-        """The models that its `generate_message` builders ask, each once."""
+        """The models that its `generate_message` builders query, each once."""
         builders = _walk_builders(self.message_builders)
         keys = [item.model_key for item in builders if isinstance(item, GenerateMessageBuilder)]
         return tuple(dict.fromkeys(keys))
@@ -202,7 +202,7 @@ async def _run_builders(
     *,
     in_loop: bool,
 ) -> bool:
-    """Run builders in turn; True when what one of them added ends this sequence."""
+    """Run builders in turn; return True if a message ends this sequence."""
     began = talk.position()
     for builder in builders:
         if not in_loop:
@@ -228,7 +228,7 @@ async def _run_loop(loop: LoopBuilder, talk: Conversation, variables: dict[str, 
     can_end = any(builder.terminate_if for builder in own)
     if can_end and loop.max_iterations and loop.on_max_iterations == "error":
         raise ValueError(
-            f"the loop came to its {loop.max_iterations} iterations and nothing ended it"
+            f"the loop reached {loop.max_iterations} iterations and no `terminate_if` ended it"
         )
 
 

@@ -19,21 +19,21 @@ from evalwright.types import Sample, Trace
 
 
 class PassThroughSolver(SolverSpec):
-    """Takes the conversation out of a column of the sample."""
+    """Reads the conversation from a column of the sample."""
 
     type: Literal["pass_through_solver"]
     trace_column: str
     """Column that contains the trace."""
     message_format: MessageFormat = "open_responses"
-    """Accepted, without effect: every solver output can be read in both formats."""
+    """Accepted, but has no effect: every solver output can be read in both formats."""
 
     @property
     def calls_model(self) -> bool:
-        """It needs no model."""
+        """False: it needs no model."""
         return False
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the column alone; the whole row where it is not there."""
+        """Return only the column; the whole row if it is missing."""
         data = sample.data
         if isinstance(data, dict) and self.trace_column in data:
             return canonical_json(data[self.trace_column])
@@ -47,13 +47,13 @@ class PassThroughSolver(SolverSpec):
 
 
 def read_trace_column(row: Any, column: str) -> SolverTrace:
-    """Return the trace that stands in a column of a row."""
+    """Return the trace in a column of a row."""
     if column not in row:
         columns = ", ".join(f"`{name}`" for name in row) or "none"
         raise ValueError(f"the sample has no column `{column}`; it has {columns}")
     if row[column] is None:
         why = row.get("error")
-        raise ValueError(f"column `{column}` holds no trace" + (f": {why}" if why else ""))
+        raise ValueError(f"column `{column}` contains no trace" + (f": {why}" if why else ""))
     try:
         return read_trace(row[column])
     except ValueError as error:

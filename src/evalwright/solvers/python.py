@@ -40,9 +40,9 @@ class PythonSolver(SolverSpec):
     """Python that defines `run_solver(sample, model, trace)`."""
 
     async def solve(self, case: Case) -> Trace:
-        """Call the author's function, and read the trace that it returns."""
+        """Call the author's function, and read the returned trace."""
         if case.snippets is None:
-            raise ValueError("a python solver is Python, and nothing here runs it")
+            raise ValueError("a `python` solver needs snippets, but they are not available")
         talk = Conversation(case)
 
         async def predict(asked: Any, keywords: dict[str, Any]) -> Any:
@@ -81,7 +81,7 @@ def _build_question(asked: Any, more: dict[str, Any], task: MLTask) -> ModelInpu
 
 
 def _find_custom_input(asked: Any) -> Any:
-    """Return the last custom input among the items of a trace; any other JSON as it is."""
+    """Return the last custom input among the items of a trace; any other JSON unchanged."""
     for item in reversed(asked) if isinstance(asked, list) else ():
         if isinstance(item, dict) and item.get("type") == "custom_task_input_message":
             return item.get("content")

@@ -1,10 +1,11 @@
-"""`record`: ask a model what a record of contract A asks.
+"""`record`: send the prompt of a record of contract A to a model.
 
 Renders the few-shot examples and the prompt as one user message, generates once, post-processes.
 
-A solver that `weighs` generates nothing for a record of category `mcq`: the model says how likely
-it finds each letter that the prompt offers, and the likeliest is the answer. Where fewer than two
-letters are found in the prompt, all that a target may be are weighed. The text of an option is not.
+A solver that `weighs` generates nothing for a record of category `mcq`: the model computes the
+likelihood of each letter that the prompt offers, and the likeliest is the answer. If fewer than two
+letters are found in the prompt, all legal letters are used. The text of an option is not
+considered.
 """
 
 from time import perf_counter
@@ -20,7 +21,7 @@ from evalwright.vocabulary import LETTERS
 
 
 class RecordSolver:
-    """Render, generate or weigh, post-process."""
+    """Renders the prompt, generates or chooses an answer, and post-processes it."""
 
     name = "record"
     version = 1
@@ -30,18 +31,18 @@ class RecordSolver:
         self._weighs = weighs
 
     def weighs_options(self, sample: Sample) -> bool:
-        """Tell whether the sample is answered by the likeliest of its options."""
+        """Whether the sample is answered by the likeliest of its options."""
         return self._weighs and sample.data.category == "mcq"
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return what is sent. The post-process rule is left out: it needs no model to change."""
+        """Return the request. The post-process rule is left out: changing it needs no model."""
         prompt = render(sample.data)
         if not self.weighs_options(sample):
             return prompt
         return "\n".join(("loglikelihood", " ".join(find_letters(sample.data)), prompt))
 
     def reuse(self, sample: Sample, trace: Trace) -> Trace:
-        """Apply the record's own rule to the same output; a letter that was chosen stays."""
+        """Apply the record's current rule to the output; keep a letter chosen by likelihood."""
         task = sample.data
         if self.weighs_options(sample):
             _check_target(task, find_letters(task))
@@ -84,15 +85,15 @@ class RecordSolver:
 
 
 def find_letters(task: TaskSpec) -> tuple[str, ...]:
-    """Return the letters to choose from: those of the prompt, or all that a target may be."""
+    """Return the letters to choose from: those of the prompt, or all legal letters."""
     return tuple(option.letter for option in find_options(task.prompt)) or tuple(LETTERS)
 
 
 def _check_target(task: TaskSpec, letters: tuple[str, ...]) -> None:
-    """Raise if no choice can be right, because the letters do not have the target."""
+    """Raise if no choice can be correct, because the target is not among the letters."""
     target = task.targets[0]
     if target not in letters:
         raise ValueError(
-            f"the target is {target}, but the prompt offers {', '.join(letters)}: no choice can be "
-            "right; mend the target or the options"
+            f"the target is {target}, but the prompt offers {', '.join(letters)}: no choice can "
+            "be correct; fix the target or the options"
         )

@@ -29,16 +29,16 @@ from evalwright.types import Sample, Trace
 
 
 class SingleTurnSolver(SolverSpec):
-    """Builds an input of the sample and asks the evaluated model once."""
+    """Builds a request from the sample and queries the evaluated model once."""
 
     type: Literal["single_turn_solver"]
     input_builder: InputBuilder
     """How a request is built from a sample."""
     message_format: MessageFormat = "open_responses"
-    """Accepted, without effect: every solver output can be read in both formats."""
+    """Accepted, but has no effect: every solver output can be read in both formats."""
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return what is sent; the whole row where that cannot be built, for `solve` to say why."""
+        """Return the request; the whole row if it cannot be built (`solve` reports why)."""
         try:
             return canonical_json(self._value(sample))
         except ValueError:
@@ -59,7 +59,7 @@ class SingleTurnSolver(SolverSpec):
         return talk.trace()
 
     def _value(self, sample: Sample) -> Any:
-        """Return what is sent; `solve` comes right after `describe_inputs`, and builds it once."""
+        """Return the request; `solve` follows `describe_inputs`, so it is built once."""
         if self._latest.get("sample") is not sample:
             self._latest.update(value=self.input_builder.value(sample.data), sample=sample)
         return self._latest["value"]
@@ -72,9 +72,9 @@ class SingleTurnSolver(SolverSpec):
 class ChoiceSolver:
     """Answers multiple choice by likelihood: `--mcq loglikelihood` for a task document.
 
-    The model is sent the same. It does not generate: it says how likely it finds each label that
-    the sample offers, and the likeliest is the assistant's message. The text of a choice is not
-    weighed.
+    The request is the same. The model does not generate: it computes the likelihood of each label
+    that the sample offers, and the likeliest is the assistant's message. The text of a choice is
+    not considered.
     """
 
     model_keys: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class ChoiceSolver:
     def __init__(
         self, solver: SingleTurnSolver, labels: Callable[[Sample], tuple[str, ...]]
     ) -> None:
-        """`labels` raises ValueError where no choice could be right."""
+        """`labels` raises ValueError if no choice can be correct."""
         self._solver, self._labels = solver, labels
         self.name, self.version = solver.name, solver.version
 
@@ -92,12 +92,12 @@ class ChoiceSolver:
         return True
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the labels, and what is sent."""
+        """Return the labels, and the request."""
         labels = " ".join(self._labels(sample))
         return "\n".join(("loglikelihood", labels, self._solver.describe_inputs(sample)))
 
     def reuse(self, sample: Sample, trace: Trace) -> Trace:
-        """Return the stored choice, if it can be right."""
+        """Return the stored choice, if it can be correct."""
         self._labels(sample)
         return trace
 

@@ -1,6 +1,6 @@
 """One file being checked: iterate for its issues, then read the counts.
 
-Nothing is kept, so a file of any size is checked in the memory of its ids.
+Only the ids are kept, so a file of any size can be checked.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,13 +12,13 @@ from evalwright.types import Issue, TaskSpec
 
 
 def is_project(path: str) -> bool:
-    """Whether a path is that of task documents, not of task records."""
+    """Whether a path is that of task documents rather than task records."""
     # Unlike pathlib's, it is False for what may not be looked at.
     return path.endswith((".yaml", ".yml")) or isdir(path)  # noqa: PTH112
 
 
 def drop_duplicates(issues: Iterable[Issue]) -> list[Issue]:
-    """Keep each issue once: a file that is reached in two ways has it under two fields."""
+    """Keep each issue once: a file that is reached in two ways reports it under two fields."""
     unique: dict[tuple[object, ...], Issue] = {}
     for issue in issues:
         unique.setdefault((issue.file, issue.line, issue.column, issue.rule, issue.detail), issue)
@@ -26,7 +26,7 @@ def drop_duplicates(issues: Iterable[Issue]) -> list[Issue]:
 
 
 def sort_issues(issues: Iterable[Issue]) -> list[Issue]:
-    """Keep each issue once, file by file, each from its top to its end."""
+    """Keep each issue once, file by file, in the order of lines."""
     unique = drop_duplicates(issues)
     files = list(dict.fromkeys(issue.file for issue in unique))
     order = {file: number for number, file in enumerate(files)}
@@ -34,7 +34,7 @@ def sort_issues(issues: Iterable[Issue]) -> list[Issue]:
 
 
 class Checking:
-    """Iterate once; `valid`, `errors` and `unreadable` are right when the iteration ends."""
+    """Iterate once; `valid`, `errors` and `unreadable` are complete when the iteration ends."""
 
     kind = "records"
     noun = "record"
@@ -46,15 +46,15 @@ class Checking:
         self.file = file
         self.valid = 0
         self.rules: dict[str, int] = {}
-        """How many issues there are of each rule."""
+        """Number of issues per rule."""
         self.warnings: list[Issue] = []
-        """What is accepted, and should be written otherwise now."""
+        """Deprecated spellings, which are accepted."""
         self.unreadable: Unreadable | None = None
-        """Set when the file could not be read to its end; the issues found before still count."""
+        """Set if the file could not be read to its end; issues found before that still count."""
 
     @property
     def errors(self) -> int:
-        """How many issues there are."""
+        """Number of issues."""
         return sum(self.rules.values())
 
     def __iter__(self) -> Iterator[Issue]:

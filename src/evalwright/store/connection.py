@@ -24,7 +24,7 @@ from msgspec import Struct
 from evalwright.errors import EvalwrightError, StoreError, Unreadable
 from evalwright.lines import show_path
 
-_SPACE = "free some space and run again: what was finished is kept, only the rest is run"
+_SPACE = "free some space and run again: finished samples are kept, only the rest is run"
 
 
 def result_code(error: BaseException | None) -> int:
@@ -46,7 +46,7 @@ def explain_error(error: sqlite3.Error, path: Path) -> EvalwrightError:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return StoreError(
                 f"{where}: locked by another process",
-                hint="run again when it has ended, or with another `--store`",
+                hint="run again when it has finished, or use another `--store`",
             )
         case sqlite3.SQLITE_CORRUPT:
             return StoreError(

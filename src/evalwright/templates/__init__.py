@@ -9,7 +9,7 @@ Promises:  a template changes nothing but what it makes itself, and loads nothin
            with the template's line.
 Does not:  bound the time of a regular expression that the author wrote.
 
-A text ends as it is written, but for one newline at its very end, which is Jinja's way with the
+A text is kept as written, except for one newline at its very end, which Jinja removes from the
 blocks of YAML.
 """
 
@@ -43,21 +43,21 @@ _FAILURES = (
     TypeError,
     ValueError,
 )
-"""What an expression can raise: its own mistakes, and those of the data."""
+"""Exceptions of an expression: its own mistakes, and those of the data."""
 
 
 class NotThere(ValueError):
-    """A template refers to something that its variables do not have."""
+    """A template refers to something that does not exist."""
 
 
 class _Source:
-    """What both kinds share: a source that was compiled once, and pydantic's hooks."""
+    """The base of both kinds: a source that is compiled once, and pydantic's hooks."""
 
     __slots__ = ("_changes_values", "_compiled", "file", "line", "source")
     _environment: Text = TEXT
 
     def __init__(self, source: str) -> None:
-        """ValueError if it is no Jinja, with the line."""
+        """Compile it; ValueError, with the line, if it is not valid Jinja."""
         self.source = str(source)
         # A text that knows its place in a document counts its lines as the document does.
         self.line = max(getattr(source, "line", 1), 1)
@@ -68,11 +68,11 @@ class _Source:
             raise ValueError(explain_syntax(error, self.line)) from error
 
     def variables(self) -> frozenset[Path]:
-        """The paths that it needs: `{("sample", "question"), ("messages",)}`."""
+        """The paths that it requires: `{("sample", "question"), ("messages",)}`."""
         return _paths(self.source)
 
     def names(self) -> frozenset[str]:
-        """The variables that it mentions, whether it needs them or not."""
+        """The variables that it mentions, required or not."""
         return _names(self.source)
 
     def _explain(self, error: Exception, variables: Mapping[str, Any]) -> ValueError:
@@ -120,12 +120,12 @@ class _Source:
 
 
 class Template(_Source):
-    """A text with `{{ }}` in it."""
+    """Text with `{{ }}`."""
 
     __slots__ = ()
 
     def render(self, /, **variables: Any) -> str:
-        """The text, with these variables in it; ValueError when it cannot be made."""
+        """Return the text rendered with these variables; ValueError if that fails."""
         compiled = self._compiled
         try:
             if self._changes_values:
@@ -136,9 +136,9 @@ class Template(_Source):
 
 
 class Native(_Source):
-    """An expression in `{{ }}`, whose value stays what it is.
+    """An expression in `{{ }}` that keeps the type of its value.
 
-    One `{{ }}` alone gives its object. A string, and text with `{{ }}` in it, is read as a Python
+    A single `{{ }}` gives its object. A string, and text with `{{ }}`, is read as a Python
     literal if it is one: `"3"` is 3, `"True"` is True.
     """
 
@@ -146,11 +146,11 @@ class Native(_Source):
     _environment = NATIVE
 
     def evaluate(self, /, **variables: Any) -> Any:
-        """The value; NotThere when it has none."""
+        """Return the value; NotThere if it does not exist."""
         return read_literal(self.raw(**variables))
 
     def raw(self, /, **variables: Any) -> Any:
-        """The value before a string is read as a literal."""
+        """Return the value before a string is read as a literal."""
         compiled = self._compiled
         try:
             if self._changes_values:

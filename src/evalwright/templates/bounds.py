@@ -1,6 +1,6 @@
-"""What a template may cost, counted before it is paid.
+"""Limits on the cost of a template, counted in advance.
 
-    work      16 Mi units a render: 1 for a character that is made, 8 for an item of a list,
+    work      16 Mi units per render: 1 per created character, 8 per item of a list,
               16 for a step of a loop, 512 for a call
     output    1 MiB
     range     10,000 numbers
@@ -26,7 +26,7 @@ MAX_RANGE = 10_000
 MAX_BITS = 10_000
 _ITEM, _STEP, _CALL = 8, 16, 512
 _MAX_WIDTH = 4
-"""Digits of a width or a precision in a format."""
+"""Maximum digits of a width or a precision in a format."""
 
 _CONVERSION = re.compile(r"%(?:\([^)]*\))?[-#0 +]*([*\d]*)(?:\.([*\d]*))?")
 
@@ -36,7 +36,7 @@ class TooExpensive(ValueError):
 
 
 class WorkBudget:
-    """What is left of one render's work."""
+    """The remaining work of one render."""
 
     __slots__ = ("left",)
 
@@ -44,18 +44,20 @@ class WorkBudget:
         self.left = MAX_WORK
 
     def spend(self, units: int) -> None:
-        """Pay, or TooExpensive."""
+        """Spend work; raise TooExpensive if none is left."""
         self.left -= units
         if self.left < 0:
-            raise TooExpensive("the template does too much: its loops or texts grow out of bounds")
+            raise TooExpensive(
+                "the template is too expensive: its loops or texts grow beyond the limit"
+            )
 
     def pay_for(self, value: Any) -> Any:
-        """The value, paid for by all that is in it: what is in it twice counts twice."""
+        """Spend work for everything in a value (repeated parts count again), and return it."""
         self.spend(weight(value, self.left))
         return value
 
     def steps(self, values: Any) -> Any:
-        """What a loop runs over: paid at once where its length is known, else step by step."""
+        """Spend work for a loop: at once if its length is known, otherwise step by step."""
         try:
             self.spend(_STEP * len(values))
         except TypeError:
@@ -69,7 +71,7 @@ class WorkBudget:
 
 
 def weight(value: Any, most: int) -> int:
-    """How many characters and items a value holds, or a number above `most`."""
+    """Return how many characters and items a value has, or a number above `most`."""
     if isinstance(value, str):
         return len(value) + 1
     total = 0
@@ -91,10 +93,10 @@ def weight(value: Any, most: int) -> int:
 
 
 def bounded_range(*numbers: int) -> range:
-    """A range of 10,000 numbers at most."""
+    """Return a range of at most 10,000 numbers."""
     values = range(*numbers)
     if len(values) > MAX_RANGE:
-        raise TooExpensive(f"a range has at most {MAX_RANGE:,} numbers, got {len(values):,}")
+        raise TooExpensive(f"a range may have at most {MAX_RANGE:,} numbers, got {len(values):,}")
     return values
 
 
@@ -125,11 +127,11 @@ def _power(left: Any, right: Any, budget: WorkBudget) -> Any:
 
 def _check_bits(bits: int) -> None:
     if bits > MAX_BITS:
-        raise TooExpensive(f"an integer has at most {MAX_BITS:,} bits here")
+        raise TooExpensive(f"an integer may have at most {MAX_BITS:,} bits")
 
 
 def percent(left: Any, right: Any, budget: WorkBudget) -> Any:
-    """The remainder, or a text with its `%` filled in."""
+    """Return the remainder, or a text formatted with `%`."""
     if not isinstance(left, str | bytes):
         return left % right
     text = left if isinstance(left, str) else left.decode("latin-1")
@@ -141,10 +143,10 @@ def percent(left: Any, right: Any, budget: WorkBudget) -> Any:
 
 
 def check_width(spec: str) -> None:
-    """TooExpensive for a width or a precision of five digits, or one given as an argument."""
+    """Raise TooExpensive for a width or a precision of five digits, or one from an argument."""
     if "*" in spec or any(len(digits) > _MAX_WIDTH for digits in re.findall(r"\d+", spec)):
         raise TooExpensive(
-            f"a width in a format has at most {_MAX_WIDTH} digits, got `{spec[:20]}`"
+            f"a width in a format may have at most {_MAX_WIDTH} digits, got `{spec[:20]}`"
         )
 
 
@@ -162,7 +164,7 @@ PLAIN_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def before_call(function: Any, arguments: tuple[Any, ...], budget: WorkBudget) -> None:
-    """Pay for a call, and for what a method of a string is about to make."""
+    """Spend work for a call, and for the result of a string method."""
     budget.spend(_CALL)
     function = getattr(function, "__wrapped__", function)
     text = getattr(function, "__self__", None)
@@ -200,12 +202,12 @@ _IN_PLACE = frozenset(
 
 
 def cost_of_replacing(text: Any, old: Any, new: Any) -> int:
-    """An upper bound of the length after a replacement."""
+    """Return an upper bound of the length after a replacement."""
     return len(text) + (len(text) // max(len(old), 1) + 1) * len(new)
 
 
 def cost_of_joining(separator: Any, values: Iterable[Any], budget: WorkBudget) -> int:
-    """The length of the joined text; iterates, so it takes what can be iterated twice."""
+    """Return the length of the joined text; the argument must be iterable twice."""
     return sum(weight(value, budget.left) + len(separator) for value in values)
 
 

@@ -33,11 +33,11 @@ from evalwright.templates.bounds import (
 from evalwright.templates.filters import STEPS, paid_filters
 
 _LITERAL_STARTS = frozenset("TFNbBrRuUs")
-"""The letters that a literal can begin with: a name, a string's prefix, `set()`."""
+"""The letters that a literal can begin with: a name, a string prefix, `set()`."""
 
 
 def read_literal(text: Any) -> Any:
-    """The value of a literal; any other text is itself, and so is what is no text."""
+    """Return the value of a literal; other texts and values are unchanged."""
     if (
         not isinstance(text, str)
         or not text
@@ -62,7 +62,7 @@ MUTATORS = frozenset(
 
 
 class MissingMessage(str):
-    """What is wrong with something undefined, and where it was looked for."""
+    """Return what is wrong with something undefined, and where it was looked up."""
 
     __slots__ = ("name", "within")
     name: Any
@@ -70,7 +70,7 @@ class MissingMessage(str):
 
 
 class Missing(StrictUndefined):
-    """Something that is not there; its error says where it was looked for."""
+    """An undefined value; its error says where it was looked up."""
 
     __slots__ = ()
 
@@ -89,14 +89,14 @@ class PaidContext(Context):
         self.budget = WorkBudget()
 
     def derived(self, locals: dict[str, Any] | None = None) -> "PaidContext":  # noqa: A002 - Jinja's
-        """A context within this one, on the same budget."""
+        """Return a nested context with the same budget."""
         inner: PaidContext = super().derived(locals)  # type: ignore[assignment]
         inner.budget = self.budget
         return inner
 
 
 class _Paying(CodeGenerator):
-    """Code in which every list, dict and concatenation is paid for."""
+    """Generates code in which every list, dict and concatenation is charged."""
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
         self.write("environment.join_text(context, (")
@@ -136,7 +136,7 @@ class _PayingNative(_Paying, NativeCodeGenerator):
 
 
 class _Formatter(SandboxedFormatter):
-    """`"{}".format`, without a width that fills the memory."""
+    """`"{}".format` with limited widths."""
 
     def format_field(self, value: Any, format_spec: str) -> Any:
         check_width(format_spec)
@@ -162,7 +162,7 @@ class Text(ImmutableSandboxedEnvironment):
         )
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Of a row its column, never a method that every dict has: `items` is there or is not."""
+        """Return a row's column, never a dict method: `items` is a column or undefined."""
         if not isinstance(obj, Mapping):
             return super().getattr(obj, attribute)
         if attribute in obj:
@@ -184,7 +184,7 @@ class Text(ImmutableSandboxedEnvironment):
             return Missing(obj=obj, name=argument)
 
     def method(self, obj: Any, attribute: str) -> Any:
-        """What is called by a name: of a row the dict's method, because no column can be called."""
+        """Return what a call by name refers to: a row's dict method; columns are not callable."""
         return super().getattr(obj, attribute)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
@@ -194,33 +194,33 @@ class Text(ImmutableSandboxedEnvironment):
         return super().is_safe_attribute(obj, attr, value)
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Missing:
-        """What a template gets in the place of what it may not touch."""
+        """Return what a template gets instead of a forbidden attribute."""
         kind = type(obj).__name__
         hint = f"`{attribute}` changes a {kind}: call it by its name, `{{% do x.{attribute}(…) %}}`"
         if attribute.startswith("_") or not modifies_known_mutable(obj, attribute):
-            hint = f"`{attribute}` of a {kind} is out of a template's reach"
+            hint = f"`{attribute}` of a {kind} is not accessible in a template"
         return Missing(hint, name=attribute, obj=obj, exc=SecurityError)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """`left operator right`, within the budget."""
+        """Compute `left operator right`, within the budget."""
         if operator in PLAIN_OPERATORS:
             return PLAIN_OPERATORS[operator](left, right)
         return OPERATORS[operator](left, right, context.budget)
 
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Call what a template calls, within the budget."""
+        """Call a function for a template, within the budget."""
         budget: WorkBudget = context.budget
         before_call(obj, (*args, *kwargs.values()), budget)
         return budget.pay_for(super().call(context, obj, *args, **kwargs))
 
     def join_text(self, context: Any, values: Iterable[Any]) -> str:
-        """What `~` makes."""
+        """Concatenate the operands of `~`."""
         pieces = [str(value) for value in values]
         context.budget.spend(sum(map(len, pieces)))
         return "".join(pieces)
 
     def wrap_str_format(self, value: Any) -> Any:
-        """The method `format` of a string, made safe; None for all else."""
+        """Return a safe `format` method of a string; None for anything else."""
         safe = super().wrap_str_format(value)
         if safe is None:
             return None
@@ -234,12 +234,12 @@ class Text(ImmutableSandboxedEnvironment):
         return update_wrapper(format_safely, value)
 
     def concat(self, values: Iterable[str]) -> str:
-        """The pieces of an output as one text."""
+        """Return the pieces of an output as one text."""
         return join_pieces(values)
 
     def _generate(self, source: nodes.Template, *arguments: Any, **named: Any) -> str:
         for alone in source.find_all(_ALONE):
-            message = "a template stands alone: it cannot load another"
+            message = "a template cannot load another template"
             raise TemplateSyntaxError(message, alone.lineno)
         for used in source.find_all((nodes.Filter, nodes.Test)):
             # Jinja itself would wait for the render where one stands inside a condition.
@@ -263,12 +263,12 @@ class NativeValues(Text):
     code_generator_class = _PayingNative
 
     def concat(self, values: Iterable[Any]) -> Any:
-        """The value of a part of a template, as Jinja's native types have it."""
+        """Return the value of a part of a template, like Jinja's native types."""
         return read_literal(native(values))
 
 
 def join_pieces(values: Iterable[str]) -> str:
-    """The pieces of an output as one text; TooExpensive as soon as it is too long."""
+    """Return the pieces of an output as one text; TooExpensive if it is too long."""
     pieces = []
     size = 0
     for value in values:
@@ -280,7 +280,7 @@ def join_pieces(values: Iterable[str]) -> str:
 
 
 def native(values: Iterable[Any]) -> Any:
-    """A single value as it is, several as one text; None for none."""
+    """Return a single value unchanged, several as one text, None for none."""
     rest = iter(values)
     head = list(islice(rest, 2))
     if not head:

@@ -1,7 +1,7 @@
-"""Why a text is no template, or why a template failed, in one line for its author.
+"""Explain in one line why a text is not a template, or why a template failed.
 
-The compiler speaks of tokens and of the tags that it was looking for. What people really do is few
-things: a brace too few, a block that is not closed, a misspelt filter, an operator of another
+The compiler reports tokens and the tags that it was looking for. Authors make a few kinds of
+mistakes: a missing brace, a block that is not closed, a misspelt filter, an operator of another
 language.
 """
 
@@ -22,22 +22,22 @@ from evalwright.templates.paths import write_path
 _MOST_NAMES = 20
 
 BROKEN_SYNTAX = (SyntaxError, RecursionError, MemoryError, ValueError, TypeError, OverflowError)
-"""What Jinja's compiler, or Python's on what it made, may raise for a text that is no template."""
+"""What Jinja's compiler, or Python's on its result, may raise for an invalid template."""
 
 
 def explain_syntax(error: Exception, first: int) -> str:
-    """What is wrong with the text, and in which line; `first` is the line it begins in."""
+    """Return what is wrong with the text, with its line; `first` is the line it begins on."""
     if isinstance(error, TemplateSyntaxError):
         return f"line {error.lineno + first - 1}: {_translate_message(error.message or '')}"
     if isinstance(error, SyntaxError) and "loop" in error.msg:
-        return f"line {first}: `break` and `continue` stand in a loop only"
+        return f"line {first}: `break` and `continue` are allowed only in a loop"
     if isinstance(error, RecursionError | MemoryError | SyntaxError):
         return f"line {first}: the template is nested too deeply"
     return f"line {first}: {error}"
 
 
 class TemplateSource(Protocol):
-    """A template that knows where it stands."""
+    """A template that knows its place."""
 
     source: str
     file: str
@@ -47,7 +47,7 @@ class TemplateSource(Protocol):
 def explain_failure(
     error: BaseException, template: TemplateSource, variables: Mapping[str, Any]
 ) -> str:
-    """What went wrong while a template was rendered, and in which of its lines."""
+    """Return what went wrong while a template was rendered, with its line."""
     line = _running_line(error.__traceback__)
     number = line + template.line - 1
     place = f"{template.file}:{number}" if template.file else f"line {number}"
@@ -62,7 +62,7 @@ def explain_failure(
             path = write_path(TEXT.parse(template.source), message.name, line) or path
         return _explain_missing(message, path, place, variables)
     if isinstance(error, RecursionError):
-        return f"the template calls itself without end ({place})"
+        return f"endless recursion in the template ({place})"
     return f"{str(error) or type(error).__name__} ({place})"
 
 
@@ -85,10 +85,10 @@ def _explain_missing(
         names = [str(key) for key in fields]
         has = "the row has" if message.within is variables.get("sample") else "it has"
     else:
-        return f"`{path}` is not there ({place}): {message}"
+        return f"`{path}` does not exist ({place}): {message}"
     shown = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
     hint = _hint(str(message.name), names)
-    return f"`{path}` is not there ({place}); {has}: {shown or 'nothing'}{hint}"
+    return f"`{path}` does not exist ({place}); {has}: {shown or 'nothing'}{hint}"
 
 
 def _read_fields(value: Any) -> Any:
@@ -110,10 +110,10 @@ _PYTHON_OPERATORS = {"&": "`and`", "!": "`not`", "?": "`one if condition else ot
 
 
 def _translate_message(message: str) -> str:
-    """The compiler's sentence in our words; as it is where it is none of the usual ones."""
+    """Return the compiler's message in plain words; an unusual one unchanged."""
     if match := _NO_NAME.fullmatch(message):
         known = set(TEXT.filters) - {STEPS} if match[1] == "filter" else TEXT.tests
-        return f"no {match[1]} is called `{match[2]}`{_hint(match[2], sorted(known))}"
+        return f"unknown {match[1]} `{match[2]}`{_hint(match[2], sorted(known))}"
     for pattern, explain in _MESSAGES:
         if match := pattern.fullmatch(message):
             return explain(match)
@@ -128,15 +128,15 @@ def _explain_open_block(match: re.Match[str]) -> str:
 def _explain_other_tag(match: re.Match[str]) -> str:
     tag, block = match[1], match[2]
     if tag in _BLOCKS or tag.startswith("end"):
-        return f"`{tag}` does not belong to the block `{block}`: `{{% end{block} %}}` is missing"
-    return f"no block is called `{tag}`{_hint(tag, (*_BLOCKS, f'end{block}'))}"
+        return f"`{tag}` does not belong in the block `{block}`: `{{% end{block} %}}` is missing"
+    return f"unknown block `{tag}`{_hint(tag, (*_BLOCKS, f'end{block}'))}"
 
 
 def _explain_unknown_tag(match: re.Match[str]) -> str:
     tag = match[1]
     if tag in _BLOCKS or (tag.startswith("end") and tag[3:] in _BLOCKS):
-        return f"`{tag}` stands in no block that it could belong to"
-    return f"no block is called `{tag}`{_hint(tag, _BLOCKS)}"
+        return f"`{tag}` is outside the block that it belongs to"
+    return f"unknown block `{tag}`{_hint(tag, _BLOCKS)}"
 
 
 def _explain_other_token(match: re.Match[str]) -> str:
@@ -179,7 +179,7 @@ _MESSAGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = 
     (re.compile(r"expected token '(.*?)', got '(.*)'"), _explain_other_token),
     (
         re.compile(r"unexpected end of template, expected '(.*)'\."),
-        lambda match: f"expected {_show_token(match[1])}, the template ends",
+        lambda match: f"expected {_show_token(match[1])}, but the template ends",
     ),
     (re.compile(r"unexpected char (?:'|\")(.)(?:'|\") at \d+"), _explain_character),
     (re.compile(r"unexpected '(.*?)'(?:, expected '(.*)')?"), _explain_odd_token),

@@ -1,4 +1,4 @@
-"""The filters of a template: the format's own, and Jinja's, each paid for."""
+"""The filters of templates: the format's own, and Jinja's, each with its cost."""
 
 import json
 import re
@@ -98,10 +98,10 @@ def _format(budget: WorkBudget, value: Any, *arguments: Any, **named: Any) -> An
 
 
 def _random(_: WorkBudget, value: Any) -> Any:
-    """Of the same list always the same one: a prompt must not change from run to run."""
+    """Always choose the same item of a list: a prompt must not change between runs."""
     values = list(value)
     if not values:
-        raise ValueError("`random` expected a list with something in it")
+        raise ValueError("`random` expected a list that is not empty")
     return values[crc32(repr(values).encode()) % len(values)]
 
 
@@ -163,11 +163,11 @@ _BEFORE: dict[str, Callable[..., None]] = {
     "sum": _before_sum,
 }
 STEPS = " steps"
-"""The filter that is put around what a loop runs over. No template can write its name."""
+"""The filter around the iterable of a loop. Templates cannot use its name."""
 
 
 def paid_filters() -> dict[str, Callable[..., Any]]:
-    """Every filter, by name. They all take the context, so none is run by the compiler."""
+    """Return every filter by name. All take the context, so the compiler runs none."""
     filters = {
         name: _paid(name, function, _FIRST[_PassArg.from_obj(function)])
         for name, function in FILTERS.items()
@@ -192,7 +192,7 @@ _FIRST: dict[_PassArg | None, Callable[[Any], tuple[Any, ...]]] = {
     _PassArg.environment: lambda context: (context.environment,),
     None: lambda _: (),
 }
-"""What Jinja passes to a filter before the value."""
+"""Return what Jinja passes to a filter before the value."""
 
 
 def _paid(

@@ -1,8 +1,8 @@
-"""What a template refers to, read without rendering it.
+"""Find what a template refers to, without rendering it.
 
     {{ sample.question }} {{ sample["answer"][0] }}     sample.question, sample.answer
 
-Left out: names that the template itself gives, paths that it asks for with `is defined` or gives
+Left out: names that the template itself sets, paths that it tests with `is defined` or gives
 a default, and the method of a call (`sample.items()` refers to `sample`).
 """
 
@@ -18,7 +18,7 @@ _GLOBALS = ("range", "dict", "cycler", "joiner", "namespace")
 
 
 def paths(tree: nodes.Template) -> frozenset[Path]:
-    """Every path that must be there, from the name of its variable on."""
+    """Return every required path, beginning with its variable."""
     own = set(_own_names(tree))
     optional = set(_optional(tree)) - {()}
     return frozenset(
@@ -29,7 +29,7 @@ def paths(tree: nodes.Template) -> frozenset[Path]:
 
 
 def write_path(tree: nodes.Template, name: object, line: int) -> str | None:
-    """How the template writes the path that ends in `name`, on that line if it is there."""
+    """Return how the template spells the path that ends in `name`, preferably on that line."""
     chains = {
         node.lineno: chain
         for node in tree.find_all((nodes.Getattr, nodes.Getitem))
@@ -61,7 +61,7 @@ def _walk(node: nodes.Node) -> Iterator[Path]:
 
 
 def _path(node: nodes.Node) -> Path:
-    """The names of a chain, up to an index that is a number: what follows one is not a column."""
+    """Return the names of a chain, up to a numeric index: what follows it is not a column."""
     return tuple(takewhile(lambda key: isinstance(key, str), _chain(node)))
 
 

@@ -1,4 +1,4 @@
-"""Pure text: what a model is asked, how its answer is trimmed, how it is compared.
+"""Text functions: render prompts, post-process answers, compare them.
 
     prompt         a task → the text a model gets; a prompt → the lettered options that it offers
     post_process   a model's answer → what the metric sees

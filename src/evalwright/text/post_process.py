@@ -1,6 +1,6 @@
-"""What a metric sees of a model's answer: one rule, after generation and before the metric.
+"""Post-process a model's answer: one rule, after generation and before the metric.
 
-Deterministic and stateless. `RULES` has one function a rule of the vocabulary.
+Deterministic and stateless. `RULES` has one function per rule of the vocabulary.
 
 Does not:   guess what was meant. `extract_letter` reads the `A` of "A good guess is C" as an
             answer, and compares code points (an `A` with a combining accent is an `A`).
@@ -36,7 +36,7 @@ _LETTER = re.compile("[A-E]")
 
 
 def extract_letter(text: str) -> str:
-    """Return the first `A`-`E` with no letter or digit beside it; else the first; else ""."""
+    """Return the first `A`-`E` with no letter or digit next to it; else the first; else ""."""
     match = _STANDALONE.search(text) or _LETTER.search(text)
     return match[0] if match else ""
 
@@ -48,26 +48,26 @@ def extract_first_line(text: str) -> str:
 
 _FENCE = re.compile("`{3,}")
 _DEEPEST_CLOSING = 3
-"""Columns by which a closing fence may stand deeper than the line that opened (CommonMark)."""
+"""Columns by which a closing fence may be indented more than the opening line (CommonMark)."""
 
 
 def extract_code_block(text: str) -> str:
     """Return the body of the first block between triple backticks; with no block, the text.
 
-    A fence is three or more backticks; it opens a block wherever it stands in its line, and the
+    A fence is three or more backticks; it opens a block wherever it is in its line, and the
     rest of that line (`python`) is not part of the body. The block ends
 
     1. at the first fence, no shorter than the opening one, that begins or ends its line. So a
-       fence inside a line of code (`if line == "```":`) does not end it, nor does one that stands
-       on its own, four or more columns deeper than the line that opened (in a docstring);
-    2. where there is none: at the first such fence of any kind;
-    3. where there is none: at the end of the text.
+       fence inside a line of code (`if line == "```":`) does not end it, nor does one that is
+       on its own line, four or more columns deeper than the opening line (in a docstring);
+    2. if there is none: at the first such fence of any kind;
+    3. if there is none: at the end of the text.
 
-    The line break before the closing fence is not part of the body. When the opening fence does
-    not stand at the margin, the body loses the indentation that all its lines share, at most as
+    The line break before the closing fence is not part of the body. If the opening fence is
+    indented, the body loses the indentation that all its lines share, at most as
     much as the fence's own column.
 
-    A fence that closes on its own line, ```print(1)```, is a block only when the text has no
+    A fence that closes on its own line, ```print(1)```, is a block only if the text has no
     other; it has no info string, and its body is stripped.
     """
     lines = text.split("\n")
@@ -82,7 +82,7 @@ def extract_code_block(text: str) -> str:
 
 
 def _fences(line: str) -> tuple[re.Match[str] | None, str | None]:
-    """The fence that a line leaves open, and the first body that it opens and closes."""
+    """Return the fence that a line leaves open, and the first body that it opens and closes."""
     opening: re.Match[str] | None = None
     closed: str | None = None
     for fence in _FENCE.finditer(line):
@@ -106,7 +106,7 @@ def _body(opened: str, opening: re.Match[str], lines: Sequence[str]) -> str:
 
 
 def _end(lines: Sequence[str], fence: re.Pattern[str], deepest: int) -> tuple[int, str] | None:
-    """Find the line that closes a block, and what stands in it before the fence."""
+    """Find the line that closes a block, and the text before the fence in it."""
     inside: tuple[int, str] | None = None
     for number, line in enumerate(lines):
         match = fence.search(line)

@@ -6,10 +6,10 @@ nothing else is added: the same text goes to every model.
     A) Venus        A. Venus        (A) Venus        A: Venus        A、金星
     B) Mercury      B. Mercury      (B) Mercury      B: Mercury      B、水星
 
-or in one line: `A) Venus B) Mercury`. Options are the longest run of letters A, B, C, … in one of
-these shapes; of equals the last, because a passage comes before its question.
+or on one line: `A) Venus B) Mercury`. Options are the longest run of letters A, B, C, … in one of
+these forms; on a tie the last, because a passage comes before its question.
 
-Does not:   know options without letters, or those whose letters are of another script.
+Does not:   recognize options without letters, or with letters of another script.
 """
 
 import re
@@ -60,7 +60,7 @@ _FEWEST, _FEWEST_INLINE = 2, 3
 
 
 class Option(NamedTuple):
-    """One option: its letter in upper case, and what it says."""
+    """One option: its letter in upper case, and its text."""
 
     letter: str
     text: str
@@ -71,7 +71,7 @@ _Run = list[re.Match[str]]
 
 @lru_cache(maxsize=4)  # three rules ask about the same prompt
 def find_options(prompt: str) -> tuple[Option, ...]:
-    """Return the options of a prompt, in order; none where no two were found."""
+    """Return the options of a prompt, in order; empty if fewer than two were found."""
     prompt = prompt.translate(_FULL_WIDTH)
     if run := _longest(run for shape in _LINES for run in _runs(shape, prompt, fewest=_FEWEST)):
         return tuple(map(_option, run, _texts_in_lines(prompt, run)))

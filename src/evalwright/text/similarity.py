@@ -8,7 +8,7 @@ The last three share a tokenizer: lowercase, then runs of Unicode `\w`.
 
 Does not:   segment scripts that are written without spaces (a Chinese sentence is one token),
             normalise (é as one code point and as two are different), or keep together what `\w`
-            splits: emoji are no tokens, and a combining mark (Arabic vowels, Devanagari vowel
+            splits: emoji are not tokens, and a combining mark (Arabic vowels, Devanagari vowel
             signs) ends one. Nor fold case, width or Unicode forms in `exact_match`: `Paris` is not
             `paris`; `lower` is a post-process.
 """
@@ -38,7 +38,7 @@ def exact_match(prediction: str, targets: Sequence[str]) -> float:
 
 
 def contains_target(answer: str, targets: Iterable[str]) -> bool:
-    """Tell whether a target is in the answer, as whole words and in either case."""
+    """Whether the answer contains a target, as whole words and in any case."""
     folded = answer.casefold()
     for target in targets:
         words = target.strip().casefold()

@@ -167,11 +167,13 @@ def test_a_text_is_weighed_whole_however_long_it_is() -> None:
 @pytest.mark.parametrize(
     ("request_", "kind", "said"),
     [
-        pytest.param(asks("x " * 400), "context", "431 tokens, the context 256", id="long"),
+        pytest.param(
+            asks("x " * 400), "context", "431 tokens, but the context only 256", id="long"
+        ),
         pytest.param(asks("x " * 400, given=("A",)), "context", "431 tokens", id="long and given"),
         pytest.param(asks("x", given=("y " * 400,)), "context", "the context is full", id="full"),
         pytest.param(asks("x", given=("",)), "bad_request", "an empty text", id="empty"),
-        pytest.param(asks("\ud800"), "bad_request", "not Unicode", id="half a character"),
+        pytest.param(asks("\ud800"), "bad_request", "not valid Unicode", id="half a character"),
         pytest.param(
             asks("x", input={"grammar": "root ::= <<"}), "bad_request", "grammar", id="grammar"
         ),
@@ -179,7 +181,7 @@ def test_a_text_is_weighed_whole_however_long_it_is() -> None:
         pytest.param(
             Request(sample=SAMPLE, task="embeddings", input="x"),
             "unsupported",
-            "makes no embeddings",
+            "has no embeddings",
             id="embeddings",
         ),
         pytest.param(

@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_loaded_is_tried_once_and_stops_the_run_in_the_eng
     assert str(error).startswith(f"local/{broken} could not be loaded: ")
     assert "GGUF" in str(error).partition("loaded: ")[2]
     assert "Traceback" not in str(error)
-    assert "is the file whole" in error.hint
+    assert "is the file complete" in error.hint
 
 
 @needs_local_model

@@ -49,10 +49,10 @@ def test_what_is_not_known_here_is_sent_as_it_is() -> None:
         ({"seed": -1}, "seed"),
         ({"grammar": 7}, "grammar"),
         ({"json_schema": "{"}, "json_schema"),
-        ({"n": 2}, "every trial is a request of its own"),
-        ({"model": "x"}, "it is the model's name"),
-        ({"id_slot": 1}, "slots are given out here"),
-        ({"stream": True}, "not streamed"),
+        ({"n": 2}, "every trial is a separate request"),
+        ({"model": "x"}, "it is set by the model's name"),
+        ({"id_slot": 1}, "slots are assigned automatically"),
+        ({"stream": True}, "streaming is not supported"),
     ],
 )
 def test_a_parameter_that_makes_no_sense_is_refused(given: dict[str, Any], said: str) -> None:

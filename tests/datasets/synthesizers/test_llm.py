@@ -79,7 +79,7 @@ def test_a_server_that_takes_no_schema_is_asked_without() -> None:
 @pytest.mark.parametrize(
     ("fields", "reply", "said"),
     [
-        pytest.param(ASKS, " \n", "said nothing", id="empty"),
+        pytest.param(ASKS, " \n", "the reply is empty", id="empty"),
         pytest.param(AS_JSON, "I cannot.", "no JSON object: 'I cannot.'", id="a refusal"),
         pytest.param(AS_JSON, '{"question": "Wo?"}', "no JSON object", id="a column less"),
         pytest.param(
@@ -116,7 +116,7 @@ def test_refuses(changes: dict[str, Any], said: str) -> None:
 
 
 def test_a_column_that_no_row_has_is_said_before_anybody_is_asked() -> None:
-    with pytest.raises(ValueError, match="no row has a column `language`; there are `topic`"):
+    with pytest.raises(ValueError, match="no row has a column `language`; the columns are `topic`"):
         synthesizer(ASKS).columns_after(frozenset({"topic"}))
 
 

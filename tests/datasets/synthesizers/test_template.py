@@ -35,7 +35,7 @@ def test_a_row_without_the_column_fails() -> None:
 
 
 def test_a_column_that_no_row_has_is_said_before() -> None:
-    with pytest.raises(ValueError, match="no row has a column `city`; there are `town`"):
+    with pytest.raises(ValueError, match="no row has a column `city`; the columns are `town`"):
         synthesizer(ASKS).columns_after(frozenset({"town"}))
 
 

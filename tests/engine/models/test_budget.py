@@ -123,7 +123,7 @@ def test_a_call_cancelled_while_it_waits_or_runs_holds_nothing() -> None:
     ("budget", "reply", "what"),
     [
         pytest.param(
-            Budget(max_cost=1.0), costing(None), "what a call costs", id="no cost, cap on costs"
+            Budget(max_cost=1.0), costing(None), "what a call cost", id="no cost, cap on costs"
         ),
         pytest.param(
             Budget(max_tokens=9), costing(0.1, tokens=0), "how many tokens", id="no token counts"
@@ -136,7 +136,7 @@ def test_a_server_that_does_not_say_what_it_used_keeps_its_answer_and_stops_the_
     model = CappedModel(Says(reply), budget)
 
     assert asyncio.run(model.complete(question())).text == "4"
-    with pytest.raises(BudgetSpent, match=f"does not say {what}"):
+    with pytest.raises(BudgetSpent, match=f"does not report {what}"):
         asyncio.run(model.complete(question()))
 
 
@@ -155,7 +155,7 @@ def test_a_spent_budget_is_no_failure_of_a_sample() -> None:
 
     assert caught.value.exit_code == 3
     assert str(caught.value) == "the cap is reached: 0.0000 of 0.0000 USD spent"
-    assert caught.value.hint == "raise the cap and run again: it goes on where it stopped"
+    assert caught.value.hint == "raise the cap and run again to resume"
 
 
 def test_a_small_cap_is_said_with_digits_and_the_command_is_named() -> None:
@@ -165,7 +165,7 @@ def test_a_small_cap_is_said_with_digits_and_the_command_is_named() -> None:
         answered_until(budget, 0.000013)
 
     assert str(caught.value) == "the cap is reached: 0.000026 of 0.000020 USD spent"
-    assert caught.value.hint == "raise the cap and score again: it goes on where it stopped"
+    assert caught.value.hint == "raise the cap and score again to resume"
 
 
 def test_what_was_spent_above_a_cap_is_said() -> None:

@@ -42,7 +42,7 @@ def test_the_shape_that_tools_rely_on(tmp_path: Path) -> None:
                         "rule": "not_an_object",
                         "field": None,
                         "task_id": None,
-                        "detail": "a record must be a JSON object, this is a list",
+                        "detail": "a record must be a JSON object, not a list",
                         "raw": "[]",
                         "also": [],
                     },

@@ -87,7 +87,8 @@ def test_a_server_that_refuses_the_schema_is_asked_without_it_and_that_is_said(
 
     assert (answer.text, answer.structured) == ("a", False)
     assert answer.note == (
-        f"`judge` takes no schema for its reply ({words}): it was asked without structured outputs"
+        f"`judge` does not accept a schema for its reply ({words}): "
+        "it was queried without structured outputs"
     )
     assert [one.input is None for one in judge.requests] == [False, True]
 
@@ -152,5 +153,5 @@ def test_a_cut_reply_and_a_refusal_are_known_as_such() -> None:
 def test_a_judge_that_is_not_there_is_told_by_name() -> None:
     one = case({}, chat("hi"), models={"other": Judge("a")})
 
-    with pytest.raises(ValueError, match="`judge` is none of the models here: `other`"):
+    with pytest.raises(ValueError, match="`judge` is not one of the models: `other`"):
         asyncio.run(ask(one, "judge", MESSAGES, schema=None))

@@ -158,7 +158,7 @@ def test_structured_is_only_a_reply_that_is_an_object(reply: str, *, structured:
 def test_a_refusal_is_a_failure_even_if_it_reads_like_a_label() -> None:
     declined = {"choices": [{"message": {"content": None, "refusal": "unsafe"}}]}
 
-    with pytest.raises(NoVerdict, match="it refused; it said: unsafe"):
+    with pytest.raises(NoVerdict, match="it refused; its reply: unsafe"):
         judged(LABELER, Judge("unsafe", output=declined))
 
 

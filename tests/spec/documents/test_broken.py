@@ -77,19 +77,19 @@ data.yaml:3:24: unknown_key: unknown key `smaples`; expected `filters`, `missing
         ),
         pytest.param(
             b"key: countries\ndisplay_name: Caf\xe9s\n",
-            "data.yaml:2: not_text: expected UTF-8, the byte 0xe9 is not; save it as UTF-8\n"
+            "data.yaml:2: not_text: expected UTF-8, but the byte 0xe9 is not; save it as UTF-8\n"
             "0 valid documents, 1 error: not_text 1\n",
             id="Latin 1",
         ),
         pytest.param(
             "key: countries\n".encode("utf-16"),
-            "data.yaml:1: not_text: expected UTF-8, the file is UTF-16; save it as UTF-8\n"
+            "data.yaml:1: not_text: expected UTF-8, but the file is UTF-16; save it as UTF-8\n"
             "0 valid documents, 1 error: not_text 1\n",
             id="UTF-16",
         ),
         pytest.param(
             b"key: countries\nlogo: \x89PNG\0\n",
-            "data.yaml:2: not_text: expected text, the file is binary\n"
+            "data.yaml:2: not_text: expected text, but the file is binary\n"
             "0 valid documents, 1 error: not_text 1\n",
             id="a picture",
         ),
@@ -114,7 +114,7 @@ def test_a_file_of_gigabytes_is_not_read(tmp_path: Path, monkeypatch: pytest.Mon
     assert code == 1
     assert said == (
         "data.yaml:1: too_large: expected at most 10 MB, the file is larger; "
-        "put data into a dataset file, not into a document\n"
+        "move data to a dataset file\n"
         "0 valid documents, 1 error: too_large 1\n"
     )
 

@@ -114,7 +114,7 @@ def test_the_command_lints_a_project_and_exits_0_unless_it_is_strict(tmp_path: P
 
     done = CliRunner().invoke(command, [folder])
     assert done.exit_code == 0
-    assert "t.yaml:17:9: unfenced_output: `{{ solver_output.output }}` puts" in done.stdout
+    assert "t.yaml:17:9: unfenced_output: `{{ solver_output.output }}` mixes" in done.stdout
     assert "3 documents, 1 finding: unfenced_output 1" in done.stderr
     assert CliRunner().invoke(command, [folder, "--strict"]).exit_code == 1
 

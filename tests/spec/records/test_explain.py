@@ -131,7 +131,7 @@ def test_a_line_that_was_not_kept_is_explained(why: Any, rule: str, told: str) -
         pytest.param(b'"a"', "a string", id="a string"),
         pytest.param(b"1", "the number 1", id="a number"),
         pytest.param(b"-2.5", "the number -2.5", id="a fraction"),
-        pytest.param(b"1" * 40, "a number of many digits", id="a long number"),
+        pytest.param(b"1" * 40, "a very long number", id="a long number"),
         pytest.param(b"true", "true", id="true"),
         pytest.param(b"false", "false", id="false"),
         pytest.param(b"null", "null", id="null"),
@@ -141,7 +141,7 @@ def test_what_is_no_object_is_named(line: bytes, told: str) -> None:
     found = issue(line)
 
     assert verdict(found) == ("not_an_object", None)
-    assert found.detail == f"a record must be a JSON object, this is {told}"
+    assert found.detail == f"a record must be a JSON object, not {told}"
 
 
 @pytest.mark.parametrize("names", orders(REQUIRED), ids=" and ".join)
@@ -182,8 +182,8 @@ def test_the_first_unknown_field_in_the_records_order_counts() -> None:
         pytest.param("few_shot_example", "did you mean `few_shot_examples`?", id="a misspelt one"),
         pytest.param("Task_ID", "did you mean `task_id`?", id="another case"),
         pytest.param("metadatas", "did you mean `metadata`?", id="a letter too many"),
-        pytest.param("difficulty", "put what is your own under `metadata`", id="one of their own"),
-        pytest.param("x" * 99, "put what is your own under `metadata`", id="a long one"),
+        pytest.param("difficulty", "put your own fields under `metadata`", id="one of their own"),
+        pytest.param("x" * 99, "put your own fields under `metadata`", id="a long one"),
     ],
 )
 def test_an_unknown_field_gets_a_hint(name: str, told: str) -> None:
@@ -249,27 +249,26 @@ def test_of_bad_types_the_first_field_in_the_table_counts(names: tuple[str, ...]
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        pytest.param({"task_id": 7}, "`task_id` must be a string, it is the number 7", id="string"),
+        pytest.param({"task_id": 7}, "`task_id` must be a string, not the number 7", id="string"),
         pytest.param(
-            {"targets": "4"}, "`targets` must be a list of strings, it is a string", id="list"
+            {"targets": "4"}, "`targets` must be a list of strings, not a string", id="list"
         ),
         pytest.param(
-            {"targets": ["4", 4]}, "`targets[1]` must be a string, it is the number 4", id="target"
+            {"targets": ["4", 4]}, "`targets[1]` must be a string, not the number 4", id="target"
         ),
         pytest.param(
             {"post_process": ["lower"]},
-            "`post_process` is one rule, never a list: rules do not combine",
+            "`post_process` must be one rule, not a list: rules cannot be combined",
             id="rules do not combine",
         ),
         pytest.param(
             {"few_shot_examples": {}},
-            "`few_shot_examples` must be a list of objects, it is an object",
+            "`few_shot_examples` must be a list of objects, not an object",
             id="examples",
         ),
         pytest.param(
             {"few_shot_examples": [EXAMPLE, "a"]},
-            "`few_shot_examples[1]` must be an object with `prompt` and `completion`, "
-            "it is a string",
+            "`few_shot_examples[1]` must be an object with `prompt` and `completion`, not a string",
             id="an example",
         ),
         pytest.param(
@@ -279,7 +278,7 @@ def test_of_bad_types_the_first_field_in_the_table_counts(names: tuple[str, ...]
         ),
         pytest.param(
             {"few_shot_examples": [EXAMPLE | {"completion": None}]},
-            "`few_shot_examples[0].completion` must be a string, it is null",
+            "`few_shot_examples[0].completion` must be a string, not null",
             id="a completion",
         ),
         pytest.param(
@@ -289,12 +288,12 @@ def test_of_bad_types_the_first_field_in_the_table_counts(names: tuple[str, ...]
         ),
         pytest.param(
             {"metadata": {"timeout_s": "3"}},
-            "`metadata.timeout_s` must be a number of seconds, it is a string",
+            "`metadata.timeout_s` must be a number of seconds, not a string",
             id="timeout_s",
         ),
         pytest.param(
             {"metadata": {"samples": True}},
-            "`metadata.samples` must be a whole number, it is true",
+            "`metadata.samples` must be an integer, not true",
             id="samples",
         ),
     ],
@@ -326,8 +325,8 @@ def mcq(*targets: str) -> dict[str, Any]:
         pytest.param(record(prompt=" "), "prompt", "whitespace", id="a prompt of a space"),
         pytest.param(record(prompt="a\u2003"), "prompt", "whitespace", id="an em space after it"),
         pytest.param(record(targets=[]), "targets", "is empty", id="no targets"),
-        pytest.param(mcq("A", "B"), "targets", "this has 2", id="mcq: two targets"),
-        pytest.param(mcq("A", "A"), "targets", "this has 2", id="mcq: one target twice"),
+        pytest.param(mcq("A", "B"), "targets", "not 2", id="mcq: two targets"),
+        pytest.param(mcq("A", "A"), "targets", "not 2", id="mcq: one target twice"),
         pytest.param(mcq("F"), "targets", "`F`", id="mcq: beyond E"),
         pytest.param(mcq("a"), "targets", "`a`", id="mcq: lower case"),
         pytest.param(mcq(""), "targets", "``", id="mcq: an empty target"),
@@ -351,13 +350,19 @@ def mcq(*targets: str) -> dict[str, Any]:
         pytest.param(record(metadata={"timeout_s": -0.5}), "metadata", "is -0.5;", id="less"),
         pytest.param(record(metadata={"timeout_s": 30.1}), "metadata", "is 30.1;", id="over 30 s"),
         pytest.param(
-            record(metadata={"timeout_s": 10**40}), "metadata", "many digits", id="far over 30 s"
+            record(metadata={"timeout_s": 10**40}),
+            "metadata",
+            "a very long number",
+            id="far over 30 s",
         ),
         pytest.param(record(metadata={"samples": 0}), "metadata", "is 0;", id="no samples"),
         pytest.param(record(metadata={"samples": -1}), "metadata", "is -1;", id="fewer"),
         pytest.param(record(metadata={"samples": 1001}), "metadata", "is 1001;", id="over 1000"),
         pytest.param(
-            record(metadata={"samples": -(10**40)}), "metadata", "many digits", id="far fewer"
+            record(metadata={"samples": -(10**40)}),
+            "metadata",
+            "a very long number",
+            id="far fewer",
         ),
     ],
 )
@@ -654,7 +659,9 @@ def test_a_duplicate_id_names_the_first_line() -> None:
     assert verdict(found) == ("duplicate_task_id", "task_id")
     assert found.line == 9
     assert found.column == 13
-    assert found.detail == f"`{'漢' * 60}…` is already the id of line 4; ids are unique in a file"
+    assert (
+        found.detail == f"`{'漢' * 60}…` is already the id of line 4; ids must be unique in a file"
+    )
 
 
 # Messages

@@ -106,7 +106,7 @@ def test_keys_of_different_objects_or_spellings_are_different(text: str) -> None
             f"[1e{'9' * 99}]", 2, f"the number `1e{'9' * 38}` is out of range", id="many digits"
         ),
         pytest.param(
-            f"[{'9' * 4301}]", 2, "a whole number of 4,301 digits is out of range", id="a long one"
+            f"[{'9' * 4301}]", 2, "an integer of 4,301 digits is out of range", id="a long one"
         ),
         pytest.param("[01]", 3, "a number may not begin with 0", id="01"),
         pytest.param("[-01]", 4, "a number may not begin with 0", id="-01"),
@@ -114,8 +114,8 @@ def test_keys_of_different_objects_or_spellings_are_different(text: str) -> None
         pytest.param("[0x10]", 3, "a number that JSON does not allow", id="0x10"),
         pytest.param("[1_000]", 3, "a number that JSON does not allow", id="1_000"),
         pytest.param("[1e]", 3, "a number that JSON does not allow", id="1e"),
-        pytest.param("[.5]", 2, "`.` begins no JSON value", id=".5"),
-        pytest.param("[+1]", 2, "`+` begins no JSON value", id="+1"),
+        pytest.param("[.5]", 2, "`.` cannot begin a JSON value", id=".5"),
+        pytest.param("[+1]", 2, "`+` cannot begin a JSON value", id="+1"),
         pytest.param("[nan]", 2, "`nan` is not a JSON value", id="nan"),
     ],
 )
@@ -145,7 +145,7 @@ def test_fewer_digits_are_taken_where_python_was_told_so() -> None:
     before = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(640)
     try:
-        assert refusal("9" * 641).detail == "a whole number is out of range"
+        assert refusal("9" * 641).detail == "an integer is out of range"
     finally:
         sys.set_int_max_str_digits(before)
 
@@ -193,8 +193,8 @@ def test_whole_pairs_are_text(text: str) -> None:
         pytest.param('{"a": 1', "", "the line ends before the record does", id="cut"),
         pytest.param('{"a": 1 \r', " \r", "the line ends before the record does", id="cut, CR"),
         pytest.param('{"a": ', " ", "the line ends before the record does", id="cut at a value"),
-        pytest.param('{"a', '"a', "this string has no end", id="cut in a string"),
-        pytest.param('["é", "a]', '"a]', "this string has no end", id="no closing quote"),
+        pytest.param('{"a', '"a', "this string is not closed", id="cut in a string"),
+        pytest.param('["é", "a]', '"a]', "this string is not closed", id="no closing quote"),
         pytest.param('{"a": 1,}', ",}", "a comma before the closing brace", id="brace"),
         pytest.param('{"a": 1, }', ", }", "a comma before the closing brace", id="and a space"),
         pytest.param("[1,2,]", ",]", "a comma before the closing bracket", id="bracket"),
@@ -203,23 +203,23 @@ def test_whole_pairs_are_text(text: str) -> None:
         pytest.param('{"a" 1}', "1}", "a colon is missing here", id="no colon"),
         pytest.param('{"a": }', "}", "a value is missing here", id="no value"),
         pytest.param("[,1]", ",1", "a value is missing here", id="no value before a comma"),
-        pytest.param("{a: 1}", "a:", "a key in double quotes is missing here", id="a bare key"),
-        pytest.param("{'a': 1}", "'a'", "a key in double quotes is missing here", id="quotes"),
-        pytest.param("{\"a\": 'b'}", "'b'", "strings stand in double quotes", id="single quotes"),
+        pytest.param("{a: 1}", "a:", "expected a key in double quotes here", id="a bare key"),
+        pytest.param("{'a': 1}", "'a'", "expected a key in double quotes here", id="quotes"),
+        pytest.param("{\"a\": 'b'}", "'b'", "strings need double quotes", id="single quotes"),
         pytest.param("[True]", "True", "`True` is not a JSON value; write `true`", id="True"),
         pytest.param("[None]", "None", "`None` is not a JSON value; write `null`", id="None"),
         pytest.param("[abc]", "abc", "`abc` is not a JSON value", id="a bare word"),
-        pytest.param("// x", "//", "`/` begins no JSON value", id="a comment"),
-        pytest.param("{} {}", "{}", "something follows the record; one record a line", id="two"),
-        pytest.param("{}x", "x", "something follows the record; one record a line", id="more"),
+        pytest.param("// x", "//", "`/` cannot begin a JSON value", id="a comment"),
+        pytest.param("{} {}", "{}", "text after the record; write one record per line", id="two"),
+        pytest.param("{}x", "x", "text after the record; write one record per line", id="more"),
         pytest.param('["\t"]', '\t"', "a control character inside a string; escape it", id="tab"),
         pytest.param('["\0"]', '\0"', "a control character inside a string; escape it", id="NUL"),
-        pytest.param(r'["\x41"]', r"\x", "an escape that JSON does not know", id="\\x"),
+        pytest.param(r'["\x41"]', r"\x", "an escape that JSON does not have", id="\\x"),
         pytest.param(r'["\u12"]', r"\u", r"a `\u` escape needs four hexadecimal digits", id="\\u"),
-        pytest.param("\ufeff{}", "\ufeff", "the character U+FEFF does not belong here", id="BOM"),
-        pytest.param("[\xa01]", "\xa0", "the character U+00A0 does not belong here", id="nbsp"),
-        pytest.param("{}\0", "\0", "the character U+0000 does not belong here", id="NUL after"),
-        pytest.param("\x0c{}", "\x0c", "the character U+000C does not belong here", id="feed"),
+        pytest.param("\ufeff{}", "\ufeff", "unexpected character U+FEFF", id="BOM"),
+        pytest.param("[\xa01]", "\xa0", "unexpected character U+00A0", id="nbsp"),
+        pytest.param("{}\0", "\0", "unexpected character U+0000", id="NUL after"),
+        pytest.param("\x0c{}", "\x0c", "unexpected character U+000C", id="feed"),
     ],
 )
 def test_a_mistake_is_pointed_at_and_put_into_words(text: str, at: str, detail: str) -> None:

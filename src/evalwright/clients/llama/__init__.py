@@ -1,1 +1,1 @@
-"""A model in a GGUF file, run by llama.cpp in a process beside the engine."""
+"""A model in a GGUF file, run by llama.cpp in a separate process."""

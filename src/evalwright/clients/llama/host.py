@@ -22,7 +22,7 @@ _LONGEST_LOG_S, _SHORTEST_LOG_S = 5.0, 0.05
 
 
 def main() -> None:
-    """Serve until nobody holds the other end of stdin."""
+    """Serve until stdin is closed."""
     _end_with_parent(signal.SIGKILL)
     settings = json.loads(sys.stdin.buffer.readline())
     try:
@@ -70,7 +70,7 @@ def _wait_for_log() -> None:
 
 
 def _end_with_parent(sign: signal.Signals | None) -> None:
-    """Linux only. While a model is loaded, nothing reads stdin."""
+    """Linux only: end with the parent while a model is loading and nothing reads stdin."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, sign or 0)
 

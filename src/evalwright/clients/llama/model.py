@@ -1,21 +1,21 @@
-"""A local model: answers with log-probabilities, and tells how likely given answers are.
+"""A local model: answers with log-probabilities, and computes the likelihood of given answers.
 
 An answer goes through the chat template of the file. Its log-probabilities are those of the tokens
-at whose end a character ends: llama.cpp does not tell the others.
+that complete a character: llama.cpp does not report the others.
 
-The same question has the same answer, to the last digit, whatever runs beside it and in however
+The same request has the same answer, to the last digit, whatever runs concurrently and in however
 many threads. llama.cpp computes concurrent requests together, and the digits of a probability
 depend on whether the tokens of a sequence were computed one at a time or several. So each prompt
 is computed alone, with nothing taken from an earlier one, and what follows token by token.
 
-To weigh a given answer, the model is made to say it: a grammar of the answer's tokens leaves no
-choice, and the probabilities are those before the grammar. The answer is split into tokens by
-itself, as if the model said it after the prompt. Answers of one token, such as the letters of
-options, are all read off the last position of the prompt, at the price of one. A token that ends
-inside a character is looked up by itself, which takes longer.
+To score a given answer, the model is forced to generate it: a grammar of the answer's tokens leaves
+no choice, and the probabilities are those before the grammar. The answer is split into tokens by
+itself, as if the model generated it after the prompt. Answers of one token, such as the letters of
+options, are all read from the last position of the prompt, for the cost of one. A token that ends
+inside a character is looked up separately, which takes longer.
 
-A text without a prompt is weighed after the token that begins all texts (`bos`, or else `eos`;
-where the model has neither, all tokens but the first). A text longer than the context is weighed in
+A text without a prompt is scored after the token that begins all texts (`bos`, or else `eos`;
+if the model has neither, all tokens but the first). A text longer than the context is scored in
 windows: each token after at least half a context of those before it.
 """
 
@@ -37,19 +37,19 @@ from evalwright.errors import ModelError
 from evalwright.types import Completion, Message, Request
 
 VERSION = 1
-"""Increases with every change of the requests that could move an answer."""
+"""Increases with every change of the requests that could change an answer."""
 T = TypeVar("T")
 
 _CHAT = "/v1/chat/completions"
 _LIKELIEST = 1000
 """Tokens whose probabilities are requested at once."""
 _ALL = 1_000_000
-"""More than any model has."""
+"""More tokens than any vocabulary has."""
 _SURELY = 1e6
 _GRAMMAR_START = "%llguidance {}\nstart: "
-"""Begins a grammar of tokens. llama.cpp's own takes none that is a piece of a character."""
+"""Begins a grammar of tokens. llama.cpp's own format has no tokens for partial characters."""
 _MARGIN = 8
-"""Tokens of a context that stay free: the last of it is never filled."""
+"""Tokens of a context that stay free: its end is never filled."""
 
 
 class Llama:
@@ -61,7 +61,7 @@ class Llama:
     def __init__(
         self, spec: ServerSpec, parameters: dict[str, Any], *, digest: str, engine: str, tell: Tell
     ) -> None:
-        """Take the `digest` of the file, and the version of llama.cpp: both decide answers."""
+        """Take the `digest` of the file, and the version of llama.cpp: both affect answers."""
         facts = {
             "file": digest,
             "engine": engine,
@@ -78,11 +78,11 @@ class Llama:
         self._weigher: _Weigher | None = None
 
     async def complete(self, request: Request) -> Completion:
-        """Answer, or weigh the given answers."""
+        """Answer, or score the given answers."""
         if request.task == "embeddings":
             raise ModelError(
                 "unsupported",
-                f"{self._spec.name} is for chat: it makes no embeddings",
+                f"{self._spec.name} is a chat model: it has no embeddings",
                 hint="`local/wordllama` does",
             )
         keys = chat_keys(request, never=NEVER)
@@ -99,7 +99,7 @@ class Llama:
             return await weigher.weigh_answers(request.messages, request.given, slot)
 
     async def close(self) -> None:
-        """Leave the server, which ends with its last user."""
+        """Leave the server, which ends after its last user."""
         server, self._server, self._weigher = self._server, None, None
         if server is not None:
             await server.leave()
@@ -130,18 +130,18 @@ class _Token(Struct, frozen=True, gc=False):
 
 class _GeneratedToken(_Token, frozen=True, gc=False):
     top_logprobs: list[_Token] = []
-    """The likeliest in its place."""
+    """The likeliest tokens at its position."""
 
 
 class _Generation(Struct, frozen=True):
     completion_probabilities: list[_GeneratedToken] = []
-    """Of the tokens at whose end a character ends."""
+    """Log-probabilities of the tokens that complete a character."""
     tokens: list[int] = []
     tokens_evaluated: int = 0
 
     @property
     def likeliest(self) -> dict[int, float]:
-        """The log-probabilities of the likeliest tokens in the place of the first."""
+        """The log-probabilities of the likeliest tokens at the first position."""
         first = self.completion_probabilities[:1]
         return {token.id: token.logprob for place in first for token in place.top_logprobs}
 
@@ -151,7 +151,7 @@ class _TokenIds(Struct, frozen=True):
 
 
 class Piece(Struct, frozen=True, gc=False):
-    """A token, and its text; bytes where it is not the whole of a character."""
+    """A token and its text; bytes if it is part of a character."""
 
     id: int
     piece: str | list[int]
@@ -181,7 +181,7 @@ class _Props(Struct, frozen=True):
 
 
 class _Weigher:
-    """Weighs given answers and texts on a server."""
+    """Computes likelihoods of given answers and texts on a server."""
 
     def __init__(self, server: LlamaServer) -> None:
         self._server = server
@@ -191,7 +191,7 @@ class _Weigher:
     async def weigh_answers(
         self, messages: Sequence[Message], given: Sequence[str], slot: int
     ) -> Completion:
-        """Weigh each answer after the prompt: those of one token at once, the others alone."""
+        """Score each answer after the prompt: those of one token together, others separately."""
         chat = [{"role": message.role, "content": message.content} for message in messages]
         reply = await self._server.ask("/apply-template", {"messages": chat}, _Prompt)
         split = [await self._tokenize(text) for text in given]
@@ -207,7 +207,7 @@ class _Weigher:
         return _make_completion(weights, prompt_tokens=first.tokens_evaluated)
 
     async def weigh_texts(self, given: Sequence[str], slot: int) -> Completion:
-        """Weigh each text by itself, window after window."""
+        """Score each text by itself, window by window."""
         weights = []
         for text in given:
             tokens = await self._tokenize(text)
@@ -226,7 +226,7 @@ class _Weigher:
     async def _force(
         self, prompt: list[str | int], tokens: list[Piece], slot: int, *, is_computed: bool = False
     ) -> tuple[float, ...]:
-        """Return the log-probability of each token, when it is said after the prompt."""
+        """Return the log-probability of each token after the prompt."""
         wanted = [token.id for token in tokens]
         body = {
             **_make_body(prompt, slot, is_computed=is_computed),
@@ -239,9 +239,9 @@ class _Weigher:
         if reply.tokens != wanted:
             raise ModelError(
                 "context",
-                f"only {len(reply.tokens)} of {len(tokens)} tokens could be weighed: "
-                "the context is full",
-                hint="-p context=N allows more, as far as the model can",
+                f"only {len(reply.tokens)} of {len(tokens)} tokens could be scored: the context "
+                "is full",
+                hint="-p context=N allows more, up to the model's limit",
             )
         generated = iter(reply.completion_probabilities)
         known = [next(generated, None) if whole else None for whole in whole_at(tokens)]
@@ -260,12 +260,12 @@ class _Weigher:
             likeliest = reply.likeliest
             if token in likeliest:
                 return likeliest[token]
-        raise ModelError("wrong_shape", f"llama.cpp says nothing of the token {token}")
+        raise ModelError("wrong_shape", f"llama.cpp returned no probability for the token {token}")
 
     async def _find_likeliest(
         self, before: list[str | int], slot: int, most: int, *, is_computed: bool = False
     ) -> _Generation:
-        """Return the likeliest tokens after a prompt; the one generated is a whole letter."""
+        """Return the likeliest tokens after a prompt; the generated one is a complete letter."""
         if self._letter is None:
             self._letter = (await self._tokenize("a"))[0].id
         body = {
@@ -280,7 +280,7 @@ class _Weigher:
         body = {"content": text, "add_special": False, "parse_special": False, "with_pieces": True}
         tokens = (await self._server.ask("/tokenize", body, _Pieces)).tokens
         if not tokens:
-            raise ModelError("bad_request", "an empty text cannot be weighed")
+            raise ModelError("bad_request", "an empty text has no likelihood")
         return tokens
 
     async def _read_text_start(self) -> tuple[list[Piece], int]:
@@ -297,7 +297,7 @@ class _Weigher:
 
 
 def whole_at(tokens: Sequence[Piece]) -> Iterator[bool]:
-    """Yield per token whether a character ends with it: only then is its probability told."""
+    """Yield per token whether it completes a character: only then is its probability reported."""
     decoder = getincrementaldecoder("utf-8")(errors="replace")
     for token in tokens:
         decoder.decode(token.content)
@@ -305,9 +305,9 @@ def whole_at(tokens: Sequence[Piece]) -> Iterator[bool]:
 
 
 def windows(start: list[T], tokens: list[T], context: int) -> Iterator[tuple[list[T], list[T]]]:
-    """Yield the tokens before, and those to weigh after them: every token once, in order.
+    """Yield context tokens, and the tokens to score after them: every token once, in order.
 
-    `start` comes before the first token; without it, that token is not weighed.
+    `start` comes before the first token; without it, that token is not scored.
     """
     whole = [*start, *tokens]
     half = context // 2

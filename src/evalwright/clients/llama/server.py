@@ -1,11 +1,11 @@
-"""llama.cpp in processes of our own: started on first use, shared, restarted, ended.
+"""llama.cpp in separate processes: started on first use, shared, restarted, ended.
 
 Models with the same file and settings share one process: a model that judges itself is in memory
 once. Why a process: loading holds Python's lock, a failed assertion ends the process, and
 llama.cpp reports a broken file on standard error.
 
 Holds:      a socket in a folder of this user; an environment without keys. The process and its
-            folder end with ours, also when ours is killed, or after an error or a cancelled task.
+            folder end with ours, even if ours is killed, or after an error or a cancelled task.
             There are at most as many requests at once as slots. A process that dies costs the
             samples in flight and is started again; the third death stops the run, which can be
             resumed. A file that cannot be loaded is tried once.
@@ -40,7 +40,7 @@ HOST = Path(__file__).with_name("host.py")
 _TELL_EVERY_S = 2.0
 _END_S = 5.0
 _LONGEST_SOCKET = 100
-"""Bytes of a path; the system takes 107."""
+"""Maximum bytes of a path; the system allows 107."""
 _MOST_LOG = 4000
 _SHOWN_LINES = 2
 _STAMP = re.compile(r"^[\d.]+ [A-Z] [\w ]*: ?")
@@ -49,11 +49,11 @@ _INHERITED = (
     *("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "TMPDIR"),
     *("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES", "VIRTUAL_ENV"),
 )
-"""What llama.cpp may need of the environment. No key is among it."""
+"""The environment variables that llama.cpp may need. None of them is a key."""
 
 _LOOK_S = 0.1
 _NEARLY = 0.35
-"""A core that is idle but for this much counts as idle."""
+"""A core with at most this load counts as idle."""
 _IDLE, _WAITING = 3, 4
 """The columns of a `cpu` line."""
 _MOST_DEATHS = 3
@@ -76,7 +76,7 @@ class _ErrorReply(Struct, frozen=True):
 
 
 class ServerSpec(Struct, frozen=True):
-    """A file, and how it is run. Equal ones share a process."""
+    """A file and its settings. Equal ones share a process."""
 
     name: str
     """`local/smollm2`."""
@@ -96,14 +96,14 @@ class LlamaProcess:
     async def exchange(self, path: str, body: dict[str, Any] | None) -> tuple[int, bytes]:
         """Return status and body of the reply; without a body the request is a GET."""
         if self._session is None:
-            raise aiohttp.ClientConnectionError("it has ended")
+            raise aiohttp.ClientConnectionError("the process has ended")
         method = "GET" if body is None else "POST"
         data = None if body is None else _encode(body)
         async with self._session.request(method, f"http://llama{path}", data=data) as response:
             return response.status, await response.read()
 
     async def load(self, tell: Tell) -> None:
-        """Start it, and wait until it can be asked; `Stopped` says why it cannot."""
+        """Start it, and wait until it is ready; `Stopped` says why it cannot start."""
         spec, started = self.spec, perf_counter()
         threads = spec.settings.threads or await idle_threads(os.environ)
         socket = f"{self.folder}/llama.sock"
@@ -145,7 +145,7 @@ class LlamaProcess:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     async def _wait_until_ready(self, socket: str, threads: int, tell: Tell) -> bool:
-        """Return whether it gets ready; meanwhile, report how far it has come."""
+        """Return whether it becomes ready; report the progress meanwhile."""
         spec = self.spec
         settings = {
             "model": spec.path,
@@ -157,7 +157,7 @@ class LlamaProcess:
         child = self._child = _spawn(self.folder)  # at once: nothing can come between
         assert child.stdin is not None  # noqa: S101 - both are pipes
         assert child.stdout is not None  # noqa: S101
-        with suppress(BrokenPipeError):  # it has ended already, and will say why
+        with suppress(BrokenPipeError):  # the process has ended already, and will say why
             child.stdin.write(_encode(settings) + b"\n")
         ready = asyncio.ensure_future(asyncio.to_thread(child.stdout.readline))
         while not (await asyncio.wait([ready], timeout=_TELL_EVERY_S))[0]:
@@ -179,7 +179,7 @@ def _spawn(folder: str) -> subprocess.Popen[bytes]:
 
 
 async def _reap(child: subprocess.Popen[bytes], *, at_once: bool) -> None:
-    """Wait for its end; kill it where that takes long, or nobody waits any more."""
+    """Wait for its end; kill it if that takes too long, or if the wait is cancelled."""
     assert child.stdin is not None  # noqa: S101 - both are pipes
     assert child.stdout is not None  # noqa: S101
     child.stdin.close()  # that ends it
@@ -198,11 +198,11 @@ async def _reap(child: subprocess.Popen[bytes], *, at_once: bool) -> None:
 
 
 async def _start_process(spec: ServerSpec, tell: Tell) -> LlamaProcess:
-    """Return a process that is ready. If that fails, nothing of it is left."""
+    """Return a process that is ready. If that fails, clean up."""
     try:
         process = LlamaProcess(spec, _make_folder())
     except OSError as error:
-        raise _loading_error(spec, f"no folder for its socket: {error}") from error
+        raise _loading_error(spec, f"cannot create a folder for its socket: {error}") from error
     async with AsyncExitStack() as ending:
         ending.push_async_callback(process.end)
         await process.load(tell)
@@ -213,13 +213,13 @@ async def _start_process(spec: ServerSpec, tell: Tell) -> LlamaProcess:
 def _loading_error(spec: ServerSpec, why: str) -> Stopped:
     return Stopped(
         f"{spec.name} could not be loaded: {why}",
-        hint="is the file whole, and does it fit into memory? `-p slots=1` and `-p context=2048` "
-        "take less",
+        hint="is the file complete, and does it fit into memory? `-p slots=1` and `-p "
+        "context=2048` need less",
     )
 
 
 def _make_folder() -> str:
-    """Make a folder for this user alone, with a path that is short enough for a socket."""
+    """Create a private folder with a path that is short enough for a socket."""
     folder = tempfile.mkdtemp(prefix="evalwright-")
     if len(os.fsencode(folder)) > _LONGEST_SOCKET - len("/llama.sock"):
         os.rmdir(folder)  # noqa: PTH106 - a string is at hand
@@ -264,7 +264,7 @@ _servers = WeakKeyDictionary[asyncio.AbstractEventLoop, "dict[ServerSpec, LlamaS
 
 
 def join(spec: ServerSpec, tell: Tell) -> "LlamaServer":
-    """Return the server of this loop for a file; each user must `leave` it."""
+    """Return this loop's server for a file; each user must `leave` it."""
     servers = _servers.setdefault(asyncio.get_running_loop(), {})
     if spec not in servers:
         servers[spec] = LlamaServer(spec, tell)
@@ -307,11 +307,11 @@ class LlamaServer:
             raise ModelError(
                 "timeout",
                 f"no complete reply within {self.spec.settings.total_timeout_s:g} s",
-                hint="-p total_timeout_s=SECONDS allows more, -p max_tokens=N asks for less",
+                hint="increase -p total_timeout_s=SECONDS, or reduce -p max_tokens=N",
             ) from error
         except UnicodeEncodeError as error:
             raise ModelError(
-                "bad_request", f"what is not Unicode cannot be sent: {error}"
+                "bad_request", f"text that is not valid Unicode cannot be sent: {error}"
             ) from error
         except (aiohttp.ClientError, OSError) as error:
             raise await self._handle_death(process) from error
@@ -320,10 +320,10 @@ class LlamaServer:
         try:
             return msgspec.json.decode(raw, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ModelError("wrong_shape", f"llama.cpp answered otherwise: {error}") from error
+            raise ModelError("wrong_shape", f"unexpected answer from llama.cpp: {error}") from error
 
     async def leave(self) -> None:
-        """Leave the server; the last who leaves ends the process."""
+        """Leave the server; the last user ends the process."""
         self.users -= 1
         if self.users <= 0:
             _servers.get(asyncio.get_running_loop(), {}).pop(self.spec, None)
@@ -374,19 +374,19 @@ def _parse_error(raw: bytes) -> ModelError:
     if error.type == "exceed_context_size_error":
         return ModelError(
             "context",
-            f"the prompt has {error.n_prompt_tokens} tokens, the context {error.n_ctx}",
-            hint=f"-p context={1 << error.n_prompt_tokens.bit_length()}, if the model can",
+            f"the prompt has {error.n_prompt_tokens} tokens, but the context only {error.n_ctx}",
+            hint=f"-p context={1 << error.n_prompt_tokens.bit_length()}, if the model supports it",
         )
     return ModelError("bad_request", f"llama.cpp refuses: {error.message}")
 
 
 async def idle_threads(environment: Mapping[str, str]) -> int:
-    """Return how many threads to compute with: as many as there are idle cores.
+    """Return how many threads to use: as many as there are idle cores.
 
     The threads of llama.cpp wait for each other by spinning. On idle cores that is fastest; where a
-    thread has to share its core, all the others spin until it gets its turn, and 60 tokens a second
+    thread has to share its core, all others spin until it runs again, and 60 tokens per second
     become one. So the smaller of two counts is taken: cores that were idle for a tenth of a second
-    just now, and cores less the load of the last minute; one where neither is known. In CI (the
+    just now, and cores less the load of the last minute; one if neither is known. In CI (the
     variable `CI` is set) it is one: other jobs run there, or will soon.
     """
     if environment.get("CI", "").strip().lower() not in {"", "0", "false"}:
@@ -398,7 +398,7 @@ async def idle_threads(environment: Mapping[str, str]) -> int:
 
 
 def choose_threads(cores: float, *, idle: float | None, load: float | None) -> int:
-    """Return at least one; no more than that where nothing is known of the machine."""
+    """Return at least one; exactly one if nothing is known about the machine."""
     counts = (idle, None if load is None else cores - load)
     free = [count for count in counts if count is not None]
     return max(1, math.floor(min([cores, *free]) + _NEARLY)) if free else 1
@@ -418,7 +418,7 @@ def count_cores() -> float:
 
 
 def count_idle(before: list[int] | None, after: list[int] | None) -> float | None:
-    """Return how many cores were idle between two looks."""
+    """Return how many cores were idle between two readings."""
     if before is None or after is None:
         return None
     spent = [later - earlier for earlier, later in zip(before, after, strict=True)]

@@ -1,13 +1,13 @@
 """The settings of a local model (`-p NAME=VALUE`), checked before it is loaded.
 
-`LlamaSettings` has what decides how it runs. Other parameters are sent unchanged, also those that
+`LlamaSettings` determines how it runs. Other parameters are sent unchanged, including those that
 only the server of llama.cpp knows; `json_schema` and `grammar` (GBNF) are for structured output.
 
 At temperature 0 the likeliest token is taken, so an answer is the same every time. Otherwise `seed`
 is the seed of the first trial, `seed + 1` of the second, so that trials differ and runs do not.
-A prompt is computed from its first token on. With `cache_prompt=true` what it shares with the last
-one is not computed again, which is much faster where examples stand before every question; then
-digits, and now and then a word, depend on what was asked before.
+A prompt is computed from its first token. With `cache_prompt=true` what it shares with the last
+one is not computed again, which is much faster if examples precede every question; then
+digits, and occasionally a word, depend on earlier requests.
 """
 
 from collections.abc import Mapping
@@ -28,22 +28,22 @@ _DEFAULTS: dict[str, Any] = {
     "cache_prompt": False,
 }
 NEVER = {
-    "model": "it is the model's name",
-    "messages": "they are the task's",
-    "id_slot": "slots are given out here",
-    "n": "every trial is a request of its own",
+    "model": "it is set by the model's name",
+    "messages": "the task sets them",
+    "id_slot": "slots are assigned automatically",
+    "n": "every trial is a separate request",
 }
 
 
 class LlamaSettings(Struct, frozen=True, kw_only=True):
-    """How the model runs. Only `context` can change an answer, by what fits into it."""
+    """How the model runs. Only `context` can change an answer, by limiting its length."""
 
     slots: Annotated[int, Meta(ge=1, le=256)] = 4
-    """How many answers are made at once."""
+    """Number of concurrent answers."""
     context: Annotated[int, Meta(ge=64)] = 4096
-    """Tokens of prompt and answer together, per slot: a multiple of 256."""
+    """Tokens of prompt and answer together, per slot; a multiple of 256."""
     threads: Annotated[int, Meta(ge=1, le=512)] | None = None
-    """None: as many as there are idle cores."""
+    """Number of threads; None for the number of idle cores."""
     total_timeout_s: Seconds = 3600
 
 
@@ -64,7 +64,7 @@ class LlamaParameters(SamplingParameters, frozen=True, kw_only=True):
 def parse_settings(
     model: str, parameters: Mapping[str, Any]
 ) -> tuple[LlamaSettings, dict[str, Any]]:
-    """Return how the model runs, and what is sent with every request."""
+    """Return the settings of the model, and the parameters of every request."""
     sent, _ = check_parameters(parameters, LlamaParameters, model=model, never=NEVER)
     try:
         settings = msgspec.convert(dict(parameters), LlamaSettings)

@@ -52,7 +52,7 @@ class SourceLookup(Struct, frozen=True):
 
 
 class SourceRows(Struct, frozen=True, kw_only=True):
-    """The rows that a generator uses of its data source."""
+    """The rows that a generator uses from its data source."""
 
     total: int
     rows: Callable[[], Iterator[Row]]
@@ -121,7 +121,7 @@ class InlineSamples(DataSource):
     """One mapping of columns to values per row."""
 
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
-        """Select from the first row on."""
+        """Select from the first row."""
         del lookup
         total = len(self.samples)
         return SourceRows(
@@ -181,8 +181,8 @@ class DatasetSampleCombinations(DataSource):
     """The datasets. A row has the columns of all of them; of a column that several have, the value
     of the last."""
     random_seed: Seed | None = None
-    """Seed for drawing combinations, where fewer are used than exist; without it, the first are
-    used."""
+    """Seed for a random draw, if fewer combinations are used than exist. Default: the first
+    combinations."""
 
     @property
     def dataset_keys(self) -> tuple[str, ...]:
@@ -249,7 +249,7 @@ class TaskResultSamples(DataSource):
         return self.key
 
     def select_rows(self, lookup: SourceLookup, count: int | None) -> SourceRows:
-        """Select from the first on; each has `sample`, `solver_output`, `scores` and `errors`."""
+        """Select outcomes in order; each has `sample`, `solver_output`, `scores`, `errors`."""
         reader = lookup.result(self.key)
         total = sum(1 for _ in reader.rows())
         if not total:

@@ -5,8 +5,8 @@
         columns: [draft, notes]
 
 Use it for columns that only later synthesizers need. A row without a value in one of the columns is
-left unchanged. A column that no row has is an error; where the columns are known, it is reported
-before the first row is made.
+left unchanged. A column that no row has is an error; if the columns are known, it is reported
+before the first row is generated.
 """
 
 from typing import Annotated, Literal
@@ -31,7 +31,7 @@ class DropColumns(SynthesizerSpec):
         row: Row = case.sample.data
         remaining = {name: value for name, value in row.items() if name not in self.columns}
         if not remaining:
-            raise ValueError("`drop_columns` leaves no column of the row")
+            raise ValueError("`drop_columns` removes all columns of the row")
         return [remaining]
 
     def columns_after(self, columns: Columns) -> Columns:

@@ -3,7 +3,7 @@
     synthesizers:
       - type: empty
 
-For a generator whose data source already gives the rows that are wanted: a sample of a dataset, or
+For a generator whose data source already has the right rows: a sample of a dataset, or
 combinations of the rows of several.
 """
 

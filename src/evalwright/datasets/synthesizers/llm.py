@@ -186,7 +186,7 @@ class Llm(SynthesizerSpec):
         return [{**row, **values} for values in parse_rows(reply, self.sample_properties)]
 
     def columns_after(self, columns: Columns) -> Columns:
-        """Return the columns so far and its own."""
+        """Return the existing columns and its own."""
         known = super().columns_after(columns)
         if self.file_ids_field is not None:
             self._require_columns([self.file_ids_field], columns)

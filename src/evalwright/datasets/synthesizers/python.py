@@ -31,7 +31,7 @@ _NAME = "synthesize"
 
 
 class PythonSynthesizer(SynthesizerSpec):
-    """Makes the rows that `synthesize` returns."""
+    """Generates the rows that `synthesize` returns."""
 
     type: Literal["python"]
     """The kind of synthesizer."""
@@ -56,7 +56,7 @@ class PythonSynthesizer(SynthesizerSpec):
     async def synthesize(self, case: Case) -> list[Row]:
         """Call the function and return its rows."""
         if case.snippets is None:
-            raise ValueError("a `python` synthesizer needs snippets, and there are none here")
+            raise ValueError("a `python` synthesizer needs snippets, but they are not available")
         snippet, row = self.synthesize_snippet, case.sample.data
         arguments = [row, int(case.sample.id)]
         returned = await case.snippets.call(snippet.function(_NAME), arguments)
@@ -65,7 +65,7 @@ class PythonSynthesizer(SynthesizerSpec):
         return [{**row, **columns} for columns in rows] if self.merges_columns else rows
 
     def columns_after(self, columns: Columns) -> Columns:
-        """Return None: only its rows will show them."""
+        """Return None: they are known only from its rows."""
         del columns
         return None
 

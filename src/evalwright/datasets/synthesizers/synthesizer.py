@@ -30,13 +30,13 @@ ROW_NAMES = ("source", "sample")
 
 
 class SynthesizerSpec(Component):
-    """A synthesizer, as a document writes it."""
+    """A synthesizer in a document."""
 
     type: str
     """The kind of synthesizer."""
 
     version: ClassVar[int] = 1
-    """Increases with every change that could make other rows."""
+    """Increases with every change that could change rows."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:
@@ -69,7 +69,9 @@ class SynthesizerSpec(Component):
         for name in sorted(needed):
             if name not in columns:
                 known = ", ".join(f"`{column}`" for column in sorted(columns)) or "none"
-                raise ValueError(f"`{self.type}`: no row has a column `{name}`; there are {known}")
+                raise ValueError(
+                    f"`{self.type}`: no row has a column `{name}`; the columns are {known}"
+                )
 
 
 AnySynthesizer = Annotated[SynthesizerSpec, ComponentUnion("synthesizers")]

@@ -114,7 +114,7 @@ class TemplateSynthesizer(SynthesizerSpec):
         return rows
 
     def columns_after(self, columns: Columns) -> Columns:
-        """Return the columns so far and its own."""
+        """Return the existing columns and its own."""
         known = super().columns_after(columns)
         own = {*self.fields, TEXT_COLUMN} if self.columns is None else {*self.columns}
         return None if known is None else known | own

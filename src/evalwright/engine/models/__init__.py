@@ -4,8 +4,8 @@ A caller sees a `Model` and nothing more. From the inside out; a wrapper with no
 out:
 
     Counted       counts single attempts, for the progress line
-    RateLimited   sends a call at the moment it is due, with no gate left to pass
-    Limited       concurrency limit; a call that waits to be retried holds no place
+    RateLimited   sends a call when the rate limit allows it, after all other limits
+    Limited       concurrency limit; a call that waits for a retry does not count
     Retrying      retries what can succeed later
     Redacting     removes secrets, before whatever is further out stores what it sees
     Metered       computes costs, for the budget and the cache

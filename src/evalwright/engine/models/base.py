@@ -7,7 +7,7 @@ from evalwright.types import Completion, Request
 
 
 class ModelWrapper:
-    """The face of the model inside; a wrapper adds its own `complete`."""
+    """Forwards the attributes of the wrapped model; a subclass adds its own `complete`."""
 
     def __init__(self, model: Model) -> None:
         self._ask = model.complete
@@ -17,12 +17,12 @@ class ModelWrapper:
         self.weighs = weighs(model)
 
     async def close(self) -> None:
-        """Let the model inside let go of its connections."""
+        """Close the connections of the wrapped model."""
         await self._close()
 
 
 class Counters(Struct):
-    """Of a whole run; the one noun here that changes, for those who watch."""
+    """Counters of a whole run; mutable, read by the progress line."""
 
     requests: int = 0
     """Calls that reached a client, each attempt of a retry included."""
@@ -32,14 +32,14 @@ class Counters(Struct):
 
 
 class CountedModel(ModelWrapper):
-    """Innermost: sees every single attempt, and nothing that waits."""
+    """The innermost wrapper: counts every attempt, but not calls that wait."""
 
     def __init__(self, model: Model, counters: Counters) -> None:
         super().__init__(model)
         self._counters = counters
 
     async def complete(self, request: Request) -> Completion:
-        """Answer, and be counted."""
+        """Answer, and count the attempt."""
         self._counters.requests += 1
         self._counters.in_flight += 1
         try:

@@ -1,11 +1,11 @@
-"""A run stops when its money or its tokens are spent, and can be gone on with.
+"""Stop a run when its budget of dollars or tokens is spent; it can be resumed.
 
 One `Budget` is shared by all models of a run, judges included. Once the cap is reached, calls
-raise `BudgetSpent`, which is no failure of a sample. Near the cap, a call waits while those under
-way are likely to use up the rest, each as much as the average so far.
+raise `BudgetSpent`, which is not a failure of a sample. Near the cap, a call waits while those in
+flight are likely to use up the rest, each as much as the average so far.
 
-Does not:   know the price of a call before it was made: a run ends above its cap by part of a
-            call, or by more if the very first ones exceed it together; nor what a failed call cost.
+Does not:   know the price of a call before it is made: a run exceeds its cap by part of a
+            call, or by more if the first ones together exceed it; nor what a failed call cost.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ _DIGITS = 4
 
 
 class Budget:
-    """What a run may spend, and what it has spent; `spent` is what earlier parts of it did."""
+    """The cap of a run, and what it has spent; `spent` is from earlier invocations."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Budget:
         spent: Usage = Usage(),  # noqa: B008 - frozen
         command: str = "run",
     ) -> None:
-        """`command` is what goes on with a larger cap."""
+        """`command` is the command that resumes the run."""
         self._command = command
         self.max_cost = max_cost
         self.max_tokens = max_tokens
@@ -42,14 +42,14 @@ class Budget:
         self._untold = ""
 
     def add(self, spent: Usage) -> None:
-        """What was spent before, and is only known now."""
+        """Add what was spent earlier and is known only now."""
         self.cost += spent.cost or 0.0
         self.tokens += spent.total_tokens
         self._answered += spent.requests
 
     @property
     def overrun(self) -> str:
-        """That more was spent than the cap, and how much; empty where it was not."""
+        """Return a note that the cap was exceeded, and by how much; empty if it was not."""
         if self.max_cost is not None and self.cost > self.max_cost:
             return f"the cap was exceeded: {_dollars(self.cost, self.max_cost)} spent"
         if self.max_tokens is not None and self.tokens > self.max_tokens:
@@ -65,7 +65,7 @@ class Budget:
         self._under_way += 1
 
     def settle(self, usage: Usage | None) -> None:
-        """End a call that used so much; None if it failed."""
+        """End a call with its usage; None if it failed."""
         self._under_way -= 1
         self._settled.set()  # wakes all that wait now
         self._settled.clear()
@@ -75,15 +75,15 @@ class Budget:
         self.cost += usage.cost or 0.0
         self.tokens += usage.total_tokens
         if usage.requests and not usage.total_tokens and self.max_tokens is not None:
-            self._untold = "how many tokens a call takes"
+            self._untold = "how many tokens a call used"
         if usage.cost is None and self.max_cost is not None:
-            self._untold = "what a call costs"
+            self._untold = "what a call cost"
 
     def _check(self) -> None:
         if self._untold:
             raise BudgetSpent(
-                f"the server does not say {self._untold}, so the cap cannot be kept",
-                hint=f"{self._command} again without the cap: it goes on where it stopped",
+                f"the server does not report {self._untold}, so the cap cannot be enforced",
+                hint=f"{self._command} again without the cap to resume",
             )
         if self.max_cost is not None and self.cost >= self.max_cost:
             raise self._spent(_dollars(self.cost, self.max_cost))
@@ -93,7 +93,7 @@ class Budget:
     def _spent(self, what: str) -> BudgetSpent:
         return BudgetSpent(
             f"the cap is reached: {what} spent",
-            hint=f"raise the cap and {self._command} again: it goes on where it stopped",
+            hint=f"raise the cap and {self._command} again to resume",
         )
 
     def _would_reach_the_cap(self) -> bool:
@@ -104,14 +104,14 @@ class Budget:
 
 
 class CappedModel(ModelWrapper):
-    """Asks while the budget lasts."""
+    """Queries the model while the budget lasts."""
 
     def __init__(self, model: Model, budget: Budget) -> None:
         super().__init__(model)
         self._budget = budget
 
     async def complete(self, request: Request) -> Completion:
-        """Answer, and take it from the budget."""
+        """Answer, and charge the budget."""
         await self._budget.open()
         usage: Usage | None = None
         try:
@@ -123,7 +123,7 @@ class CappedModel(ModelWrapper):
 
 
 def _dollars(spent: float, cap: float) -> str:
-    """With so many digits that a small cap has some that are not 0."""
+    """Format dollars with enough digits for a small cap."""
     smallest = min((amount for amount in (spent, cap) if amount > 0), default=1.0)
     digits = max(_DIGITS, 1 - math.floor(math.log10(smallest)))
     return f"{spent:.{digits}f} of {cap:.{digits}f} USD"

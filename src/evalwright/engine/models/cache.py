@@ -1,15 +1,15 @@
-"""An answer that was had once is not paid for again.
+"""Reuse stored replies for identical requests.
 
-The key is all that can change the answer: the model's name, its fingerprint (endpoint and
-parameters), the task, the messages, what else is asked, what is given to be weighed, what is taken
-as an answer, and the trial.
-The sample is no part of it: two samples that ask the same thing share an answer.
+The key has everything that can change the answer: the model's name, its fingerprint (endpoint and
+parameters), the task, the messages, other keys of the request, answers to score, which replies
+count as answers, and the trial.
+It does not include the sample: two samples with the same request share an answer.
 
-A hit says how many tokens the answer took, cost 0 and requests 0: nothing was asked or paid now.
+A hit reports the tokens of the answer, cost 0 and requests 0: nothing was sent or paid.
 
-Holds:      equal questions under way at the same time are asked once; a failure is never kept,
-            and nobody inherits the failure or the cancellation of another.
-Does not:   expire. An answer is dropped with the file that keeps it.
+Holds:      identical concurrent requests are sent once; a failure is never stored,
+            and no request inherits the failure or the cancellation of another.
+Does not:   expire. Delete the file to drop its answers.
 """
 
 import asyncio
@@ -22,29 +22,29 @@ from evalwright.ports import Model, ReplyCache
 from evalwright.types import Completion, Request, Usage
 
 _VERSION = 2
-"""Of key and value: what another version kept is not found."""
+"""Format version of key and value: replies of another version are not found."""
 _encode = msgspec.msgpack.Encoder().encode
 _as_json = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.msgpack.Decoder(Completion).decode
 
 
 class MemoryReplyCache:
-    """Keeps answers as long as it lives itself."""
+    """Stores replies in memory."""
 
     def __init__(self) -> None:
         self.replies: dict[bytes, bytes] = {}
 
     def get(self, key: bytes) -> bytes | None:
-        """What was put there."""
+        """Return the stored reply."""
         return self.replies.get(key)
 
     def save(self, key: bytes, value: bytes) -> None:
-        """Keep it."""
+        """Store a reply."""
         self.replies[key] = value
 
 
 class CachedModel(ModelWrapper):
-    """Asks only what has never been answered."""
+    """Queries the model only for replies that are not stored."""
 
     def __init__(
         self, model: Model, name: str, *, reply_cache: ReplyCache, counters: Counters | None = None
@@ -58,7 +58,7 @@ class CachedModel(ModelWrapper):
             self._begun.update(_with_length(part))
 
     async def complete(self, request: Request) -> Completion:
-        """The answer that was kept, or a new one."""
+        """Return the stored answer, or a new one."""
         key = self._key(request)
         while (completion := self._load(key)) is None:
             if (asking := self._asking.get(key)) is None:
@@ -123,6 +123,6 @@ class CachedModel(ModelWrapper):
 
 
 def _with_length(text: str) -> bytes:
-    """With its length in front, so that no two lists of texts look the same."""
+    """Encode a text with its length, so that different lists of texts differ."""
     data = text.encode("utf-8", "surrogatepass")
     return b"%d:%b" % (len(data), data)

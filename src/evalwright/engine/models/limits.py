@@ -1,23 +1,23 @@
 """Concurrency limit and rate limit of a model.
 
     Gate(8)                          eight calls at once, always
-    AdaptiveGate(start=8, most=64)   half as many when the server says 429; one more after a
-                                     window of calls that went well with the gate full
+    AdaptiveGate(start=8, most=64)   halved when the server answers 429; one more after a
+                                     window of successful calls with the gate full
 
-A window is as many calls as the gate is wide; until the first refusal, every call is one, so the
-gate doubles in the time of a call (as TCP starts: RFC 5681). A gate halves once for one wave of
-refusals: a call that was let in before the last halving says nothing about the level after it.
+A window is as many calls as the gate allows; until the first refusal, it is one call, so the
+gate doubles in the time of a call (like TCP slow start, RFC 5681). A gate halves once per wave of
+refusals: a call that entered before the last halving says nothing about the new limit.
 
     Rate(requests_per_minute=60, tokens_per_minute=10_000)
 
-Each call claims its share and is told when it is due. Shares are spread evenly, so no minute
+Each call claims its share and gets the time when it is due. Shares are spread evenly, so no minute
 holds more than the limit (to the precision of the timer), and no call waits twice. Tokens are
-guessed from the length of the messages, four characters each, and corrected when the answer says
-what was used: a guess that was low delays those that claim next.
+estimated from the length of the messages, four characters each, and corrected when the answer
+reports its usage: a low estimate delays the next calls.
 
-Holds:      first come, first served; a cancelled task, waiting or inside, costs no place.
-Does not:   send anybody back out: after a halving the surplus finishes what it has begun. Nor
-            know of other processes that use the same key.
+Holds:      first come, first served; a cancelled task, waiting or inside, frees its slot.
+Does not:   cancel calls: after a halving, calls that are in flight finish. Nor
+            know about other processes that use the same API key.
 """
 
 import asyncio
@@ -34,26 +34,26 @@ from evalwright.types import Completion, Request
 
 
 class Gate:
-    """Lets `limit` in at once."""
+    """Allows `limit` concurrent calls."""
 
     def __init__(self, limit: int) -> None:
         if limit < 1:
-            raise ValueError(f"expected a gate for 1 or more, got `{limit}`")
+            raise ValueError(f"expected a limit of 1 or more, got `{limit}`")
         self.limit = limit
         self.inside = 0
         self.level = 0
-        """How often the limit has been halved."""
+        """Number of times the limit has been halved."""
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def enter_at_once(self) -> bool:
-        """Go in if there is room. Then nobody waits: `_let_in` has run since room was made."""
+        """Enter if there is room. Then no call waits: `_let_in` has run since room was made."""
         if self.inside >= self.limit:
             return False
         self.inside += 1
         return True
 
     async def enter(self) -> None:
-        """Go in, or queue."""
+        """Enter, or wait in the queue."""
         if self.enter_at_once():
             return
         turn = asyncio.get_running_loop().create_future()
@@ -66,15 +66,15 @@ class Gate:
             raise
 
     def leave(self) -> None:
-        """Make room for the next."""
+        """Leave, and let the next call enter."""
         self.inside -= 1
         self._let_in()
 
     def went_well(self, level: int) -> None:
-        """A call that was let in at this level was answered."""
+        """Note that a call that entered at this level was answered."""
 
     def pushed_back(self, level: int) -> None:
-        """A call that was let in at this level came too fast for the server."""
+        """Note that the server refused a call that entered at this level as too frequent."""
 
     def _let_in(self) -> None:
         while self._waiting and self.inside < self.limit:
@@ -85,7 +85,7 @@ class Gate:
 
 
 class AdaptiveGate(Gate):
-    """A gate that widens by one and narrows by half."""
+    """A gate whose limit grows by one and is halved on refusal."""
 
     def __init__(self, start: int, most: int) -> None:
         super().__init__(start)
@@ -95,7 +95,7 @@ class AdaptiveGate(Gate):
         self._good = 0
 
     def went_well(self, level: int) -> None:
-        """One more, after a window of them with the gate full: an idle gate proves nothing."""
+        """Raise the limit after a window of successes; an idle gate proves nothing."""
         if level != self.level or self.inside < self.limit or self.limit >= self._most:
             return
         self._good += 1
@@ -104,7 +104,7 @@ class AdaptiveGate(Gate):
             self.limit += 1  # who leaves next lets two in
 
     def pushed_back(self, level: int) -> None:
-        """Half as many, unless that has already been done for this wave."""
+        """Halve the limit, unless that was already done for this wave."""
         if level == self.level:
             self.level += 1
             self._good = 0
@@ -112,14 +112,14 @@ class AdaptiveGate(Gate):
 
 
 class LimitedModel(ModelWrapper):
-    """Asks when the gate lets it."""
+    """Queries the model within a concurrency limit."""
 
     def __init__(self, model: Model, gate: Gate) -> None:
         super().__init__(model)
         self._gate = gate
 
     async def complete(self, request: Request) -> Completion:
-        """Answer, in turn."""
+        """Answer when the gate allows it."""
         gate = self._gate
         if not gate.enter_at_once():
             await gate.enter()
@@ -141,14 +141,14 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 class Rate(Struct, frozen=True, kw_only=True):
-    """What a server allows; None is no limit."""
+    """Rate limits of a server; None for no limit."""
 
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
 
 
 class TokenBucket:
-    """Gives out `per_minute` shares a minute, evenly."""
+    """Grants `per_minute` shares per minute, evenly."""
 
     def __init__(self, per_minute: float, clock: Callable[[], float]) -> None:
         if not per_minute > 0:
@@ -158,19 +158,19 @@ class TokenBucket:
         self._free_at = float("-inf")
 
     def claim(self, shares: float) -> float:
-        """Take so many; the seconds until they are due."""
+        """Claim shares; return the seconds until they are due."""
         now = self._clock()
         due = max(now, self._free_at)
         self._free_at = due + shares * self._seconds_each
         return due - now
 
     def correct(self, shares: float) -> None:
-        """Take so many more, or give them back if negative."""
+        """Claim more shares, or return some if negative."""
         self._free_at += shares * self._seconds_each
 
 
 class RateLimitedModel(ModelWrapper):
-    """Asks when it is due."""
+    """Queries the model within a rate limit."""
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ class RateLimitedModel(ModelWrapper):
         self._sleep = sleep
 
     async def complete(self, request: Request) -> Completion:
-        """Answer, when it is due."""
+        """Answer when the call is due."""
         wait = self._requests.claim(1) if self._requests else 0.0
         if self._tokens is None:
             await self._until(wait)

@@ -1,16 +1,16 @@
-"""What tokens cost, in US dollars a million.
+"""Prices of tokens, in US dollars per million.
 
 List prices of the standard tier, for the few models whose price is plain and well known. They
-change: a table of your own goes before this one.
+change: your own table takes precedence.
 
     ["openai/gpt-4.1-mini"]
     input = 0.4
     output = 1.6
 
-A name is looked up as it is, then without the date at its end (`gpt-4.1-mini-2025-04-14`). Models
-on your own machine cost nothing. Anything else has no known price, and no report guesses one.
+A name is looked up unchanged, then without the date at its end (`gpt-4.1-mini-2025-04-14`). Models
+on your own machine cost nothing. All others have no known price, and no report guesses one.
 
-Does not:   know discounts for cached prompts or batches (so a figure is rather too high), prices
+Does not:   know discounts for cached prompts or batches (so costs are upper bounds), prices
             that depend on the prompt's length or the hour (those models are left out), or which
             server answers under a name.
 """
@@ -35,18 +35,18 @@ _Dollars = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Dollars a million tokens."""
+    """Dollars per million tokens."""
 
     input: _Dollars
     output: _Dollars
 
     @property
     def free(self) -> bool:
-        """Whether it costs nothing, whatever it is asked."""
+        """Whether every call is free."""
         return self.input == self.output == 0
 
     def of(self, usage: Usage) -> float | None:
-        """What it cost; None where a server does not say how many tokens it took."""
+        """Return the cost; None if a server does not report its tokens."""
         if usage.requests and not usage.total_tokens and not self.free:
             return None
         dollars = usage.prompt_tokens * self.input + usage.completion_tokens * self.output
@@ -105,18 +105,18 @@ PRICES: dict[str, Price] = {
     "openai/o4-mini": Price(1.1, 4.4),
 }
 _SOLD_BY = {"openai-responses": "openai"}
-"""Another way to the same models."""
+"""Providers of the same models under other names."""
 _DATED = re.compile(r"(.+)-(?:\d{4}-\d{2}-\d{2}|20\d{6})")
 
 
 class Prices:
-    """The table, with the user's own in front."""
+    """Return the table, with the user's own entries first."""
 
     def __init__(self, own: Mapping[str, Price] | None = None) -> None:
         self._table = {**PRICES, **(own or {})}
 
     def of(self, name: str) -> Price | None:
-        """The price of `provider/model`; None where none is known."""
+        """Return the price of `provider/model`; None if unknown."""
         provider, _, model = name.partition("/")
         listed = f"{_SOLD_BY.get(provider, provider)}/{model}"
         dated = _DATED.fullmatch(listed)
@@ -127,7 +127,7 @@ class Prices:
 
 
 def read_prices(path: str | Path) -> dict[str, Price]:
-    """The user's own table, from a TOML file."""
+    """Read the user's own table from a TOML file."""
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -138,14 +138,14 @@ def read_prices(path: str | Path) -> dict[str, Price]:
 
 
 def parse_prices(table: Mapping[str, Any], *, where: str) -> dict[str, Price]:
-    """The user's own table, from plain data; `where` it stands is for the error."""
+    """Read the user's own table from plain data; errors name `where` it is."""
     try:
         return msgspec.convert(table, dict[str, Price])
     except msgspec.ValidationError as error:
         raise UsageError(
             f"{where}: {error}",
             hint='a price is ["provider/model"] with `input` and `output`, '
-            "in US dollars a million tokens",
+            "in US dollars per million tokens",
         ) from error
 
 

@@ -1,6 +1,6 @@
-"""Ask again, where that can help.
+"""Retry calls that can succeed later.
 
-Only a `ModelError` that says `retryable` is tried again: connection errors, timeouts, 408, 409,
+Only a `retryable` `ModelError` is retried: connection errors, timeouts, 408, 409,
 429 and 5xx. Anything else would fail the same way, and is raised at once.
 
     wait before retry n  =  Retry-After + random() · min(cap, base · 2ⁿ⁻¹)
@@ -9,7 +9,7 @@ Full jitter (Brooker 2015, "Exponential backoff and jitter", AWS Architecture Bl
 failed together do not come back together. It is added to what the server asks for, since that is
 the same for all of them.
 
-Does not:   wait longer for a Retry-After than a person would: that call fails, and a later run
+Does not:   wait for a very long Retry-After: that call fails, and a later run
             makes it again.
 """
 
@@ -28,10 +28,10 @@ _MOST_DOUBLINGS = 32
 
 
 class Backoff(Struct, frozen=True, kw_only=True):
-    """How often and how patiently."""
+    """Number of attempts, and the waits between them."""
 
     attempts: int = 5
-    """All of them, the first included."""
+    """All attempts, including the first."""
     base_s: float = 0.5
     cap_s: float = 60.0
     longest_retry_after_s: float = 300.0
@@ -41,13 +41,13 @@ class Backoff(Struct, frozen=True, kw_only=True):
             raise ValueError(f"expected at least 1 attempt, got `{self.attempts}`")
 
     def longest_s(self, retry: int) -> float:
-        """The most that jitter may choose before this retry, counted from 1."""
+        """Return the longest wait that jitter may choose before this retry, counted from 1."""
         doubled: float = self.base_s * 2 ** min(retry - 1, _MOST_DOUBLINGS)
         return min(self.cap_s, doubled)
 
 
 class RetryingModel(ModelWrapper):
-    """Asks up to `backoff.attempts` times; the error that remains says how often."""
+    """Queries the model up to `backoff.attempts` times; the final error says how often."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class RetryingModel(ModelWrapper):
         self._random = random
 
     async def complete(self, request: Request) -> Completion:
-        """Answer; the attempts that failed are among `usage.requests`."""
+        """Answer; failed attempts count in `usage.requests`."""
         failed = 0
         while True:
             try:

@@ -15,14 +15,14 @@ from evalwright.secrets import Redactor
 
 
 class AdaptiveConcurrency(Struct, frozen=True, kw_only=True):
-    """As many at once as the server can take."""
+    """Concurrency that adapts to the server."""
 
     start: int = 8
     most: int = 64
 
 
 class ModelSettings(Struct, frozen=True, kw_only=True):
-    """Of one model."""
+    """Settings of one model."""
 
     name: str
     """`provider/model`."""
@@ -30,11 +30,11 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
     at_once: int | AdaptiveConcurrency | None = None
     rate: Rate = Rate()
     by_sample: bool = False
-    """Whether it looks at the sample, which is no part of a cache's key: then it has no cache."""
+    """Whether it reads the sample, which is not in a cache's key: then it has no cache."""
 
 
 class SharedWrapping(Struct, frozen=True, kw_only=True):
-    """What all models of a run have in common; what is None is not wanted."""
+    """Settings that all models of a run share; None turns a wrapper off."""
 
     counters: Counters | None = None
     redactor: Redactor | None = None
@@ -44,7 +44,7 @@ class SharedWrapping(Struct, frozen=True, kw_only=True):
 
 
 def apply_wrappers(client: Model, settings: ModelSettings, shared: SharedWrapping) -> Model:
-    """The client with the wrappers that its settings ask for.
+    """Return the client with the wrappers that its settings require.
 
     Raises `UsageError` for a budget in dollars where the price is unknown: such a budget cannot be
     enforced.
@@ -86,8 +86,8 @@ def _gate(at_once: int | AdaptiveConcurrency) -> Gate:
 def _needs_budget(budget: Budget, name: str, price: Price | None) -> bool:
     if budget.max_cost is not None and price is None:
         raise UsageError(
-            f"`{name}` has no known price, so a cap on costs cannot be kept",
-            hint="give its price in a table (`--prices FILE`), or cap the tokens instead",
+            f"`{name}` has no known price, so a cap on cost cannot be enforced",
+            hint="add its price to a table (`--prices FILE`), or cap the tokens instead",
         )
     costs = budget.max_cost is not None and price is not None and not price.free
     return costs or budget.max_tokens is not None

@@ -1,1 +1,1 @@
-"""What the scorers that ask a model share: asking, fencing, and reading the reply."""
+"""Shared by the scorers that query a judge: querying, fencing, and reading the reply."""

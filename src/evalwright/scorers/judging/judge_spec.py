@@ -1,7 +1,7 @@
-"""What the three judge scorers share: the model, the prompts, and what is stored of a verdict.
+"""The base of the three judge scorers: the model, the prompts, and what is stored of a verdict.
 
 The author's prompts are sent as rendered; nothing is added to them. A reply without a verdict is a
-failure of the sample that quotes it, never a score.
+failure of the sample that quotes the reply, never a score.
 """
 
 from abc import abstractmethod
@@ -23,7 +23,7 @@ _REASONING_KEYS = ("reasoning", "reason", "explanation", "rationale")
 
 
 class JudgeSpec(ScorerSpec):
-    """A scorer that asks a model for its verdict."""
+    """A scorer that queries a judge model for a verdict."""
 
     version: ClassVar[int] = 2
 
@@ -53,7 +53,7 @@ class JudgeSpec(ScorerSpec):
 
     @property
     def reply_schema(self) -> ReplySchema:
-        """The schema of a structured reply; reasoning comes first, so that the verdict follows."""
+        """The schema of a structured reply; reasoning comes before the verdict."""
         name, key, verdict = self.verdict_schema
         confidence = {"type": ["number", "null"]}
         properties = {"reasoning": {"type": "string"}, key: verdict, "confidence": confidence}
@@ -66,7 +66,7 @@ class JudgeSpec(ScorerSpec):
 
     @abstractmethod
     def make_score(self, verdict: Any) -> Score:
-        """Return the score of a verdict, with the metadata that only this scorer has."""
+        """Return the score of a verdict, with the metadata of this scorer."""
 
     def prompts(self, case: Case) -> tuple[Message, ...]:
         """Render the author's prompts."""
@@ -76,7 +76,7 @@ class JudgeSpec(ScorerSpec):
         return (Message("system", system), user) if system else (user,)
 
     async def score(self, case: Case) -> Score:
-        """Ask the judge; raise `NoVerdict` if its reply has no verdict."""
+        """Query the judge; raise `NoVerdict` if its reply has no verdict."""
         schema = self.reply_schema if self.use_structured_outputs else None
         reply = await ask(case, self.model_key, self.prompts(case), schema=schema)
         parsed = self._read(reply, _judged_texts(case))
@@ -106,7 +106,7 @@ class JudgeSpec(ScorerSpec):
             raise
         is_complete = parsed.is_json or self.reader.is_final(parsed.value)
         if reply.cut and not (parsed.is_alone and is_complete):
-            raise NoVerdict("its reply is cut short", reply.text, hint=hint)
+            raise NoVerdict("its reply was cut off", reply.text, hint=hint)
         return parsed
 
 

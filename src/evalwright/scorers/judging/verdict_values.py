@@ -22,7 +22,7 @@ from evalwright.scorers.judging.verdicts import (
 
 MOST_CHARACTERS = 200
 MOST_WORDS = 8
-"""Of a label that a judge may choose freely."""
+"""Maximum length of a label that a judge may choose freely."""
 _REFUSAL = re.compile(
     r"(?:i'?m |i am |so |very )*sorry\b|i can'?t\b|i cannot\b|i(?:'m| am) (?:not able|unable)\b|"
     r"unable to\b|i won't\b|as an ai\b|i refuse\b|عذرًا|عذرا|آسف|أعتذر|لا أستطيع|لا يمكنني|"
@@ -66,7 +66,7 @@ class LabelReader(VerdictReader[str]):
         return self._labels.get(fold_label(text))
 
     def parse_json(self, value: Any) -> str:
-        """Return the label that a JSON number or truth value is spelled like, or ValueError."""
+        """Return the label with the spelling of a JSON number or boolean, or ValueError."""
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, str | int) and (label := self.parse_text(_spell(value))):
@@ -74,13 +74,13 @@ class LabelReader(VerdictReader[str]):
         raise ValueError(f"`{value}` is not one of the labels")
 
     def is_final(self, verdict: str) -> bool:
-        """Tell whether no other label begins with this one."""
+        """Whether no other label begins with this one."""
         own = fold_label(verdict)
         return not any(label != own and label.startswith(own) for label in self._labels)
 
 
 class FreeLabelReader(VerdictReader[str]):
-    """Read any text of one line that is short enough and not a refusal."""
+    """Read any short text of one line that is not a refusal."""
 
     reads_bare_lines = False  # every line of a longer reply could be a label
     expected = f"a label: one line of at most {MOST_WORDS} words"
@@ -89,7 +89,7 @@ class FreeLabelReader(VerdictReader[str]):
         self.keys = keys
 
     def parse_text(self, text: str) -> str | None:
-        """Return the text without what surrounds it; ValueError if it is too long or a refusal."""
+        """Return the text without quotes and marks; ValueError if it is too long or a refusal."""
         text = remove_direction_marks(text).strip()
         if "\n" in text:
             return None
@@ -105,14 +105,14 @@ class FreeLabelReader(VerdictReader[str]):
         return label
 
     def parse_json(self, value: Any) -> str:
-        """Return a number or a truth value as JSON spells it, or ValueError."""
+        """Return a number or a boolean as JSON text, or ValueError."""
         if isinstance(value, str | int | float) and (label := self.parse_text(_spell(value))):
             return label
         raise ValueError(f"`{value}` is not a label: expected one line of text")
 
 
 class NumberReader(VerdictReader[float]):
-    """Read a number from `lowest` to `highest`; none is final: 1 may be the beginning of 10."""
+    """Read a number from `lowest` to `highest`; no prefix is final: 1 may be the start of 10."""
 
     keys = ("score", "rating")
 
@@ -130,7 +130,7 @@ class NumberReader(VerdictReader[float]):
         return self._check_scale(float(match[1]))
 
     def parse_json(self, value: Any) -> float:
-        """Return a JSON number; ValueError if it is none, or not on the scale."""
+        """Return a JSON number; ValueError if it is not a number, or not on the scale."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"`{value}` is not a number")  # noqa: TRY004 - a reply is a value
         try:

@@ -39,7 +39,7 @@ _END_TOKENS = re.compile(r"(?:\s*(?:<\|[\w ]{1,30}\|>|</?s>|<eos>|<end_of_turn>|
 _LONGEST_END = 200
 _MOST_LEVELS = 10
 _LINE_MARKS = re.compile(r"\s*(?:(?:#{1,6}|[>*•])\s+|(?:[-–+]|\d{1,3}[.)])\s+(?=\D))*")
-"""Of a heading, a quotation or a list item. `- 4` may be a negative number, `1. 4` two numbers."""
+"""Marks of a heading, quotation or list item. `- 4` may be negative, `1. 4` two numbers."""
 _NAMED = re.compile(
     r"[\s*_`]*(?:verdict|score|label|answer|rating)[\s*_`]*[:\uff1a](?P<value>.*\w.*)",
     re.IGNORECASE | re.DOTALL,
@@ -55,7 +55,7 @@ _BRACKETS = {"[": "]", "(": ")", "【": "】", "\uff08": "\uff09"}
 def _make_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs) and any(fields[name] != value for name, value in pairs):
-        raise ValueError("a key stands twice, with different values")
+        raise ValueError("a duplicate key with different values")
     return fields
 
 
@@ -81,11 +81,11 @@ class VerdictReader(ABC, Generic[Value]):
     keys: tuple[str, ...]
     """Keys of a JSON object that hold a verdict; the first one present must hold one."""
     fallback_keys: tuple[str, ...] = ()
-    """Keys that are looked at if none of `keys` is there, and may hold something else."""
+    """Keys that are read if none of `keys` exists; they may hold something else."""
     expected: str
     """What a verdict may be, for messages."""
     reads_bare_lines = True
-    """Whether a line without a name can be told from prose."""
+    """Whether a line without a name can be distinguished from prose."""
 
     @abstractmethod
     def parse_text(self, text: str) -> Value | None:
@@ -96,7 +96,7 @@ class VerdictReader(ABC, Generic[Value]):
         """Return the verdict that a JSON value is, or ValueError."""
 
     def is_final(self, verdict: Value) -> bool:
-        """Tell whether no text that might follow could make another verdict of it."""
+        """Whether no following text could change the verdict."""
         del verdict
         return False
 
@@ -108,7 +108,7 @@ class ParsedReply(NamedTuple, Generic[Value]):
     fields: dict[str, Any]
     is_json: bool
     is_alone: bool
-    """Whether the reply has nothing else in it."""
+    """Whether the verdict is the whole reply."""
 
 
 class _JsonObject(NamedTuple):
@@ -127,7 +127,7 @@ class _LineVerdict(NamedTuple, Generic[Value]):
 def read_verdict(
     reply: str, reader: VerdictReader[Value], *, shown: Sequence[str] = ()
 ) -> ParsedReply[Value]:
-    """Return the one verdict of a reply to a judge that was `shown` texts, or raise `NoVerdict`."""
+    """Return the only verdict in a reply, or `NoVerdict`; `shown` is the judge's input."""
     text = final_text(reply, shown)
     try:
         whole = _parse(remove_fences(remove_direction_marks(text)).strip(), reader)
@@ -149,11 +149,11 @@ def final_text(reply: str, shown: Sequence[str] = ()) -> str:
 
 
 def _remove_thinking(reply: str, shown: Sequence[str]) -> str:
-    """Return what follows a model's thinking; some servers send only the end of it."""
+    """Return the text after a model's thinking; some servers send only its end mark."""
     if start := _THINKING.match(reply):
         _, end, text = reply.rpartition(f"</{start[1]}>")
         if not end:
-            raise NoVerdict("it never stopped thinking", reply)
+            raise NoVerdict("its thinking has no end", reply)
         return text
     ends = [match.end() for match in _END_OF_THINKING.finditer(reply)]
     is_shown = any("</think>" in text for text in shown)  # then the judge may be quoting it
@@ -258,7 +258,7 @@ def _read_lines(text: str, reader: VerdictReader[Value]) -> Iterator[_LineVerdic
 
 
 def _read_bare_line(line: str, reader: VerdictReader[Value], *, is_last: bool) -> Value | None:
-    """Return the verdict that a line is; one that is not allowed matters on the last line only."""
+    """Return the verdict of a line; an invalid one matters only on the last line."""
     try:
         return _parse(line, reader)
     except ValueError:
@@ -268,7 +268,7 @@ def _read_bare_line(line: str, reader: VerdictReader[Value], *, is_last: bool) -
 
 
 def _may_quote(objects: list[str], lines: list[str], shown: Sequence[str]) -> bool:
-    """Tell whether an object or a line stands word for word in what the judge was shown."""
+    """Whether an object or a line is quoted verbatim from what the judge was shown."""
     squeezed = ["".join(text.split()) for text in shown]
     if any("".join(item.split()) in text for item in objects for text in squeezed):
         return True
@@ -285,7 +285,7 @@ def _spell(value: Any) -> str:
 
 
 def remove_direction_marks(text: str) -> str:
-    """Remove characters that nobody sees; joiners are part of a word and stay."""
+    """Remove invisible characters; joiners are part of a word and are kept."""
     return _DIRECTION_MARKS.sub("", text)
 
 
@@ -301,13 +301,13 @@ def remove_end_tokens(text: str) -> str:
 
 
 def parse_named_line(line: str) -> str | None:
-    """Return X of a line `Verdict: X`, `Score: X`, `Label: X`, `Answer: X` or `Rating: X`."""
+    """Return X from a line `Verdict: X`, `Score: X`, `Label: X`, `Answer: X` or `Rating: X`."""
     match = _NAMED.fullmatch(_remove_line_marks(line))
     return None if match is None else match["value"].strip()
 
 
 def strip_levels(text: str) -> list[str]:
-    """Return the text, then the text with ever less around it."""
+    """Yield the text, then the text with one surrounding mark less at a time."""
     levels = [text]
     stripped = _strip_marks(_remove_line_marks(text))
     if stripped and stripped != text:
@@ -321,7 +321,7 @@ def strip_levels(text: str) -> list[str]:
 
 
 def strip_all(text: str) -> str:
-    """Return the text with nothing around it."""
+    """Return the text without surrounding marks."""
     return strip_levels(text)[-1]
 
 
@@ -334,7 +334,7 @@ def strip_quotes(text: str) -> str:
 
 
 def has_words(text: str) -> bool:
-    """Tell whether there is a letter or a digit, in other lines than those of a fence."""
+    """Whether there is a letter or a digit outside the lines of a fence."""
     return any(map(str.isalnum, remove_fences(text)))
 
 
@@ -344,7 +344,7 @@ def _strip_marks(text: str) -> str:
 
 
 def _remove_pair(text: str, pairs: dict[str, str]) -> str:
-    """Remove a pair around the whole text: of `[[A]]` the outer one, of `(A) or (B)` none."""
+    """Remove a pair around the whole text: the outer one of `[[A]]`, none of `(A) or (B)`."""
     opening, inner, closing = text[:1], text[1:-1], text[-1:]
     if len(text) < len("()") or pairs.get(opening) != closing:
         return text

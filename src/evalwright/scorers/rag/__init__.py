@@ -1,1 +1,1 @@
-"""The parts of `rag_checker`: claims, checks, and the formulas that make scores of them."""
+"""The parts of `rag_checker`: claims, checks, and the formulas of its scores."""

@@ -67,7 +67,7 @@ class EvidenceNeeds(Struct, frozen=True, kw_only=True):
 
 
 class RagEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Claims, labels and entailments; None where they were not asked for."""
+    """Claims, labels and entailments; None if they are not needed."""
 
     target_claims: tuple[Claim, ...] | None = None
     response_claims: tuple[Claim, ...] | None = None
@@ -84,7 +84,7 @@ class RagEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> "RagEvidence":
-        """Read what `to_metadata` wrote; anything else is no evidence."""
+        """Read what `to_metadata` wrote; ignore anything else."""
         try:
             evidence = msgspec.convert(metadata, cls)
         except msgspec.ValidationError:
@@ -109,7 +109,7 @@ class RagEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return verdicts
 
     def is_consistent(self) -> bool:
-        """Tell whether there is an entailment and a label per claim, and no more."""
+        """Whether there is exactly one entailment and one label per claim."""
         lists = [(side, self.verdicts(check)) for check, side in CHECKED_SIDE.items()]
         lists += [(side, self.labels(side)) for side in SIDES]
         return all(
@@ -119,13 +119,13 @@ class RagEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     def covers(self, needs: EvidenceNeeds) -> bool:
-        """Tell whether all that is needed is there."""
+        """Whether everything needed is present."""
         return all(self.verdicts(check) is not None for check in needs.checks) and (
             not needs.labels or all(self.labels(side) is not None for side in needs.sides)
         )
 
     def checks(self, *, required_only: bool = False) -> Checks:
-        """Return true where a claim is entailed; neutral and contradicted are both false.
+        """Return true for entailed claims; neutral and contradicted are both false.
 
         With `required_only`, claims that are labelled optional are left out.
         """

@@ -1,4 +1,4 @@
-"""Eleven scores of an answer that was made from retrieved chunks. No model is asked here.
+"""Eleven scores of an answer that is based on retrieved chunks. No model is called here.
 
     G  claims of the target        c(m)    m is entailed by the whole target
     M  claims of the response      u(g)    g is entailed by the whole response
@@ -20,7 +20,7 @@
     faithfulness                     mean_m faithful
 
 Only "entailed" counts as true. A mean of nothing is None, never 0: a score that is not defined must
-not pull a mean down. So is what speaks of relevant chunks where the target has no claims.
+lower a mean. The same holds for scores about relevant chunks if the target has no claims.
 
 Ru et al. (2024), RAGChecker: A Fine-grained Framework for Diagnosing Retrieval-Augmented
 Generation, NeurIPS Datasets and Benchmarks, section 3.
@@ -48,13 +48,13 @@ ScoreName = Literal[
 ]
 SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
 VERSION = 1
-"""Of the formulas alone. When it grows, values are computed again from stored evidence."""
+"""Version of the formulas. When it increases, values are recomputed from stored evidence."""
 
 Row = Sequence[bool]
 
 
 class Checks(Struct, frozen=True, kw_only=True):
-    """What was found entailed; what no score asked for is empty."""
+    """The entailments; those that no score needs are empty."""
 
     in_target: Row = ()
     """c: one per claim of the response."""
@@ -67,7 +67,7 @@ class Checks(Struct, frozen=True, kw_only=True):
 
 
 def compute_score(score: ScoreName, checks: Checks) -> float | None:
-    """Return a score from 0 to 1; None where it is not defined."""
+    """Return a score from 0 to 1; None if undefined."""
     return _FORMULAS[score][1](checks)
 
 
@@ -105,7 +105,7 @@ def _unfaithful(checks: Checks, *, is_right: bool) -> float | None:
 
 
 def _relevant(checks: Checks) -> list[bool]:
-    """Return a flag per chunk; none where there are no claims to be relevant to."""
+    """Return a flag per chunk; an empty list if there are no claims."""
     return [any(column) for column in zip(*checks.target_in_chunks, strict=True)]
 
 
@@ -142,4 +142,4 @@ _FORMULAS: Mapping[ScoreName, tuple[tuple[Check, ...], Callable[[Checks], float 
 NEEDS: Mapping[ScoreName, frozenset[Check]] = {
     score: frozenset(needed) for score, (needed, _) in _FORMULAS.items()
 }
-"""What each score is computed from: nothing else is asked of the judge."""
+"""What each score is computed from: the judge is asked for nothing else."""

@@ -1,7 +1,7 @@
-"""Ask the judge about one sample: for claims, labels and entailments, with few calls.
+"""Query the judge about one sample: for claims, labels and entailments, with few calls.
 
-    claims of the target, claims of the response     together, unless a column brings them
-    labels, and each side's claims against one text  together, when the claims are there
+    claims of the target, claims of the response     together, unless a column has them
+    labels, and each side's claims against one text  together, after the claims
 
 One call checks all claims of a side against one text: the target, the response, or one distinct
 chunk. All material is fenced. Every change of a prompt increases the `version` of `rag_checker`.
@@ -86,7 +86,7 @@ _JSON = "Answer with JSON and nothing else, in this form:"
 
 
 class RagPrompt(Struct, frozen=True):
-    """What the judge is told, and what its reply must look like."""
+    """The prompt of the judge, and the format of its reply."""
 
     messages: tuple[Message, ...]
     schema: ReplySchema
@@ -98,7 +98,7 @@ class RagPrompt(Struct, frozen=True):
 
 
 class RagMaterial(Struct, frozen=True, kw_only=True):
-    """The texts of a sample, and what its author tells the judge; what no score needs is empty."""
+    """The texts of a sample, and the author's instructions; texts that no score needs are empty."""
 
     query: str
     target: str
@@ -109,17 +109,17 @@ class RagMaterial(Struct, frozen=True, kw_only=True):
 
 
 class RagJudge:
-    """A model that is asked about one sample."""
+    """A judge model, queried about one sample."""
 
     def __init__(self, case: Case, model_key: str, material: RagMaterial) -> None:
         self._case, self._model_key, self._material = case, model_key, material
         self.structured = True
-        """Whether every reply was held to a schema."""
+        """Whether every reply was constrained by a schema."""
         self.note = ""
-        """What a reader must know of how it was asked."""
+        """Notes on how the judge was queried."""
 
     async def gather_evidence(self, needs: EvidenceNeeds, known: RagEvidence) -> RagEvidence:
-        """Return what is needed; ask the judge only for what is not known."""
+        """Return what is needed; query the judge only for what is missing."""
         sides = needs.sides
         extracted = await run_together(*(self._extract(side, known) for side in sides))
         claims = dict(zip(sides, extracted, strict=True))
@@ -133,7 +133,7 @@ class RagJudge:
         return structs.replace(known, **results)
 
     async def _extract(self, side: Side, known: RagEvidence) -> tuple[Claim, ...]:
-        """Return the claims of one side; a blank text has none, and the judge is not asked."""
+        """Return the claims of one side; a blank text has none, and the judge is not queried."""
         material, claims = self._material, known.claims(side)
         text = material.target if side == "target" else material.response
         if claims is not None or not text.strip():
@@ -172,7 +172,7 @@ class RagJudge:
         )
 
     async def _entail(self, claims: Sequence[Claim], text: str) -> tuple[Entailment, ...]:
-        """Check which claims a text entails; the judge is not asked about a blank text."""
+        """Check which claims a text entails; the judge is not queried about a blank text."""
         if not claims or not text.strip():
             return tuple(_NEUTRAL for _ in claims)
         prompt = checking_prompt(claims, text)
@@ -186,7 +186,7 @@ class RagJudge:
         if reply.refused:
             raise NoVerdict("it refused", reply.text)
         if reply.cut:
-            raise NoVerdict("its reply is cut short", reply.text, hint=MORE_TOKENS_HINT)
+            raise NoVerdict("its reply was cut off", reply.text, hint=MORE_TOKENS_HINT)
         return reply.text
 
 
@@ -269,7 +269,7 @@ def find_list(reply: str, name: str, shown: str) -> list[Any]:
 
 
 def _has_words(text: str) -> bool:
-    """Tell whether there is prose; a fence and its language do not count."""
+    """Whether there is prose; a fence and its language do not count."""
     return any(map(str.isalnum, text.replace("```json", "")))
 
 

@@ -1,8 +1,8 @@
-"""What connects a child with the engine: a socket, the streams it prints to, and shared memory.
+"""The connection of a child to the engine: a socket, its output streams, and shared memory.
 
-Engine and child exchange one JSON object per line. The socket is none of the standard streams. A
-copy of this process that the author's code forks is not heard. The shared memory tells what the
-process is doing: a mark costs no system call, and stays when the process is gone, so the call that
+Engine and child exchange one JSON object per line. The socket is not one of the standard streams. A
+copy of this process that the author's code forks is ignored. The shared memory shows what the
+process is doing: a mark needs no system call, and survives the process, so the call that
 ended it is known. Engine and child read the same clock.
 """
 
@@ -41,11 +41,11 @@ class Channel:
         self._size = 0
         self.is_copy = False
         self.max_bytes = 0
-        """Of one value."""
+        """Maximum bytes of one value."""
         os.register_at_fork(after_in_child=lambda: setattr(self, "is_copy", True))
 
     def read(self) -> Any:
-        """Wait for the next line. When the engine has gone, this process ends."""
+        """Wait for the next line. If the engine has ended, this process ends."""
         while not self._lines:
             self._receive(0)
         return json.loads(self._lines.pop(0))
@@ -75,7 +75,7 @@ class Channel:
         self._queue(self._done, b"[%d,null,%b]" % (number, _encode(value.to_json())))
 
     def add_question(self, number: int, ask: int, question: bytes) -> None:
-        """Queue a question of a call to the model."""
+        """Queue a call's query to the model."""
         self._queue(self._asks, b"[%d,%d,%b]" % (number, ask, question))
 
     def flush(self) -> None:
@@ -149,13 +149,13 @@ class Streams:
 
 
 class Activity:
-    """One number per slot: of a call, below 0 of a source that is being loaded, 0 for nothing."""
+    """One number per slot: a call, below 0 a source that is being loaded, 0 for nothing."""
 
     def __init__(self, descriptor: int) -> None:
         self._memory = mmap.mmap(descriptor, SIZE)
 
     def begin(self, number: int, slot: int = 0) -> None:
-        """Mark what begins now."""
+        """Mark what starts now."""
         _SLOT.pack_into(self._memory, slot * _SLOT.size, number, time.monotonic())
 
     def end(self, slot: int = 0) -> None:
@@ -163,16 +163,16 @@ class Activity:
         _SLOT.pack_into(self._memory, slot * _SLOT.size, 0, 0.0)
 
     def read(self) -> list[tuple[int, int, float]]:
-        """Slot, number and start of everything under way."""
+        """Return slot, number and start of everything that is running."""
         slots = enumerate(_SLOT.iter_unpack(self._memory[: SLOTS * _SLOT.size]))
         return [(slot, number, since) for slot, (number, since) in slots if number]
 
     def beat(self, *, alive: bool) -> None:
-        """Mark that the loop runs; not `alive`, that it need not."""
+        """Mark that the loop runs; without `alive`, that it does not have to."""
         _SLOT.pack_into(self._memory, SLOTS * _SLOT.size, 0, time.monotonic() if alive else 0.0)
 
     def last_beat(self) -> float:
-        """When the loop last ran; 0 if it need not."""
+        """Return when the loop last ran; 0 if it does not have to."""
         _, since = _SLOT.unpack_from(self._memory, SLOTS * _SLOT.size)
         return float(since)
 
@@ -182,7 +182,7 @@ class Activity:
 
 
 def watch_engine() -> None:
-    """End with the engine, however it ends: a call that hangs does not read the socket."""
+    """End with the engine, however it ends: a hanging call does not read the socket."""
     engine = os.getppid()
 
     def watch() -> None:
@@ -194,7 +194,7 @@ def watch_engine() -> None:
 
 
 def end_group() -> NoReturn:
-    """End this process and what it has started."""
+    """End this process and everything it has started."""
     if os.getpid() == os.getpgrp():
         os.killpg(0, signal.SIGKILL)
     os._exit(0)

@@ -1,12 +1,12 @@
-"""Concurrent calls: of async functions, and of all functions that ask the model.
+"""Concurrent calls: of async functions, and of all functions that query the model.
 
     engine   {"key": "…", "name": "run_solver", …, "timeout_s": 60.0}     calls, as in `serve`
-    child    {"done": [], "asks": [[7, 1, [input, {}]]]}                  call 7 has a question
+    child    {"done": [], "asks": [[7, 1, [input, {}]]]}                  call 7 queries the model
     engine   {"answers": [[7, 1, raw_output, null]]}                      or null, [kind, message]
-    engine   {"cancelled": [7]}                                           nobody waits for it
+    engine   {"cancelled": [7]}                                           its caller is gone
 
 An `async def` runs in the loop of the main thread. A `def` runs in a thread, so that it can wait
-for an answer; one that exceeds its time cannot be ended, and leaves the process `worn`.
+for an answer; one that exceeds its time limit cannot be ended, and leaves the process `worn`.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from .results import CallFailed, NoAnswer
 _BEAT_S = 0.5
 
 _current_call: ContextVar[int] = ContextVar("call")
-"""The number of the call that this code runs for. What it starts inherits it."""
+"""The number of the call that this code runs for, inherited by tasks that it starts."""
 _thread = threading.local()
 """`_thread.slot`: where one of our threads leaves its marks."""
 
@@ -60,7 +60,7 @@ class ConcurrentServer:
             self._load_all()
 
     def send_question(self, number: int, ask: int, question: bytes) -> None:
-        """Send a question of a call to the engine."""
+        """Send a call's query to the engine."""
         self.channel.add_question(number, ask, question)
         self._flush_soon()
 
@@ -176,7 +176,7 @@ class _ConcurrentCall:
             self._server.threads.submit(copy_context().run, self._run_in_thread, arguments)
 
     def ask(self, question: bytes) -> "asyncio.Future[Any] | Future[Any]":
-        """Ask the model, from any thread."""
+        """Query the model, from any thread."""
         number, loop = next(self._numbers), self._server.loop
         if _is_running(loop):
             self._answers[number] = future = loop.create_future()
@@ -256,12 +256,12 @@ class _ConcurrentCall:
             # The thread cannot be ended: the process gets no more calls.
             self._server.channel.send_state(worn=True)
         text = f"{self.function.place}: ran longer than {self._timeout_s:g} s"
-        hint = f"a call may run {self._timeout_s:g} s; the time that a model takes does not count"
+        hint = f"a call may take {self._timeout_s:g} s, not counting the time for model calls"
         self._server.finish(self, CallFailed("timeout", text, hint))
 
 
 class _PendingAnswer(Future[Any]):
-    """An answer to come. A thread that waits for it has no mark."""
+    """A pending answer. A thread that waits for it has no mark."""
 
     def __init__(self, marks: Activity, number: int) -> None:
         super().__init__()
@@ -286,7 +286,7 @@ def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
 
 
 class _CallClock:
-    """The time of a call, which stops while it waits for the model; calls `expire` at its end."""
+    """The clock of a call, which stops while it waits for the model; calls `expire` at the end."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, seconds: float, expire: Callable[[], None]
@@ -297,7 +297,7 @@ class _CallClock:
         self._timer: asyncio.TimerHandle | None = None
 
     def go(self) -> None:
-        """Go on, once for every stop; a clock starts stopped."""
+        """Continue, once per `stop`; a clock starts stopped."""
         self._stops -= 1
         if not self._stops:
             self._since = self._loop.time()

@@ -1,7 +1,7 @@
 """An author's sources, loaded as modules when one of their functions is first called.
 
 A function gets as many of the arguments as it takes, the first ones. From when a source is loaded,
-the folder of its file comes first in `sys.path`: it may import its neighbours, as a script may.
+the folder of its file comes first in `sys.path`: it may import modules next to it, like a script.
 Sources do not share names, but they share `sys.modules`.
 
 Authors import `from latticeflow.core.dtypes import SolverTrace`: `ImportAliases` is found last, so
@@ -39,7 +39,7 @@ _CLASSES = {
     "SolverTraces": "SolverTrace",
 }
 KINDS = frozenset({"", "Model", *_CLASSES})
-"""What an argument may become; a plural is a list."""
+"""The classes of arguments; a plural is a list."""
 
 Ask = Callable[[bytes], "asyncio.Future[Any] | Future[Any]"]
 """Input and keyword arguments in, as a JSON list, the raw output later.
@@ -66,7 +66,7 @@ class Sources:
         }
 
     def find_function(self, key: str, name: str, objects: Sequence[str]) -> "Function":
-        """A function that gets such objects; `CallFailed` if there is none that can be called."""
+        """Return a function that gets these objects; `CallFailed` if it cannot be called."""
         known = (key, name, tuple(objects))
         if known not in self._functions:
             function, place = self._sources[key].find(name)
@@ -211,7 +211,7 @@ class SnippetModel:
         self._objects = objects
 
     def predict(self, items: Any, *, sample: Any = None, **kwargs: Any) -> Any:
-        """A `ModelResponse`: awaitable where a loop runs, else at once."""
+        """Return a `ModelResponse`; awaitable if a loop is running."""
         if sample is not None:
             kwargs["sample"] = sample
         try:
@@ -255,7 +255,7 @@ class ImportAliases(MetaPathFinder, Loader):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a stand-in, for the names that we know."""
+        """Find a stand-in, for known names."""
         del path, target
         if not name.startswith(_VENDOR) or name not in (modules := self._names().MODULES):
             return None

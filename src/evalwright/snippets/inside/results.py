@@ -1,10 +1,10 @@
-"""The result of a call: a value as JSON, or the reason why it has none.
+"""The result of a call: a value as JSON, or the reason why there is none.
 
 Values      Objects become what their `to_json` returns, or `tolist` (arrays and their numbers), or
             `model_dump` (pydantic), or `isoformat` (dates). Tuples become lists. NaN and the
             infinities become null.
 Failures    `tasks/x.yaml:14 in compute_scores: KeyError: 'foo'`. The place is the author's
-            innermost line: neither a library's nor ours.
+            innermost line, not that of a library.
 """
 
 import json
@@ -29,19 +29,19 @@ class CallFailed(Exception):
         super().__init__(message)
         self.kind, self.hint = kind, hint
         self.ask = ask
-        """The question to the model that failed, if that is what the author's function raised."""
+        """The model query that failed, if that is what the author's function raised."""
 
     def copy(self) -> "CallFailed":
-        """The same, to raise again: an exception keeps the traceback of every raise."""
+        """Return a copy to raise again: an exception keeps the traceback of every raise."""
         return CallFailed(self.kind, str(self), self.hint, self.ask)
 
     def to_json(self) -> dict[str, Any]:
-        """For the engine."""
+        """Return it as JSON for the engine."""
         return {"kind": self.kind, "message": str(self), "hint": self.hint, "ask": self.ask}
 
 
 class NoAnswer(Exception):
-    """What `model.predict` raises when the model gave no usable answer."""
+    """Raised by `model.predict` if the model returned no usable answer."""
 
     def __init__(self, kind: str, message: str, ask: int) -> None:
         super().__init__(message)
@@ -49,13 +49,13 @@ class NoAnswer(Exception):
 
 
 def describe_exception(error: BaseException, place: str, *, loading: bool = False) -> CallFailed:
-    """What an author's code raised. `place` is for an error without a line of the author's."""
+    """Convert an exception of an author's code. `place` is used if it has no such line."""
     name, message = "Exception", ""
     try:
         name = str(type(error).__name__)
         message = str(error)
     except BaseException as unprintable:  # noqa: BLE001 - the author wrote its __str__
-        message = "it cannot be printed"
+        message = "the exception cannot be printed"
         del unprintable
     places = _find_places(error.__traceback__)
     if isinstance(error, SyntaxError) and loading:
@@ -72,7 +72,7 @@ def describe_exception(error: BaseException, place: str, *, loading: bool = Fals
 
 
 def clean(text: str) -> str:
-    """One line that can be stored and printed."""
+    """Return one line that can be stored and printed."""
     text = text[:_MAX_MESSAGE].encode("utf-8", "replace").decode()
     return " ".join(text.split("\n")) if "\n" in text else text
 
@@ -113,7 +113,7 @@ def _encode_slowly(value: object, place: str) -> bytes:
 
 
 class _NoJson(Exception):
-    """A part of a result that cannot be JSON."""
+    """A part of a result that is not JSON."""
 
 
 def _convert(value: object) -> Any:
@@ -131,7 +131,7 @@ _ENCODER = json.JSONEncoder(
 
 def _to_plain(part: object, path: str, depth: int) -> Any:
     if depth > _MAX_DEPTH:
-        raise _NoJson(f"nested too deep, or holds itself - at `{path[:_MAX_DEPTH]}`")
+        raise _NoJson(f"nested too deeply, or contains itself - at `{path[:_MAX_DEPTH]}`")
     if part is None or isinstance(part, str | int | float):
         return _to_scalar(part, path)
     if isinstance(part, Mapping):
@@ -158,9 +158,9 @@ def _to_scalar(part: Any, path: str) -> Any:
         return part if math.isfinite(part) else None
     if isinstance(part, str):
         if not part.isascii() and part.encode("utf-8", "replace").decode() != part:
-            raise _NoJson(f"expected text, got half a surrogate - at `{path}`")
+            raise _NoJson(f"expected text, got a lone surrogate - at `{path}`")
     elif isinstance(part, int) and part.bit_length() > _MAX_BITS:
-        raise _NoJson(f"expected a number, got one too long - at `{path}`")
+        raise _NoJson(f"the number is too long - at `{path}`")
     return part
 
 

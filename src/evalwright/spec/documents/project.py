@@ -5,7 +5,7 @@
     project.tasks["capitals"]    the entities, by key
     specs, problems = project.specs(assignments={"model": "bot"})
 
-Nothing is run, no dataset is opened, no server is asked.
+Nothing is run, no dataset is opened, no server is contacted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -49,7 +49,7 @@ from evalwright.types import Issue
 
 
 class GivenConfig(Struct, frozen=True):
-    """Values of parameters and settings of a run, from a file or a caller."""
+    """Values of parameters and run settings, from a file or a caller."""
 
     values: Mapping[str, GivenValue] = {}
     run_config: RunConfig = RunConfig()
@@ -57,7 +57,7 @@ class GivenConfig(Struct, frozen=True):
 
 
 class Project:
-    """The documents that a path stands for, and all that they refer to."""
+    """The documents of a path, and everything they refer to."""
 
     def __init__(self, gathered: GatheredProject) -> None:
         self._gathered = gathered
@@ -65,10 +65,10 @@ class Project:
         self.root = gathered.root
         """The folder of the project: paths of documents are shown from the current folder."""
         self.kind: DocumentKind | None = gathered.kind
-        """What the path itself is; None for a folder."""
+        """The kind of the path's document; None for a folder."""
         self.run: RunFile | None = gathered.run
         self.policies = [policy.document for policy in gathered.policies]
-        """What the metrics of a run must be."""
+        """The policies that a run must meet."""
         self.secrets: Mapping[str, str | Secret] = gathered.secrets
         self.tasks = gathered.entities["task"]
         self.datasets = gathered.entities["dataset"]
@@ -84,7 +84,7 @@ class Project:
 
     @property
     def files(self) -> list[str]:
-        """The files that the path itself stands for, included ones too."""
+        """The files of the path itself, including those that they include."""
         return self._gathered.files
 
     def specs(
@@ -95,10 +95,10 @@ class Project:
         evaluation: str | None = None,
         models_given: bool = False,
     ) -> tuple[list[ResolvedSpec], list[Issue]]:
-        """The specifications to run, and all that is wrong with them.
+        """Return the specifications to run, and all their problems.
 
-        They are those of the evaluation (by its key, where there are several), or else of every
-        task that the path stands for. `config` comes from `--config`, `assignments` from `--set`. A
+        They are those of the evaluation (by its key, if there are several), or else of every
+        task of the path. `config` comes from `--config`, `assignments` from `--set`. A
         value goes to the evaluation if that declares it, else to the tasks that do. `models_given`:
         the caller has models for the tasks that name none.
         """
@@ -158,9 +158,9 @@ class Project:
         return resolved.specs, self._with_policy_names(problems, named)
 
     def runnable_specs(self) -> list[ResolvedSpec]:
-        """What could run as it stands: all evaluations, and the tasks that none of them uses.
+        """Return what can run as written: all evaluations, and the tasks that none of them uses.
 
-        Specifications that wait for a value are left out.
+        Specifications that lack a value are left out.
         """
         gathered, run_config = self._gathered, RunConfig()
         used = Resolver(self._references(), given=gathered.config, models_given=True)
@@ -176,12 +176,12 @@ class Project:
 
     @cached_property
     def generations(self) -> Generations:
-        """How the rows of generated datasets are made."""
+        """How the rows of generated datasets are generated."""
         return Generations(self._references(strict=True))
 
     @cached_property
     def _generations(self) -> Generations:
-        """The same, as far as one document alone can tell."""
+        """The same, as far as one document alone shows it."""
         return Generations(self._references())
 
     @property
@@ -205,7 +205,7 @@ class Project:
 
     @cached_property
     def problems(self) -> list[Issue]:
-        """All that is wrong with what was named and with what it uses: errors and warnings."""
+        """Return all problems of what was named and of what it uses: errors and warnings."""
         gathered, run_config = self._gathered, self._run_config
         references = self._references()
         resolver = Resolver(
@@ -249,15 +249,15 @@ class Project:
     def _with_policy_names(
         self, problems: list[Issue], tasks: list[tuple[str, TaskDocument]]
     ) -> list[Issue]:
-        """Sort problems; if no task is broken, add the names in policies that no task has."""
+        """Sort problems; if no task has errors, add unknown names in policies."""
         if all(problem.level != "error" for problem in problems):
             problems = [*problems, *check_policy_names(self._gathered.policies, tasks)]
         return sort_issues(problems)
 
     def _problems_of(self, entity: Entity, *, resolved: bool = False) -> Iterable[Issue]:
-        """The problems of an entity, of its file, and of what it uses.
+        """Return the problems of an entity, of its file, and of what it uses.
 
-        For a task that was `resolved`, those with stand-in values do not count.
+        For a task that was `resolved`, problems with stand-in values do not count.
         """
         yield from entity.part.raw.problems
         if not (resolved and entity.kind == "task"):
@@ -279,7 +279,7 @@ class Project:
         return self.kind not in {None, "run", "plan"}
 
     def _unread(self) -> list[Issue]:
-        """The problems of files that cannot be read: nobody knows whether they are used."""
+        """Return the problems of files that cannot be read: they may be in use."""
         return [problem for problems in self._gathered.unread.values() for problem in problems]
 
     def _references(self, *, strict: bool = False) -> References:
@@ -311,11 +311,11 @@ def read_projects(path: str | Path, *, environment: Mapping[str, str]) -> list[P
 
 
 def read_config(path: str | Path, *, environment: Mapping[str, str]) -> GivenConfig:
-    """What `--config FILE` gives: a file with `config` and `run_config`."""
+    """Read the file of `--config`: `config` and `run_config`."""
     document = read_document(path, environment=environment)
     part, problems = DocumentPart(document), list(document.problems)
     if not isinstance(document.data, dict):
-        fault = Fault((), "wrong_type", "expected `config` and `run_config` in a mapping")
+        fault = Fault((), "wrong_type", "expected a mapping with `config` and `run_config`")
         return GivenConfig(problems=tuple(problems or part.problems([fault])))
     typed, faults = build_instance(ConfigFile, document.data)
     values = read_given_values(part, ("config",), get_mapping(document.data, "config"))

@@ -1,6 +1,6 @@
-"""The project that `evalwright init` writes: one task of every kind, and a model without a network.
+"""The project that `evalwright init` writes: one task of every kind, and an offline model.
 
-Its files ship with the package, in the folder `starter`, as they will stand in the project.
+Its files ship with the package, in the folder `starter`, and are copied unchanged.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ STARTER = Path(__file__).parents[2] / "starter"
 
 
 def starter_files() -> Iterator[tuple[str, bytes]]:
-    """The path of each file, from the project's folder, and what is in it."""
+    """Return the path of each file, relative to the project's folder, and its content."""
     for path in sorted(STARTER.rglob("*")):
         # An installer compiles what it takes for modules.
         if path.is_file() and "__pycache__" not in path.parts:

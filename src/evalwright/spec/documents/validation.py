@@ -1,6 +1,6 @@
 """The result of validating documents: one entry per file, however the file was reached.
 
-Warnings (deprecated spellings, variables that are not set) are kept apart: they make nothing
+Warnings (deprecated spellings, variables that are not set) are kept separately: they make nothing
 invalid.
 """
 
@@ -17,7 +17,7 @@ from evalwright.vocabulary import MAX_RAW_CHARACTERS
 
 
 class DocumentCheck(Checking):
-    """One file of a project, checked."""
+    """One checked file of a project."""
 
     noun = "document"
 
@@ -44,7 +44,7 @@ class DocumentCheck(Checking):
 def check_documents(
     files: Iterable[str], issues: Iterable[Issue], kinds: Mapping[str, str]
 ) -> Iterator[DocumentCheck]:
-    """Each file that was read or has an issue, in the order it was met, with its kind."""
+    """Return each file that was read or has an issue, in the order of reading, with its kind."""
     by_file: dict[str, list[Issue]] = {file: [] for file in files}
     for issue in drop_duplicates(issues):
         by_file.setdefault(issue.file, []).append(issue)
@@ -53,7 +53,7 @@ def check_documents(
 
 
 def _quote_line(issue: Issue, lines: list[str]) -> Issue:
-    """Add the line of the issue; where only the line is known, point at its first character."""
+    """Add the line of the issue; if only the line is known, point at its first character."""
     at = issue.line - 1
     raw = lines[at][:MAX_RAW_CHARACTERS] if 0 <= at < len(lines) else ""
     text = raw.replace("\t", " ")
@@ -62,7 +62,7 @@ def _quote_line(issue: Issue, lines: list[str]) -> Issue:
 
 
 def _read_lines(file: str) -> list[str]:
-    """The lines for the caret; none where the file is not text or too long for a document."""
+    """Return the lines for the caret; none if the file is not text or is too long."""
     try:
         if not Path(file).is_file():
             return []  # a pipe can be read only once

@@ -1,8 +1,8 @@
-"""Lines to records and issues: fast for the good, patient with the bad.
+"""Turn lines into records and issues: fast for good lines, thorough for bad ones.
 
 A line is decoded once, typed, by msgspec; `_is_sound` then checks the rules that types cannot
 express. Whatever fails either goes to `explain`, which knows every rule and its place in the order.
-So this module decides nothing: it only accepts good lines faster, and a test compares the two.
+So this module decides no rule: it only accepts good lines faster, and a test compares the two.
 
 msgspec accepts a key that is given twice. The record encoded again has each key, and so its colon,
 once: where it has fewer colons than the line, or where the line may hold a colon written as an
@@ -51,7 +51,7 @@ _LETTERS = frozenset((letter,) for letter in LETTERS)
 
 
 class Validated(NamedTuple):
-    """What a file holds: `records, errors = validate_file(path)`."""
+    """The content of a file: `records, errors = validate_file(path)`."""
 
     records: list[TaskSpec]
     errors: list[Issue]
@@ -107,14 +107,14 @@ def validate_task(record: Any) -> TaskSpec:
 
 
 def check_file(path: str) -> Iterator[TaskSpec | Issue]:
-    """Each record or issue of a file; blank lines give neither. Only the ids are kept."""
+    """Yield each record or issue of a file; skip blank lines. Only the ids are kept in memory."""
     return map(_item, check_batches(read_batches(path), file=path))
 
 
 def read_valid(path: str, *, bad: Container[int]) -> Iterator[TaskSpec]:
-    """The records of a file that was checked before, without the lines that were found bad.
+    """Yield the records of a file that was checked before, without the lines found to be bad.
 
-    Keeps nothing. A line that has gone bad since is `Unreadable`: the file was changed.
+    Keeps nothing in memory. A line that is bad now is `Unreadable`: the file was changed.
     """
     for number, line in enumerate(read_lines(path), start=1):
         if number in bad or not line.strip():
@@ -122,16 +122,16 @@ def read_valid(path: str, *, bad: Container[int]) -> Iterator[TaskSpec]:
         try:
             yield _decode(line)
         except _REFUSALS as error:
-            raise Unreadable(f"{path}:{number}: has changed since it was checked") from error
+            raise Unreadable(f"{path}:{number}: was changed after it was checked") from error
 
 
 def check_batches(
     batches: Iterable[list[bytes]], *, file: str = ""
 ) -> Iterator[tuple[int, TaskSpec | Issue]]:
-    """Each line's number, and its record or its issue; `file` is what the issues name.
+    """Yield each line's number with its record or issue; issues name the file `file`.
 
-    A bad record claims its id too: the next one of that name would be an error as soon as the
-    first was corrected, so it is one now. A file in another format ends at its first line.
+    A bad record claims its id too: another record with that id would be an error as soon as the
+    first was corrected, so it is one now. A file in another format is read only to its first line.
     """
     claimed: dict[str, int] = {}
     number = 0
@@ -159,7 +159,7 @@ def check_batches(
 
 
 def _claim_id(issue: Issue, line: bytes, claimed: dict[str, int]) -> Issue:
-    """Claim the id of a bad record; that an earlier record has it is one more problem."""
+    """Claim the id of a bad record; if an earlier record has it, that is another problem."""
     if issue.task_id is None:
         return issue
     first = claimed.setdefault(issue.task_id, issue.line)
@@ -175,7 +175,7 @@ def _claim_id(issue: Issue, line: bytes, claimed: dict[str, int]) -> Issue:
 def _explain_format(
     issue: Issue, line: bytes, batch: list[bytes], tasks: list[TaskSpec | None], file: str
 ) -> tuple[Issue, bool]:
-    """Say of the first bad line that the file is not JSON Lines; return whether to read on."""
+    """Report at the first bad line that the file is not JSON Lines; return whether to read on."""
     other = recognize_format(line, file)
     if other is None:
         return issue, True
@@ -189,7 +189,7 @@ def _explain_format(
 
 
 def _decode_batch(batch: list[bytes]) -> list[TaskSpec | None]:
-    """The records that surely break no rule; None for every line that `explain` must see."""
+    """Return records that certainly break no rule; None for lines that `explain` must check."""
     try:
         tasks: list[TaskSpec | None] = [_decode(line) for line in batch]
     except _REFUSALS:
@@ -209,7 +209,7 @@ def _try_decode(line: bytes) -> TaskSpec | None:
 
 
 def _decode_slowly(number: int, line: bytes) -> TaskSpec | Issue | None:
-    """The issue of a line that the fast path refused; its record, if there is nothing wrong."""
+    """Return the issue of a line that the fast path rejected, or its record if it is valid."""
     issue = explain(number, line)
     if issue is not None or not line.strip():
         return issue
@@ -220,7 +220,7 @@ def _decode_slowly(number: int, line: bytes) -> TaskSpec | Issue | None:
 
 
 def _has_unique_keys(tasks: list[TaskSpec | None], lines: list[bytes]) -> bool:
-    """Whether surely no key is given twice in any of these lines.
+    """Whether certainly no key is duplicated in any of these lines.
 
     A line has at least the colons of its record, so equal sums mean that every line has just those.
     """
@@ -234,7 +234,7 @@ def _has_unique_keys(tasks: list[TaskSpec | None], lines: list[bytes]) -> bool:
 
 
 def _is_sound(task: TaskSpec) -> bool:
-    """Whether this record surely breaks no other rule of its own."""
+    """Whether this record certainly breaks no other rule."""
     task_id, prompt, category, metadata = task.task_id, task.prompt, task.category, task.metadata
     return not (
         (category, task.metric_name, task.post_process) not in _LEGAL

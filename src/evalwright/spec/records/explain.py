@@ -1,7 +1,7 @@
-"""What is wrong with a record, in words a person can act on.
+"""Explain what is wrong with a record, in words that a person can act on.
 
-This is the authority on the rules of contract A. It takes its time: `check` calls it only for
-lines that its fast path could not vouch for. One issue per record: the first rule it breaks, in
+This is the authority on the rules of contract A. It is slow: `check` calls it only for
+lines that its fast path did not accept. One issue per record: the first rule it breaks, in
 the order of `vocabulary.RULES`; within a rule the first field, in the order of `FIELDS`. The other
 problems of the record are its `also`, in the same order.
 """
@@ -48,10 +48,10 @@ _SYNONYMS = {
     **dict.fromkeys(("answer", "answers", "expected", "label", "reference", "solution"), "targets"),
     **dict.fromkeys(("examples", "few_shot", "shots"), "few_shot_examples"),
 }
-"""Names that other formats have for a field; they count only where the field is missing."""
+"""Names for a field in other formats; they are suggested only if the field is missing."""
 _SPACE = re.compile(r"\s")
-_OWN_FIELDS = "put what is your own under `metadata`"
-NOT_READ = "nothing after this was read"
+_OWN_FIELDS = "put your own fields under `metadata`"
+NOT_READ = "the rest was not read"
 _NOT_TEXT = {
     "too_long": ("bad_json", "the line is longer than 16 MiB"),
     "binary": ("bad_encoding", f"this is a binary file, not JSON Lines; {NOT_READ}"),
@@ -60,17 +60,17 @@ _NOT_TEXT = {
 
 
 class BrokenRule(NamedTuple):
-    """A broken rule, before it is known where in a file it stands."""
+    """A broken rule, before its place in the file is known."""
 
     rule: str
     field: str | None
     detail: str
     key: str | None = None
-    """The key to point at, where it is not the field itself."""
+    """The key to point at, if it is not the field itself."""
 
 
 def explain(number: int, line: bytes) -> Issue | None:
-    """The first rule that line `number` breaks; None for a blank line and for a good one."""
+    """Return the first rule that line `number` breaks; None for a blank or valid line."""
     if isinstance(line, BadLine):
         rule, detail = _NOT_TEXT[line.why]
         return make_issue(number, BrokenRule(rule, None, detail), line.head)
@@ -95,7 +95,7 @@ def explain(number: int, line: bytes) -> Issue | None:
 def find_broken_rules(record: Any) -> list[BrokenRule]:
     """Return every rule that a decoded record breaks on its own; uniqueness is a file's business.
 
-    What a rule needs must be there and be sound: a metric is not held against a bad category.
+    A rule is checked only if what it needs is valid: a metric is not compared with a bad category.
     """
     if not isinstance(record, _OBJECT):
         detail = f"a record must be a JSON object, this is {_describe(record)}"
@@ -136,8 +136,10 @@ def _find_bad_values(sound: dict[str, Any]) -> list[BrokenRule]:
 
 
 def duplicate_id(number: int, line: bytes, task_id: str, first: int) -> Issue:
-    """The issue of a record whose id an earlier one has."""
-    detail = f"`{_shorten(task_id)}` is already the id of line {first}; ids are unique in a file"
+    """Return the issue of a record whose id an earlier record has."""
+    detail = (
+        f"`{_shorten(task_id)}` is already the id of line {first}; ids must be unique in a file"
+    )
     fault = BrokenRule("duplicate_task_id", "task_id", detail)
     return make_issue(number, fault, line, task_id=task_id)
 
@@ -151,7 +153,7 @@ def make_issue(
     task_id: Any = None,
     others: Sequence[BrokenRule] = (),
 ) -> Issue:
-    """Place a broken rule in its line: by default at the value of the field, or at a stray key."""
+    """Locate a broken rule in its line: at the value of the field, or at an unknown key."""
     text = line.decode(errors="replace")
     return Issue(
         line=number,
@@ -200,7 +202,7 @@ def _find_missing(record: Mapping[Any, Any]) -> Iterator[BrokenRule]:
 def _find_unknown(
     record: Mapping[str, Any], *, explained: Container[str | None]
 ) -> Iterator[BrokenRule]:
-    """Yield the first unknown fields, without those that are explained by a missing one."""
+    """Yield the first unknown fields, except those that explain a missing one."""
     unknown = (key for key in map(str, record) if key not in FIELDS and key not in explained)
     for key in islice(unknown, _MAX_STRAYS):
         synonym = _SYNONYMS.get(key.casefold(), "")
@@ -246,7 +248,7 @@ def _examples_types(examples: Any) -> Sequence[str]:
 def _example_type(place: str, example: Any) -> str | None:
     if not isinstance(example, _OBJECT):
         kind = _describe(example)
-        return f"`{place}` must be an object with `prompt` and `completion`, it is {kind}"
+        return f"`{place}` must be an object with `prompt` and `completion`, not {kind}"
     for key in EXAMPLE_FIELDS:
         if key not in example:
             return f"`{place}` has no `{key}`"
@@ -315,9 +317,9 @@ def _value_detail(name: str, value: Any, record: Mapping[str, Any]) -> str | Non
 
 def _mcq_detail(targets: Any) -> str | None:
     if len(targets) != 1:
-        return f"an mcq record has exactly one target, this has {len(targets)}"
+        return f"an mcq record must have exactly one target, not {len(targets)}"
     if len(targets[0]) != 1 or targets[0] not in LETTERS:
-        return f"an mcq target is a single letter A-E, this is `{_shorten(targets[0])}`"
+        return f"an mcq target must be a single letter A-E, not `{_shorten(targets[0])}`"
     return None
 
 
@@ -366,7 +368,7 @@ def _shorten(word: str, limit: int = 60) -> str:
 
 
 def _show_number(value: float) -> str:
-    return "a number of many digits" if abs(value) >= _LONG_NUMBER else f"{value}"
+    return "a very long number" if abs(value) >= _LONG_NUMBER else f"{value}"
 
 
 def _describe(value: Any) -> str:

@@ -1,7 +1,7 @@
 """The fixtures that ship with the package: ten good tasks, and one bad line for every rule.
 
-`tasks.jsonl` has two tasks a category and between them every metric and every post-process rule.
-Every line of `tasks_bad.jsonl` is an error.
+`tasks.jsonl` has two tasks per category and, among them, every metric and every post-process rule.
+Every line of `tasks_bad.jsonl` is invalid.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Recognize a file of records that is not JSON Lines, and say how to convert it.
 
-It is judged by its first line that is not blank. `check` looks at the others: valid records there
-mean JSON Lines with a bad first line, which costs that record only.
+The first line that is not blank decides. `check` looks at the others: valid records there
+mean JSON Lines with a bad first line; then only that line is an error.
 """
 
 import re
@@ -25,11 +25,11 @@ class OtherFormat(NamedTuple):
     name: str
     command: str
     is_whole: bool
-    """Whether the first line is all of it; else nothing after that line is worth reading."""
+    """Whether the first line is the whole file; otherwise the rest is not read."""
 
 
 def recognize_format(line: bytes, path: str) -> OtherFormat | None:
-    """Return the format of a file with this first line; None for JSON Lines and the unknown."""
+    """Return the format of a file with this first line; None for JSON Lines or unknown."""
     text = line.decode(errors="replace").strip()
     if text.startswith("["):
         start, end = text[1:].lstrip()[:1], text[-1]

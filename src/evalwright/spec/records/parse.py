@@ -1,8 +1,8 @@
-"""One line of text to a JSON value, refusing what JSON's fast parsers let pass.
+"""Parse one line of text as JSON, and refuse what fast parsers of JSON accept.
 
-A key given twice (at any depth, however it is spelled), NaN, Infinity, a number too large to be
-held, a lone surrogate, a nesting too deep to follow: each is `BadJson`, with the column where
-there is one.
+A duplicate key (at any depth, however it is escaped), NaN, Infinity, a number too large to be
+stored, a lone surrogate, nesting that is too deep: each is `BadJson`, with the column if
+known.
 """
 
 import json
@@ -26,16 +26,16 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # A whole pair and every other escape are stepped over; group 1 is half a pair.
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)")
 _MESSAGES = {
-    "Expecting property name enclosed in double quotes": "a key in double quotes is missing here",
+    "Expecting property name enclosed in double quotes": "expected a key in double quotes here",
     "Illegal trailing comma before end of object": "a comma before the closing brace",
     "Illegal trailing comma before end of array": "a comma before the closing bracket",
     "Expecting ',' delimiter": "a comma is missing here",
     "Expecting ':' delimiter": "a colon is missing here",
-    "Unterminated string starting at": "this string has no end",
+    "Unterminated string starting at": "this string is not closed",
     "Invalid control character at": "a control character inside a string; escape it",
-    "Invalid \\escape": "an escape that JSON does not know",
+    "Invalid \\escape": "an escape that JSON does not have",
     "Invalid \\uXXXX escape": "a `\\u` escape needs four hexadecimal digits",
-    "Extra data": "something follows the record; one record a line",
+    "Extra data": "text after the record; write one record per line",
 }
 _OTHER_LANGUAGES = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
 
@@ -50,7 +50,7 @@ class BadJson(ValueError):
 
 
 def parse(text: str) -> Any:
-    """The value of `text`, or `BadJson`."""
+    """Return the value of `text`, or raise `BadJson`."""
     try:
         value = _decoder.decode(text)
     except json.JSONDecodeError as error:
@@ -60,7 +60,7 @@ def parse(text: str) -> Any:
     except _LiteralError as error:
         raise BadJson(error.detail, _find_literal(text, error.literal)) from None
     except ValueError:  # Python was told to convert fewer digits than it does by default
-        raise BadJson("a whole number is out of range") from None
+        raise BadJson("an integer is out of range") from None
     except RecursionError:
         raise BadJson("nested too deeply") from None
     if text.count("[") + text.count("{") > MAX_DEPTH and depth(value) > MAX_DEPTH:
@@ -71,7 +71,7 @@ def parse(text: str) -> Any:
 
 
 def depth(value: Any) -> int:
-    """How many lists and objects stand around the innermost value."""
+    """Return how many lists and objects surround the innermost value."""
     levels, level = 0, [value]
     while inner := [item for item in level if isinstance(item, dict | list)]:
         levels += 1
@@ -82,7 +82,7 @@ def depth(value: Any) -> int:
 
 
 class KeyPlace(NamedTuple):
-    """Where a top-level key and its value begin: columns, counted from 1."""
+    """Where a top-level key and its value begin: columns, from 1."""
 
     key: int
     value: int
@@ -103,11 +103,11 @@ def _decode_key(written: str) -> str:
 
 
 class _TwiceError(ValueError):
-    """Some object has some key twice."""
+    """An object has a duplicate key."""
 
 
 class _LiteralError(ValueError):
-    """A number that JSON does not know, or that no machine holds."""
+    """A number that JSON does not have, or that cannot be stored."""
 
     def __init__(self, literal: str, detail: str) -> None:
         super().__init__(detail)
@@ -135,7 +135,7 @@ def _parse_float(digits: str) -> float:
 
 def _parse_int(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        raise _LiteralError(digits, f"a whole number of {len(digits):,} digits is out of range")
+        raise _LiteralError(digits, f"an integer of {len(digits):,} digits is out of range")
     return int(digits)
 
 
@@ -196,7 +196,7 @@ def _explain_message(message: str, text: str, at: int) -> str:
     char, before = text[at], text[at - 1 : at]
     if message.startswith(("Expecting", "Extra")):
         if not char.isprintable():
-            return f"the character U+{ord(char):04X} does not belong here"
+            return f"unexpected character U+{ord(char):04X}"
         if before == "0" and char in "0123456789":
             return "a number may not begin with 0"
         if before.isdigit() and (char in "._" or char.isalpha()):
@@ -211,9 +211,13 @@ def _explain_message(message: str, text: str, at: int) -> str:
 
 def _explain_no_value(text: str, at: int) -> str:
     if text[at] == "'":
-        return "strings stand in double quotes"
+        return "strings need double quotes"
     if match := _WORD.match(text, at):
         word = match[0]
         hint = f"; write `{_OTHER_LANGUAGES[word]}`" if word in _OTHER_LANGUAGES else ""
         return f"`{word}` is not a JSON value{hint}"
-    return "a value is missing here" if text[at] in ",:]}" else f"`{text[at]}` begins no JSON value"
+    return (
+        "a value is missing here"
+        if text[at] in ",:]}"
+        else f"`{text[at]}` cannot begin a JSON value"
+    )

@@ -1,7 +1,7 @@
 """The rules of contract A as a JSON Schema, for editors and for other validators.
 
-A schema sees one record, so it cannot say that ids are unique, and it cannot say that a key is
-given twice. Everything else is here, made from the same vocabulary as the validator.
+A schema sees one record, so it cannot require unique ids, and it cannot detect a key that is
+given twice. Everything else is here, generated from the same vocabulary as the validator.
 """
 
 from typing import Any
@@ -94,13 +94,13 @@ def _shapes() -> dict[str, dict[str, Any]]:
                     "type": "number",
                     "exclusiveMinimum": 0,
                     "maximum": MAX_TIMEOUT_S,
-                    "description": "seconds that a code_exec candidate may take",
+                    "description": "time limit of a code_exec candidate, in seconds",
                 },
                 "samples": {
                     "type": "integer",
                     "minimum": 1,
                     "maximum": MAX_SAMPLES,
-                    "description": "how many generations to draw for pass@k",
+                    "description": "number of generations per sample for pass@k",
                 },
             },
         },

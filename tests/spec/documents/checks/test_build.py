@@ -60,7 +60,7 @@ def only(folder: Path, text: str, **files: str) -> Issue:
             (7, 11),
             "wrong_type",
             "expected `list`, got `null`",
-            "leave the key out, or write a value behind it",
+            "remove the key, or write a value after it",
             id="nothing for a list",
         ),
         pytest.param(

@@ -33,7 +33,7 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             12,
             "label_twice",
             "incorrect_labels[1]",
-            "the label `fine` is one of the `correct_labels` too: it must mean one thing",
+            "the label `fine` is also one of the `correct_labels`: it must have one meaning",
             id="in both lists",
         ),
         pytest.param(
@@ -42,8 +42,8 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             14,
             "label_twice",
             "incorrect_labels[1]",
-            "the label `right` is one of the `correct_labels` too, as `Right`: "
-            "it must mean one thing",
+            "the label `right` is also one of the `correct_labels`, as `Right`: "
+            "it must have one meaning",
             id="in both lists, in another case",
         ),
         pytest.param(
@@ -51,7 +51,7 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             11,
             "label_twice",
             "correct_labels[1]",
-            "the labels `a` and `A` read alike: case does not count",
+            "the labels `a` and `A` are the same: case does not count",
             id="twice in one list, in another case",
         ),
         pytest.param(
@@ -59,7 +59,7 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             11,
             "label_twice",
             "valid_labels[2]",
-            "the labels `a b` and `a  b` read alike: case does not count",
+            "the labels `a b` and `a  b` are the same: case does not count",
             id="spaces do not tell apart",
         ),
         pytest.param(
@@ -67,7 +67,8 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             12,
             "label_twice",
             "incorrect_labels[1]",
-            "the label `ok` is one of the `correct_labels` too, as `*ok*`: it must mean one thing",
+            "the label `ok` is also one of the `correct_labels`, as `*ok*`: "
+            "it must have one meaning",
             id="in both lists, with marks",
         ),
         pytest.param(
@@ -75,7 +76,7 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             11,
             "label_twice",
             "valid_labels[2]",
-            "the labels `A` and `A.` read alike: quotes and periods do not count",
+            "the labels `A` and `A.` are the same: quotes and periods do not count",
             id="a period does not tell apart",
         ),
         pytest.param(
@@ -91,7 +92,7 @@ def problems(folder: Path, text: str) -> list[tuple[Any, ...]]:
             11,
             "blank_label",
             "valid_labels[1]",
-            "expected a label, got nothing but spaces",
+            "expected a label, got only spaces",
             id="blank",
         ),
         pytest.param(

@@ -68,9 +68,7 @@ def test_more_than_the_trials_that_there_will_be_is_a_warning(
 
     assert (problem.rule, problem.level) == ("suspicious_k", "warning")
     assert str(problem.field).endswith("aggregator.k")
-    assert problem.detail == (
-        "k = 4 is more than the 3 trials of `tri`: the figure is extrapolated"
-    )
+    assert problem.detail == ("k = 4 is more than the 3 trials of `tri`: the value is extrapolated")
 
 
 def test_as_many_trials_as_the_task_says_are_enough(tmp_path: Path) -> None:
@@ -99,7 +97,7 @@ def test_a_rule_that_wants_a_truth_value_of_a_mean_is_told_before_anything_is_ru
         pytest.param(
             rule("less_than", "scores.exact.is_correct", ", value: 0.5"), THREE, id="a comparison"
         ),
-        pytest.param(rule("is_true", "scores.exact.is_correct > 0.5"), THREE, id="a truth value"),
+        pytest.param(rule("is_true", "scores.exact.is_correct > 0.5"), THREE, id="a boolean"),
         pytest.param(rule("is_true", "sample.rare"), THREE, id="of the sample"),
     ],
 )
@@ -114,7 +112,7 @@ def test_a_rule_that_wants_a_text_is_told_before_anything_is_run(tmp_path: Path)
 
     (problem,) = found
     assert problem.field == "definition.actions[0].filter.expression"
-    assert problem.detail == "`label` is a text, which has no value over 3 trials"
+    assert problem.detail == "`label` is text, which has no value over 3 trials"
 
 
 def test_a_metric_of_a_text_is_a_warning_the_default_one_too(tmp_path: Path) -> None:
@@ -122,7 +120,7 @@ def test_a_metric_of_a_text_is_a_warning_the_default_one_too(tmp_path: Path) -> 
 
     assert (problem.level, problem.field) == ("warning", "definition.scorers[0]")
     assert problem.detail == (
-        "`label` is a text, which has no value over 3 trials: `frequency` will have none either"
+        "`label` is text, which has no value over 3 trials: `frequency` will have no value either"
     )
     assert problems(tmp_path, LABELS) == [], told(problems(tmp_path, LABELS))
 
@@ -142,5 +140,5 @@ def test_the_name_of_another_score_is_not_to_be_given(tmp_path: Path) -> None:
     assert (problem.rule, problem.level) == ("duplicate_key", "error")
     assert str(problem.field).endswith("score_aggregators[0].aggregator.score_name")
     assert problem.detail == (
-        "`function_call_coverage` gives a score `required_calls_coverage` itself"
+        "`function_call_coverage` already has a score `required_calls_coverage`"
     )

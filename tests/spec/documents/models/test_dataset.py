@@ -148,7 +148,7 @@ def test_refuses(keys: dict[str, Any], where: str, said: str) -> None:
 def test_rows_may_be_made_by_a_generator() -> None:
     made = document(generator_specification={"dataset_generator_key": "quiz", "num_samples": 3})
 
-    assert (made.origin.type, made.origin.label()) == ("generated", "made by `quiz`")
+    assert (made.origin.type, made.origin.label()) == ("generated", "generator `quiz`")
 
 
 def test_all_mistakes_are_told_at_once() -> None:

@@ -83,14 +83,14 @@ def test_a_run_file_that_leaves_a_value_open_is_warned_of(tmp_path: Path) -> Non
             "warning",
             "evaluation.config_spec[0]",
             "parameter `model` of evaluation `weekly` has no value",
-            "give it in `config`, or with `--set model=…`",
+            "set it in `config`, or with `--set model=…`",
         ),
         (
             9,
             "warning",
             "evaluation.task_specifications[0].task_config.turns",
             "parameter `turns` of task `capitals` has no value",
-            "give it in `task_config` or `config`, or with `--set turns=…`",
+            "set it in `task_config` or `config`, or with `--set turns=…`",
         ),
     ]
     assert {one.rule for one in made.problems} == {"no_value"}
@@ -106,7 +106,7 @@ def test_so_is_one_that_only_has_tasks(tmp_path: Path) -> None:
     given = {**files, "run.yaml": f"config: {{turns: 2}}\n{run}"}
 
     assert [(one.rule, one.hint) for one in made.problems] == [
-        ("no_value", "give it in `config`, or with `--set turns=…`")
+        ("no_value", "set it in `config`, or with `--set turns=…`")
     ]
     assert project(tmp_path / "b", given, "run.yaml").problems == []
     assert project(tmp_path / "c", files, "tasks/t.yaml").problems == []
@@ -235,7 +235,7 @@ task_specifications: [{key: a, task_key: vectors, model_key: bot}]
 
     assert problem.rule == "wrong_model"
     assert problem.detail == (
-        "task `vectors` needs a model for `embeddings`, `bot` is one for `chat_completion`"
+        "task `vectors` needs a model for `embeddings`, but `bot` is for `chat_completion`"
     )
 
 
@@ -478,10 +478,10 @@ def test_a_repetition_that_would_read_the_results_of_an_earlier_run_is_refused(
 
     assert (problem.rule, problem.field) == ("conflict", "task_specifications[0].inputs[0]")
     assert problem.detail == (
-        "`r` reads the result of `a`, which is not repeated with it: that of an earlier run would "
-        "be read"
+        "`r` reads the result of `a`, which is not repeated with it: the result of an earlier run "
+        "would be read"
     )
-    assert problem.hint == "make `a` an input, too"
+    assert problem.hint == "make `a` an input too"
 
 
 def test_a_repetition_of_a_chain_through_a_filter_is_refused(tmp_path: Path) -> None:
@@ -510,9 +510,7 @@ def test_a_repetition_of_an_evaluation_that_has_nothing_else_is_refused(tmp_path
     problem = only(tmp_path, text)
 
     assert problem.field == "task_specifications[0].inputs[0].evaluation_key"
-    assert problem.detail == (
-        "evaluation `weekly` has no task specification that could be repeated"
-    )
+    assert problem.detail == ("evaluation `weekly` has no task specification that can be repeated")
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_a_misspelt_connection_type_is_told_with_those_that_there_are() -> None:
         model({"connection_type": "custom_conection"})
 
     (error,) = caught.value.errors()
-    assert error["msg"] == "connection_type `custom_conection` is not known"
+    assert error["msg"] == "unknown connection_type `custom_conection`"
     assert error["ctx"]["known"] == CONNECTION_TYPES
 
 
@@ -220,8 +220,8 @@ def test_a_misspelt_connection_type_is_told_with_those_that_there_are() -> None:
         pytest.param(
             {"url": URL, "tls_context": {"validation_context": {"trusted_ca": "?"}}},
             "config.tls_context.validation_context.trusted_ca",
-            "no base64",
-            id="no base64",
+            "is not base64",
+            id="is not base64",
         ),
         pytest.param(
             {
@@ -307,7 +307,7 @@ def test_an_adapter_is_two_templates_and_either_may_be_left_out() -> None:
 def test_the_task_of_an_adapter_is_taken_and_noted() -> None:
     (warning,) = AdapterDocument(key="mine", task="custom").warnings()
 
-    assert (warning.path, warning.hint) == (("task",), "leave it out")
+    assert (warning.path, warning.hint) == (("task",), "remove it")
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_a_mistake_in_trials_is_told_at_its_place(
 def test_a_score_that_no_scorer_gives_is_told_with_the_nearest(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, "{function: min}", score="is_corect")
 
-    assert problem.detail == "no scorer gives a score `is_corect`; they give `is_correct`"
+    assert problem.detail == "no scorer has a score `is_corect`; the scores are `is_correct`"
     assert problem.hint == "did you mean `is_correct`?"
 
 
@@ -122,7 +122,7 @@ def test_more_than_the_trials_is_a_warning(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, "{function: pass@k, k: 6}")
 
     assert (problem.rule, problem.level) == ("suspicious_k", "warning")
-    assert problem.detail == "k = 6 is more than the 5 trials: the figure is extrapolated"
+    assert problem.detail == "k = 6 is more than the 5 trials: the value is extrapolated"
 
 
 def test_trials_of_several_samples_in_one_cannot_be_put_side_by_side(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_a_value_that_is_missing_is_asked_for_in_the_dataset(tmp_path: Path) -> 
     made = with_files(tmp_path, datasets__countries=QUIZ.replace("writer: scripted/echo, ", ""))
 
     assert [one.hint for one in made.problems] == [
-        "give it in the `dataset_generator_config` of the dataset"
+        "set it in the `dataset_generator_config` of the dataset"
     ]
 
 

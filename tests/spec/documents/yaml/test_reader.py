@@ -312,7 +312,7 @@ def test_a_file_that_cannot_be_opened_is_one_problem(tmp_path: Path) -> None:
     strange = only(read_document("a\0b", environment={}))
 
     assert (missing.rule, missing.detail) == ("unreadable", "no such file")
-    assert folder.detail == "expected a file, it is a directory"
+    assert folder.detail == "expected a file, got a directory"
     assert strange.rule == "unreadable"
     if os.geteuid():
         denied = only(read_document(tmp_path / "secret.yaml", environment={}))

@@ -80,7 +80,7 @@ def test_a_folder_reached_through_a_link_keeps_its_way(folder: Path) -> None:
     ("written", "words"),
     [
         pytest.param("!include none.md", "`none.md`: no such file", id="missing"),
-        pytest.param("!include more", "it is a directory", id="a directory"),
+        pytest.param("!include more", "got a directory", id="a directory"),
         pytest.param("!include latin.md", "`latin.md:2`: expected UTF-8", id="not UTF-8"),
         pytest.param("!include", "expected the path", id="no path"),
         pytest.param("!include [a]", "expected the path", id="a list"),

@@ -52,9 +52,9 @@ def test_every_copy_names_the_first() -> None:
             "arithmetic", "exact_match", "at most one of the two can be right", id="one is wrong"
         ),
         pytest.param(
-            "summary", "rouge_l", "make them one record", id="two summaries may both be right"
+            "summary", "rouge_l", "merge them into one record", id="two summaries may both be right"
         ),
-        pytest.param("code_exec", "code_exec", "make them one record", id="so may two tests"),
+        pytest.param("code_exec", "code_exec", "merge them into one record", id="so may two tests"),
     ],
 )
 def test_other_targets_are_said(category: str, metric: str, said: str) -> None:

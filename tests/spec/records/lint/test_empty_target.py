@@ -29,5 +29,5 @@ def test_it_is_found_when_an_empty_answer_gets_full_marks(
 
 def test_the_finding_says_which_target() -> None:
     assert details("exact_match", "yes", "") == [
-        "`targets[1]` is empty: an empty answer is counted right; remove it"
+        "`targets[1]` is empty: an empty answer counts as correct; remove it"
     ]

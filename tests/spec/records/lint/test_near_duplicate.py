@@ -195,7 +195,7 @@ def test_prompts_beyond_the_bound_are_counted_not_compared() -> None:
 
     assert [issue.rule for issue in linter.end()] == ["duplicate_prompt"]
     assert linter.notes == [
-        "1 prompts were not compared with the others for likeness: the file has more than 40 words"
+        "1 prompts were not checked for near duplicates: the file has more than 40 words"
     ]
 
 

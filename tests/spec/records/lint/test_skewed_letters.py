@@ -31,12 +31,12 @@ def found(letters: Sequence[str], prompt: str = FOUR) -> list[Issue]:
     [
         pytest.param(
             "A" * 20,
-            "of 20 answers A 20, B 0, C 0, D 0: always saying A scores 100%",
+            "of 20 answers A 20, B 0, C 0, D 0: always answering A scores 100%",
             id="always A",
         ),
         pytest.param(
             "C" * 40 + "ABD" * 10,
-            "always saying C scores 57% where an even spread gives 25%",
+            "always answering C scores 57% where an even spread gives 25%",
             id="mostly C",
         ),
         pytest.param("ABC" * 40, "A 40, B 40, C 40, D 0", id="never D"),

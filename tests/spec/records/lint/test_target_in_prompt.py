@@ -57,7 +57,7 @@ def test_an_answer_that_stands_in_the_question_is_found(record: TaskSpec) -> Non
     (issue,) = issues([record])
 
     assert (issue.task_id, issue.field, issue.line) == ("a", "prompt", 1)
-    assert "stands in the prompt: a model can copy the answer" in issue.detail
+    assert "is in the prompt: a model can copy the answer" in issue.detail
 
 
 @pytest.mark.parametrize(
@@ -151,5 +151,5 @@ def test_where_answers_are_to_be_copied_out_it_is_said_once() -> None:
 
     (issue,) = issues(records)
 
-    assert issue.detail.startswith("30 of 30 `summary` records hold their target")
+    assert issue.detail.startswith("30 of 30 `summary` records contain their target")
     assert (issue.line, issue.task_id) == (1, None)

@@ -34,7 +34,7 @@ def found(lengths: Sequence[int], category: str = "summary") -> list[Issue]:
             "4,000 characters, where the median of `summary` is 110",
             id="far longer",
         ),
-        pytest.param((4, *USUAL), 1, "look whether something was cut off", id="far shorter"),
+        pytest.param((4, *USUAL), 1, "check whether something was cut off", id="far shorter"),
         pytest.param(
             (100,) * 10 + (800,), 11, "800 characters", id="all others alike, and 8 times"
         ),

@@ -1,1 +1,1 @@
-"""What must hold in a document beyond its shape, and how a mistake is explained."""
+"""Checks of a document beyond its structure, and explanations of mistakes."""

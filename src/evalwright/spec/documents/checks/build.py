@@ -3,14 +3,14 @@
     build_instance(TaskDocument, data)   the document or None, and all faults at once
     DocumentPart(raw).problems(faults)   the faults as issues with file, line and column
 
-Beside what the classes check, these must hold between the parts of a document:
+Besides what the classes check, these rules apply between the parts of a document:
 
     bad_snippet         a `compute_scores_snippet` must define `compute_scores`, and what a snippet
                         imports from `latticeflow` must exist
     unknown_variable    a template uses a variable that nothing provides: `{{ smaple.question }}`
     unknown_score       a metric reads a score that its scorer does not give
 
-Columns of a sample are checked against the rows of the dataset, elsewhere. Only a run shows what a
+Columns of a sample are checked elsewhere, against the rows of the dataset. Only a run shows what a
 snippet imports with `*` or defines with `exec`, and which scores an author's own scorer gives.
 """
 
@@ -53,20 +53,20 @@ SCORER_VARIABLES = (
     *("sample", "solver_output", "messages", "model_output", "model_outputs"),
     *("trace", "input_prompt"),
 )
-"""What `objects.variables` gives, once there is an answer."""
+"""The variables of `objects.variables`, once there is an answer."""
 _VARIABLES: Mapping[str, tuple[str, ...]] = {
     "solver": ("sample",),
     "scorers": SCORER_VARIABLES,
     "actions": (*SCORER_VARIABLES, "scores"),
     "synthesizers": ("source", "sample", "index"),
 }
-"""What each part of a definition gives to its templates."""
+"""The variables that each part of a definition provides to its templates."""
 _CONVERSATION = "multi_turn_solver"
 """The solver whose templates see the conversation so far."""
 
 
 def build_instance(kind: type[T], data: Any) -> tuple[T | None, list[Fault]]:
-    """Build a typed value; None if the data does not have the shape. Also list the faults."""
+    """Build a typed value, or None if the data is invalid; also return the faults."""
     adapter = _adapters.get(kind)
     if adapter is None:
         adapter = _adapters[kind] = TypeAdapter(kind)
@@ -79,16 +79,16 @@ def build_instance(kind: type[T], data: Any) -> tuple[T | None, list[Fault]]:
 
 
 class DocumentPart(NamedTuple):
-    """A document, or the part of a larger one that is a document of its own."""
+    """A document, or a part of a larger one that is itself a document."""
 
     raw: YamlDocument
     """Its data and its marks."""
     below: FieldPath = ()
-    """Where it stands in the file that it was read from; empty for a file of its own."""
+    """Its path in the file that it was read from; empty if it is the whole file."""
 
     @classmethod
     def inside(cls, document: YamlDocument, path: FieldPath) -> "DocumentPart":
-        """The part at a path of a document. What a `$ref` brought in begins in its own file."""
+        """Return the part at a path of a document. A part from a `$ref` begins in its own file."""
         marks = document.marks.below(path)
         unread = frozenset(
             hidden[len(path) :] for hidden in document.unread if hidden[: len(path)] == path
@@ -104,15 +104,15 @@ class DocumentPart(NamedTuple):
         return self.raw.data if isinstance(self.raw.data, dict) else {}
 
     def place(self, path: FieldPath = ()) -> Place:
-        """Where a value of it stands."""
+        """Return the place of a value in it."""
         return self.raw.marks.place(path)
 
     def field(self, path: FieldPath) -> str:
-        """The dotted path of a value of it, in its file."""
+        """Return the dotted path of a value in it, relative to its file."""
         return format_path((*self.below, *path))
 
     def declaration(self, name: str) -> tuple[Place, str]:
-        """The place and the field where it declares a parameter."""
+        """Return the place and the field where it declares a parameter."""
         path: FieldPath = ("config_spec",)
         for number, parameter in enumerate(get_list(self.data, "config_spec")):
             if isinstance(parameter, dict) and parameter.get("key") == name:
@@ -122,7 +122,7 @@ class DocumentPart(NamedTuple):
     def problems(self, faults: Iterable[Fault], data: Any = None) -> list[Issue]:
         """Locate faults; their paths lead through `data`, by default the raw data.
 
-        Skips what could not be read, and values that their author has still to write.
+        Skips what could not be read, and values that the author has yet to fill in.
         """
         data = self.raw.data if data is None else data
         problems: dict[Issue, None] = {}
@@ -147,7 +147,7 @@ class DocumentPart(NamedTuple):
 
 
 def get_value(data: Any, path: FieldPath) -> Any:
-    """The value at a path of unchecked data; None if there is none."""
+    """Return the value at a path of unchecked data; None if there is none."""
     for step in path:
         try:
             data = data[step]
@@ -181,7 +181,7 @@ def _missing_function(snippet: Snippet, wanted: str, path: FieldPath) -> Iterato
 
 
 def _defined_names(body: list[ast.stmt]) -> dict[str, bool]:
-    """The names that a module has after it ran; true for those of functions."""
+    """Return the names that a module defines; true for functions."""
     names: dict[str, bool] = {}
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -198,7 +198,7 @@ def _defined_names(body: list[ast.stmt]) -> dict[str, bool]:
 
 
 def check_variables(document: Any) -> Iterator[Fault]:
-    """A fault for every variable of a task's templates that nothing provides."""
+    """Yield a fault for every undefined variable in a task's templates."""
     definition = getattr(document, "definition", None)
     for part, known in _VARIABLES.items():
         component = getattr(definition, part, None)
@@ -211,7 +211,7 @@ def check_variables(document: Any) -> Iterator[Fault]:
 
 
 def _conversation_variables(path: FieldPath) -> tuple[str, ...]:
-    """What a template of a conversation sees; builders inside builders are a loop."""
+    """Yield the templates of a conversation with their variables; nested builders are a loop."""
     loop = ("loop_index",) if path.count("message_builders") > 1 else ()
     return ("sample", "messages", *loop)
 
@@ -230,7 +230,7 @@ def _unknown_variables(
 
 
 def check_scores(document: Any) -> Iterator[Fault]:
-    """A fault for every field of a metric that its scorer does not give."""
+    """Yield a fault for every field of a metric that its scorer does not produce."""
     definition = getattr(document, "definition", None)
     scorers = getattr(definition, "scorers", None)
     trials = getattr(definition, "trials", None)
@@ -250,12 +250,12 @@ def _unknown_scores(
         if name in gives or is_stand_in(name):
             continue
         key = next((key for key in type(metric).model_fields if getattr(metric, key) == name), "")
-        detail = f"`{scorer.type}` gives no score `{name}`; it gives {quote_names(gives)}"
+        detail = f"`{scorer.type}` has no score `{name}`; it has {quote_names(gives)}"
         yield Fault((*path, key), "unknown_score", detail, did_you_mean(name, list(gives)))
 
 
 def find_parts(value: Any, kind: type[T], path: FieldPath = ()) -> Iterator[tuple[FieldPath, T]]:
-    """Everything of a kind in a document, with its path."""
+    """Yield everything of a type in a document, with its path."""
     if isinstance(value, kind):
         yield path, value
         return

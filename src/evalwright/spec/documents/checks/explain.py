@@ -11,8 +11,8 @@
     unsupported    a valid part of the format that is not supported here: an agent platform
     broken_plugin  `shortness` comes from acme-evals 1.0, which cannot be used: …
 
-A value has one fault, however many members of a union refused it. A misspelt key is not reported as
-missing as well.
+A value has one fault, however many members of a union rejected it. A misspelt key is not reported
+as missing as well.
 """
 
 import re
@@ -50,12 +50,12 @@ _TYPES = {
     "model": "dict",
     "none": "null",
 }
-"""What is expected, by how the name of an error such as `string_type` begins."""
+"""What is expected, by the start of the name of an error such as `string_type`."""
 _BOUNDS = {
     "greater_than": "a number above {gt}",
-    "greater_than_equal": "a number from {ge} up",
+    "greater_than_equal": "a number of at least {ge}",
     "less_than": "a number below {lt}",
-    "less_than_equal": "a number up to {le}",
+    "less_than_equal": "a number of at most {le}",
     "multiple_of": "a multiple of {multiple_of}",
     "finite_number": "a finite number",
     "string_too_short": "a text of at least {min_length} character{s}",
@@ -73,22 +73,22 @@ class _Member(NamedTuple):
     tag: str
 
     def names(self) -> set[Any]:
-        """What pydantic may call it."""
+        """The names that pydantic may use for it."""
         literals = {name for field in _fields(self.kind) for name in _tags(self.kind, field)}
         return {self.tag, getattr(self.kind, "__name__", ""), *literals} - {""}
 
 
 class _ErrorSpot(NamedTuple):
-    """Where an error leads to."""
+    """The target of an error's location."""
 
     path: FieldPath
-    """In the data."""
+    """The path in the data."""
     value: Any
-    """What stands there; None where nothing does."""
+    """The value there; None if there is none."""
     members: list[_Member]
-    """What may stand there: classes, and the types of plain values."""
+    """What is allowed there: classes, and the types of plain values."""
     around: list[_Member]
-    """The classes of what it stands in."""
+    """The classes of the enclosing value."""
 
 
 def _find_spot(location: Sequence[str | int], top: Any, data: Any) -> _ErrorSpot:
@@ -163,7 +163,7 @@ def _has(value: Any, step: str | int) -> bool:
 
 
 def explain_validation_error(error: ValidationError, top: Any, data: Any) -> list[Fault]:
-    """Every mistake, at its path; `top` is the class that the data should be of."""
+    """Return every mistake, at its path; `top` is the expected class of the data."""
     faults: dict[FieldPath, list[Fault]] = {}
     for details in error.errors(include_url=False):
         fault = _explain(details, _find_spot(details["loc"], top, data))
@@ -172,7 +172,7 @@ def explain_validation_error(error: ValidationError, top: Any, data: Any) -> lis
 
 
 def _drop_echoes(faults: list[Fault]) -> list[Fault]:
-    """A misspelt key is one mistake: what it stands for is not missing too."""
+    """Count a misspelt key as one mistake: the key that it means is not also missing."""
     missing = [fault.path for fault in faults if fault.rule == "missing_key"]
     meant: set[FieldPath] = set()
     for number, fault in enumerate(faults):
@@ -216,7 +216,7 @@ def _explain(error: ErrorDetails, spot: _ErrorSpot) -> Fault:
 def _wrong_type(expected: str, spot: _ErrorSpot) -> Fault:
     hint = ""
     if spot.value is None:
-        hint = "leave the key out, or write a value behind it"
+        hint = "remove the key, or write a value after it"
     elif expected == "str" and isinstance(spot.value, bool | int | float):
         hint = f'put it in quotes: "{spot.value}"'
     elif expected == "list" and isinstance(spot.value, str | dict):
@@ -228,7 +228,7 @@ def _wrong_type(expected: str, spot: _ErrorSpot) -> Fault:
 
 
 def _suggest_mapping(spot: _ErrorSpot) -> str:
-    """What to write where somebody named a thing, in place of describing it."""
+    """Return what to write where a thing was named instead of described."""
     for kind, _ in spot.members:
         fields = _fields(kind)
         if spot.value in _tags(kind, "type"):
@@ -240,7 +240,7 @@ def _suggest_mapping(spot: _ErrorSpot) -> str:
 
 
 def unknown_key_fault(path: FieldPath, known: Sequence[str]) -> Fault:
-    """The fault of the key at a path, which is none of the known ones."""
+    """Return the fault of the unknown key at a path."""
     key = str(path[-1])
     detail = f"unknown key `{key}`; expected {quote_names(known)}"
     return Fault(path, "unknown_key", detail, did_you_mean(key, list(known)), at_key=True)
@@ -269,7 +269,7 @@ def _wrong_pattern(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot
     pattern = str(context.get("pattern", ""))
     got = quote_value(spot.value)
     if "a-zA-Z0-9_" not in pattern:
-        return Fault(spot.path, "bad_value", f"expected a text like `{pattern}`, got {got}")
+        return Fault(spot.path, "bad_value", f"expected text that matches `{pattern}`, got {got}")
     extra = ", `$`" if "$]" in pattern else ""
     characters = f"letters, digits{extra}, `_` and `-`"
     suggestion = re.sub(r"[^a-zA-Z0-9_-]+", "_", str(spot.value)).strip("_")
@@ -307,7 +307,7 @@ def _missing_type(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot)
 
 
 def _refused_value(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
-    """A validator's own words; of a template or a snippet, at the line they name."""
+    """Return a validator's own message; for a template or a snippet, at the line it names."""
     cause = context.get("error", f"{quote_value(spot.value)} is not allowed here")
     words = " ".join(str(cause).split())
     # A tagged member is one of several that may stand there: its own words say so.
@@ -350,9 +350,9 @@ _SPECIAL: dict[str, Callable[[ErrorDetails, Mapping[str, Any], _ErrorSpot], Faul
 
 
 def quote_value(value: Any) -> str:
-    """A value as a message quotes it: short, on one line."""
+    """Return a value as messages quote it: short, on one line."""
     if isinstance(value, ExpandedText):
-        return f"what `{value.variable}` stands for"
+        return f"the value of `{value.variable}`"
     if isinstance(value, str):
         text = " ".join(value.split())
         shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"

@@ -1,13 +1,13 @@
-"""Check what must hold between the fields of a task, on its plain data.
+"""Check the rules between the fields of a task, on its plain data.
 
 The data may be wrong in any other way at the same time: each rule looks only at what it needs, and
-passes over what is missing. The classes of `models.task` check the shape.
+skips what is missing. The classes of `models.task` check the structure.
 
 For judges:
 
     label_twice    a label that is in both lists, or twice in one; case, spaces, quotes, bold and a
                    final period make no difference
-    blank_label    a label of nothing but spaces
+    blank_label    a label that is only spaces
     empty_scale    `score_max` that is not above `score_min`
 """
 
@@ -34,7 +34,7 @@ from evalwright.spec.documents.yaml.problems import (
 _SCORES = re.compile(r"(?<![.\w])scores\s*(?:\.\s*([A-Za-z_]\w*)|\[\s*(['\"])(.*?)\2\s*\])")
 
 _MAY_LACK = re.compile(r"\b(?:defined|undefined|default)\b")
-"""What an expression says that is ready for something to be missing."""
+"""Parts of an expression that handle a missing value."""
 
 _PARTS = ("type", "evaluated_entity_type", "dataset", "solver", "scorers", "actions", "trials")
 _COMPARE_ANSWERS = ("string_equals", "bleu", "semantic_similarity", "code_exec")
@@ -42,9 +42,9 @@ _NEED_ANSWERS = ("rag_checker",)
 _OWN_SCORES = ("python", "python_all_samples")
 _NO_CHAT = {"custom", "embeddings"}
 _ASK_ONCE = ("single_turn_solver", "grouped_single_turn_solver")
-"""The solvers whose output is the model's, whatever that is."""
+"""The solvers whose output is the model's output unchanged."""
 BETWEEN_FIELDS = frozenset({"label_twice", "empty_scale"})
-"""Rules about several fields of one scorer: if any of them only stands in, nothing is known."""
+"""Rules about several fields of one scorer: skipped if any of them is a stand-in."""
 _LABEL_LISTS = {
     "model_as_a_judge_classifier": ("correct_labels", "incorrect_labels"),
     "labeler_via_model": ("valid_labels",),
@@ -52,7 +52,7 @@ _LABEL_LISTS = {
 
 
 def complete_task(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
-    """Fill in what may be left out (keys, the entity type); list what contradicts itself."""
+    """Fill in what is optional (keys, the entity type); list contradictions."""
     definition = data.get("definition")
     if not isinstance(definition, dict):
         return data, []
@@ -66,7 +66,7 @@ def complete_task(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
 
 
 def evaluated_kind(definition: dict[str, Any]) -> str:
-    """What the task of a definition evaluates; `""` where that is misspelt."""
+    """Return what the task of a definition evaluates; `""` if that is misspelt."""
     if definition.get("type", "benchmark_task") == "system_task":
         return "system"
     kind = definition.get("evaluated_entity_type")
@@ -76,7 +76,7 @@ def evaluated_kind(definition: dict[str, Any]) -> str:
 
 
 def leaves_dataset_open(definition: Any) -> bool:
-    """Whether it is a task for a dataset that only the specification names."""
+    """Whether only the specification names the dataset of the task."""
     return (
         isinstance(definition, dict)
         and evaluated_kind(definition) == "dataset"
@@ -144,7 +144,7 @@ def _check_dataset(dataset: Any) -> Iterator[Fault]:
 
 
 def _check_values_without_solver(scorers: list[Any]) -> Iterator[Fault]:
-    """Where no solver gives an answer, a scorer must say what it compares."""
+    """Without a solver there is no answer, so a scorer must name what it compares."""
     detail = "`value` is missing; a task without a solver has no answer to compare"
     yield from _missing_values(scorers, detail, 'such as `value: "{{ sample.answer }}"`')
     for number, scorer in _list_mappings(scorers):
@@ -155,7 +155,7 @@ def _check_values_without_solver(scorers: list[Any]) -> Iterator[Fault]:
 
 
 def _check_values_without_chat(tasks: list[Any], definition: dict[str, Any]) -> Iterator[Fault]:
-    """The same where a model answers with something else than a message."""
+    """The same if a model's output is not a message."""
     solver = get_mapping(definition, "solver")
     builder = get_mapping(solver, "input_builder").get("type")
     may_chat = "custom" in tasks and builder == "chat_completion"  # its model may be for chat
@@ -163,8 +163,8 @@ def _check_values_without_chat(tasks: list[Any], definition: dict[str, Any]) -> 
     makes_messages = solver.get("postprocessor") is not None  # of anything, perhaps
     if chats or makes_messages or solver.get("type") not in _ASK_ONCE:
         return
-    hint = 'say in `value` what is compared, such as `value: "{{ solver_output.output.label }}"`'
-    detail = f"`value` is missing; a model for {quote_names(tasks)} gives no message to compare"
+    hint = 'set `value` to what is compared, such as `value: "{{ solver_output.output.label }}"`'
+    detail = f"`value` is missing; a model for {quote_names(tasks)} returns no message to compare"
     yield from _missing_values(get_list(definition, "scorers"), detail, hint)
 
 
@@ -177,21 +177,21 @@ def _missing_values(scorers: list[Any], detail: str, hint: str) -> Iterator[Faul
 
 
 def _warn_without_metrics(scorers: list[Any]) -> Iterator[Fault]:
-    """Nobody but the author knows what the scores of a function mean."""
+    """Warn about a function without metrics: only the author knows what its scores mean."""
     for number, scorer in _list_mappings(scorers):
         kind = scorer.get("type")
         lacks_metrics = scorer.get("metrics") is None and scorer.get("purpose") != "qa"
         misspelt = any(did_you_mean(str(key), ["metrics"]) for key in scorer if key != "metrics")
         if kind in _OWN_SCORES and lacks_metrics and not misspelt:
             shown = "the report shows the mean of each numeric score by default"
-            advice = "write which you want, or `metrics: []`"
+            advice = "list the metrics you want, or write `metrics: []`"
             detail = f"this `{kind}` scorer has no `metrics`: {shown}; {advice}"
             path = ("definition", "scorers", number, "type")
             yield Fault(path, "no_metrics", detail, level="warning")
 
 
 def assign_keys(parts: list[Any], *, name: str = "type") -> list[Any]:
-    """The parts, each with a key: its own, or its type, with a number where types repeat."""
+    """Return the parts, each with a key: its own, or its type, numbered if types repeat."""
     taken = set(_list_keys(parts))
     unnamed = Counter(str(part[name]) for part in parts if _lacks_key(part) and name in part)
     counts: Counter[str] = Counter()
@@ -210,7 +210,7 @@ def assign_keys(parts: list[Any], *, name: str = "type") -> list[Any]:
 
 
 def _assign_metric_keys(metrics: list[Any]) -> list[Any]:
-    """The same for metrics, where the field tells two of one type apart."""
+    """The same for metrics, where the field distinguishes two of one type."""
     unnamed = [metric for metric in metrics if _lacks_key(metric)]
     types = Counter(str(metric.get("type")) for metric in unnamed)
     fields = Counter(_typed_field(metric) for metric in unnamed)
@@ -237,9 +237,9 @@ def _list_keys(parts: list[Any]) -> list[str]:
 
 
 def _check_score_names(actions: list[Any], scorers: list[str]) -> Iterator[Fault]:
-    """A rule that looks at the scores of a scorer that is not there fails for every sample.
+    """A rule that reads the scores of a scorer that does not exist fails for every sample.
 
-    One that asks whether they are there does not: it always gets the same answer.
+    A rule that tests whether they exist does not: the answer is always the same.
     """
     if any(is_stand_in(key) for key in scorers):
         return
@@ -264,7 +264,7 @@ def _check_score_names(actions: list[Any], scorers: list[str]) -> Iterator[Fault
 
 
 def check_judges(scorers: list[Any]) -> Iterator[Fault]:
-    """What contradicts itself in the judges among the scorers."""
+    """Yield contradictions in the judges among the scorers."""
     for number, scorer in _list_mappings(scorers):
         path: FieldPath = ("definition", "scorers", number)
         kind = str(scorer.get("type"))
@@ -283,7 +283,7 @@ def _check_labels(
                 continue
             where = (*path, name, number)
             if not (plain := fold_bare_label(label)):
-                yield Fault(where, "blank_label", "expected a label, got nothing but spaces")
+                yield Fault(where, "blank_label", "expected a label, got only spaces")
             elif plain in first:
                 yield Fault(where, "label_twice", _explain_label(str(label), name, *first[plain]))
             else:
@@ -293,12 +293,12 @@ def _check_labels(
 def _explain_label(label: str, name: str, other: str, where: str) -> str:
     if where != name:
         known = "" if other == label else f", as `{other}`"
-        return f"the label `{label}` is one of the `{where}` too{known}: it must mean one thing"
+        return f"the label `{label}` is also one of the `{where}`{known}: it must have one meaning"
     if other == label:
         return f"the label `{label}` is in this list twice"
     if fold_label(other) != fold_label(label):
-        return f"the labels `{other}` and `{label}` read alike: quotes and periods do not count"
-    return f"the labels `{other}` and `{label}` read alike: case does not count"
+        return f"the labels `{other}` and `{label}` are the same: quotes and periods do not count"
+    return f"the labels `{other}` and `{label}` are the same: case does not count"
 
 
 def _check_scale(scorer: dict[str, Any], path: FieldPath) -> Iterator[Fault]:

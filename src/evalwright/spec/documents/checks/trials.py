@@ -3,9 +3,9 @@
 The number of trials comes from the specification, the run or the task, so `check_trial_count` is
 called when all are known:
 
-    pass@k of more trials than there are      a warning: the value is extrapolated
-    a metric of a text                        a warning: texts have no value over trials
-    a rule that needs a truth value or text   an error: it would fail for every sample
+    pass@k with k above the number of trials  a warning: the value is extrapolated
+    a metric over text                        a warning: text has no value over trials
+    a rule that needs a boolean or text       an error: it would fail for every sample
 """
 
 import re
@@ -34,14 +34,14 @@ _LONE_SCORE = re.compile(r"\{\{-?\s*scores\.(\w+)\.(\w+)\s*-?\}\}")
 
 
 def check_trials_definition(definition: dict[str, Any]) -> Iterator[Fault]:
-    """What must hold within the trials of a task, and between them and its solver."""
+    """Yield faults in the trials of a task, and between them and its solver."""
     trials = definition.get("trials")
     postprocessor = get_mapping(definition, "solver").get("postprocessor")
     if isinstance(trials, dict) and postprocessor is not None:
         yield Fault(
             _TRIALS,
             "conflict",
-            "a postprocessor makes several samples of one, so trials cannot be compared",
+            "a postprocessor turns one sample into several, so trials cannot be compared",
             "remove `trials`, or the `postprocessor` of the solver",
             at_key=True,
         )
@@ -52,7 +52,9 @@ def check_trials_definition(definition: dict[str, Any]) -> Iterator[Fault]:
         yield from _check_k(aggregator, path)
         name = aggregator.get("score_name")
         if isinstance(name, str) and first.setdefault(name, number) != number:
-            detail = f"the name `{name}` is taken by aggregator {first[name] + 1} of this list"
+            detail = (
+                f"the name `{name}` is already used by aggregator {first[name] + 1} of this list"
+            )
             yield Fault((*path, "score_name"), "duplicate_key", detail)
 
 
@@ -60,15 +62,15 @@ def _check_k(aggregator: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
     function, k = aggregator.get("function"), aggregator.get("k")
     if function in PASS_FUNCTIONS and k is None:
         if not any(did_you_mean(str(key), ["k"]) for key in aggregator if key != "k"):
-            detail = f"`k` is missing; `{function}` is about k trials"
+            detail = f"`k` is missing; `{function}` needs it"
             yield Fault((*path, "k"), "missing_key", detail, "such as `k: 3`")
     elif function in ("mean", "min", "max") and k is not None:
-        detail = f"`{function}` is over all trials: it takes no `k`"
+        detail = f"`{function}` uses all trials: it does not accept `k`"
         yield Fault((*path, "k"), "conflict", detail, "remove it", at_key=True)
 
 
 def check_aggregators(trials: TrialsDefinition | None, scorers: Sequence[Any]) -> Iterator[Fault]:
-    """A fault for every score that no scorer gives, and for every result that a scorer gives."""
+    """Yield a fault for every unknown score, and for every result whose name a scorer uses."""
     tells = all(scorer.score_names is not None for scorer in scorers)
     known = list(dict.fromkeys(name for each in scorers for name in each.score_names or ()))
     for number, score in enumerate(trials.score_aggregators if trials is not None else ()):
@@ -76,18 +78,18 @@ def check_aggregators(trials: TrialsDefinition | None, scorers: Sequence[Any]) -
         path = (*_AGGREGATORS, number)
         for scorer in scorers if result != name else ():
             if {name, result} <= {*(scorer.score_names or ())}:
-                detail = f"`{scorer.type}` gives a score `{result}` itself"
+                detail = f"`{scorer.type}` already has a score `{result}`"
                 hint = "give the result another name"
                 yield Fault((*path, "aggregator", "score_name"), "duplicate_key", detail, hint)
         if tells and name not in known and not is_stand_in(name):
-            gives = f"they give {quote_names(known)}" if known else "there are no scorers"
-            detail = f"no scorer gives a score `{name}`; {gives}"
+            gives = f"the scores are {quote_names(known)}" if known else "there are no scorers"
+            detail = f"no scorer has a score `{name}`; {gives}"
             hint = did_you_mean(name, known)
             yield Fault((*path, "score_name"), "unknown_score", detail, hint)
 
 
 def check_trial_count(definition: BenchmarkTask, trials: int, *, key: str) -> Iterator[Fault]:
-    """What is wrong with so many trials; `key` is the specification that has them."""
+    """Yield problems with this number of trials; `key` is the specification that has them."""
     yield from _warn_of_extrapolation(definition, trials, key)
     if trials > 1:
         yield from _warn_of_texts(definition, trials)
@@ -103,16 +105,18 @@ def _warn_of_extrapolation(definition: BenchmarkTask, trials: int, key: str) -> 
         if aggregator.function not in PASS_FUNCTIONS or k is None or k <= trials:
             continue
         if trials == 1:
-            detail = f"k = {k}, and one trial{whose}: `{aggregator.short}` is 0 or 1 for a sample"
+            detail = (
+                f"k = {k}, but there is one trial{whose}: `{aggregator.short}` is 0 or 1 per sample"
+            )
         else:
-            detail = f"k = {k} is more than the {trials} trials{whose}: the figure is extrapolated"
+            detail = f"k = {k} is more than the {trials} trials{whose}: the value is extrapolated"
         hint = f"raise `num_trials` to {k} or more"
         path = (*_AGGREGATORS, number, "aggregator", "k")
         yield Fault(path, "suspicious_k", detail, hint, level="warning")
 
 
 def _warn_of_texts(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
-    """A text has no value over trials, so neither has a metric of it."""
+    """Warn about a metric over text: text has no value over trials."""
     for number, scorer in enumerate(definition.scorers):
         path: FieldPath = ("definition", "scorers", number)
         metrics: list[tuple[FieldPath, str, Iterable[str]]] = []
@@ -125,13 +129,13 @@ def _warn_of_texts(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
             metrics = [(path, kind, (field,)) for kind, field in scorer.default_metrics]
         for where, kind, fields in metrics:
             for name in sorted(set(fields) & set(scorer.text_scores)):
-                detail = f"{_no_value(name, trials)}: `{kind}` will have none either"
-                hint = "`repeatability` compares texts between runs; or try each sample once"
+                detail = f"{_no_value(name, trials)}: `{kind}` will have no value either"
+                hint = "`repeatability` compares texts between runs; or use one trial per sample"
                 yield Fault(where, "no_value_over_trials", detail, hint, level="warning")
 
 
 def _check_rules(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
-    """A rule needs a value over trials, and a truth value has none: it has a mean."""
+    """Over trials a boolean becomes a mean: yield a fault for a rule that needs a boolean."""
     scorers = {scorer.key or scorer.type: scorer for scorer in definition.scorers}
     texts = {(key, name) for key, scorer in scorers.items() for name in scorer.text_scores}
     for number, rule in enumerate(definition.actions or ()):
@@ -140,7 +144,9 @@ def _check_rules(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
         for variable in expression.variables():
             match variable:
                 case ("scores", str(key), name, *_) if (key, name) in texts:
-                    hint = "let a `python` scorer make a number of it, or try each sample once"
+                    hint = (
+                        "turn it into a number with a `python` scorer, or use one trial per sample"
+                    )
                     detail = _no_value(name, trials)
                     yield Fault((*path, "expression"), "no_value_over_trials", detail, hint)
         score = _LONE_SCORE.fullmatch(expression.source.strip())
@@ -157,4 +163,4 @@ def _check_rules(definition: BenchmarkTask, trials: int) -> Iterator[Fault]:
 
 
 def _no_value(name: Any, trials: int) -> str:
-    return f"`{name}` is a text, which has no value over {trials} trials"
+    return f"`{name}` is text, which has no value over {trials} trials"

@@ -6,7 +6,7 @@
       type: local                  # folder, url, huggingface, inline, task_result, inspect_ai …
       file_path: trivia.csv        # relative to this document
 
-    key: quiz-rows                 # or rows that a generator makes
+    key: quiz-rows                 # or rows from a generator
     display_name: Quiz
     generator_specification: { dataset_generator_key: quiz, num_samples: 100 }
 
@@ -36,7 +36,7 @@ class DatasetDocument(Component):
     key: UserKey
     """Key by which tasks and evaluations refer to it."""
     display_name: Title
-    """Name that is shown."""
+    """Display name."""
     description: str | None = None
     """Description, in one line."""
     long_description: str | None = None
@@ -48,7 +48,7 @@ class DatasetDocument(Component):
     file_path: TableFile | None = None
     """Deprecated: write a `local` source."""
     generator_specification: GeneratorSpecification | None = None
-    """Generator that makes the rows, in place of a source."""
+    """Generator of the rows, instead of a source."""
 
     @model_validator(mode="after")
     def _check_one_source(self) -> Self:
@@ -63,7 +63,7 @@ class DatasetDocument(Component):
 
     @property
     def origin(self) -> AnySource | GeneratedSource:
-        """Where the rows come from, however it was written."""
+        """The source of the rows, in either spelling."""
         if self.source is not None:
             return self.source
         if self.generator_specification is not None:
@@ -85,7 +85,7 @@ class DatasetDocument(Component):
         ]
         if self.file_path is not None:
             now = f"source: {{type: local, file_path: {self.file_path.written}}}"
-            detail = "`file_path` has become a `source`"
+            detail = "`file_path` was replaced by `source`"
             faults.append(Fault(("file_path",), "deprecated", detail, f"write {now}", "warning"))
         if self.generator_specification is not None and self.generator_specification.debug:
             path = ("generator_specification", "debug")
@@ -101,10 +101,10 @@ def open_dataset(
     task_results: Mapping[str, Reader] | Callable[[str], Reader] | None = None,
     generated: Mapping[str, Path] = MappingProxyType({}),
 ) -> Rows:
-    """The rows of a dataset, ready to be read. What is wrong is raised when they are.
+    """Return the rows of a dataset, ready to be read. Reading them raises errors.
 
     `cache_dir` is the project's `.evalwright`; `task_results` has the results of other tasks, by
-    their keys; `generated` the files of rows that generators have made, by datasets.
+    their keys; `generated` the files of generated rows, by dataset.
     """
     around = Surroundings(cache_dir=cache_dir, task_results=task_results, generated=generated)
     return document.origin.rows(around)

@@ -39,11 +39,11 @@ class TaskSpecification(Component):
     type: Literal["standard"] = "standard"
     """Kind of specification."""
     key: UserKey | None = None
-    """Key of its results. Without it: the task's key, with a number where it repeats."""
+    """Key of its results. Default: the task's key, numbered if it repeats."""
     task_key: UserKey
     """Key of the task."""
     display_name: str | None = None
-    """Name that is shown; without it, the task's."""
+    """Display name. Default: that of the task."""
     task_config: dict[str, Any] = Field(default_factory=dict)
     """Values of the task's parameters, by key."""
     model_key: Title | None = None
@@ -51,13 +51,13 @@ class TaskSpecification(Component):
     dataset_key: Title | None = None
     """Dataset to evaluate, for a task that does not name one itself."""
     num_samples: SampleCount | None = None
-    """Number of samples; default: as set by the evaluation or the run, otherwise all."""
+    """Number of samples. Default: as set by the evaluation or the run, otherwise all."""
     subsampling: Subsampling | None = None
-    """Which samples: the first, or a random draw with a fixed seed."""
+    """Which samples: the first ones, or a random draw with a fixed seed."""
     trials: TrialsNumber | None = None
     """Number of trials per sample; overrides the task and the run."""
     repeatability: RepeatabilityConfig | None = None
-    """Run the specification several times, and report how far the runs agree."""
+    """Run the specification several times, and report how much the runs agree."""
     task_result_log_path: Title | None = None
     """Path of a result log, relative to this document. The specification is then not run: its whole
     result is read from the log, and the project needs neither the task nor a model."""
@@ -69,7 +69,7 @@ class RepeatedInput(Component):
     evaluation_key: UserKey
     """Key of an evaluation of the project; it may be this one."""
     task_specification_key: UserKey | None = None
-    """Key of one of its task specifications; without it, all."""
+    """Key of one of its task specifications. Default: all of them."""
 
 
 class RepeatabilitySpecification(Component):
@@ -80,15 +80,15 @@ class RepeatabilitySpecification(Component):
     key: UserKey
     """Key of its results; with several inputs, the prefix of their keys."""
     display_name: str | None = None
-    """Name that is shown; without it, the task's."""
+    """Display name. Default: that of the task."""
     repeatability_config: RepeatabilityConfig | None = None
     """Number of runs."""
     config: RepeatabilityConfig | None = None
-    """Another name of `repeatability_config`."""
+    """Alias of `repeatability_config`."""
     num_samples: SampleCount | None = None
-    """Number of samples; without it, as in the specification that is run."""
+    """Number of samples. Default: as in the specification that is run."""
     subsampling: Subsampling | None = None
-    """Which samples: the first, or a random draw with a fixed seed."""
+    """Which samples: the first ones, or a random draw with a fixed seed."""
     inputs: list[RepeatedInput] = Field(min_length=1)
     """Specifications to run."""
 
@@ -110,21 +110,21 @@ class EvaluationDocument(Component):
     key: UserKey
     """Key of the evaluation."""
     display_name: Title
-    """Name that is shown."""
+    """Display name."""
     description: str = ""
-    """Description, in a sentence."""
+    """Description, in one sentence."""
     long_description: str | None = None
     """Long description, in Markdown."""
     config_spec: list[AnyParameter] = Field(default_factory=list)
-    """Parameters; `<< config.NAME >>` in a specification stands for the value of one."""
+    """Parameters. In a specification, `<< config.NAME >>` is replaced by the value."""
     task_specifications: list[AnySpecification]
     """Specifications to run."""
     num_samples: SampleCount | None = None
-    """Number of samples per task, if its specification sets none."""
+    """Number of samples per task, unless its specification sets it."""
     subsampling: Subsampling | None = None
-    """Which samples, if the specification does not set it."""
+    """Which samples, unless the specification sets it."""
     cache_policy: CachePolicy | None = None
-    """`reuse` what the store has (the default), `update` it, or use `no-cache`."""
+    """Use of stored results: `reuse` them (the default), `update` them, or `no-cache`."""
     mode: Literal["debug", "full"] | None = None
     """Deprecated: `debug` takes 10 samples."""
     tags: list[str] = Field(default_factory=list)
@@ -141,21 +141,21 @@ class RunConfig(Component):
     """How an evaluation is run."""
 
     num_samples: SampleCount | None = None
-    """Number of samples per task, if its specification sets none."""
+    """Number of samples per task, unless its specification sets it."""
     subsampling: Subsampling | None = None
-    """Which samples, if the specification does not set it."""
+    """Which samples, unless the specification sets it."""
     cache_policy: CachePolicy | None = None
-    """`reuse` what the store has (the default), `update` it, or use `no-cache`."""
+    """Use of stored results: `reuse` them (the default), `update` them, or `no-cache`."""
     trials_config: TrialsNumber | None = None
-    """Number of trials per sample for every task that calls a model, if its specification sets
-    none."""
+    """Number of trials per sample for every task that calls a model, unless its specification sets
+    it."""
 
 
 def complete_evaluation(data: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
-    """The data with what goes without saying, and what must hold between its fields."""
+    """Return the data with defaults filled in, and faults between its fields."""
     faults: list[Fault] = []
     if "config_spec" in data and "description" not in data:
-        detail = "`description` is missing; it is taken as empty"
+        detail = "`description` is missing; an empty text is used"
         faults.append(Fault(("description",), "missing_description", detail, level="warning"))
     specifications = data.get("task_specifications")
     if not isinstance(specifications, list):
@@ -171,7 +171,7 @@ def complete_evaluation(data: dict[str, Any]) -> tuple[dict[str, Any], list[Faul
 
 
 def _check_num_runs(specification: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
-    """A repeatability says once how many runs there are."""
+    """Check that a repeatability sets the number of runs exactly once."""
     named = [
         name for name in ("repeatability_config", "config") if specification.get(name) is not None
     ]

@@ -3,7 +3,7 @@
     key: quiz
     display_name: Quiz questions
     config_spec:
-      - { type: model, key: writer, display_name: Who writes, usage: synthesizer_model }
+      - { type: model, key: writer, display_name: Writer, usage: synthesizer_model }
     definition:
       type: declarative_dataset_generator # the default
       dataset: { type: dataset_samples, key: topics, random_seed: 7 }
@@ -80,12 +80,12 @@ class GeneratorDefinition(Component):
 
 
 class GeneratorDocument(Component):
-    """How rows are made."""
+    """How rows are generated."""
 
     key: UserKey
     """Key by which datasets refer to it."""
     display_name: Title
-    """Name that is shown."""
+    """Display name."""
     description: str | None = None
     """Description, in one line."""
     long_description: str | None = None
@@ -93,19 +93,19 @@ class GeneratorDocument(Component):
     tags: tuple[str, ...] = ()
     """Tags to search by."""
     config_spec: list[AnyParameter] = Field(default_factory=list)
-    """Its parameters; `<< config.NAME >>` in the definition stands for the value of one."""
+    """Parameters. In the definition, `<< config.NAME >>` is replaced by the value."""
     definition: GeneratorDefinition
-    """How rows are made."""
+    """How rows are generated."""
     secrets: dict[str, Hidden] = Field(default_factory=dict)
     """Values of `<< secrets.NAME >>` in its `python` synthesizers and in the models of the
     project."""
 
 
 class GeneratorSpecification(Component):
-    """Which generator makes the rows of a dataset, and how many."""
+    """Which generator generates the rows of a dataset, and how many."""
 
     dataset_generator_key: UserKey
-    """The generator."""
+    """Key of the generator."""
     num_samples: Count | None = None
     """Number of rows to make. Without it, each row of the data source is used once."""
     dataset_generator_config: dict[str, Any] = Field(default_factory=dict)

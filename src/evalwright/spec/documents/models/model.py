@@ -52,7 +52,7 @@ OLD_IDENTITIES = (
 """Older names of `latticeflow$identity`."""
 CONNECTION_TYPES = ("custom_connection", "custom_inference", "provider_connection", "placeholder")
 ELSEWHERE = ("aws_bedrock", "azure_foundry", "dify", "langsmith")
-"""Platforms with their own interface: reached by a snippet, or not at all."""
+"""Platforms with their own interface, which only a snippet can call."""
 
 _OPEN = re.compile(r"\$\w+|\$\{\w+\}|<<.*>>")
 _NOT_IN_HEADERS = re.compile(r"[^\t -~]")
@@ -62,12 +62,12 @@ HeaderName = Annotated[str, StringConstraints(pattern=r"^[!#$%&'*+\-.^_`|~0-9A-Z
 
 def _check_header(value: Secret) -> Secret:
     if _NOT_IN_HEADERS.search(value.reveal().strip()):
-        raise ValueError("expected what a header can carry, got a character that it cannot")
+        raise ValueError("contains a character that is not allowed in a header")
     return value
 
 
 Header = Annotated[Hidden, AfterValidator(_check_header)]
-"""The value of a header, which is never printed."""
+"""Value of a header, never printed."""
 
 
 class AdapterReference(Component):
@@ -85,7 +85,7 @@ class ValidationContext(Component):
     trust_chain_verification: Literal["verify_trust_chain", "accept_untrusted"] = (
         "verify_trust_chain"
     )
-    """`accept_untrusted` accepts any certificate, so the server may be anybody."""
+    """`accept_untrusted` accepts any certificate, so anyone could pose as the server."""
 
     @field_validator("trusted_ca")
     @classmethod
@@ -95,9 +95,13 @@ class ValidationContext(Component):
         try:
             pem = base64.b64decode("".join(value.reveal().split()), validate=True)
         except (binascii.Error, ValueError) as error:
-            raise ValueError("expected a PEM certificate in base64, got no base64") from error
+            raise ValueError(
+                "expected a PEM certificate in base64, but this is not base64"
+            ) from error
         if b"-----BEGIN CERTIFICATE-----" not in pem:
-            raise ValueError("expected a PEM certificate in base64, got something else in base64")
+            raise ValueError(
+                "expected a PEM certificate in base64, but the base64 holds something else"
+            )
         return value
 
 
@@ -123,7 +127,7 @@ class CustomConnection(Component):
     custom_headers: dict[HeaderName, Header] = Field(default_factory=dict)
     """Additional headers."""
     tls_context: TlsContext | None = None
-    """How the endpoint's certificate is checked; default: the usual verification."""
+    """How the endpoint's certificate is checked. Default: the usual verification."""
 
     @field_validator("url")
     @classmethod
@@ -135,9 +139,9 @@ class CustomConnection(Component):
         except ValueError:
             parts = urlsplit("")
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ValueError("expected an address that begins with http:// or https://")
+            raise ValueError("expected a URL that begins with http:// or https://")
         if "@" in parts.netloc:
-            raise ValueError("expected an address without user and password: see `api_key`")
+            raise ValueError("expected a URL without user and password: use `api_key`")
         return value
 
 
@@ -148,7 +152,7 @@ class CustomInference(Component):
     run_inference_snippet: Snippet
     """`run_inference(body: str, environment: dict[, sample: dict | None]) -> str`."""
     environment: dict[str, Hidden] = Field(default_factory=dict)
-    """Passed to the snippet as `environment`: keys, addresses."""
+    """Passed to the snippet as `environment`: API keys, URLs."""
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     """Time limit of a call, in seconds."""
     adapter: AdapterReference = AdapterReference()
@@ -203,7 +207,7 @@ class ModelDocument(Component):
     key: ReferencedKey
     """Key by which tasks and evaluations refer to it."""
     display_name: str = ""
-    """Name that is shown."""
+    """Display name."""
     description: str = ""
     """Description."""
     rate_limit: Annotated[int, Field(ge=1)] | None = None
@@ -211,7 +215,7 @@ class ModelDocument(Component):
     max_concurrent_requests: Annotated[int, Field(ge=1)] | None = None
     """Maximum concurrent requests."""
     task: MLTask = "chat_completion"
-    """Kind of request that it answers."""
+    """Kind of requests that it answers."""
     secrets: dict[str, Hidden] = Field(default_factory=dict)
     """Values of `<< secrets.NAME >>` in this document."""
     config: Connection
@@ -231,14 +235,14 @@ class ModelDocument(Component):
         if kind not in CONNECTION_TYPES:
             raise PydanticCustomError(
                 "unknown_connection",
-                "connection_type `{tag}` is not known",
+                "unknown connection_type `{tag}`",
                 {"tag": kind, "known": CONNECTION_TYPES},
             )
         return value
 
     @property
     def adapter_key(self) -> str | None:
-        """The adapter by its present name; None where there is none."""
+        """The adapter by its current name; None if there is none."""
         key = self._written_adapter
         return IDENTITY if key in OLD_IDENTITIES else key
 
@@ -289,35 +293,35 @@ class Process(Component):
 class AdapterDocument(Component):
     """Translates between a solver and an endpoint with its own request format.
 
-    If a direction is omitted, it changes nothing.
+    A direction that is omitted changes nothing.
     """
 
     key: ReferencedKey
     """Key by which models refer to it."""
     display_name: str = ""
-    """Name that is shown."""
+    """Display name."""
     description: str = ""
     """Description."""
     long_description: str = ""
     """Long description."""
     provider: Literal["user", "latticeflow"] = "user"
-    """Who wrote it."""
+    """Author."""
     process_input: Process | None = None
     """Builds the body from `input`, `model_info` and `kwargs`."""
     process_output: Process | None = None
     """Builds the output from `body`, `status_code` and `model_info`."""
     task: MLTask | None = None
-    """Deprecated, and without effect: an adapter serves every model that names it."""
+    """Deprecated; has no effect: an adapter serves every model that names it."""
 
     def warnings(self) -> Iterator[Fault]:
         """What is deprecated."""
         if self.task is not None:
-            detail = "the `task` of an adapter has no meaning any more"
-            yield Fault(("task",), "deprecated", detail, "leave it out", "warning")
+            detail = "the `task` of an adapter no longer has an effect"
+            yield Fault(("task",), "deprecated", detail, "remove it", "warning")
 
 
 def _is_open(value: str) -> bool:
-    """Whether it begins with an unset variable or an unknown secret, of which a warning tells."""
+    """Whether it begins with an unset variable or an unknown secret, which has its own warning."""
     return bool(_OPEN.match(value.strip()))
 
 

@@ -43,7 +43,7 @@ def is_stand_in(value: Any) -> bool:
 
 
 def _stand_in_text(key: str) -> str:
-    """A name in Jinja and in Python, and a legal key."""
+    """A valid key that is also a name in Jinja and Python."""
     return _MARKER + "".join(char if char.isascii() and char.isalnum() else "_" for char in key)
 
 
@@ -85,7 +85,7 @@ def _read_scalar(text: str, dtype: Scalar) -> Any:
 
 def _read_items(text: str, dtype: Scalar) -> Any:
     if text.lstrip().startswith("["):
-        return _read_json(text, "a JSON list, or items with commas between them")
+        return _read_json(text, "a JSON list, or items separated by commas")
     parts = text.split(",") if text.strip() else []
     return [_read_scalar(part.strip(), dtype) for part in parts]
 
@@ -98,18 +98,18 @@ def _read_json(text: str, expected: str) -> Any:
 
 
 class Parameter(Component):
-    """What all parameters have."""
+    """Fields of all parameters."""
 
     takes: ClassVar[str] = "value"
-    """How messages call a value."""
+    """How messages describe a value."""
     key: Title
     """The name after `config.` in `<< config.NAME >>`."""
     display_name: Title
-    """Name that is shown."""
+    """Display name."""
     description: str | None = None
     """Description."""
     default_value: Any = None
-    """Value if none is given. Without it a value is required, unless `nullable`."""
+    """Value if none is given. Without a default, a value is required unless `nullable`."""
     nullable: Flag = False
     """Whether `null` is allowed."""
 
@@ -120,14 +120,14 @@ class Parameter(Component):
 
     @property
     def stand_in(self) -> Any:
-        """A legal value for a check that has none: the default, or one of the declared type."""
+        """Return a valid value for checks: the default, or one of the declared type."""
         if self.default_value is not None:
             with suppress(ValueError):  # a bad default is reported where it stands
                 return self._check(self.default_value)
         return self._stand_in()
 
     def check(self, value: Any) -> Any:
-        """The value as it is used; ValueError says what was expected, and what came."""
+        """Return the value as used; ValueError says what was expected, and what was found."""
         if value is not None:
             return self._check(value)
         if not self.nullable:
@@ -135,11 +135,11 @@ class Parameter(Component):
         return None
 
     def parse(self, text: str) -> Any:
-        """The value that `--set key=text` stands for, not checked yet; ValueError if none."""
+        """Parse the text of `--set key=text`, without checking it; ValueError if that fails."""
         return None if self.nullable and text == "null" else self._parse(text)
 
     def faults(self) -> Iterator[Fault]:
-        """What is wrong with the parameter itself."""
+        """Return problems of the parameter itself."""
         if self.default_value is None:
             return
         try:
@@ -164,18 +164,18 @@ class _NumberParameter(Parameter):
     """Maximum."""
 
     def faults(self) -> Iterator[Fault]:
-        """A range with nothing in it has no legal value."""
+        """Report an empty range."""
         if self.min is not None and self.max is not None and self.min > self.max:
-            detail = f"expected a number up to the `max` of {self.max}, got {self.min}"
+            detail = f"expected at most `max` ({self.max}), got {self.min}"
             yield Fault(("min",), "bad_value", detail)
         else:
             yield from super().faults()
 
     def _in_range(self, value: N) -> N:
         if self.min is not None and not value >= self.min:  # NaN is not in any range
-            raise ValueError(f"expected a number from {self.min} up, got {value}")
+            raise ValueError(f"expected a number of at least {self.min}, got {value}")
         if self.max is not None and not value <= self.max:
-            raise ValueError(f"expected a number up to {self.max}, got {value}")
+            raise ValueError(f"expected a number of at most {self.max}, got {value}")
         return value
 
     def _stand_in(self) -> Any:
@@ -200,7 +200,7 @@ class FloatParameter(_NumberParameter):
 
 
 class IntParameter(_NumberParameter):
-    """A whole number."""
+    """An integer."""
 
     takes: ClassVar[str] = "whole number"
     type: Literal["int"]
@@ -217,7 +217,7 @@ class IntParameter(_NumberParameter):
 
 
 class BooleanParameter(Parameter):
-    """True or false."""
+    """A boolean."""
 
     takes: ClassVar[str] = "bool"
     type: Literal["boolean"]
@@ -233,25 +233,25 @@ class BooleanParameter(Parameter):
 
 
 class StringExample(Component):
-    """A value to choose from."""
+    """A suggested value."""
 
     value: str
     """The text."""
     display_name: Title
-    """Name that is shown."""
+    """Display name."""
 
 
 class StringParameter(Parameter):
-    """A text."""
+    """Text."""
 
     takes: ClassVar[str] = "text"
     type: Literal["string"]
     string_kind: Literal["freeform", "python", "jinja"] = "freeform"
-    """Kind of text. Only used by editors."""
+    """Kind of text. Used only by editors."""
     default_file_content: str | None = None
-    """Content of a new file for this text. Not a default: no task runs with it."""
+    """Initial content of a new file for this text. Not a default: no task runs with it."""
     examples: list[StringExample] = Field(default_factory=list)
-    """Suggested values. Others are allowed too."""
+    """Suggested values. Other values are allowed too."""
 
     def _check(self, value: Any) -> Any:
         return _check_scalar(value, "string")
@@ -264,7 +264,7 @@ class StringParameter(Parameter):
 
 class _NameParameter(Parameter):
     def _check(self, value: Any) -> str:
-        """Whether the name leads anywhere, only the project knows."""
+        """Check only that it is a name; whether it exists is checked with the project."""
         if not isinstance(value, str):
             raise ValueError(f"expected the {self.takes}, got `{type_name(value)}`")  # noqa: TRY004 - one kind of error for all values
         if not value.strip():
@@ -306,7 +306,7 @@ class TaskResultParameter(_NameParameter):
 
 
 class ListParameter(Parameter):
-    """A list of texts, numbers or bools."""
+    """A list of texts, numbers or booleans."""
 
     takes: ClassVar[str] = "list"
     type: Literal["list"]
@@ -325,7 +325,7 @@ class ListParameter(Parameter):
 
 
 class DictParameter(Parameter):
-    """A mapping from names to texts, numbers or bools."""
+    """A mapping from names to texts, numbers or booleans."""
 
     takes: ClassVar[str] = "mapping"
     type: Literal["dict"]
@@ -344,19 +344,19 @@ class DictParameter(Parameter):
 
 
 class CategoricalParameter(Parameter):
-    """One of a few texts, or several of them."""
+    """One of several allowed texts, or a list of them."""
 
     takes: ClassVar[str] = "value that is allowed"
     type: Literal["categorical"]
     allowed_values: list[str] = Field(min_length=1)
-    """Values to choose from."""
+    """Allowed values."""
     multiple: Flag = False
-    """Whether several may be chosen, as a list."""
+    """Whether several values may be given, as a list."""
     values_mapping: dict[str, bool | int | float | str] | None = None
-    """Values that replace the chosen texts. A text without an entry is used unchanged."""
+    """Values that replace the given texts. A text without an entry is used unchanged."""
 
     def faults(self) -> Iterator[Fault]:
-        """What is mapped must be allowed."""
+        """Check that every mapped text is allowed."""
         for name in self.values_mapping or {}:
             if name not in self.allowed_values:
                 detail = f"expected one of {quote_names(self.allowed_values)}, got `{name}`"

@@ -9,8 +9,8 @@
       - key: measured
         definition: { type: exists, metric: bleu_score_mean }
 
-A rule without a scope applies to the run that is judged. A policy is not part of the plan: a new
-threshold calls no model again.
+A rule without a scope applies to the run being checked. A policy is not part of the plan: a new
+threshold needs no new model calls.
 """
 
 from typing import Annotated, Any, Literal
@@ -47,7 +47,9 @@ def _check_operator(value: Any) -> Any:
     if not isinstance(value, str):
         raise ValueError(f"{expected}, in quotes")  # noqa: TRY004 - a mistake of the author
     if not value.strip():
-        raise ValueError(f'{expected}; `>` alone begins a text in YAML: put it in quotes, ">"')
+        raise ValueError(
+            f'{expected}; `>` alone begins a text block in YAML: put it in quotes, ">"'
+        )
     meant = _MEANT.get(value.strip().lower())
     raise ValueError(f"{expected}, got `{value}`" + (f"; did you mean `{meant}`?" if meant else ""))
 
@@ -68,8 +70,8 @@ class ExistsDefinition(Component):
     type: Literal["exists"]
     """Kind of rule."""
     metric: Title
-    """Name of a metric value, as reports show it or as its metric calls it. Where no value has
-    the name: the key that the task gives the metric."""
+    """Name of a metric value, as reports or its metric name it. If no value has this name:
+    the key of the metric in the task."""
 
 
 class ThresholdDefinition(Component):
@@ -78,12 +80,12 @@ class ThresholdDefinition(Component):
     type: Literal["threshold"]
     """Kind of rule."""
     metric: Title
-    """Name of a metric value, as reports show it or as its metric calls it. Where no value has
-    the name: the key that the task gives the metric."""
+    """Name of a metric value, as reports or its metric name it. If no value has this name:
+    the key of the metric in the task."""
     operator: Operator
-    """How a value must compare with the threshold. In quotes, because `>` starts a text in YAML."""
+    """How a value must compare with the threshold. Quote it: `>` begins a text block in YAML."""
     threshold: Threshold
-    """Threshold. Values within 1e-9 of it are equal to it."""
+    """Threshold. Values within 1e-9 of it count as equal."""
 
 
 RuleDefinition = Annotated[ExistsDefinition | ThresholdDefinition, Field(discriminator="type")]
@@ -96,7 +98,7 @@ class Scope(Component):
     """
 
     evaluation_keys: Keys | None = None
-    """Evaluations; the latest finished run of each is used. Default: the run that is judged."""
+    """Evaluations; the latest finished run of each is used. Default: the run being checked."""
     task_specification_keys: Keys | None = None
     """Task specifications; for task records, the file names without extension."""
     scorer_keys: Keys | None = None
@@ -121,25 +123,25 @@ class PolicyRule(Component):
     key: UserKey
     """Key of the rule, unique in the policy."""
     display_name: str | None = None
-    """Name that is shown; without it, the key."""
+    """Display name. Default: the key."""
     description: str | None = None
-    """Description, in a sentence."""
+    """Description, in one sentence."""
     methodology: str | None = None
     """How the threshold was chosen; not used."""
     definition: RuleDefinition
-    """What must hold."""
+    """The condition."""
     scope: AnyScope | None = None
-    """Metric values that it applies to: `all_latest`, or keys. Without it, all of the run."""
+    """Metric values that it applies to: `all_latest`, or keys. Default: all values of the run."""
 
 
 class PolicyDocument(Component):
-    """Rules that hold or fail together."""
+    """A set of rules; it passes if all rules hold."""
 
     key: UserKey
     """Key of the policy."""
     display_name: str | None = None
-    """Name that is shown; without it, the key."""
+    """Display name. Default: the key."""
     description: str | None = None
-    """Description, in a sentence."""
+    """Description, in one sentence."""
     rules: Annotated[list[PolicyRule], Field(min_length=1)]
-    """What must hold."""
+    """The condition."""

@@ -30,7 +30,7 @@ class RunFile(Component):
     secrets: dict[str, Hidden] = Field(default_factory=dict)
     """Values of `<< secrets.NAME >>` in the models of the project."""
     model_adapters: list[dict[str, Any]] = Field(default_factory=list)
-    """Adapters of models."""
+    """Model adapters."""
     models: list[dict[str, Any]] = Field(default_factory=list)
     """Models: documents, or `$provider: provider/model`."""
     dataset_generators: list[dict[str, Any]] = Field(default_factory=list)
@@ -40,13 +40,13 @@ class RunFile(Component):
     tasks: list[dict[str, Any]] = Field(default_factory=list)
     """Tasks."""
     evaluation: dict[str, Any] | None = None
-    """Evaluation to run. Without it, every task is run."""
+    """Evaluation to run. Default: every task."""
     config: dict[str, Any] = Field(default_factory=dict)
     """Values of the evaluation's parameters, by key."""
     run_config: RunConfig = RunConfig()
     """Number of samples, trials, and use of the store."""
     policies: Any = None
-    """Policies that the metrics of the run must meet, or `$ref` to files of them. If one fails,
+    """Policies that the metrics of the run must meet, or `$ref` to policy files. If one fails,
     `evalwright run` exits with 1; `evalwright gate` checks them again."""
 
 

@@ -1,8 +1,8 @@
 """JSON Schemas of the documents, for editors and other validators.
 
-They are made from the classes, so they say the same. What a schema cannot know is left to
-`evalwright validate`: whether a key leads somewhere, whether a template compiles, what must hold
-between two fields. What is replaced before the classes look is allowed beside the type of a field:
+They are generated from the classes, so they agree. What a schema cannot express is left to
+`evalwright validate`: whether a key exists, whether a template compiles, rules
+between two fields. What is replaced before validation is allowed besides the type of a field:
 `<< config.NAME >>`, a variable of the environment, and `$ref`.
 """
 
@@ -46,23 +46,23 @@ _REPLACED: dict[str, dict[str, Any]] = {
     "ConfigPlaceholder": {
         "type": "string",
         "pattern": r"<<\s*(config|secrets)\.[A-Za-z0-9_\-]+\s*>>",
-        "description": "A value of the configuration: `<< config.NAME >>`",
+        "description": "A parameter: `<< config.NAME >>`",
     },
     "EnvironmentVariable": {
         "type": "string",
         "pattern": r"^\$\{?[A-Za-z_]\S*$",
-        "description": "A variable of the environment: `$NAME` or `${NAME}`",
+        "description": "An environment variable: `$NAME` or `${NAME}`",
     },
     "FileReference": {
         "type": "object",
         "required": ["$ref"],
         "properties": {"$ref": {"type": "string"}},
-        "description": "What stands in another file: `$ref: file.yaml`",
+        "description": "The content of another file: `$ref: file.yaml`",
     },
 }
 _FLAG = {"type": "string", "pattern": "^([Tt]rue|[Ff]alse|[Yy]es|[Nn]o|[Oo]n|[Oo]ff)$"}
 _FIXED = {"type", "connection_type", "op", "$provider", "config_spec"}
-"""Keys whose values are never replaced: they say what something is, or declare parameters."""
+"""Keys whose values are never replaced: they set a type, or declare parameters."""
 _PLACEHOLDER = "ConfigPlaceholder"
 _NOT_CONFIGURED = {
     kind.__name__
@@ -98,7 +98,7 @@ def json_schema(kind: SchemaKind) -> dict[str, Any]:
 
 
 class _DescribedSchema(GenerateJsonSchema):
-    """With the docstring of each field, without titles that only repeat its name."""
+    """Add the docstring of each field, and remove titles that only repeat its name."""
 
     def model_schema(self, schema: Any) -> dict[str, Any]:
         described: dict[str, Any] = super().model_schema(schema)
@@ -145,7 +145,7 @@ def _fill_lists(schema: dict[str, Any], refs: dict[type[BaseModel], dict[str, An
 
 
 def _allow_placeholders(schema: dict[str, Any], *, configured: bool) -> None:
-    """Allow what is replaced on reading beside the type of every field of an object."""
+    """Allow replacements besides the type of every field of an object."""
     for name, field in schema.get("properties", {}).items():
         if name not in _FIXED:
             schema["properties"][name] = _add_placeholders(field, configured=configured)

@@ -41,12 +41,12 @@ class DatasetTemplate(Component):
     key: Title | None = None
     """Key of the dataset; with `source: task_result`, of the task specification."""
     keys: list[Title] | None = Field(default=None, min_length=1)
-    """Several datasets, side by side: row by row, a sample is a mapping from the name of the
+    """Several datasets, joined row by row: a sample is a mapping from the name of the
     parameter to that dataset's row."""
     source: Literal["dataset", "task_result"] = "dataset"
     """`task_result`: the rows are the results of another task specification."""
     fast_subset_size: int | str | None = None
-    """Deprecated, and without effect."""
+    """Deprecated; has no effect."""
 
 
 class BenchmarkTask(Component):
@@ -55,16 +55,17 @@ class BenchmarkTask(Component):
     type: Literal["benchmark_task"] = "benchmark_task"
     """Kind of task. `declarative_task` is its old name."""
     evaluated_entity_type: Literal["model", "dataset"] = "model"
-    """What is evaluated. Without it: a model if there is a solver, else a dataset."""
+    """What is evaluated. Default: a model if there is a solver, otherwise a dataset."""
     dataset: DatasetTemplate | None = None
-    """Where the samples come from. A task that evaluates a dataset may leave it open: then the
+    """Where the samples come from. A task that evaluates a dataset may omit it: then the
     task specification names the dataset, as `dataset_key`."""
     solver: AnySolver | None = None
-    """Solver that answers the samples. Required to evaluate a model; without it, a dataset."""
+    """Solver that answers the samples. Required to evaluate a model; without a solver, the task
+    evaluates a dataset."""
     scorers: list[AnyScorer] = Field(default_factory=list)
     """Scorers that judge the answers, or the rows."""
     trials: TrialsDefinition | None = None
-    """Number of trials per sample, and how they become one score. Without it, one trial."""
+    """Number of trials per sample, and how they are combined into one score. Default: one trial."""
     actions: list[ActionRule] | None = None
     """Rules that exclude samples from the metrics."""
 
@@ -75,7 +76,7 @@ class SystemTask(Component):
     type: Literal["system_task"]
     """Kind of task."""
     compute_evidence_snippet: Snippet
-    """Python that defines `compute_evidence()`, which returns
+    """Python that defines `compute_evidence()`. It returns
     `{"metrics": {name: {"value": number, "reason": text}}}`."""
 
 
@@ -83,22 +84,22 @@ TaskDefinition = Annotated[BenchmarkTask | SystemTask, Field(discriminator="type
 
 
 class TaskDocument(Component):
-    """A task, with its parameters' values already in it."""
+    """A task, with the values of its parameters filled in."""
 
     key: UserKey
     """Key by which evaluations refer to it."""
     display_name: Title
-    """Name that is shown."""
+    """Display name."""
     description: str
-    """Description, in a sentence."""
+    """Description, in one sentence."""
     long_description: str | None = None
-    """Long description, in Markdown; mostly `!include README.md`."""
+    """Long description, in Markdown; usually `!include README.md`."""
     tasks: list[MLTask] = Field(default_factory=list)
-    """Kinds of request that a model must answer. Empty: any."""
+    """Kinds of requests that a model must answer. Empty: any."""
     evaluated_entity_type: Literal["model", "dataset"] | None = None
     """Deprecated: write it in the definition."""
     config_spec: list[AnyParameter] = Field(default_factory=list)
-    """Parameters; `<< config.NAME >>` anywhere below stands for the value of one."""
+    """Parameters. Anywhere below, `<< config.NAME >>` is replaced by the value."""
     definition: TaskDefinition
     """How the task runs."""
     tags: list[str] = Field(default_factory=list)

@@ -1,4 +1,4 @@
-"""How often a sample is tried, and how its trials become one score.
+"""The number of trials per sample, and how they are combined into one score.
 
     trials:
       num_trials: 5
@@ -8,7 +8,7 @@
         - score_name: is_correct
           aggregator: { function: min, score_name: always_right }
 
-Numbers and truth values are averaged under their own name, and as `is_correct.mean`.
+Numbers and booleans are averaged under their own name, and as `is_correct.mean`.
 """
 
 from collections import Counter
@@ -29,14 +29,15 @@ class Aggregator(Component):
     """Turns the scores of several trials into one."""
 
     function: Function
-    """`mean`, `min`, `max`; `pass@k`: the chance that one of k trials passes, 1 - (1 - p)^k;
-    `pass^k`: that all do, p^k. p is the share of trials that pass: the score must be true or false,
+    """`mean`, `min`, `max`; `pass@k`: the probability that at least one of k trials passes, 1 - (1
+    - p)^k; `pass^k`: that all do, p^k. p is the share of trials that pass: the score must be true
+      or false,
     or 1 or 0."""
     k: int | None = Field(default=None, ge=1, strict=True)
     """Required for `pass@k` and `pass^k`; not allowed for other functions."""
     score_name: Title | None = None
-    """What the result is called. Without it: the score and the function, `is_correct.min`; with k,
-    `is_correct.pass@3`, and `pass@3` where no other score has that."""
+    """Name of the result. Default: the score and the function, `is_correct.min`; with k,
+    `is_correct.pass@3`, and `pass@3` unless another score has that name."""
 
     @property
     def short(self) -> str:
@@ -45,24 +46,24 @@ class Aggregator(Component):
 
 
 class ScoreAggregator(Component):
-    """How the trials of one score become one."""
+    """How the trials of one score are combined."""
 
     score_name: Title
-    """Name of the score, as a scorer gives it; of every scorer that has one of that name."""
+    """Name of the score; applies to every scorer that has a score of that name."""
     aggregator: Aggregator
-    """How its trials become one score."""
+    """How its trials are combined."""
 
 
 class TrialsDefinition(Component):
-    """Several trials of each sample: solved and scored anew each time."""
+    """Several trials per sample: each trial is solved and scored separately."""
 
     num_trials: TrialCount
     """Number of trials. A task specification or a run may override it."""
     score_aggregators: list[ScoreAggregator] = Field(default_factory=list)
-    """Further scores, beside the means."""
+    """Additional scores, besides the means."""
 
     def with_names(self) -> list[tuple[ScoreAggregator, tuple[str, ...]]]:
-        """Each aggregator with the names of its result."""
+        """Return each aggregator with the names of its result."""
         counts = Counter(score.aggregator.short for score in self.score_aggregators)
         return [(score, _result_names(score, counts)) for score in self.score_aggregators]
 
@@ -93,7 +94,7 @@ def _result_names(score: ScoreAggregator, counts: Counter[str]) -> tuple[str, ..
 def score_names_over_trials(
     trials: TrialsDefinition | None, gives: Sequence[str], texts: Sequence[str] = ()
 ) -> list[str]:
-    """The names under which metrics find the scores that a scorer gives; `texts` have no mean."""
+    """Return the names of a scorer's scores for metrics; `texts` have no mean."""
     if trials is None:
         return list(gives)
     results = [

@@ -1,4 +1,4 @@
-"""Settle the value of each parameter: what was given, or its default.
+"""Determine the value of each parameter: the given one, or its default.
 
 A value may come from a task specification, a run file, `--config` or `--set`. It remembers where it
 was given, so that a problem with it is reported there.
@@ -27,34 +27,34 @@ _ANY: Any = AnyParameter
 TypeAdapter(_ANY)  # completes its classes
 
 DATASET_PARAMETER = DatasetParameter(type="dataset", key="dataset_key", display_name="Dataset")
-"""The parameter of every task that leaves open which dataset it evaluates."""
+"""The parameter of every task that does not name the dataset it evaluates."""
 
 MissingAt = Callable[[str], tuple[Place, str]]
-"""Says at which place, and under which field, the value of a parameter is missing."""
+"""Returns the place and the field where the value of a parameter is missing."""
 
 UNKNOWN: Any = object()
-"""Stands for a value that only a run will know."""
+"""Placeholder for a value that only a run knows."""
 
 
 class GivenValue(NamedTuple):
-    """A value that somebody gave to a parameter."""
+    """A value that was given to a parameter."""
 
     value: Any
     place: Place
     field: str
     """The dotted path of the value, in the file of the place."""
     text: bool = False
-    """It came from the command line: the parameter says what it means."""
+    """Whether it is text from the command line, to be parsed by the parameter's type."""
     key_place: Place | None = None
-    """Where its name stands, if not there too."""
+    """The place of its name, if different."""
 
     def problem(self, fault: Fault) -> Issue:
-        """A fault of the value, located where it was given."""
+        """Return a fault of the value, located where it was given."""
         return locate_fault(fault, self.place, self.field)
 
 
 def read_given_value(part: DocumentPart, path: FieldPath, value: Any) -> GivenValue:
-    """A value that a document gives at a path."""
+    """Return the value that a document gives at a path."""
     key_place = part.raw.marks.key_place(path)
     return GivenValue(value, part.place(path), part.field(path), key_place=key_place)
 
@@ -62,7 +62,7 @@ def read_given_value(part: DocumentPart, path: FieldPath, value: Any) -> GivenVa
 def read_given_values(
     part: DocumentPart, path: FieldPath, values: Mapping[str, Any]
 ) -> dict[str, GivenValue]:
-    """The values of a mapping that a document has at a path."""
+    """Return the values of a mapping that a document has at a path."""
     return {
         str(name): read_given_value(part, (*path, name), value) for name, value in values.items()
     }
@@ -74,11 +74,11 @@ class SettledParameters(NamedTuple):
     values: dict[str, Any]
     problems: list[Issue]
     open: frozenset[str]
-    """Those for which another legal value only stands in."""
+    """Those whose value is only a stand-in."""
 
 
 def read_parameters(data: Any) -> tuple[list[Parameter], list[Fault]]:
-    """The valid parameters of a document, and the faults of all."""
+    """Return the valid parameters of a document, and the faults of all."""
     parameters: list[Parameter] = []
     faults: list[Fault] = []
     for number, declaration in enumerate(get_list(data, "config_spec")):
@@ -106,7 +106,7 @@ def settle_parameters(
     lenient: bool = False,
     also: Iterable[str] = (),
 ) -> SettledParameters:
-    """Check the given values, and fill in the others.
+    """Check the given values, and fill in defaults.
 
     `whose` names the document in messages. With `lenient`, a legal value stands in for one that is
     missing or wrong, so that the rest can be checked. `also` are other names that a misspelt one
@@ -143,15 +143,15 @@ def settle_parameters(
 
 
 def _undeclared_value(name: str, value: GivenValue, names: list[str], whose: str) -> Issue:
-    expected = f"expected {quote_names(names)}" if names else "it has none"
+    expected = f"expected {quote_names(names)}" if names else "it has no parameters"
     detail = f"{whose} has no parameter `{name}`; {expected}"
     fault = Fault((), "undeclared_parameter", detail, did_you_mean(name, names))
     return locate_fault(fault, value.key_place or value.place, value.field)
 
 
 def _missing_value(parameter: Parameter, whose: str, missing_at: MissingAt) -> Issue:
-    hint = f"give it where the task is used, or with `--set {parameter.key}=…`"
+    hint = f"set it where the task is used, or with `--set {parameter.key}=…`"
     if whose.startswith("generator "):
-        hint = "give it in the `dataset_generator_config` of the dataset"
+        hint = "set it in the `dataset_generator_config` of the dataset"
     detail = f"parameter `{parameter.key}` of {whose} needs a value: a {parameter.takes}"
     return locate_fault(Fault((), "missing_value", detail, hint), *missing_at(parameter.key))

@@ -1,8 +1,8 @@
 """Resolve a task, an evaluation or a generator: put the values of its parameters into it.
 
-The order is always the same: settle parameters, replace placeholders, turn deprecated spellings
-into current ones, fill in what may be left out, build the typed document. Where a class expects a
-text and a lone placeholder gave a number or a list, the value is written out.
+The order is always the same: determine parameters, replace placeholders, turn deprecated spellings
+into current ones, fill in what is optional, build the typed document. Where a class expects
+text and a placeholder alone gave a number or a list, the value is written out.
 
 A deprecated spelling leaves a warning that says what to write now.
 """
@@ -49,31 +49,31 @@ from evalwright.types import Issue
 _IN_EARNEST = {
     *("wrong_type", "unknown_key", "missing_key", "bad_template", "bad_snippet", "deprecated")
 }
-"""Rules that hold for a value that only stands in, too: it is of the right type, and what stands
-around it is the author's."""
+"""Rules that also apply to a stand-in value: it has the right type, and its context is the
+author's."""
 _SCORER_DEPTH = len(("definition", "scorers", 0))
 _Prepared = tuple[dict[str, Any], list[Fault]]
-"""A changed copy of a mapping, and what is wrong with it."""
+"""Returns a changed copy of a mapping, and what is wrong with it."""
 
 
 class ResolvedDocument(Struct, frozen=True, kw_only=True):
-    """A task, an evaluation or a generator with its values."""
+    """A task, an evaluation or a generator with the values of its parameters."""
 
     document: Any
-    """What its kind says, such as a TaskDocument; None if it cannot be built."""
+    """The typed document, such as a TaskDocument; None if it cannot be built."""
     problems: list[Issue]
-    """Of the document itself, and of the values that were given to it."""
+    """Problems of the document itself, and of the values that were given to it."""
     data: dict[str, Any]
     """What the document was built from."""
     values: dict[str, Any]
     """The value of every parameter."""
     parameters: tuple[Parameter, ...]
     open: frozenset[str]
-    """The parameters that have no value yet, only one that stands in."""
+    """The parameters that have only a stand-in value."""
     waiting: frozenset[FieldPath]
     """The paths whose values depend on these parameters."""
     dataset_keys: dict[str, str]
-    """The datasets of a task; by parameter where there are several, else under `""`."""
+    """The datasets of a task; by parameter if there are several, otherwise under `""`."""
 
 
 def resolve_document(
@@ -85,7 +85,7 @@ def resolve_document(
     lenient: bool = False,
     also: Iterable[str] = (),
 ) -> ResolvedDocument:
-    """Put values into a document; with `lenient`, legal values stand in for missing ones.
+    """Put values into a document; with `lenient`, valid stand-ins replace missing ones.
 
     `also` are other names that a misspelt one may have meant.
     """
@@ -190,9 +190,9 @@ def to_plain(value: Any) -> Any:
 def _build_with_texts(
     kind: type[Any], data: dict[str, Any], fill_texts: Callable[[], Any]
 ) -> tuple[dict[str, Any], Any, list[Fault]]:
-    """Build a document; where the class wants a text that a placeholder gave, write it out.
+    """Build a document; where the class expects text and a placeholder gave a value, write it out.
 
-    `fill_texts` gives the same data with all values as texts.
+    `fill_texts` returns the same data with all values as text.
     """
     texts: Any = None
     while True:
@@ -224,7 +224,7 @@ def _replace_at(data: Any, path: FieldPath, value: Any) -> Any:
 
 
 def _dataset_parameters(data: Mapping[str, Any]) -> list[str]:
-    """The parameters that name the datasets of a task with several; of a literal, the key."""
+    """Return the parameters that name a task's several datasets; for a literal, the key."""
     keys = get_list(get_mapping(get_mapping(data, "definition"), "dataset"), "keys")
     return [placeholder_name(key) or str(key) for key in keys]
 
@@ -247,7 +247,7 @@ def _rule_warnings(document: Any) -> Iterator[Fault]:
 
 
 def _filter_stand_ins(faults: Iterable[Fault], waiting: Iterable[FieldPath]) -> Iterator[Fault]:
-    """The faults that are not only those of a value that stands in for another."""
+    """Return the faults that are not caused by a stand-in value."""
     scorers = {path[:_SCORER_DEPTH] for path in waiting}
     for fault in faults:
         stands_in = any(fault.path[: len(path)] == path for path in waiting) or (
@@ -271,24 +271,24 @@ def modernize_task(data: dict[str, Any]) -> _Prepared:
     outer, inner = (part.get("evaluated_entity_type") for part in (data, definition))
     if outer is not None and inner not in (None, outer):
         detail = f"expected `{inner}`, as in `definition.evaluated_entity_type`, got `{outer}`"
-        hint = "remove this one: it is the deprecated place"
+        hint = "remove this one: `evaluated_entity_type` is deprecated here"
         faults.append(Fault(("evaluated_entity_type",), "conflict", detail, hint))
     elif outer is not None:
-        detail = "`evaluated_entity_type` is deprecated at this place"
+        detail = "`evaluated_entity_type` is deprecated here"
         hint = "write it inside `definition`"
         faults.append(_deprecated_key(("evaluated_entity_type",), detail, hint))
         if outer in ("model", "dataset") and definition["type"] == "benchmark_task":
             definition["evaluated_entity_type"] = outer
     if "fast_subset_size" in get_mapping(definition, "dataset"):
-        detail = "`fast_subset_size` is deprecated, and without effect"
-        hint = "leave it out; `num_samples` of a run takes fewer samples"
+        detail = "`fast_subset_size` is deprecated and has no effect"
+        hint = "remove it; use `num_samples` to run fewer samples"
         path = ("definition", "dataset", "fast_subset_size")
         faults.append(_deprecated_key(path, detail, hint))
     return {**data, "definition": definition}, [*faults, *_deprecated_columns(definition)]
 
 
 def _deprecated_columns(definition: dict[str, Any]) -> Iterator[Fault]:
-    """Fields of a scorer that name columns; the scorer itself reads them still."""
+    """Fields of a scorer that name columns; the scorer still reads them."""
     for number, scorer in enumerate(get_list(definition, "scorers")):
         if isinstance(scorer, dict) and scorer.get("type") == "string_equals_mcqa":
             for old, new in StringEqualsMcqa.deprecated.items():
@@ -311,7 +311,7 @@ def _prepare_task(data: dict[str, Any]) -> _Prepared:
 def _prepare_evaluation(data: dict[str, Any]) -> _Prepared:
     complete, faults = complete_evaluation(data)
     if "mode" in data:  # a number of samples now
-        hint = "write `num_samples` in its place" if data["mode"] == "debug" else "leave it out"
+        hint = "use `num_samples` instead" if data["mode"] == "debug" else "remove it"
         faults.insert(0, _deprecated_key(("mode",), "`mode` is deprecated", hint))
     return complete, faults
 

@@ -1,7 +1,7 @@
 """The entities of a project, which others refer to by key, and the check of such references.
 
 A model need not be a document: `provider/model`, `provider:model` and `provider$model` name a model
-of a known provider, and `latticeflow$placeholder` none at all. Only its server knows whether a
+of a known provider, and `latticeflow$placeholder` names no model. Only its server knows whether a
 provider has such a model.
 """
 
@@ -47,15 +47,15 @@ _SECRETS = {
 }
 _TRUSTED = ("config", "tls_context", "validation_context", "trusted_ca")
 PLACEHOLDER_MODEL = "latticeflow$placeholder"
-"""The model that is never asked."""
+"""The key of the model that is never queried."""
 _MOST_LISTED = 12
 _CLASSES: dict[str, type[Any]] = {"dataset": DatasetDocument, "plan": PlanDocument}
 
 
 class Entity:
-    """A document that others refer to by its key. It is resolved when it is first asked for.
+    """A document that others refer to by its key. It is resolved on first use.
 
-    What was resolved is kept: with the same values, a document is resolved once.
+    Results are cached: with the same values, a document is resolved once.
     """
 
     def __init__(
@@ -63,28 +63,28 @@ class Entity:
     ) -> None:
         self.kind = kind
         self.part = part
-        """What was written. A task may be resolved from it with several sets of values."""
+        """The source. A task may be resolved from it with several sets of values."""
         self._secrets = secrets
         self._resolved: dict[str, ResolvedDocument] = {}
         self.file, self.line, _ = part.place(("key",))
-        """Where it is written, as messages name it."""
+        """Its place, as messages name it."""
         key = part.data.get("key")
         if kind == "model" and "$provider" in part.data and self.document is not None:
             key = self.document.key
         self.key = str(key) if isinstance(key, str) else ""
-        """What others call it; `""` if it has none that can be used."""
+        """The key that others use; `""` if it has no usable key."""
 
     @property
     def document(self) -> Any:
-        """A TaskDocument, DatasetDocument, ProviderModel, …: what its kind says.
+        """The typed document: a TaskDocument, DatasetDocument, ProviderModel, ….
 
-        None if there are errors in it. Of a task, the document with values that stand in.
+        None if it has errors. For a task, the document with stand-in values.
         """
         return self._document[0]
 
     @property
     def problems(self) -> list[Issue]:
-        """What is wrong with the document by itself."""
+        """The problems of the document by itself."""
         return self._document[1]
 
     @cached_property
@@ -100,7 +100,7 @@ class Entity:
         lenient: bool = False,
         also: Sequence[str] = (),
     ) -> ResolvedDocument:
-        """A task, evaluation or generator with these values; see `documents.resolve_document`.
+        """Resolve it with these values; see `documents.resolve_document`.
 
         It is resolved once. Where all values are known, leniency changes nothing.
         """
@@ -152,8 +152,8 @@ def _missing_files(document: DatasetDocument) -> Iterable[Fault]:
         location = getattr(document.origin, name, None)
         if isinstance(location, Location) and not location.path.exists():
             path = ("source", name) if document.source is not None else (name,)
-            detail = f"expected a file or folder, there is no `{location.written}`"
-            hint = f"it is looked for beside this document, as {display_path(str(location.path))}"
+            detail = f"no such file or folder: `{location.written}`"
+            hint = f"the path is relative to this document: {display_path(str(location.path))}"
             yield Fault(path, "missing_file", detail, hint)
 
 
@@ -166,12 +166,12 @@ class References(NamedTuple):
 
     entities: Mapping[DocumentKind, Mapping[str, Entity]]
     alone: bool = False
-    """One document was named, not a project: what it refers to may be elsewhere."""
+    """Whether one document was named, not a project: its references may be elsewhere."""
     unread: frozenset[DocumentKind] = frozenset()
-    """The kinds of which there are files that cannot be read: a key may be in one of them."""
+    """The kinds with unreadable files: a missing key may be in one of them."""
 
     def missing(self, kind: DocumentKind, key: str, path: FieldPath) -> Fault | None:
-        """What is wrong with a reference; None if it leads somewhere, or may do so later."""
+        """Return what is wrong with a reference; None if it is valid, or may become valid."""
         known = list(self.entities[kind])
         if key in known or is_stand_in(key) or (kind in self.unread and not self.alone):
             return None
@@ -184,7 +184,7 @@ class References(NamedTuple):
     def check_values(
         self, resolved: ResolvedDocument, given: Mapping[str, GivenValue]
     ) -> Iterator[Issue]:
-        """Models and datasets that given values name must be there."""
+        """Check that models and datasets named by given values exist."""
         for parameter in resolved.parameters:
             kind: Any = getattr(parameter, "type", "")
             key = resolved.values.get(parameter.key)

@@ -1,4 +1,4 @@
-"""Gather the documents of a project: what was named, what lies beside it, and all keys.
+"""Gather the documents of a project: those that were named, their neighbours, and all keys.
 
 What was named (`main`) is always checked. A mistake in what lies beside it counts only if something
 refers to it. In a folder, everything was named. Beside a run file no other run file is read, unless
@@ -65,33 +65,33 @@ _MAY_USE_SECRETS = {"dataset", "generator", "model"}
 
 
 class GatheredProject(Struct, frozen=True, kw_only=True):
-    """What a path stands for, and what lies beside it."""
+    """The documents of a path, and the project around it."""
 
     path: Path
     root: Path
     kind: DocumentKind | None
-    """What the path itself is; None for a folder."""
+    """The kind of the path's document; None for a folder."""
     run: RunFile | None
     secrets: dict[str, str | Secret]
     config: dict[str, GivenValue]
-    """The values that the run file gives."""
+    """The values in the run file."""
     entities: dict[DocumentKind, dict[str, Entity]]
     main: list[Entity]
-    """Those that the path stands for."""
+    """The entities of the path itself."""
     evaluations: list[Entity]
     """Those that the path asks to be run."""
     plans: list[Entity]
     """The assessment plans that the path stands for."""
     targets: list[Entity]
-    """The tasks to run where there is no evaluation."""
+    """The tasks to run if there is no evaluation."""
     policies: list[WrittenPolicy]
-    """What the metrics of a run must be."""
+    """The policies that a run must meet."""
     problems: list[Issue]
-    """Of the files that were named, but for those of their entities."""
+    """Problems of the files that were named, without those of their entities."""
     blocking: list[Issue]
-    """Those of them that concern every run: of the run file, and between documents."""
+    """The problems that affect every run: of the run file, and between documents."""
     unread: dict[DocumentKind, list[Issue]]
-    """Of all files whose keys cannot be read, by their kind."""
+    """Problems of all files whose keys cannot be read, by kind."""
     files: list[str]
 
 
@@ -111,7 +111,7 @@ class _Item(NamedTuple):
     entity: Entity
     main: bool
     in_run: bool
-    """It stands in the run file."""
+    """Whether it is in the run file."""
     order: int = 0
     """Its place among all items, by where it was first met."""
     borrowed: bool = False
@@ -123,7 +123,7 @@ class _Item(NamedTuple):
 
 
 def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProject:
-    """Read what a path stands for, and what lies beside it."""
+    """Read the documents of a path, and the project around it."""
     root = find_project_root(path)
     files = _read_files(path, root, environment)
     named = [file for file in files if file.main]
@@ -170,7 +170,7 @@ def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProjec
 
 
 def _read_files(path: Path, root: Path, environment: Mapping[str, str]) -> list[_ReadFile]:
-    """Read what was named and what lies beside it; skip files that are only parts of others."""
+    """Read what was named and its neighbours; skip files that are only parts of others."""
     named = list_named_files(path, root)
     known = {os.path.realpath(file.path) for file in named}
     others = [file for file in list_project_files(root) if os.path.realpath(file.path) not in known]
@@ -280,15 +280,15 @@ def _list_unread(files: list[_ReadFile]) -> dict[DocumentKind, list[Issue]]:
 
 
 def _read_run_file(documents: list[YamlDocument]) -> tuple[RunFile | None, list[Issue]]:
-    """The first run file, and what is wrong with it; another one is a problem."""
+    """Return the first run file, and its problems; a second run file is a problem."""
     if not documents:
         return None, []
     first, *others = documents
     run, faults = build_instance(RunFile, first.data)
     problems = DocumentPart(first).problems(faults)
     for other in others:
-        detail = f"expected one run file in a folder, {first.file} is another"
-        fault = Fault((), "many_run_files", detail, "name the one that you mean, not the folder")
+        detail = f"expected one run file per folder, {first.file} is another"
+        fault = Fault((), "many_run_files", detail, "name one of the files, not the folder")
         problems.append(locate_fault(fault, Place(other.file, 1)))
     return run, problems
 
@@ -315,7 +315,7 @@ def _list_items(file: _ReadFile, secrets: Mapping[str, str | Secret]) -> Iterato
 
 
 def _drop_duplicates(items: Iterable[_Item]) -> list[_Item]:
-    """Keep a document once that lies in a folder and that the run file refers to as well."""
+    """Keep a document once if it is in a folder and the run file refers to it too."""
     places: dict[tuple[object, ...], dict[int, _Item]] = {}
     for number, item in enumerate(items):
         part = item.entity.part
@@ -369,7 +369,7 @@ def _find_other_secrets(
 def _index_entities(
     items: list[_Item],
 ) -> tuple[dict[DocumentKind, dict[str, Entity]], list[Issue]]:
-    """The entities by key, what was named first; and the keys that two different ones have."""
+    """Return the entities by key, named ones first, and a problem for each duplicate key."""
     entities: dict[DocumentKind, dict[str, Entity]] = {kind: {} for kind in _LISTS.values()}
     entities |= {"evaluation": {}, "plan": {}}
     problems: list[Issue] = []
@@ -395,7 +395,7 @@ def _written_at(entity: Entity) -> tuple[str, int]:
 
 
 def _choose_evaluations(items: list[_Item]) -> list[Entity]:
-    """The run file's, if it has one; else all that were named."""
+    """Return the run file's evaluation, if it has one; otherwise all that were named."""
     named = [item for item in items if item.main and item.entity.kind == "evaluation"]
     return [item.entity for item in ([item for item in named if item.in_run] or named)]
 

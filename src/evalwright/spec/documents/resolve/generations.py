@@ -1,7 +1,7 @@
 """Which datasets are generated, by which generator, with which values, from which datasets.
 
     generations.of("quiz-rows")        Generation(dataset="quiz-rows", document=…, num_samples=100)
-    generations.order(["quiz-rows"])   ["topics", "quiz-rows"]: what is needed first comes first
+    generations.order(["quiz-rows"])   ["topics", "quiz-rows"]: dependencies come first
 
 A dataset that would be generated from itself, directly or not, is an error.
 """
@@ -24,17 +24,17 @@ _CONFIG: FieldPath = (_SPECIFICATION, "dataset_generator_config")
 
 
 class Generation(Struct, frozen=True, kw_only=True):
-    """How the rows of one dataset are made."""
+    """How the rows of one dataset are generated."""
 
     dataset: str
     document: GeneratorDocument
-    """With its values in it."""
+    """The generator, with the values of its parameters."""
     num_samples: int | None = None
     """The rows to make; None: use each row of the data source once."""
 
     @property
     def dataset_keys(self) -> tuple[str, ...]:
-        """The datasets that it is made of."""
+        """The datasets that it is generated from."""
         return self.document.definition.source.dataset_keys
 
     @property
@@ -49,15 +49,15 @@ class Generations:
     def __init__(self, references: References) -> None:
         self._references = references
         self._resolved: dict[Entity, tuple[Generation | None, list[Issue]]] = {}
-        """A chain of datasets asks for the same ones again and again."""
+        """Cache: a chain of datasets needs the same ones repeatedly."""
 
     def of(self, key: str) -> Generation | None:
-        """How the rows of a dataset are generated; None if they are not, or if it has errors."""
+        """Return how a dataset is generated; None if it is not, or if it has errors."""
         entity = self._references.entities["dataset"].get(key)
         return self._resolve(entity)[0] if entity is not None else None
 
     def order(self, keys: Iterable[str]) -> list[str]:
-        """The generated datasets among these and those that they need, the needed ones first."""
+        """Return the generated datasets among these and their dependencies, dependencies first."""
         ordered: dict[str, None] = {}
 
         def visit(key: str, above: tuple[str, ...]) -> None:
@@ -72,7 +72,7 @@ class Generations:
         return list(ordered)
 
     def problems(self, entity: Entity) -> Iterator[Issue]:
-        """What is wrong with the generation of a dataset, and with the datasets it is made of."""
+        """Return the problems of generating a dataset, and of the datasets it is generated from."""
         return self._problems(entity, (), set())
 
     def _problems(self, entity: Entity, above: Sequence[str], seen: set[str]) -> Iterator[Issue]:
@@ -95,9 +95,9 @@ class Generations:
     def check_names(
         self, generator: Entity, document: GeneratorDocument | None, given: Sequence[str] = ()
     ) -> list[Issue]:
-        """The models and datasets that a generator names must be there.
+        """Check that the models and datasets that a generator names exist.
 
-        Names that were `given` are not the generator's fault.
+        Names that were `given` are reported elsewhere.
         """
         faults = (
             self._references.missing(kind, key, path)

@@ -47,10 +47,10 @@ FOLDERS: Mapping[str, DocumentKind] = {
     "evaluations": "evaluation",
     "assessment_plans": "plan",
 }
-"""The folders of a project, and what their files are."""
+"""The folders of a project, and the kind of their files."""
 
 RUN_FILES = ("run.yaml", "run.yml")
-"""What the run file of a folder is called."""
+"""The name of a folder's run file."""
 
 YAML_ENDINGS = (".yaml", ".yml")
 
@@ -74,11 +74,11 @@ KIND_KEYS = (
     *("definition", "task_specifications", "source", "process_input", "process_output", "config"),
     *("rules", "policies", "evaluation_specifications", *sorted(_RUN)),
 )
-"""The keys that say of a document what it is."""
+"""The keys that determine the kind of a document."""
 
 
 def detect_kind(data: Any, folder: str = "") -> DocumentKind | None:
-    """The kind of a document; `folder` is the name of the project's folder that it is in."""
+    """Return the kind of a document; `folder` is the project folder that it is in."""
     if not isinstance(data, dict):
         return "policy" if isinstance(data, list) and any(map(_has_rules, data)) else None
     keys = {str(key) for key in data}
@@ -113,11 +113,11 @@ class ProjectFile(NamedTuple):
 
     path: Path
     folder: str
-    """The project's folder that it is in: `tasks`, … or `""`."""
+    """The project folder that it is in: `tasks`, … or `""`."""
 
 
 def find_file_root(file: Path) -> Path:
-    """The folder of the project that a file belongs to."""
+    """Return the folder of the project that a file belongs to."""
     for parent in file.parents:
         if parent.name in FOLDERS:
             return parent.parent
@@ -125,13 +125,13 @@ def find_file_root(file: Path) -> Path:
 
 
 def find_folder(file: Path, root: Path) -> str:
-    """The project's folder that a file is in; `""` for none."""
+    """Return the project folder that a file is in; `""` for none."""
     parts = file.relative_to(root).parts if file.is_relative_to(root) else ()
     return parts[0] if len(parts) > 1 and parts[0] in FOLDERS else ""
 
 
 def list_project_files(root: Path) -> list[ProjectFile]:
-    """Every document of a project, the run file last; in an order that does not change."""
+    """Yield every document of a project in a fixed order, the run file last."""
     files = [
         ProjectFile(path, folder) for folder in FOLDERS for path in list_yaml_files(root / folder)
     ]
@@ -178,7 +178,7 @@ def _has_key(file: Path) -> bool:
 
 
 def list_named_files(path: Path, root: Path) -> list[ProjectFile]:
-    """Every document that a path stands for."""
+    """Return every document of a path."""
     if not path.is_dir():
         return [ProjectFile(path, find_folder(path.absolute(), root.absolute()))]
     if path.absolute() != root.absolute():  # a folder of a project
@@ -190,7 +190,7 @@ def list_named_files(path: Path, root: Path) -> list[ProjectFile]:
 
 
 def find_project_root(path: Path) -> Path:
-    """The folder of the project that a file or a folder belongs to."""
+    """Return the folder of the project that a file or a folder belongs to."""
     if not path.is_dir():
         root = find_file_root(path.absolute())
         return path.parent if root == path.absolute().parent else root
@@ -200,7 +200,7 @@ def find_project_root(path: Path) -> Path:
 
 
 def list_yaml_files(folder: Path) -> list[Path]:
-    """The documents in a folder and in those below it, in the order of their paths."""
+    """Yield the documents in a folder and its subfolders, in the order of their paths."""
     paths: list[Path] = []
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "__"))]

@@ -4,7 +4,7 @@
     ground_truth: << config.turns >>             unless the field is a text: written out
     prompt: "{{ sample.<< config.column >> }}"   part of a text: written out
 
-This holds everywhere, also inside Jinja and Python. Written out, `True`, `False` and `None` are
+This applies everywhere, also inside Jinja and Python. Written out, `True`, `False` and `None` are
 spelt as in those two, numbers as Python prints them, lists and mappings as JSON. A value is not
 searched for placeholders again.
 """
@@ -38,7 +38,7 @@ _ReplaceText = Callable[[str, FieldPath], Any]
 
 
 def find_placeholders(data: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:
-    """The path and the name of every placeholder in a document, in order."""
+    """Yield the path and the name of every placeholder in a document, in order."""
     if isinstance(data, str):
         yield from ((path, name) for name in _CONFIG.findall(data))
     elif isinstance(data, dict):
@@ -52,13 +52,13 @@ def find_placeholders(data: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPa
 
 
 def placeholder_name(text: Any) -> str | None:
-    """The name of the placeholder that is the whole text; None if it is anything else."""
+    """Return the name of the placeholder that is the whole text; None for other text."""
     whole = _CONFIG.fullmatch(text.strip()) if isinstance(text, str) else None
     return whole[1] if whole else None
 
 
 def is_placeholder_name(key: str) -> bool:
-    """Whether a placeholder can name a parameter of this key."""
+    """Whether a placeholder can name a parameter with this key."""
     return re.fullmatch(_NAME, key) is not None
 
 
@@ -96,7 +96,8 @@ def resolve_secrets(
 ) -> tuple[Any, list[Fault]]:
     """Put a `Secret` in place of every `<< secrets.name >>` that is a whole text.
 
-    `allowed` says at which paths secrets may stand. A malformed one stays a text, with a warning.
+    `allowed` decides at which paths secrets are allowed. A malformed one stays text, with a
+    warning.
     """
     faults: list[Fault] = []
 
@@ -104,8 +105,10 @@ def resolve_secrets(
         whole = _SECRET.fullmatch(text)
         if whole is None:
             if "secrets." in text and "<<" in text:
-                detail = "a text with `secrets.` in it is not a placeholder, and is left unchanged"
-                hint = "write `<< secrets.NAME >>`, and nothing beside it"
+                detail = (
+                    "this text contains `secrets.` but is not a placeholder; it is left unchanged"
+                )
+                hint = "write `<< secrets.NAME >>` and nothing else"
                 fault = Fault(path, "malformed_placeholder", detail, hint, level="warning")
                 faults.append(fault)
         elif not allowed(path):
@@ -155,7 +158,7 @@ def find_unknown_secrets(
 
 
 def format_value(value: Any) -> str:
-    """A value, written out."""
+    """Return a value, written out as text."""
     if isinstance(value, str):
         return value
     if isinstance(value, list | tuple | dict):
@@ -164,7 +167,7 @@ def format_value(value: Any) -> str:
 
 
 def reveal_secret(value: Any) -> str:
-    """The text of a secret."""
+    """Return the text of a secret."""
     return value.reveal() if isinstance(value, Secret) else str(value)
 
 
@@ -175,7 +178,7 @@ def _replace_texts(
     rename: _ReplaceText | None,
     faults: list[Fault],
 ) -> Any:
-    """Copy the data with other texts and, given `rename`, other keys."""
+    """Copy the data with changed texts and, with `rename`, changed keys."""
     if isinstance(data, str):
         return replace(data, path) if "<" in data else data
     if isinstance(data, list):
@@ -190,7 +193,7 @@ def _replace_texts(
         below = (*path, key)
         name = rename(key, below) if rename and isinstance(key, str) and "<" in key else key
         if name in copy:
-            detail = to_one_line(f"the key `{name}` is there twice, once by a placeholder")
+            detail = to_one_line(f"duplicate key `{name}`: a placeholder produces it again")
             faults.append(Fault(below, "duplicate_key", detail, at_key=True))
         copy[name] = _replace_texts(value, below, replace, rename, faults)
     return copy
@@ -228,7 +231,7 @@ def _warn_of_typos(text: str, path: FieldPath, values: Mapping[str, Any]) -> Ite
 
 
 def _suggest_placeholder(match: re.Match[str], declared: Mapping[str, Any]) -> str:
-    """What to write instead; empty for something else, such as a comparison or a shift."""
+    """Return what to write instead; empty for other text, such as a comparison or a shift."""
     space, name, close = match["space"], match["name"], match["close"] or ""
     if space == "config" and match["dot"]:
         wide = len(match["open"]) > 1 or len(close) > 1
@@ -248,6 +251,6 @@ def _place_like(text: str, other: str) -> str:
 
 
 def _line_at(text: str, start: int) -> int:
-    """The line of a character of an author's text; 0 where it is not known."""
+    """Return the line of a character in an author's text; 0 if unknown."""
     line = text.line if isinstance(text, Authored) else 0
     return line + text.count("\n", 0, start) if line else 0

@@ -1,4 +1,4 @@
-"""Read policies from a run file or from files of their own, and check the names they use.
+"""Read policies from a run file or from policy files, and check the names they use.
 
     policies:                       a run file, or a file for `evalwright gate --policy`
       - $ref: policies/release.yaml
@@ -6,8 +6,8 @@
 
 A file may also be one policy, or a list of policies. A `$ref` may lead to any of these.
 
-Policies name metrics, scorers and specifications of tasks. Most metrics tell their names; if a task
-has one that does not (an author's own, or one of labels that only the answers have), names are not
+Policies name metrics, scorers and task specifications. Most metrics have known names; if a task
+has one that does not (an author's own, or one whose labels depend on the answers), names are not
 checked. A rule about other evaluations is not checked either.
 """
 
@@ -45,18 +45,18 @@ _STDIN = "/dev/stdin"
 _PLACEHOLDER = re.compile(r"<<\s*(config|secrets)\.[A-Za-z0-9_\-]+\s*>>")
 _MOST_LISTED = 8
 _TRIAL_SIGNS = ("@", "^")
-"""Names of metrics over several trials have these in them."""
+"""Substrings of the names of metrics over several trials."""
 
 
 class WrittenPolicy(NamedTuple):
-    """A policy, and where it stands."""
+    """A policy, and its place."""
 
     document: PolicyDocument
     part: DocumentPart
 
 
 class PolicyFiles(NamedTuple):
-    """The policies of some files, and what is wrong with them."""
+    """The policies of some files, and their problems."""
 
     policies: list[WrittenPolicy]
     problems: list[Issue]
@@ -64,7 +64,7 @@ class PolicyFiles(NamedTuple):
 
 
 def read_policies(paths: Iterable[str], *, environment: Mapping[str, str]) -> PolicyFiles:
-    """Read the policies of some files: of policies alone, or run files.
+    """Read the policies of some files: policy files or run files.
 
     `-` is the standard input. Each is read once, so it may be a pipe.
     """
@@ -88,7 +88,7 @@ def read_policies(paths: Iterable[str], *, environment: Mapping[str, str]) -> Po
 
 
 def parse_policies(documents: Sequence[YamlDocument]) -> tuple[list[WrittenPolicy], list[Issue]]:
-    """The policies of documents that have been read, and what is wrong with them."""
+    """Return the policies of documents that have been read, and their problems."""
     policies: dict[Place, WrittenPolicy] = {}
     problems: list[Issue] = []
     first: dict[str, Place] = {}
@@ -116,8 +116,8 @@ def _build_policy(data: dict[str, Any]) -> tuple[PolicyDocument | None, list[Fau
         Fault(
             path,
             "no_config",
-            f"a policy has no configuration, so `{match.group()}` has no value",
-            "write the value itself, or a variable of the environment: `$NAME`",
+            f"a policy has no parameters, so `{match.group()}` has no value",
+            "write the value itself, or an environment variable: `$NAME`",
         )
         for path, text in find_parts(data, str)
         if (match := _PLACEHOLDER.search(text))
@@ -128,7 +128,7 @@ def _build_policy(data: dict[str, Any]) -> tuple[PolicyDocument | None, list[Fau
 
 
 def _find_policies(document: YamlDocument, faults: list[Fault]) -> list[FieldPath]:
-    """The paths of all policies of a document; adds what is wrong with the document itself."""
+    """Yield the paths of all policies of a document; add problems of the document itself."""
     kind = detect_kind(document.data)
     if kind == "run":
         return list(_walk_policies(document.data.get(_LIST), (_LIST,), faults))
@@ -169,7 +169,7 @@ class _KnownMetric(NamedTuple):
     key: str
     """The key of the metric's document."""
     own_key: bool
-    """Whether the author wrote the key."""
+    """Whether the author wrote the metric's key."""
     scorer: str
     purpose: str
 
@@ -177,7 +177,7 @@ class _KnownMetric(NamedTuple):
 def check_policy_names(
     policies: Sequence[WrittenPolicy], tasks: Sequence[tuple[str, TaskDocument]]
 ) -> Iterator[Issue]:
-    """Warn of each metric and each key of a scope that no task has; tasks by their keys."""
+    """Warn about each metric and each scope key that no task has; `tasks` are by key."""
     if not policies or not tasks:
         return
     metrics = _list_metrics([task for _, task in tasks])
@@ -221,7 +221,7 @@ def _check_scope(
 
 def _unknown_name(path: FieldPath, what: str, name: str, names: list[str]) -> Fault:
     names = list(dict.fromkeys(names))
-    known = f"; there are {quote_names(names, most=_MOST_LISTED)}" if names else ""
+    known = f"; known: {quote_names(names, most=_MOST_LISTED)}" if names else ""
     detail = f"no task here has a {what} `{name}`{known}"
     rule = f"unknown_{what.replace(' ', '_')}"
     return Fault(path, rule, detail, did_you_mean(name, names), "warning")

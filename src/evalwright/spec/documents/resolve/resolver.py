@@ -58,10 +58,10 @@ _SpecKey = tuple[str | None, str]
 
 
 class Resolver:
-    """Resolves specifications, and collects what is wrong on the way.
+    """Resolves specifications, and collects problems on the way.
 
-    With `lenient`, legal values stand in for those that only a run will give; if all that a run has
-    is known (`complete`), there is a warning for each. `used` has every entity that was reached.
+    With `lenient`, valid stand-ins replace values that only a run provides; if everything about the
+    run is known (`complete`), each causes a warning. `used` has every entity that was reached.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Resolver:
     def evaluation(
         self, entity: Entity, run_config: RunConfig, *, inputs_only: bool = False
     ) -> list[ResolvedSpec]:
-        """The specifications of an evaluation; `inputs_only`: those that a repeatability runs."""
+        """Resolve the specifications of an evaluation; `inputs_only`: a repeatability's inputs."""
         own = {parameter.key for parameter in entity.parameters}
         declared = self._list_task_parameters(entity)
         for_tasks = {name for name in self._given if name not in own and name in declared}
@@ -105,7 +105,7 @@ class Resolver:
         return specs
 
     def task(self, entity: Entity, run_config: RunConfig) -> ResolvedSpec | None:
-        """A task by itself, as if an evaluation had nothing but it."""
+        """Resolve a task by itself, as if it were the only task of an evaluation."""
         names = {"dataset_key", *(parameter.key for parameter in entity.parameters)}
         values = {name: value for name, value in self._given.items() if name in names}
         resolved = entity.resolve(values, lenient=self._lenient)
@@ -137,7 +137,7 @@ class Resolver:
         entity: Entity,
         spec: WrittenSpec | None = None,
     ) -> None:
-        """Warn of parameters without a value, for which a run would be refused."""
+        """Warn about parameters without a value, which a run would refuse."""
         for parameter in parameters:
             key = parameter.key
             if not self._complete or not parameter.needs_value or key in given:
@@ -145,7 +145,7 @@ class Resolver:
             name = "dataset_key" if key == "dataset_key" else "task_config"
             where = f"`{name}` or `config`" if spec is not None else "`config`"
             detail = f"parameter `{key}` of {entity.kind} `{entity.key}` has no value"
-            hint = f"give it in {where}, or with `--set {key}=…`"
+            hint = f"set it in {where}, or with `--set {key}=…`"
             fault = Fault((), "no_value", detail, hint, level="warning")
             missing_at = spec.missing if spec is not None else entity.part.declaration
             self._report([locate_fault(fault, *missing_at(key))])
@@ -226,7 +226,7 @@ class Resolver:
         return list(declared)
 
     def _warn_of_auto_key(self, spec: WrittenSpec) -> None:
-        """Warn of a specification without a key, if its task key does not name it either."""
+        """Warn about a specification without a key, if its task key is not its name either."""
         key = spec.data.get("key")
         written = spec.evaluation.data["task_specifications"][spec.number]
         if written.get("key") is None and key is not None and key != written.get("task_key"):
@@ -237,7 +237,7 @@ class Resolver:
     def _check_task(
         self, entity: Entity, resolved: ResolvedDocument, given: Mapping[str, GivenValue]
     ) -> dict[str, str]:
-        """Check that all that a task and its values name is there; returns its datasets."""
+        """Check that everything that a task and its values name exists; return its datasets."""
         self.used["task", entity.key] = entity
         self._report(resolved.problems)
         task: TaskDocument | None = resolved.document
@@ -270,14 +270,14 @@ class Resolver:
         does = getattr(entity.document, "task", None) if entity is not None else None
         if task is not None and does is not None and not _serves(does, task.tasks):
             wants = quote_names([str(name) for name in task.tasks])
-            detail = f"task `{task.key}` needs a model for {wants}, `{key}` is one for `{does}`"
+            detail = f"task `{task.key}` needs a model for {wants}, but `{key}` is for `{does}`"
             self._add(part, [Fault(path, "wrong_model", detail)])
 
     def _require_model(self, part: DocumentPart, path: FieldPath, task: TaskDocument) -> None:
         if needs_model(task) and not self._models_given:
             level: Literal["error", "warning"] = "warning" if self._lenient else "error"
-            detail = f"task `{task.key}` evaluates a model, and none is named"
-            hint = "name one with `-m`, or as `model_key` of a task specification"
+            detail = f"task `{task.key}` evaluates a model, but none is named"
+            hint = "add `-m MODEL`, or `model_key` in the task specification"
             self._add(part, [Fault(path, "no_model", detail, hint, level)])
 
     def _find(
@@ -316,9 +316,9 @@ def _list_inputs(spec: WrittenSpec) -> Iterator[tuple[FieldPath, str, str | None
 
 
 def _explain_missing_input(path: FieldPath, wanted: str | None, evaluation: Entity) -> list[Fault]:
-    """Why an evaluation has no such specification; without `wanted`, none at all.
+    """Explain why an evaluation has no such specification; without `wanted`, none at all.
 
-    A specification with mistakes of its own is not missing: they are reported where they stand.
+    A specification with mistakes is not missing: the mistakes are reported at their places.
     """
     kinds: dict[str, Any] = {
         str(spec.get("key")): spec.get("type")
@@ -327,14 +327,14 @@ def _explain_missing_input(path: FieldPath, wanted: str | None, evaluation: Enti
     }
     known = [key for key, kind in kinds.items() if kind != "repeatability"]
     if wanted is None:
-        detail = f"evaluation `{evaluation.key}` has no task specification that could be repeated"
-        hint = "name an evaluation that runs tasks, or add one to this"
+        detail = f"evaluation `{evaluation.key}` has no task specification that can be repeated"
+        hint = "name an evaluation that runs tasks, or add a task to this one"
         where = (*path, "evaluation_key")
         return [] if known else [Fault(where, "unknown_specification", detail, hint)]
     where = (*path, "task_specification_key")
     if kinds.get(wanted) == "repeatability":
-        detail = f"`{wanted}` repeats others itself"
-        return [Fault(where, "conflict", detail, "name what it runs")]
+        detail = f"`{wanted}` is a repeatability itself"
+        return [Fault(where, "conflict", detail, "name the specifications that it runs")]
     if wanted in kinds:
         return []
     has = f"it has {quote_names(known)}" if known else "it has none"
@@ -343,12 +343,12 @@ def _explain_missing_input(path: FieldPath, wanted: str | None, evaluation: Enti
 
 
 class _ResolvedInputs(NamedTuple):
-    """What a repeatability runs, and what stands around that."""
+    """What a repeatability runs, and its context."""
 
     chosen: Sequence[tuple[FieldPath, ResolvedSpec]]
     """Each with the place of the input that names it."""
     siblings: set[_SpecKey]
-    """Every specification that stands beside one of them."""
+    """Every specification in the same evaluation as one of them."""
     datasets: Mapping[str, Entity]
 
 
@@ -379,7 +379,9 @@ def _repeat_specs(
     for path, spec in inputs.chosen:
         key = keys[spec.evaluation_key, spec.key]
         if key in others:
-            detail = f"the results would be named `{key}`, like those of another specification"
+            detail = (
+                f"the results would have the same name, `{key}`, as those of another specification"
+            )
             faults.append(Fault(path, "duplicate_key", detail))
             continue
         if first.setdefault(key, path) != path:
@@ -406,9 +408,9 @@ def _repeat_specs(
 def _read_repetitions(
     spec: ResolvedSpec, keys: Mapping[_SpecKey, str], inputs: _ResolvedInputs, *, here: str
 ) -> tuple[ResolvedSpec, str, str]:
-    """The specification, reading the results of repetitions; or what is wrong, with a hint.
+    """Return the specification, reading the results of repetitions; or the problem, with a hint.
 
-    Under its own name a result of the same evaluation would be that of some earlier run.
+    Under its original name, a result of the same evaluation would be from an earlier run.
     """
     for name, source, plain in _list_result_sources(spec, inputs.datasets):
         place = (spec.evaluation_key, source)
@@ -416,19 +418,19 @@ def _read_repetitions(
             return replace(spec, source="task_result", dataset_keys={"": keys[place]}), "", ""
         why = f"`{spec.key}` reads the result of `{source}`"
         if place in keys:
-            through = f"through dataset `{name}`, which changes it or has another beside it"
+            through = f"through dataset `{name}`, which changes it or joins it with others"
             why = f"{why} {through}: so it cannot be read from a repetition"
             return spec, why, f"repeat `{source}` alone"
         if place in inputs.siblings and spec.evaluation_key != here:
-            why += ", which is not repeated with it: that of an earlier run would be read"
-            return spec, why, f"make `{source}` an input, too"
+            why += ", which is not repeated with it: the result of an earlier run would be read"
+            return spec, why, f"make `{source}` an input too"
     return spec, "", ""
 
 
 def _list_result_sources(
     spec: ResolvedSpec, datasets: Mapping[str, Entity]
 ) -> Iterator[tuple[str, str, bool]]:
-    """The datasets that are results of tasks: their key, the task's, and whether unchanged."""
+    """Yield the datasets that are results of tasks: key, task's key, and whether unchanged."""
     for key in spec.dataset_keys.values():
         if spec.source == "task_result":
             yield key, key, True

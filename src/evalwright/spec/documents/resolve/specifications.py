@@ -10,7 +10,7 @@ The result of a specification may be taken from a log:
         task_key: capital-cities
         task_result_log_path: task_results/first-pass/task_result_log.json
 
-Nothing of its task is run then, so neither the task nor its models and datasets need be in the
+Then its task is not run, so neither the task nor its models and datasets need to be in the
 project.
 """
 
@@ -49,36 +49,36 @@ class WrittenSpec(NamedTuple):
     evaluation: ResolvedDocument
     number: int
     data: dict[str, Any]
-    """Its fields, with the evaluation's values in them."""
+    """Its fields, with the evaluation's values filled in."""
 
     @property
     def path(self) -> FieldPath:
-        """Where it stands in the evaluation."""
+        """Its path in the evaluation."""
         return ("task_specifications", self.number)
 
     @property
     def place(self) -> Place:
-        """Where it begins."""
+        """Its place."""
         return self.entity.part.place(self.path)
 
     def missing(self, name: str) -> tuple[Place, str]:
-        """Where it should give a value to a parameter of the task, and under which field."""
+        """Return the place and the field where it should set a parameter of the task."""
         own = ("dataset_key",) if name == "dataset_key" else ("task_config", name)
         path: FieldPath = (*self.path, *own)
         return self.entity.part.place(path), self.entity.part.field(path)
 
     def waits(self, *names: str | int) -> bool:
-        """Whether a field depends on a value that only a run will know."""
+        """Whether a field depends on a value that only a run knows."""
         path = (*self.path, *names)
         return any(waiting[: len(path)] == path for waiting in self.evaluation.waiting)
 
     def text(self, name: str) -> str | None:
-        """A field that is a text, if its value is known."""
+        """Return a text field, if its value is known."""
         value = self.data.get(name)
         return str(value) if isinstance(value, str) and not self.waits(name) else None
 
     def values(self, task: Entity) -> dict[str, GivenValue]:
-        """What it gives to the parameters of the task, `dataset_key` among them."""
+        """Return the values for the parameters of the task, including `dataset_key`."""
         values = {
             str(name): self._read_value(value, "task_config", str(name))
             for name, value in get_mapping(self.data, "task_config").items()
@@ -91,7 +91,7 @@ class WrittenSpec(NamedTuple):
         return values
 
     def build(self) -> tuple[TaskSpecification | None, EvaluationDocument | None]:
-        """The typed specification and its evaluation, as far as they are valid."""
+        """Return the typed specification and its evaluation, as far as they are valid."""
         evaluation = self.evaluation.document
         if evaluation is None:
             return build_instance(TaskSpecification, self.data)[0], None
@@ -104,10 +104,10 @@ class WrittenSpec(NamedTuple):
 
 
 def check_model_and_dataset(spec: WrittenSpec, task: TaskDocument) -> Iterator[Fault]:
-    """Check that a specification gives only what its task takes."""
+    """Check that a specification sets only what its task accepts."""
 
     def conflict(name: str, why: str) -> Fault:
-        detail = f"task `{task.key}` {why}: it takes no `{name}`"
+        detail = f"task `{task.key}` {why}: it does not accept `{name}`"
         return Fault((*spec.path, name), "conflict", detail, "remove it", at_key=True)
 
     for name in ("trials", "repeatability"):
@@ -127,12 +127,12 @@ def check_model_and_dataset(spec: WrittenSpec, task: TaskDocument) -> Iterator[F
 
 
 def why_not_repeatable(task: TaskDocument) -> str:
-    """Why the samples of a task cannot be tried several times; empty where they can."""
+    """Return why the samples of a task cannot have several trials; empty if they can."""
     definition = task.definition
     if not isinstance(definition, BenchmarkTask):
         return "is a system task, which has no samples"
     if definition.solver is not None and definition.solver.postprocessor is not None:
-        return "has a postprocessor, which may make several samples of one"
+        return "has a postprocessor, which may turn one sample into several"
     return ""
 
 
@@ -141,7 +141,7 @@ def choose_sampling(
     evaluation: EvaluationDocument | None,
     run_config: RunConfig,
 ) -> dict[str, Any]:
-    """Fields of a `ResolvedSpec`: from the specification, else the run, else the evaluation."""
+    """Return fields of a `ResolvedSpec`: from the specification, the run or the evaluation."""
     sources = [each for each in (specification, run_config, evaluation) if each is not None]
     debug = DEBUG_SAMPLES if evaluation is not None and evaluation.mode == "debug" else None
     counts = [each.num_samples for each in sources if each.num_samples is not None]
@@ -158,7 +158,7 @@ def choose_sampling(
 
 
 def sample_source(task: TaskDocument) -> Literal["dataset", "task_result"]:
-    """Where its rows come from."""
+    """Return where its rows come from."""
     definition = task.definition
     if isinstance(definition, BenchmarkTask) and definition.dataset is not None:
         return definition.dataset.source
@@ -166,7 +166,7 @@ def sample_source(task: TaskDocument) -> Literal["dataset", "task_result"]:
 
 
 def find_named_models(definition: BenchmarkTask) -> Iterator[tuple[FieldPath, str]]:
-    """The models that a task names itself, beside the one that is evaluated."""
+    """Return the models that a task names itself, besides the evaluated one."""
     for path, text in find_parts(definition.solver, str, ("definition", "solver")):
         if path[-1] == "model_key":
             yield path, text
@@ -177,16 +177,16 @@ def find_named_models(definition: BenchmarkTask) -> Iterator[tuple[FieldPath, st
 
 
 class Recording(Struct, frozen=True):
-    """Where a result is."""
+    """A result log, and where it is named."""
 
     file: str
-    """The log, from the current folder."""
+    """The path of the log, relative to the current folder."""
     path: FieldPath
     """The field that names it, in the evaluation."""
 
 
 def find_recording(spec: WrittenSpec) -> Recording | None:
-    """The log that a specification names, relative to its document; None if it names none."""
+    """Return the log that a specification names, relative to its document; None without one."""
     file, path = spec.text(_LOG_FIELD), (*spec.path, _LOG_FIELD)
     if not file:
         return None
@@ -194,13 +194,13 @@ def find_recording(spec: WrittenSpec) -> Recording | None:
 
 
 def warn_without_effect(spec: WrittenSpec) -> list[Fault]:
-    """Warn of how often a specification is run, if it is not run at all."""
+    """Warn about a number of runs or trials on a specification that is not run."""
     return [
         Fault(
             (*spec.path, name),
             "no_effect",
             f"`{name}` has no effect: the result is taken from the log of `{_LOG_FIELD}`",
-            "leave it out",
+            "remove it",
             level="warning",
         )
         for name in ("trials", "repeatability")
@@ -209,38 +209,38 @@ def warn_without_effect(spec: WrittenSpec) -> list[Fault]:
 
 
 class ResolvedSpec(Struct, frozen=True, kw_only=True):
-    """One task to run, with everything that it needs to be known by."""
+    """One task to run, fully resolved."""
 
     key: str
-    """The name of its results; no other has it."""
+    """The name of its results, unique in the run."""
     display_name: str
     task: TaskDocument
-    """With its values in it."""
+    """The task, with the values of its parameters."""
     written: DocumentPart
-    """The same as its author wrote it."""
+    """The task as its author wrote it."""
     values: dict[str, Any]
     """The value of every parameter of the task."""
     given_values: Mapping[str, GivenValue] = {}
-    """Those of them that are no defaults, with their places."""
+    """The values that are not defaults, with their places."""
     model_key: str | None
-    """The model that is evaluated; None if none is named, or none is needed."""
+    """The evaluated model; None if none is named or needed."""
     dataset_keys: dict[str, str]
-    """The datasets: by parameter where there are several, else one under `""`."""
+    """The datasets: by parameter if there are several, otherwise one under `""`."""
     source: Literal["dataset", "task_result"] = "dataset"
     """`task_result`: the dataset key is the key of another specification."""
     num_samples: int | None = None
-    """How many samples to take; None for all."""
+    """Number of samples to use; None for all."""
     subsampling: Subsampling = "head"
     cache_policy: CachePolicy = "reuse"
     trials: int | None = None
-    """How often each sample is tried, if the specification says so."""
+    """Number of trials per sample, if the specification sets it."""
     run_trials: int | None = None
-    """The same, if the run does."""
+    """The same, if the run sets it."""
     repeats: int = 1
-    """How often all of it is run."""
+    """Number of runs of the whole task."""
     evaluation_key: str | None = None
     recording: Recording | None = None
-    """The log that the result is taken from, if nothing is to be run; the task is a stand-in."""
+    """The log with the result, if the task is not run; then `task` is a stand-in."""
     file: str = ""
     line: int = 0
 
@@ -251,7 +251,7 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
 
     @property
     def num_trials(self) -> int:
-        """How often each sample is tried."""
+        """Number of trials per sample."""
         definition = self.task.definition
         if not isinstance(definition, BenchmarkTask) or why_not_repeatable(self.task):
             return 1
@@ -265,7 +265,7 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
 
     @property
     def waits(self) -> bool:
-        """Whether a parameter has no value yet, only one that stands in for it."""
+        """Whether a parameter has only a stand-in value."""
         return any(value.value is UNKNOWN for value in self.given_values.values()) or any(
             parameter.needs_value and parameter.key not in self.given_values
             for parameter in self.task.config_spec
@@ -273,7 +273,7 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
 
 
 def needs_model(task: TaskDocument) -> bool:
-    """Whether a task asks a model: all that evaluate one do, but for recorded answers."""
+    """Whether a task calls a model: all that evaluate one do, except for recorded answers."""
     definition = task.definition
     return (
         isinstance(definition, BenchmarkTask)
@@ -284,7 +284,7 @@ def needs_model(task: TaskDocument) -> bool:
 
 
 def resolve_recorded_spec(spec: WrittenSpec, task_key: str, recording: Recording) -> ResolvedSpec:
-    """A specification whose result is there already; its task is a stand-in that does nothing."""
+    """Return a specification whose result exists already; its task is an empty stand-in."""
     name = spec.text("display_name") or task_key
     return ResolvedSpec(
         key=str(spec.data.get("key")),
@@ -307,7 +307,7 @@ def resolve_recorded_spec(spec: WrittenSpec, task_key: str, recording: Recording
 
 
 def check_trial_counts(specs: Iterable[ResolvedSpec]) -> list[Issue]:
-    """What is wrong with the trials of each specification; what waits for a value is skipped."""
+    """Yield problems with the trials of each specification; skip those that lack a value."""
     problems: dict[Issue, None] = {}
     for spec in specs:
         definition = spec.task.definition

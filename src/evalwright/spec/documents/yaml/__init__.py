@@ -1,1 +1,1 @@
-"""YAML text to plain values, with the place of every value and every mistake on the way."""
+"""Turn YAML text into plain values, with the place of every value and every mistake."""

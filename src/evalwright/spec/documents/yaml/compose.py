@@ -1,9 +1,9 @@
 """Compose values and their places from parser events, over all files of a document.
 
 Built from events rather than by PyYAML's own constructor: nothing recurses in C, nothing is
-constructed that was not asked for, and a mistake costs one value instead of the file.
+constructed unasked, and a mistake affects one value instead of the whole file.
 
-A file that is referred to twice is read once. A cycle of references is a mistake that shows the
+A file that is referred to twice is read once. A circular reference is an error that shows the
 cycle. Aliases and references that repeat too many values stop the reading.
 
 Plain words follow the core schema of YAML 1.2: a label `no` stays the text that its author wrote.
@@ -55,12 +55,12 @@ from evalwright.spec.documents.yaml.text_files import (
 from evalwright.types import Issue
 
 MAX_DEPTH = 100
-"""How many lists and mappings may stand in each other, over all files."""
+"""Maximum nesting of lists and mappings, over all files."""
 MAX_PROBLEMS = 1000
-"""More help nobody."""
+"""Maximum number of reported problems."""
 MAX_REPEATED = 100_000
-"""How many values aliases and references may repeat, all in all."""
-TOO_DEEP = Mistake("too_deep", f"more than {MAX_DEPTH} lists and mappings in each other")
+"""Maximum number of values that aliases and references may repeat, in total."""
+TOO_DEEP = Mistake("too_deep", f"more than {MAX_DEPTH} nested lists and mappings")
 TOO_MANY = Mistake("too_many", f"more than {MAX_PROBLEMS} problems: the rest is not read")
 ALIAS_BOMB = Mistake(
     "alias_bomb",
@@ -100,11 +100,11 @@ _SCALAR_TAGS = {
     _STANDARD + "int": int,
     _STANDARD + "float": float,
 }
-"""The tags by which an author may insist on a type."""
+"""The tags by which an author can force a type."""
 
 
 class StopReading(Exception):
-    """Ends the reading of a file, or, if `everything`, of all of them."""
+    """Ends the reading of a file, or of all files if `everything`."""
 
     def __init__(self, problem: Issue, *, everything: bool = False) -> None:
         super().__init__(problem.detail)
@@ -118,9 +118,9 @@ class ComposedValue(NamedTuple):
     data: Any
     marks: Marks
     size: int = 1
-    """The number of values in it; those that are repeated count again."""
+    """The number of values in it; repeated values count again."""
     height: int = 0
-    """How many lists and mappings are nested in it."""
+    """The nesting depth of lists and mappings in it."""
 
 
 class ComposedFile(Struct):
@@ -129,14 +129,14 @@ class ComposedFile(Struct):
     value: ComposedValue | None = None
     """None if the file could not be read to its end."""
     files: list[str] = []
-    """The names of all, in the order in which they were met."""
+    """The names of all files, in the order in which they were read."""
     variables: set[str] = set()
     """The variables of the environment that were filled in."""
     clean: bool = True
     """Whether there is no problem in any of them."""
 
     def add(self, other: "ComposedFile") -> None:
-        """Take in a file that this one refers to."""
+        """Add a file that this one refers to."""
         self.files += [name for name in other.files if name not in self.files]
         self.variables |= other.variables
         self.clean = self.clean and other.clean
@@ -156,7 +156,7 @@ class ReadingState:
         self.problems: list[Issue] = []
         self.unread: list[FieldPath] = []
         self.current = ComposedFile()
-        """What is being read; before and after that, what the whole document has."""
+        """The file being read; before and after that, the whole document."""
         self._composed = {} if composed is None else composed
         self._open: dict[str, str] = {}
         self._done: dict[str, ComposedFile] = {}
@@ -171,7 +171,7 @@ class ReadingState:
         self.problems.append(problem_at(place, mistake, path, warning=warning))
 
     def repeat(self, value: ComposedValue, place: Place, path: FieldPath) -> None:
-        """Count what an alias or a reference repeats; StopReading if it is too much."""
+        """Count values that an alias or a reference repeats; StopReading if there are too many."""
         self._repeated += value.size
         if len(path) + value.height > MAX_DEPTH:
             raise StopReading(problem_at(place, TOO_DEEP, path), everything=True)
@@ -179,7 +179,7 @@ class ReadingState:
             raise StopReading(problem_at(place, ALIAS_BOMB, path), everything=True)
 
     def read(self, file: str, path: FieldPath) -> ComposedFile | Mistake:
-        """Compose a file, or take it from those that are composed; Mistake if it has no text."""
+        """Compose a file, or reuse a composed one; Mistake if it has no text."""
         real, shown = file if "\0" in file else os.path.realpath(file), display_path(file)
         known = self._composed.get((real, shown))
         if known is None or known.value is None or len(path) + known.value.height > MAX_DEPTH:
@@ -197,7 +197,7 @@ class ReadingState:
     def read_ref(
         self, written: Any, file: str, place: Place, path: FieldPath
     ) -> ComposedValue | None:
-        """The value of the file that a `$ref` names; None, and a problem, if there is none."""
+        """Return the value of a `$ref`'s file; None, and a problem, if there is none."""
         target: ComposedFile | Mistake | None = check_ref(written)
         if target is None:
             target = self._find_ref(path_beside(file, written.strip()), written, place, path)
@@ -220,7 +220,7 @@ class ReadingState:
             shown = " → ".join([*chain, chain[0]])
             return Mistake("ref_cycle", f"the files refer to each other in a circle: {shown}")
         if len(self._open) > MAX_REFS:
-            return Mistake("too_deep", f"more than {MAX_REFS} files refer to each other in a row")
+            return Mistake("too_deep", f"more than {MAX_REFS} files refer to each other in a chain")
         target = self.read(file, path)
         if isinstance(target, Mistake):
             return explain_unreadable("bad_ref", written, target)
@@ -251,7 +251,7 @@ class ReadingState:
 
 
 def problem_at(place: Place, mistake: Mistake, path: FieldPath, *, warning: bool = False) -> Issue:
-    """Make an issue of a mistake at a place."""
+    """Return the issue of a mistake at a place."""
     level: Literal["error", "warning"] = "warning" if warning else "error"
     detail, hint = to_one_line(mistake.detail), to_one_line(mistake.hint)
     return locate_fault(Fault(path, mistake.rule, detail, hint, level), place)
@@ -271,7 +271,7 @@ class _Composer:
         self._source = source
 
     def compose(self) -> ComposedValue:
-        """The one value of the file; StopReading if it has none."""
+        """Return the only value of the file; StopReading if it has none."""
         if (mistake := find_bad_character(self._text.text)) is not None:
             raise self._stop(mistake)
         try:
@@ -299,14 +299,14 @@ class _Composer:
         if not isinstance(last, yaml.StreamEndEvent):
             mistake = Mistake(
                 "many_documents",
-                "expected one document, another begins here",
-                "remove the `---`, or put it into a file of its own",
+                "expected one document, but another begins here",
+                "remove the `---`, or put the second document into its own file",
             )
             self._reading.report(self._place(last), mistake, ())
         return value
 
     def _compose_node(self, event: Any, path: FieldPath, *, key: Any = None) -> ComposedValue:
-        """The value that begins with this event; `key` is its key, if a mapping's."""
+        """Return the value that begins with this event; `key` is its key in a mapping."""
         if isinstance(event, yaml.ScalarEvent):
             value = self._compose_scalar(event, path, key)
         elif isinstance(event, yaml.AliasEvent):
@@ -326,7 +326,7 @@ class _Composer:
             hint = f"did you mean `*{known}`?" if known else "an anchor is set with `&` before"
             mistake = Mistake("unknown_alias", f"no anchor is called `{event.anchor}`", hint)
         elif (value := self._anchors[event.anchor]) is None:
-            mistake = Mistake("recursive_alias", f"`*{event.anchor}` stands inside its own anchor")
+            mistake = Mistake("recursive_alias", f"`*{event.anchor}` is inside its own anchor")
         else:
             self._reading.repeat(value, place, path)
             return value._replace(marks=value.marks.under(None, value=place))
@@ -384,14 +384,14 @@ class _Composer:
         return self._with_ref(mapping, path) if REF_KEY in data else mapping
 
     def _compose_key(self, event: Any, path: FieldPath) -> Any:
-        """The key that begins with this event; `_NO_KEY` if it is no scalar."""
+        """Return the key that begins with this event; `_NO_KEY` if it is not a scalar."""
         key = self._compose_node(event, (*path, "?"))
         if not isinstance(key.data, list | dict):
             return str(key.data) if isinstance(key.data, str) else key.data
         if isinstance(event, yaml.MappingStartEvent):
             mistake = Mistake("bad_yaml", UNQUOTED, QUOTES)
         else:
-            mistake = Mistake("bad_yaml", "expected a word as a key, got a list")
+            mistake = Mistake("bad_yaml", "expected a scalar as a key, got a list")
         self._report_loss(key.marks.value, mistake, path)
         return _NO_KEY
 
@@ -401,7 +401,7 @@ class _Composer:
         if (first := marks.children.get(key)) is None or first.key is None:
             return True
         mistake = Mistake(
-            "duplicate_key", f"the key `{key}` is in line {first.key.line} and in line {at.line}"
+            "duplicate_key", f"the key `{key}` is on line {first.key.line} and on line {at.line}"
         )
         self._reading.report(at, mistake, (*path, key))
         return False
@@ -413,7 +413,7 @@ class _Composer:
         more: dict[str | int, Marks],
         path: FieldPath,
     ) -> None:
-        """Add what `<<` brings; of several mappings the first that has a key gives it."""
+        """Merge the mappings of `<<`; if several have a key, the first one counts."""
         mappings = value.data if isinstance(value.data, list) else [value.data]
         for number, mapping in enumerate(mappings):
             marks = value.marks.children[number] if mapping is not value.data else value.marks
@@ -426,7 +426,7 @@ class _Composer:
                 more.setdefault(key, marks.children[key])
 
     def _with_ref(self, mapping: ComposedValue, path: FieldPath) -> ComposedValue:
-        """A mapping with a `$ref`: the file's values, and its own keys that the file has not."""
+        """Return the values of a `$ref`'s file, and the mapping's own keys that the file lacks."""
         data, children = dict(mapping.data), dict(mapping.marks.children)
         written, place = data.pop(REF_KEY), children.pop(REF_KEY).value
         target = self._reading.read_ref(written, self._text.path, place, path)
@@ -440,12 +440,14 @@ class _Composer:
             mistake = Mistake(
                 "bad_ref",
                 f"expected a mapping in `{written}`, which is merged with other keys; got `{kind}`",
-                "leave `$ref` alone in its mapping",
+                "remove the other keys next to `$ref`",
             )
             self._report_loss(place, mistake, path)
         else:
             for key in [key for key in data if key in target.data]:
-                mistake = Mistake("overridden_key", f"`{key}` is also in `{written}`, which wins")
+                mistake = Mistake(
+                    "overridden_key", f"`{key}` is also in `{written}`, which takes precedence"
+                )
                 at = children[key].key or place
                 self._reading.report(at, mistake, (*path, key), warning=True)
             data |= target.data
@@ -469,7 +471,7 @@ class _Composer:
         written = Authored(text, file=self._text.shown, line=self._first_line(event))
         if text.startswith(INCLUDE_TAG):
             mistake = Mistake(
-                "quoted_include", "`!include` in quotes is a text", "remove the quotes"
+                "quoted_include", "`!include` in quotes is plain text", "remove the quotes"
             )
             self._reading.report(place, mistake, path, warning=True)
         elif text.startswith("$") and key is not None and key not in _NOT_EXPANDED:
@@ -480,7 +482,7 @@ class _Composer:
         value, unset = expand_variables(written, self._reading.environment)
         for name in unset:
             detail = f"the variable `{name}` is not set"
-            mistake = Mistake("unset_variable", detail, "it is left as is")
+            mistake = Mistake("unset_variable", detail, "the text is left unchanged")
             self._reading.report(place, mistake, path, warning=True)
         if isinstance(value, ExpandedText):
             self._reading.current.variables.update(value.names)
@@ -509,9 +511,9 @@ class _Composer:
         else:
             is_near = nearest(tag, [INCLUDE_TAG])
             hint = (
-                f"did you mean `{INCLUDE_TAG}`?" if is_near else f"the one tag is `{INCLUDE_TAG}`"
+                f"did you mean `{INCLUDE_TAG}`?" if is_near else f"the only tag is `{INCLUDE_TAG}`"
             )
-            mistake = Mistake("unknown_tag", f"the tag `{tag}` is not known", hint)
+            mistake = Mistake("unknown_tag", f"unknown tag `{tag}`", hint)
         self._reading.report(self._place(event), mistake, path)
         self._reading.unread.append(path)
 
@@ -530,7 +532,7 @@ class _Composer:
         return Place(self._file, mark.line + 1, mark.column + 1)
 
     def _report_loss(self, place: Place, mistake: Mistake, path: FieldPath) -> ComposedValue:
-        """No value, because of a mistake."""
+        """Stands for a value that a mistake made unusable."""
         self._reading.report(place, mistake, path)
         self._reading.unread.append(path)
         return ComposedValue(None, Marks(place))
@@ -541,9 +543,9 @@ class _Composer:
 
 
 def _parse_scalar(text: str) -> Any:
-    """The value of a word without quotes; the text itself if the schema does not know it.
+    """Return the value of an unquoted word; the text itself if it is not in the schema.
 
-    ValueError for more digits than anybody means, which Python refuses to print.
+    ValueError for a number with more digits than Python prints.
     """
     if text in _WORDS:
         return _WORDS[text]
@@ -558,7 +560,7 @@ def _parse_scalar(text: str) -> Any:
 
 
 def _parse_tagged_scalar(text: str, tag: str) -> Any:
-    """The value of a word with one of `_SCALAR_TAGS`; ValueError if it is no such value."""
+    """Return the value of a word with one of `_SCALAR_TAGS`; ValueError if it does not fit."""
     value, expected = _parse_scalar(text), _SCALAR_TAGS[tag]
     if expected is float and type(value) is int:
         return float(value)

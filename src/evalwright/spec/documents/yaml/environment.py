@@ -31,18 +31,18 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 class ExpandedText(Authored):
-    """A text that came out of the environment. Messages say `variable`, never the text."""
+    """Text from the environment. Messages show the variable, never the text."""
 
     __slots__ = ("names", "variable")
 
     names: tuple[str, ...]
-    """Of the variables in it."""
+    """The names of the variables in it."""
     variable: str
-    """As it was written, with its `$`."""
+    """The text as written, with its `$`."""
 
     @classmethod
     def of(cls, written: Authored, text: str, names: tuple[str, ...]) -> Self:
-        """The text that stands for what was written, at the same place."""
+        """Return the expanded text, at the place of the original."""
         expanded = cls(text, file=written.file, line=written.line)
         expanded.names = names
         expanded.variable = str(written)
@@ -52,9 +52,9 @@ class ExpandedText(Authored):
 def expand_variables(
     written: Authored, environment: Mapping[str, str]
 ) -> tuple[Authored, list[str]]:
-    """The text with its variables filled in, and the names of those that are not set.
+    """Return the text with its variables expanded, and the names of those that are not set.
 
-    If one is not set, all is left as it was written.
+    If one is not set, the text is left unchanged.
     """
     if not written.startswith("$") or any(map(str.isspace, written)):
         return written, []
@@ -68,10 +68,10 @@ def expand_variables(
 
 
 def read_env_file(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[Issue]]:
-    r"""The variables of a `.env` file, and a warning for every line that sets none.
+    r"""Return the variables of a `.env` file, and a warning for every line that sets none.
 
     `KEY=value`, `export KEY=value`, `KEY='as it is'`, `KEY="with \n escapes"`; `#` begins a comment
-    at the start of a line or after a space. A value in quotes may not go over the end of its line.
+    at the start of a line or after a space. A quoted value must end on its line.
     """
     read = read_text(os.fspath(path))
     if isinstance(read, Mistake):
@@ -86,7 +86,7 @@ def read_env_file(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[Is
         match = _LINE.fullmatch(line)
         value = None if match is None else _parse_value(match[2])
         if match is None or value is None:
-            detail = "expected `NAME=value`; the line is left out"  # it may hold a key
+            detail = "expected `NAME=value`; the line is skipped"  # it may hold a key
             hint = "close the quotes" if match else ""
             fault = Fault((), "bad_env_line", detail, hint, "warning")
             problems.append(locate_fault(fault, Place(show_path(read.shown), number)))
@@ -101,10 +101,10 @@ def load_environment(
     *,
     folder: str | os.PathLike[str] = ".",
 ) -> tuple[dict[str, str], list[Issue]]:
-    """The environment that documents are read with, and what is wrong with the files it is from.
+    """Return the environment for documents, and what is wrong with its files.
 
-    The `.env` of the folder if there is one; over it `base` (by default the environment of the
-    process); over both the files, the last winning. A file that cannot be read is an error.
+    In increasing precedence: the `.env` of the folder; `base` (by default the environment of the
+    process); the files in order. A file that cannot be read is an error.
     """
     variables: dict[str, str] = {}
     problems: list[Issue] = []

@@ -4,7 +4,7 @@
     Issue    the same with file, line and column: what is reported (see `types`)
     Marks    the place of every value and key of a document
 
-Nothing here raises for what an author wrote: all problems of a document are reported at once.
+Nothing here raises for an author's mistake: all problems of a document are reported at once.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,12 +14,12 @@ from evalwright.nearest import suggest
 from evalwright.types import Issue
 
 FieldPath = tuple[str | int, ...]
-"""The way to a value of a document: keys of mappings and numbers of list items."""
+"""The path to a value in a document: keys of mappings and indexes of list items."""
 _LONGEST = 300
 
 
 def format_path(path: Iterable[str | int]) -> str:
-    """A path as people write it: `definition.scorers[0].ground_truth`."""
+    """Return a path as people write it: `definition.scorers[0].ground_truth`."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -30,7 +30,7 @@ def format_path(path: Iterable[str | int]) -> str:
 
 
 def to_one_line(text: str) -> str:
-    """A text that holds an author's words, fit for a message: no line ends, no endless length."""
+    """Return an author's text in a form for messages: on one line, shortened."""
     if len(text) > _LONGEST:
         text = text[: _LONGEST - 1] + "…"
     if text.isprintable():
@@ -46,11 +46,11 @@ class Fault(NamedTuple):
     path: FieldPath
     rule: str
     detail: str
-    """One line: what was expected, and what came."""
+    """One line: what was expected, and what was found."""
     hint: str = ""
     level: Literal["error", "warning"] = "error"
     at_key: bool = False
-    """It is about the key, not about what stands behind it."""
+    """Whether it is about the key, not about its value."""
     line: int = 0
     """Of the file that the value's text stands in, where the fault knows better; else 0."""
     column: int | None = None
@@ -58,7 +58,7 @@ class Fault(NamedTuple):
 
 
 def locate_fault(fault: Fault, place: "Place", field: str = "") -> Issue:
-    """Make an issue of a fault; `field` is the dotted path, where it is not that of the fault."""
+    """Return a fault as an issue; `field` is the dotted path, if not that of the fault."""
     file, line, column = place
     return Issue(
         file=file,
@@ -73,12 +73,12 @@ def locate_fault(fault: Fault, place: "Place", field: str = "") -> Issue:
 
 
 def did_you_mean(word: str, known: list[str] | tuple[str, ...]) -> str:
-    """The hint for a misspelt name; empty when none is close."""
+    """Return the hint for a misspelt name; empty if none is close."""
     return suggest(word, known)
 
 
 def quote_names(names: Sequence[str], most: int = 0) -> str:
-    """Names as a message lists them; with `most`, the first ones and how many more there are."""
+    """Return names as a message lists them; with `most`, the first ones and how many follow."""
     rest = len(names) - most if most else 0
     return ", ".join(f"`{name}`" for name in (names[:most] if most else names)) + (
         f" and {rest} more" if rest > 0 else ""
@@ -86,30 +86,30 @@ def quote_names(names: Sequence[str], most: int = 0) -> str:
 
 
 def get_list(data: Any, key: str) -> list[Any]:
-    """The list under a key of unchecked data; empty if there is none."""
+    """Return the list under a key of unchecked data; empty if there is none."""
     value = data.get(key) if isinstance(data, dict) else None
     return value if isinstance(value, list) else []
 
 
 def get_mapping(data: Any, key: str) -> dict[str, Any]:
-    """The mapping under a key of unchecked data; empty if there is none."""
+    """Return the mapping under a key of unchecked data; empty if there is none."""
     value = data.get(key) if isinstance(data, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def find_duplicate_keys(parts: list[Any], path: FieldPath, what: str) -> Iterator[Fault]:
-    """A fault for each part of a list, such as a rule or a scorer, whose key is already used."""
+    """Yield a fault for each item of a list, such as a rule or a scorer, with a duplicate key."""
     first: dict[str, int] = {}
     for number, part in enumerate(parts):
         key = part.get("key") if isinstance(part, dict) else None
         if isinstance(key, str) and first.setdefault(key, number) != number:
-            detail = f"the key `{key}` is taken by {what} {first[key] + 1} of this list"
+            detail = f"the key `{key}` is already used by {what} {first[key] + 1} of this list"
             hint = "give one of them another key"
             yield Fault((*path, number, "key"), "duplicate_key", detail, hint)
 
 
 def type_name(value: Any) -> str:
-    """What a value is, in the words of the messages."""
+    """Return the type of a value, as messages name it."""
     if value is None:
         return "null"
     for kind in (bool, int, float, str, list, dict):
@@ -119,7 +119,7 @@ def type_name(value: Any) -> str:
 
 
 class Place(NamedTuple):
-    """A character of a file. Lines and columns count from 1."""
+    """A character in a file. Lines and columns count from 1."""
 
     file: str
     line: int
@@ -127,7 +127,7 @@ class Place(NamedTuple):
 
 
 class Marks:
-    """Where a value, its key, and all that is in it were written."""
+    """Where a value, its key, and everything in it were written."""
 
     __slots__ = ("children", "key", "value")
 
@@ -142,20 +142,20 @@ class Marks:
         self.children = {} if children is None else children
 
     def under(self, key: Place | None, *, value: Place | None = None) -> "Marks":
-        """The same value, as it is reached by another key or from another place."""
+        """Return the marks of the same value, reached by another key or from another place."""
         return Marks(self.value if value is None else value, key, self.children)
 
     def place(self, path: FieldPath = ()) -> Place:
-        """Where the value at a path stands; of what is not there, what it would be in."""
+        """Return the place of the value at a path; if it is missing, that of its parent."""
         return self.below(path).value
 
     def key_place(self, path: FieldPath) -> Place:
-        """Where the key of the value stands; of a list's item, the item itself."""
+        """Return the place of the value's key; for a list item, that of the item."""
         marks, exists = self._find(path)
         return marks.key if exists and marks.key is not None else marks.value
 
     def below(self, path: FieldPath) -> "Marks":
-        """The marks of one part of the document, for paths that begin there."""
+        """Return the marks of one part of the document, for paths that begin there."""
         return self._find(path)[0]
 
     def has(self, path: FieldPath) -> bool:

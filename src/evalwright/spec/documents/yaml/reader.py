@@ -39,25 +39,25 @@ from evalwright.spec.documents.yaml.text_files import Mistake, display_path
 from evalwright.types import Issue
 
 TODO_MARKER = "((TODO))"
-"""What a scaffold leaves where its author has to decide."""
+"""What a scaffold contains where its author has to decide."""
 
 
 class YamlDocument(Struct, frozen=True):
-    """One file and those that it refers to."""
+    """One file and the files that it refers to."""
 
     file: str
-    """As messages name it."""
+    """The file as messages name it."""
     data: Any
     """Plain values; None if the file could not be read at all."""
     marks: Marks
     problems: list[Issue]
     files: list[str]
-    """All that were read, this one first."""
+    """All files that were read, this one first."""
     unread: frozenset[FieldPath] = frozenset()
-    """The paths whose values are missing because of a problem that is reported already: what is
-    wrong at or below one of them is no news."""
+    """The paths whose values are missing because of a problem that is already reported: what is
+    wrong at or below one of them is not reported again."""
     variables: frozenset[str] = frozenset()
-    """The variables of the environment that were filled in."""
+    """The environment variables that were expanded."""
 
     @property
     def ok(self) -> bool:
@@ -71,7 +71,7 @@ def read_document(
     environment: Mapping[str, str],
     composed: ComposedFiles | None = None,
 ) -> YamlDocument:
-    """The values of a YAML file; whatever is wrong with it is in `problems`.
+    """Read a YAML file; whatever is wrong with it is in `problems`.
 
     `composed` keeps the valid files of a project, so that documents that share one read it once.
     """
@@ -121,7 +121,7 @@ def _find_markers(value: Any, marks: Marks, path: FieldPath) -> Iterator[Issue]:
 
 
 def _place(text: str, mark: Place) -> Place:
-    """The line of the marker: in a long text it is not where the text begins."""
+    """Return the line of the marker: in a long text, not the line where the text begins."""
     if not isinstance(text, Authored) or not text.line:
         return mark
     line = text.line + text.count("\n", 0, text.index(TODO_MARKER))
@@ -129,5 +129,5 @@ def _place(text: str, mark: Place) -> Place:
 
 
 def _report_marker(place: Place, path: FieldPath) -> Issue:
-    detail = f"`{format_path(path)}` still says `{TODO_MARKER}`"
-    return locate_fault(Fault(path, "todo", detail, "decide what belongs there"), place)
+    detail = f"`{format_path(path)}` still contains `{TODO_MARKER}`"
+    return locate_fault(Fault(path, "todo", detail, "replace it with a value"), place)

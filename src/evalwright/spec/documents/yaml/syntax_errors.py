@@ -10,18 +10,22 @@ from yaml import MarkedYAMLError, YAMLError
 
 from evalwright.spec.documents.yaml.text_files import Mistake
 
-QUOTES = "put the text into quotes, or after `|` on lines of its own"
-"""What to do with a text that YAML takes for something else."""
+QUOTES = "put the text in quotes, or after `|` on its own lines"
+"""Hint for text that YAML takes for something else."""
 UNQUOTED = "a template that is not in quotes"
 _NOT_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _JINJA = re.compile(r"(?:^|[:\-\[,])\s*\{[{%]")
 _EXPLANATIONS = (
-    ("mapping values are not allowed", "a second `:` in one line", QUOTES),
+    ("mapping values are not allowed", "a second `:` on one line", QUOTES),
     ("cannot start any token", "a character that no plain text may begin with", QUOTES),
     ("expected alphabetic or numeric", "`*` and `&` begin the name of an anchor", QUOTES),
     ("could not find expected ':'", "expected `key: value`, there is no `:`", ""),
-    ("did not find expected '-' indicator", "expected another list item", "is it indented alike?"),
-    ("did not find expected key", "expected a key here", "is it indented like its neighbours?"),
+    (
+        "did not find expected '-' indicator",
+        "expected another list item",
+        "are the items indented equally?",
+    ),
+    ("did not find expected key", "expected a key here", "are the keys indented equally?"),
     ("expected ',' or", "a bracket that is not closed, or a `,` missing", ""),
     ("comment or line break", "`>` and `|` begin a text on the lines below", QUOTES),
     ("node content", "expected a value here", "is a bracket or a quote left open?"),
@@ -35,13 +39,13 @@ _BEGINS_BEFORE = ("end of stream", "expected ',' or", "expected ':'")
 
 
 def find_bad_character(text: str) -> Mistake | None:
-    """The first character that no document may hold, if there is one."""
+    """Return the first character that is not allowed in a document, if there is one."""
     if (match := _NOT_TEXT.search(text)) is None:
         return None
     start = match.start()
     return Mistake(
         "not_text",
-        f"the character U+{ord(match[0]):04X} may not stand in a document",
+        f"the character U+{ord(match[0]):04X} is not allowed in a document",
         r'write it as an escape in double quotes, as in "\x07"',
         text.count("\n", 0, start) + 1,
         start - text.rfind("\n", 0, start),
@@ -49,7 +53,7 @@ def find_bad_character(text: str) -> Mistake | None:
 
 
 def explain_yaml_error(error: YAMLError, text: str) -> Mistake:
-    """What is wrong with a text that the parser refused."""
+    """Explain what is wrong with a text that the parser refused."""
     message, mark = str(error).partition("\n")[0], None
     if isinstance(error, MarkedYAMLError):
         message, mark = str(error.problem), error.problem_mark
@@ -60,7 +64,7 @@ def explain_yaml_error(error: YAMLError, text: str) -> Mistake:
     written = lines[line - 1] if line <= len(lines) else ""
     if "\t" in written[: max(column, len(written) - len(written.lstrip()))]:
         column = written.index("\t") + 1
-        return Mistake("tab", "a tab where only spaces may stand", "use spaces", line, column)
+        return Mistake("tab", "a tab where only spaces are allowed", "use spaces", line, column)
     if _JINJA.search(written):
         return Mistake("bad_yaml", UNQUOTED, QUOTES, line, column)
     for part, detail, hint in _EXPLANATIONS:

@@ -7,9 +7,9 @@
 A file is UTF-8, with or without a byte order mark, and at most 10 MB. Every line ends in a plain
 newline, so lines count as in an editor.
 
-Paths are relative to the file that they are written in. Keys beside `$ref` are merged with those
+Paths are relative to the file that they are written in. Keys next to `$ref` are merged with those
 of the file, one level deep; for a key in both, the file's value is used. A `$ref` may be an item of
-a list; it stays one item, also if the file is a list.
+a list; it stays one item, even if the file is a list.
 """
 
 import os
@@ -27,17 +27,17 @@ _ENDS = re.compile(r"\r\n?")
 INCLUDE_TAG = "!include"
 REF_KEY = "$ref"
 MAX_REFS = 20
-"""How many files may refer to each other in a row."""
+"""Maximum length of a chain of files that refer to each other."""
 
 
 class TextFile(NamedTuple):
-    """What a file says."""
+    """The text of a file."""
 
     text: str
     path: str
-    """To open it, and to find its neighbours."""
+    """To open it, and to resolve paths in it."""
     shown: str
-    """To name it: from the current folder if it is below, else as it was given."""
+    """For messages: relative to the current folder if it is below it, otherwise as given."""
 
 
 class Mistake(Struct, frozen=True):
@@ -51,7 +51,7 @@ class Mistake(Struct, frozen=True):
 
 
 def read_text(path: str) -> TextFile | Mistake:
-    """The text of a file; any kind of failure is the second."""
+    """Return the text of a file, or why it cannot be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a path may have a NUL byte
             data = file.read(MAX_BYTES + 1)
@@ -63,13 +63,13 @@ def read_text(path: str) -> TextFile | Mistake:
         return Mistake(
             "too_large",
             f"expected at most {MAX_BYTES // 1_000_000} MB, the file is larger",
-            "put data into a dataset file, not into a document",
+            "move data to a dataset file",
         )
     return _decode(data, path)
 
 
 def display_path(path: str) -> str:
-    """A path as messages name it."""
+    """Return a path as messages show it."""
     tidy = os.path.normpath(path)
     if "\0" in path or os.path.realpath(tidy) != os.path.realpath(path):
         return path  # `link/..` is not where it seems
@@ -82,19 +82,19 @@ def display_path(path: str) -> str:
 
 
 def path_beside(file: str, written: str) -> str:
-    """The path that is written in a file, relative to that file."""
+    """Resolve a path that is written in a file, relative to that file."""
     return os.path.join(os.path.dirname(file), written)  # noqa: PTH118, PTH120 - `..` must stay
 
 
 def _decode(data: bytes, path: str) -> TextFile | Mistake:
     if data.startswith(_UTF_16):
-        return Mistake("not_text", "expected UTF-8, the file is UTF-16", "save it as UTF-8")
+        return Mistake("not_text", "expected UTF-8, but the file is UTF-16", "save it as UTF-8")
     if (start := data.find(b"\0")) >= 0:
-        return Mistake("not_text", "expected text, the file is binary", line=_line(data, start))
+        return Mistake("not_text", "expected text, but the file is binary", line=_line(data, start))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        detail = f"expected UTF-8, the byte 0x{data[error.start]:02x} is not"
+        detail = f"expected UTF-8, but the byte 0x{data[error.start]:02x} is not"
         return Mistake("not_text", detail, "save it as UTF-8", _line(data, error.start))
     if "\r" in text:
         text = _ENDS.sub("\n", text)
@@ -109,14 +109,14 @@ def _explain_os_error(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
         return "no such file"
     if isinstance(error, IsADirectoryError):
-        return "expected a file, it is a directory"
+        return "expected a file, got a directory"
     if isinstance(error, PermissionError):
-        return "the file may not be read: permission denied"
+        return "the file cannot be read: permission denied"
     return f"the file cannot be read: {error.strerror or error}"
 
 
 def read_include(written: str, file: str) -> Authored | Mistake:
-    """The text of a file, placed at its first line that says something."""
+    """Return the text of a file, with the place of its first line that is not blank."""
     if not written.strip():
         return Mistake("bad_include", "expected the path of a file after `!include`")
     read = read_text(path_beside(file, written.strip()))
@@ -128,21 +128,25 @@ def read_include(written: str, file: str) -> Authored | Mistake:
 
 
 def check_ref(written: object) -> Mistake | None:
-    """Why this is nothing to refer to, if it is so before any file is opened."""
+    """Return why this cannot be a reference, if that is clear before any file is opened."""
     if not isinstance(written, str) or not written.strip() or "\0" in written:
         return Mistake("bad_ref", f"expected the path of a YAML file, got `{written!r}`")
     if "://" in written:
-        return Mistake("bad_ref", "expected the path of a file, got a URL", "keep a copy beside it")
+        return Mistake(
+            "bad_ref",
+            "expected the path of a file, got a URL",
+            "download a copy next to this document",
+        )
     if "#" in written:
         return Mistake(
             "bad_ref",
             f"expected the path of a whole file, got the fragment `{written}`",
-            "put the part into a file of its own",
+            "move the part to its own file",
         )
     return None
 
 
 def explain_unreadable(rule: str, written: str, mistake: Mistake) -> Mistake:
-    """The same reason, as it is said where the path is written."""
+    """Return the same reason, for the place where the path is written."""
     line = f":{mistake.line}" if mistake.line > 1 else ""
     return Mistake(rule, f"`{written}{line}`: {mistake.detail}", mistake.hint)

@@ -1,12 +1,12 @@
-"""What is kept of the prompts, and what may be asked of them.
+"""What is kept of the prompts, and queries on it.
 
-Kept:       for every record three numbers of 64 bits (of its text and words), and one for each
-            of its targets; for every different prompt its words, four bytes each. Never a text.
+Kept:       per record three 64-bit numbers (of its text and words), and one for each
+            of its targets; per distinct prompt its words, four bytes each. Never a text.
 Bound:      10,000,000 words (200,000 prompts of 50), which is 40 MB, and 300 MB more while they
-            are compared. Prompts beyond it are compared with no other, and counted.
+            are compared. Prompts beyond that are counted, but not compared.
 
-A word is known by its CRC-32. Two words that share one (a chance of one in four billion a pair)
-make two prompts look alike in that word.
+A word is represented by its CRC-32. Two words that share one (a chance of one in four billion per
+pair) make two prompts look equal in that word.
 """
 
 from array import array
@@ -24,36 +24,36 @@ MOST_WORDS = 10_000_000
 LONGEST_PHRASE = 3
 _BLOCK = 1 << 20
 _FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
-"""Odd, and as if random: a phrase is the sum of its words, each times its own, modulo 2^64."""
+"""Odd multipliers: a phrase is the sum of its words, each times its multiplier, modulo 2^64."""
 
 Phrase = tuple[int, ...]
-"""A few words, each by its CRC-32."""
+"""A few words, each as its CRC-32."""
 
 
 def phrase(words: Iterable[bytes]) -> Phrase:
-    """Return words by their numbers."""
+    """Return words as numbers."""
     return tuple(map(crc32, words))
 
 
 class PromptCorpus:
-    """The prompts seen so far, each wording once; `add` returns a prompt's number."""
+    """The prompts seen so far, each distinct wording once; `add` returns a prompt's number."""
 
     def __init__(self, most_words: int = MOST_WORDS) -> None:
         self.most_words = most_words
         self._texts: dict[int, int] = {}
-        """The text that a model gets, alone and with its category → the first record of it."""
+        """The text that a model gets, alone and with its category → the first record with it."""
         self._wordings: dict[int, int] = {}
         """The words of a prompt, its category and examples → its number."""
         self._targets: list[Phrase] = []
         self._records = array("Q")
         self.categories: list[str] = []
         self.kinds = array("Q")
-        """Prompt → what two must share to be compared: category, examples, numbers and symbols."""
+        """Prompt → what must be equal for a comparison: category, examples, numbers, symbols."""
         self.words = array("I")
         self.starts = array("Q", [0])
         """Where the words of each prompt begin, and where those of the last one end."""
         self.left_out = 0
-        """How many prompts there was no room for."""
+        """Number of prompts that did not fit."""
 
     def __len__(self) -> int:
         return len(self._records)
@@ -63,11 +63,11 @@ class PromptCorpus:
         return self._records[prompt]
 
     def share_a_target(self, first: int, second: int) -> bool:
-        """Whether some answer is right for both prompts."""
+        """Whether some answer is correct for both prompts."""
         return not set(self._targets[first]).isdisjoint(self._targets[second])
 
     def add(self, record: int, task: TaskSpec, words: PromptWords) -> tuple[int, Seen]:
-        """Take one record in; return the number of its prompt, and what was there before."""
+        """Add one record; return its prompt's number, and what earlier records share with it."""
         text = _digest(normalize(render(task)).encode())
         anywhere = self._texts.setdefault(text, record)
         here = self._texts.setdefault(text ^ crc32(task.category.encode()), record)
@@ -99,7 +99,7 @@ class PromptCorpus:
         return prompt, Seen(same_text, elsewhere, self.first(prompt), contradicts)
 
     def find_phrases(self, phrases: Sequence[Phrase]) -> Iterator[tuple[int, int]]:
-        """Yield (index of the phrase, prompt), once for each prompt that a phrase stands in.
+        """Yield (index of the phrase, prompt), once for each prompt that contains a phrase.
 
         A phrase has one to three words.
         """
@@ -125,7 +125,7 @@ class PromptCorpus:
 
 
 def codes(columns: Sequence[Integers] | Integers) -> Integers:
-    """Return a number for each row of words; a row has at most three."""
+    """Return a number for each row of at most three words."""
     total = np.zeros(len(columns[0]), np.uint64)
     for column, factor in zip(columns, _FACTORS, strict=False):
         total += column.astype(np.uint64) * np.uint64(factor)
@@ -133,7 +133,7 @@ def codes(columns: Sequence[Integers] | Integers) -> Integers:
 
 
 def blocks(starts: Integers) -> Iterator[tuple[int, int]]:
-    """Yield stretches of whole prompts, as few words beyond a block as the last one has."""
+    """Yield runs of whole prompts, each about one block of words long."""
     begin, last = 0, int(starts[-1])
     while begin < last:
         end = int(starts[starts.searchsorted(min(begin + _BLOCK, last))])

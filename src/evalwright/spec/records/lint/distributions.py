@@ -1,28 +1,29 @@
-"""Rules about how the answers and the lengths of a whole file are spread.
+"""Rules about the distribution of answers and lengths in a whole file.
 
-`skewed_letters`: the right letters of the multiple-choice records are far from evenly spread.
+`skewed_letters`: the correct letters of the multiple-choice records are far from evenly
+distributed.
 
-Why:    a model that always says the favourite letter beats chance without reading a question, and
-        a model with a taste for some letter is scored on that taste.
+Why:    a model that always answers the most frequent letter beats chance without reading a
+        question, and a model that prefers some letter is scored on that preference.
 Wrong:  when the order of the options has a meaning (numbers in ascending order, `yes` before `no`)
         and cannot be shuffled.
 
-Said once for the file, when there are at least 20 such records, some letter is right at least 1.5
-times or at most half as often as an even spread would have it, and a spread this uneven has a
-chance below 0.001. Records whose options were not found do not count.
+Reported once per file, if there are at least 20 such records, some letter is correct at least 1.5
+times or at most half as often as in a uniform distribution, and a distribution this uneven has a
+probability below 0.001. Records whose options were not found do not count.
 
 `uneven_length`: a prompt is far longer or shorter than the others of its category.
 
 Why:    a prompt of 40 times the usual length is often a document pasted in by mistake, one of a
-        thirtieth a prompt that was cut; both cost money or points that no one planned.
+        thirtieth a prompt that was cut off; both cost money or points unintentionally.
 Wrong:  when a category holds a few records of another kind (one long-context question among short
-        ones). Where more than one record in twenty is far off, the category is mixed and all of it
-        is left alone.
+        ones). If more than one record in twenty is far off, the category is mixed and the whole
+        category is skipped.
 
 Far off is 50 times the median, or its fiftieth; or 8 times, when the robust z-score of the
 logarithm of the length is above 6 as well: z = 0.6745 · (x - median) / MAD, with MAD the median
 distance from the median. Iglewicz & Hoaglin (1993), How to Detect and Handle Outliers, take 3.5.
-Categories of fewer than 10 records are left alone.
+Categories with fewer than 10 records are skipped.
 """
 
 from array import array
@@ -87,14 +88,15 @@ class SkewedLetters(Rule):
         counts = ", ".join(f"{letter} {self._right[letter]}" for letter in even)
         favourite, most = self._right.most_common(1)[0]
         detail = (
-            f"of {records} answers {counts}: always saying {favourite} scores {most / records:.0%} "
+            f"of {records} answers {counts}: always answering {favourite} scores "
+            f"{most / records:.0%} "
             f"where an even spread gives {even[favourite] / records:.0%}; shuffle the options"
         )
         yield Finding(self._first, self.name, "targets", detail, of_file=True)
 
 
 def chi_square_tail(x: float, df: int) -> float:
-    """Return the chance that chi-square with `df` degrees of freedom exceeds x.
+    """Return the probability that chi-square with `df` degrees of freedom exceeds x.
 
     df even: e^(-x/2) · Σ (x/2)^r / r!                        r = 0 … df/2 - 1
     df odd:  erfc(√(x/2)) + √(2/π) e^(-x/2) · Σ x^(r-½) / (1·3·5…(2r-1))    r = 1 … (df-1)/2
@@ -115,7 +117,7 @@ def chi_square_tail(x: float, df: int) -> float:
 
 
 class UnevenLength(Rule):
-    """Twelve bytes a record."""
+    """Twelve bytes per record."""
 
     name = "uneven_length"
 
@@ -131,7 +133,7 @@ class UnevenLength(Rule):
         return ()
 
     def end(self) -> Iterable[Finding]:
-        """Name the outliers of each category."""
+        """Report the outliers of each category."""
         for category, lengths in self._lengths.items():
             if len(lengths) < _FEWEST_LENGTHS:
                 continue
@@ -143,7 +145,7 @@ class UnevenLength(Rule):
                 size = lengths[index]
                 detail = (
                     f"{size:,} characters, where the median of `{category}` is {middle:,.0f}: "
-                    f"look whether something was {'pasted in' if size > middle else 'cut off'}"
+                    f"check whether something was {'pasted in' if size > middle else 'cut off'}"
                 )
                 yield Finding(self._records[category][index], self.name, "prompt", detail)
 

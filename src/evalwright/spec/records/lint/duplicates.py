@@ -1,31 +1,31 @@
-"""Rules about records that ask the same, or nearly the same.
+"""Rules about records that ask the same question, or nearly the same.
 
 `duplicate_prompt`: a record asks word for word what an earlier one asks.
 
-Why:    the question counts twice in every mean, and the interval around the mean takes two copies
-        for two observations. If the targets differ as well, one of the two is wrong.
-Wrong:  when a question stands twice on purpose, to be scored by two metrics; for questions about
-        capitals.
+Why:    the question counts twice in every mean, and its confidence interval treats two copies
+        as two observations. If the targets differ as well, one of the two is wrong.
+Wrong:  when a question is repeated on purpose, to be scored by two metrics; for questions about
+        capital letters.
 
-The same is the text that a model gets, examples included, case and whitespace aside.
+Compared is the text that a model gets, including examples, without case and whitespace.
 
-`near_duplicate`: a record asks nearly what another asks, and the same answer is right.
+`near_duplicate`: a record asks nearly what another asks, and the same answer is correct.
 
 Why:    the question counts nearly twice, and a model that has seen one has seen the other.
-Wrong:  for questions made alike on purpose whose answers happen to agree (one passage, two short
-        questions, both `yes`), and for questions about punctuation.
+Wrong:  for questions that are similar on purpose and whose answers happen to agree (one passage,
+        two short questions, both `yes`), and for questions about punctuation.
 
-Nearly: the same words but for punctuation; or at most one word in twenty differs, four at most,
-and some target is right for both. Numbers and symbols must be equal: `17 + 24` is not nearly
-`17 + 25`. Where targets differ, the small difference is what the question is about, and nothing
-is said.
+Nearly: the same words without punctuation; or at most one word in twenty differs, four at most,
+and both share a target. Numbers and symbols must be equal: `17 + 24` is not nearly
+`17 + 25`. If targets differ, the small difference is what the question is about, and nothing
+is reported.
 
 Prompts are compared with those of their kind (category, examples, numbers, symbols), in the whole
-text, and also in that part of it which is not a template's. A template's are any three words in a
-row that more than five prompts have. So 5,000 reviews under one long instruction are compared by
-the reviews.
+text, and also in the part of it that is not from a template. Any three consecutive words that
+more than five prompts have count as a template. So 5,000 reviews under one long instruction are
+compared by the reviews.
 
-The rare threes also say which prompts need comparing at all. A three that five prompts have makes
+Rare triples also select which prompts to compare at all. A triple that five prompts have makes
 ten pairs, so the work grows with the number of words, not with its square.
 
 Does not:   find more than five prompts that are all nearly the same: those look like a template.
@@ -50,14 +50,14 @@ ONE_IN = 20
 MOST_CHANGED = 4
 MOST_OF_ONE_TEXT = 5
 _SHARED_AT_LEAST = 0.7
-"""Of the rare threes of either prompt. A changed word breaks three, and 20 words have 18."""
+"""Share of the rare triples of either prompt. A changed word breaks three; 20 words have 18."""
 _PROMPT_BITS = 24
-"""To number the prompts whose words are kept: there are fewer than 2^24, for each has a word."""
+"""Bits to number the prompts whose words are kept: fewer than 2^24, as each has a word."""
 _HALF, _LOW = 32, 0xFFFFFFFF
 
 
 class DuplicatePrompt(Rule):
-    """What is kept is the corpus's: a number of 64 bits a text."""
+    """Keeps nothing itself; the corpus keeps a 64-bit number per text."""
 
     name = "duplicate_prompt"
 
@@ -65,7 +65,7 @@ class DuplicatePrompt(Rule):
         self._places = places
 
     def look(self, record: LintedRecord) -> Iterable[Finding]:
-        """Name the first record with the same text."""
+        """Report the first record with the same text."""
         first, end = record.seen.same_text, explain_repeat(record)
         if first is None:
             first, end = record.seen.elsewhere, "in another category; remove one"
@@ -75,7 +75,7 @@ class DuplicatePrompt(Rule):
 
 
 class NearDuplicate(Rule):
-    """What is kept is the corpus's: four bytes a word."""
+    """Keeps nothing itself; the corpus keeps four bytes per word."""
 
     name = "near_duplicate"
 
@@ -84,7 +84,7 @@ class NearDuplicate(Rule):
         self._corpus = corpus
 
     def look(self, record: LintedRecord) -> Iterable[Finding]:
-        """Name the first record with the same words, where it is not a plain duplicate."""
+        """Report the first record with the same words, unless it is an exact duplicate."""
         first = record.seen.same_words
         if first is None or record.seen.same_text is not None:
             return
@@ -92,7 +92,7 @@ class NearDuplicate(Rule):
         yield Finding(record.number, self.name, "prompt", detail)
 
     def end(self) -> Iterable[Finding]:
-        """Name, of each group of prompts that are nearly the same, all but the first."""
+        """Report, for each group of near duplicates, all but the first."""
         if len(self._corpus) < _FEWEST_PROMPTS:
             return
         beside: dict[int, set[int]] = {}
@@ -109,7 +109,7 @@ class NearDuplicate(Rule):
 
 
 def _all_but_the_first(beside: dict[int, set[int]]) -> Iterable[int]:
-    """Yield the members of each connected group but its smallest."""
+    """Yield the members of each connected group except its smallest."""
     seen: set[int] = set()
     for start in sorted(beside):
         if start in seen:
@@ -135,7 +135,7 @@ class SimilarPrompts:
         self._own_words = lru_cache(maxsize=1024)(self._without_templates)
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield the prompts that are nearly the same and share a target, two by two, in order."""
+        """Yield the pairs of prompts that are nearly the same and share a target, in order."""
         for first, second in self._candidates():
             if self._corpus.share_a_target(first, second) and self._are_near(first, second):
                 yield first, second
@@ -162,7 +162,7 @@ class SimilarPrompts:
         yield from zip(first[enough].tolist(), second[enough].tolist(), strict=True)
 
     def _threes(self) -> Integers:
-        """Return every three words in a row and the prompt they stand in, sorted, each once.
+        """Return all triples of consecutive words with their prompt, sorted, each once.
 
         The upper 40 bits are the words', the lower 24 the prompt's. Prompts that are too short to
         be nearly the same as another are left out.
@@ -191,7 +191,7 @@ class SimilarPrompts:
         return words
 
     def _without_templates(self, prompt: int) -> list[int]:
-        """Return the words that stand in some rare three."""
+        """Return the words that are in some rare triple."""
         words = self._slice(prompt)
         threes = _threes_of(words)
         if not len(self._templates):

@@ -1,9 +1,9 @@
-"""The nouns of lint: what a rule is shown, and what it says.
+"""The types of lint: what a rule sees, and what it reports.
 
 LintedRecord   one record, read once for all rules
-Finding        what a rule says about a record
-Places         where the records stand, to speak of one in a sentence about another
-Rule           is shown every record and asked at the end
+Finding        what a rule reports about a record
+Places         the places of the records, to refer to one in a finding about another
+Rule           sees every record, and is queried at the end
 """
 
 from array import array
@@ -22,7 +22,7 @@ class Seen(NamedTuple):
     same_text: int | None = None
     """The first of its category that renders to the same text, case and whitespace aside."""
     elsewhere: int | None = None
-    """The first that does so in another category, where there is none in its own."""
+    """The first that does so in another category, if there is none in its own."""
     same_words: int | None = None
     """The first of the same category and examples with the same words, punctuation aside."""
     contradicts: bool = False
@@ -41,7 +41,7 @@ class LintedRecord(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What a rule says: about a record, or about the file, at the first record it is about."""
+    """What a rule reports: about a record, or about the file, at the first affected record."""
 
     record: int
     rule: str
@@ -51,16 +51,16 @@ class Finding(NamedTuple):
 
 
 class Rule:
-    """Is shown every record in order, and asked once more at the end."""
+    """Sees every record in order, and is queried once more at the end."""
 
     name: str
 
     def look(self, record: LintedRecord) -> Iterable[Finding]:  # noqa: ARG002 - for subclasses
-        """Say what this record, and those before it, settle."""
+        """Return the findings that this record and those before it allow."""
         return ()
 
     def end(self) -> Iterable[Finding]:
-        """Say what only the whole file settles."""
+        """Return the findings that need the whole file."""
         return ()
 
 
@@ -72,17 +72,17 @@ class Places:
         self._ids: list[str] = []
 
     def add(self, line: int, task_id: str) -> int:
-        """Remember one, and return its number."""
+        """Store one, and return its number."""
         self._lines.append(line)
         self._ids.append(task_id)
         return len(self._ids) - 1
 
     def describe(self, record: int) -> str:
-        """Return the record's name in a sentence."""
+        """Return the record's name for a message."""
         return f"line {self._lines[record]} (`{self._ids[record]}`)"
 
     def issue(self, finding: Finding) -> Issue:
-        """Return a finding as an issue; one of the whole file belongs to no task."""
+        """Return a finding as an issue; one about the whole file has no task id."""
         return Issue(
             line=self._lines[finding.record],
             rule=finding.rule,
@@ -94,20 +94,20 @@ class Places:
 
 
 def explain_repeat(record: LintedRecord) -> str:
-    """Return what follows from a question that was asked before."""
+    """Return the consequence of a question that an earlier record asks."""
     if not record.seen.contradicts:
         return "so the question counts twice; remove one"
     if record.task.category in ("summary", "code_exec"):  # two targets may both be right
-        return "with other targets, so the question counts twice; make them one record"
+        return "with other targets, so the question counts twice; merge them into one record"
     return "with other targets: at most one of the two can be right; remove the other"
 
 
 def normalize(text: str) -> str:
-    """Return the text with case and whitespace set aside."""
+    """Return the text without case and whitespace differences."""
     return " ".join(text.split()).casefold()
 
 
 def quote_text(text: str) -> str:
-    """Return the text for a sentence: one line, cut short, in backticks."""
+    """Return the text for a message: one line, shortened, in backticks."""
     line = " ".join(text.split())
     return f"`{line if len(line) <= _LONGEST else f'{line[: _LONGEST - 1]}…'}`"

@@ -1,7 +1,7 @@
 """Lint a file: every rule over a stream of records.
 
-Findings come in the order of their lines, those about the whole file last; so they are held until
-the last record is in. What else is kept: see `corpus` (bounded), and some 20 bytes a record.
+Findings are in the order of their lines, those about the whole file last; so they are held until
+the last record is read. Memory: see `corpus` (bounded), and about 20 bytes per record.
 """
 
 from collections.abc import Iterator
@@ -32,11 +32,11 @@ RULES = (
     "unreachable_target",
     "empty_target",
 )
-"""Findings on one line come in this order."""
+"""Findings on one line are in this order."""
 
 
 class Linter:
-    """Show it every record, then ask it."""
+    """Applies all rules to a stream of records: `add` each, then `findings`."""
 
     def __init__(self, *, most_words: int = MOST_WORDS) -> None:
         self._places = Places()
@@ -53,14 +53,14 @@ class Linter:
 
     @property
     def notes(self) -> list[str]:
-        """What was not looked at, in words; right when the last record is in."""
+        """What was not checked, in words; complete after the last record."""
         left_out = self._corpus.left_out
         why = f"the file has more than {self._corpus.most_words:,} words"
-        note = f"{left_out:,} prompts were not compared with the others for likeness: {why}"
+        note = f"{left_out:,} prompts were not checked for near duplicates: {why}"
         return [note] if left_out else []
 
     def look(self, line: int, task: TaskSpec) -> None:
-        """Take one record in."""
+        """Add one record."""
         number = self._places.add(line, task.task_id)
         words = split_words(task.prompt)
         prompt, seen = self._corpus.add(number, task, words)
@@ -81,7 +81,7 @@ class Linting(Checking):
     """Iterate once. `valid` counts the records linted, `errors` and `rules` the findings.
 
     A record that breaks a rule of the spec is not linted, only counted in `skipped`: `validate`
-    says what is wrong with it. A file that cannot be read to its end is linted up to there.
+    reports what is wrong with it. A file that cannot be read to its end is linted up to there.
     """
 
     level = "warning"
@@ -90,7 +90,7 @@ class Linting(Checking):
         super().__init__(file)
         self.skipped = 0
         self.notes: list[str] = []
-        """What was not looked at, in words; for a very large file, or one in another format."""
+        """What was not checked, in words; for a very large file, or one in another format."""
 
     def __iter__(self) -> Iterator[Issue]:
         linter = Linter()

@@ -2,23 +2,23 @@
 
 `duplicate_options`: a multiple-choice prompt offers the same text under two letters.
 
-Why:    a model that knows the answer cannot know which of the two letters is counted right.
+Why:    a model that knows the answer cannot know which of the two letters counts as correct.
 Wrong:  when options differ in something that the text does not show, or only in whitespace (a
         question about indentation).
 
 `target_not_an_option`: the letter of the target is not among the options of the prompt.
 
-Why:    no answer to the question as it is asked can be right.
-Wrong:  when the options that were found are not all there are; a prompt in which the letter
-        stands in any option-like shape is left alone.
+Why:    no answer to the question can be correct.
+Wrong:  when not all options were found; a prompt in which the letter
+        looks like an option in any form is skipped.
 
-`empty_target`: saying nothing gets full marks.
+`empty_target`: an empty answer gets full marks.
 
 Why:    an empty target equals an empty answer, and to `f1` and `rouge_l` a target without a word
-        (an emoji, `?!`) is an empty one: a model that refuses, fails or is cut off scores 1.
+        (an emoji, `?!`) is empty too: a model that refuses, fails or is cut off scores 1.
 Wrong:  when silence is the right answer, as it may be in a record that tests a stop.
 
-`unreachable_target`: no output whatever can get full marks.
+`unreachable_target`: no output can get full marks.
 
 Why:    the record costs every model the same points, and looks like a hard question. Either the
         post-process step makes answers that no target equals (`lower` and a target with a capital,
@@ -77,26 +77,26 @@ class RecordRule(Rule):
         self._judge = judge
 
     def look(self, record: LintedRecord) -> Iterable[Finding]:
-        """Say what `judge` says."""
+        """Return the finding of `judge`."""
         detail = self._judge(record)
         return (Finding(record.number, self.name, self._field, detail),) if detail else ()
 
 
 def find_duplicate_options(record: LintedRecord) -> str | None:
-    """Return the first two options that say the same; case counts, empty ones do not."""
+    """Return the first two equal options; case counts, empty options do not."""
     if record.task.category != "mcq":
         return None
     first: dict[str, str] = {}
     for letter, text in find_options(record.task.prompt):
         if text and (other := first.setdefault(text, letter)) != letter:
             either = record.task.targets[0] in (letter, other)
-            harm = "only one of them is counted right" if either else "one of them is wasted"
+            harm = "only one of them counts as correct" if either else "one of them is redundant"
             return f"options {other} and {letter} both say {quote_text(text)}: {harm}; change one"
     return None
 
 
 def explain_missing_option(record: LintedRecord) -> str | None:
-    """Return what the options are, when they are at least two and the target is none of them."""
+    """Return the finding if there are at least two options and the target is not among them."""
     if record.task.category != "mcq":
         return None
     prompt, target = record.task.prompt, record.task.targets[0]
@@ -107,22 +107,22 @@ def explain_missing_option(record: LintedRecord) -> str | None:
         return None
     return (
         f"the target is {target}, but the prompt offers {', '.join(offered)}: "
-        "no answer can be right; mend the target or the options"
+        "no answer can be correct; fix the target or the options"
     )
 
 
 def find_empty_target(record: LintedRecord) -> str | None:
-    """Return the target that an empty answer reaches."""
+    """Return the finding for a target that an empty answer matches."""
     metric = record.task.metric_name
     if metric in ("bleu_4", "code_exec"):
         return None
     for number, target in enumerate(record.task.targets):
         if not target.strip():
-            return f"`targets[{number}]` is empty: an empty answer is counted right; remove it"
+            return f"`targets[{number}]` is empty: an empty answer counts as correct; remove it"
         if metric in ("f1", "rouge_l") and not tokens(target):
             return (
-                f"`targets[{number}]`, {quote_text(target)}, has no word, and `{metric}` compares "
-                "words: an empty answer gets full marks; change the target or the metric"
+                f"`targets[{number}]`, {quote_text(target)}, has no words, and `{metric}` "
+                "compares words: an empty answer gets full marks; change the target or the metric"
             )
     return None
 
@@ -137,10 +137,13 @@ def _is_one_line(target: str) -> bool:
 
 # The shape of what a post-process step returns; the others can return any stripped text.
 _SHAPES: dict[str, tuple[Callable[[str], bool], str]] = {
-    "lower": (_is_lower, "`lower` leaves no capital in an answer; write the target in lower case"),
+    "lower": (
+        _is_lower,
+        "`lower` leaves no capital letters in an answer; write the target in lower case",
+    ),
     "extract_first_line": (
         _is_one_line,
-        "`extract_first_line` leaves one line of an answer; cut the target or use another step",
+        "`extract_first_line` keeps one line of an answer; shorten the target or use another rule",
     ),
 }
 
@@ -151,8 +154,8 @@ def explain_unreachable(record: LintedRecord) -> str | None:
     if task.metric_name == "code_exec":
         return _explain_not_python(task)
     if task.metric_name == "bleu_4" and not any(map(tokens, task.targets)):
-        why = "`bleu_4` compares words and it has none; change the target or the metric"
-        return f"nothing can reach {quote_text(task.targets[0])}: {why}"
+        why = "`bleu_4` compares words and the target has none; change the target or the metric"
+        return f"no answer can match {quote_text(task.targets[0])}: {why}"
     if task.metric_name not in _EXACT or task.post_process not in _SHAPES:
         return None
     can_be, why = _SHAPES[task.post_process]
@@ -162,13 +165,13 @@ def explain_unreachable(record: LintedRecord) -> str | None:
 
 
 def _explain_not_python(task: TaskSpec) -> str | None:
-    with warnings.catch_warnings():  # a target's style is no finding
+    with warnings.catch_warnings():  # a target's style is not reported
         warnings.simplefilter("ignore")
         for number, target in enumerate(task.targets):
             if error := _find_syntax_error(target):
                 return (
                     f"`targets[{number}]` is not Python ({error}): the record fails for every "
-                    "candidate; mend the target"
+                    "candidate; fix the target"
                 )
     return None
 
@@ -186,7 +189,7 @@ def _find_syntax_error(target: str) -> str | None:
 
 
 def find_shown_answer(record: LintedRecord) -> str | None:
-    """Return which example gives the answer away."""
+    """Return the finding for an example that gives the answer away."""
     task = record.task
     if not task.few_shot_examples:
         return None

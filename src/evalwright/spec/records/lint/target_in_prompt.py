@@ -1,26 +1,27 @@
-"""`target_in_prompt`: the answer stands in the question.
+"""`target_in_prompt`: the question contains the answer.
 
-Why:    a model can copy what it should work out, and the score says nothing about the skill.
+Why:    a model can copy what it should work out, and the score does not measure the skill.
 Wrong:  when answers are meant to be found in the text (extraction, "which of these"), or when the
-        text happens to use the word. Not looked at: `mcq`, `code_exec` and targets of one letter.
+        text happens to use the word. Not checked: `mcq`, `code_exec` and targets of one letter.
 
-A target stands in a prompt as whole words: `14` does not hold `4`. Not every such target is a leak.
-Nothing is said when
+Only whole words count: `14` does not contain `4`. Not every such target is a leak.
+Nothing is reported if
 
-- it is one of several choices: beside `or`, `/`, `|`, in a row of numbers, or for `classification`
-  when the prompt names another label too (another record's target, or one of `metadata.labels`);
-- it is a number to reckon with: beside `+`, `-`, `*` and the like;
-- it is a common thing to say: it stands in more than one in 200 of the prompts that have another
+- it is one of several choices: next to `or`, `/`, `|`, in a list of numbers, or for
+  `classification` when the prompt names another label too (another record's target, or one of
+  `metadata.labels`);
+- it is an operand: next to `+`, `-`, `*` or a similar sign;
+- it is a common phrase: it is in more than one in 200 of the prompts that have another
   target, and not five times as often in those that have this one. Story problems are full of small
   numbers, and some of them are the answer.
 
 A number that ends the prompt, or follows `answer:` or `2 + 2 =`, is a leak however common it is.
-Where more than half of a category's records (20 at least) hold their answer, one finding says so.
+If more than half of a category's records (at least 20) contain their answer, there is one finding.
 
-    "2 + 2 = 4?"              `4` stands there, given away
-    "Is 4 more than 3?"       `4` stands there
-    "yes or no?"              `no` stands there as a choice
-    "17 + 4", "14", "4.5"     `4` does not stand there: it is reckoned with, or is another number
+    "2 + 2 = 4?"              contains `4`, given away
+    "Is 4 more than 3?"       contains `4`
+    "yes or no?"              contains `no` as a choice
+    "17 + 4", "14", "4.5"     `4` does not count: it is an operand, or part of another number
 """
 
 import re
@@ -41,7 +42,7 @@ _MOST_COMMON = 1 / 200
 _AS_OFTEN, _FEWEST_OF_A_TARGET = 5, 10
 _FEWEST_BY_DESIGN = 20
 _LONGEST_TARGET = 100
-"""In characters; a longer one has more than three words, or is none to look for by words."""
+"""In characters; a longer target has more than three words, or is not searched by words."""
 _NEARBY = 40
 _MOST_PLACES = 1000
 _QUOTES = r"[\"'\u2018-\u201d«»()\[\]*`]*"
@@ -61,21 +62,21 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 
 
 class _HeldTarget(NamedTuple):
-    """A record whose prompt holds a target of its own."""
+    """A record whose prompt contains one of its targets."""
 
     record: int
     prompt: int
     category: str
     target: str
     phrase: Phrase
-    """The target by its words; empty where they are more than three: those are no accident."""
+    """The target as words; empty if there are more than three, which is never a coincidence."""
     own: frozenset[Phrase]
     """All targets of the record."""
     given_away: bool
 
 
 class TargetInPrompt(Rule):
-    """Keeps the short targets, and the records that hold one; asks the corpus at the end."""
+    """Keeps the short targets, and the records that contain one; queries the corpus at the end."""
 
     name = "target_in_prompt"
 
@@ -84,10 +85,10 @@ class TargetInPrompt(Rule):
         self._held: list[_HeldTarget] = []
         self._records: Counter[str] = Counter()
         self._targets: Counter[tuple[str, Phrase]] = Counter()
-        """How many records of a category have a target."""
+        """Number of records per category that have a target."""
 
     def look(self, record: LintedRecord) -> Iterable[Finding]:
-        """Note whether the record holds its target; what that means depends on the others."""
+        """Note whether the record contains its target; the other records decide if that matters."""
         task = record.task
         if task.category in _CATEGORIES:
             own = frozenset(filter(None, map(_phrase, task.targets)))
@@ -98,7 +99,7 @@ class TargetInPrompt(Rule):
         return ()
 
     def end(self) -> Iterable[Finding]:
-        """Name the records that hold their target for no good reason."""
+        """Report the records that contain their target without a good reason."""
         leaks: dict[str, list[_HeldTarget]] = {}
         for held in self._leaks():
             leaks.setdefault(held.category, []).append(held)
@@ -106,15 +107,15 @@ class TargetInPrompt(Rule):
             records = self._records[category]
             if len(several) >= _FEWEST_BY_DESIGN and len(several) > records / 2:
                 detail = (
-                    f"{len(several):,} of {records:,} `{category}` records hold their target in "
-                    "the prompt: fine if answers are to be copied out of it, else a leak"
+                    f"{len(several):,} of {records:,} `{category}` records contain their target "
+                    "in the prompt: fine if answers are to be copied from it, otherwise a leak"
                 )
                 yield Finding(several[0].record, self.name, "prompt", detail, of_file=True)
                 continue
             for held in several:
                 detail = (
-                    f"the target {quote_text(held.target)} stands in the prompt: a model can copy "
-                    "the answer; take it out, or name the other choices beside it"
+                    f"the target {quote_text(held.target)} is in the prompt: a model can copy "
+                    "the answer; remove it, or list the other choices with it"
                 )
                 yield Finding(held.record, self.name, "prompt", detail)
 
@@ -136,10 +137,10 @@ class TargetInPrompt(Rule):
     def _count_prompts(
         self, sought: list[Phrase], labels: set[Phrase]
     ) -> tuple[dict[int, set[Phrase]], Counter[tuple[str, Phrase]]]:
-        """Return which labels stand in which prompt, and how many prompts each phrase stands in.
+        """Return which labels each prompt contains, and how many prompts contain each phrase.
 
-        The first for `classification` prompts that hold their own; in the second, prompts that list
-        several labels do not count.
+        The first for `classification` prompts that contain their own; in the second, prompts that
+        list several labels do not count.
         """
         phrases, prompts = array("I"), array("I")
         labels_in = array("I", bytes(4 * len(self._corpus)))
@@ -161,7 +162,7 @@ class TargetInPrompt(Rule):
     def _is_uncommon(
         self, held: _HeldTarget, prompts: int, with_own: Counter[tuple[str, Phrase]]
     ) -> bool:
-        """Whether a target that stands in so many prompts is rare in those of other targets."""
+        """Whether a target that is in this many prompts is rare in those with other targets."""
         key = (held.category, held.phrase)
         mine = self._targets[key]
         others = self._records[held.category] - mine
@@ -172,7 +173,7 @@ class TargetInPrompt(Rule):
 
 
 def _find_held_target(record: LintedRecord, own: frozenset[Phrase]) -> _HeldTarget | None:
-    """Return the first target that the prompt holds, unless it holds one as a choice."""
+    """Return the first target that the prompt contains, unless it contains one as a choice."""
     task = record.task
     text = normalize(task.prompt)
     held: _HeldTarget | None = None
@@ -205,7 +206,7 @@ def _phrase(target: str) -> Phrase:
 
 
 class TargetLocation(NamedTuple):
-    """What a target does in a prompt."""
+    """The role of a target in a prompt."""
 
     stands: bool = False
     is_choice: bool = False
@@ -213,7 +214,7 @@ class TargetLocation(NamedTuple):
 
 
 def locate_target(text: str, target: str) -> TargetLocation:
-    """Look at every place of a target: one as a choice is enough, as is one that gives it away."""
+    """Check every occurrence of a target: one as a choice, or one that leaks it, is enough."""
     stands = given_away = False
     for start in _places(text, target):
         before = text[max(0, start - _NEARBY) : start]
@@ -227,7 +228,7 @@ def locate_target(text: str, target: str) -> TargetLocation:
 
 
 def _places(text: str, target: str) -> Iterator[int]:
-    """Yield where the target stands as whole words; one letter is too little to look for."""
+    """Yield where the target occurs as whole words; a single letter is not searched for."""
     if not any(map(str.isalnum, target)) or (len(target) == 1 and not target.isdigit()):
         return
     start = text.find(target)
@@ -254,7 +255,7 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 
 
 def _joins(neighbour: str, edge: str) -> bool:
-    """Whether a character beside the target is of the same word."""
+    """Whether a character next to the target belongs to the same word."""
     if not neighbour or _UNSPACED.match(edge) or _UNSPACED.match(neighbour):
         return False
     return neighbour.isalnum() or neighbour == "_" or unicodedata.category(neighbour)[0] == "M"

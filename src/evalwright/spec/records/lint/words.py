@@ -5,7 +5,7 @@ r"""A prompt as words: what two texts must share to ask the same thing.
     "2位と3位"                →  2 位 と 3 位                   exact: 2 3
 
 Case, quotes and the punctuation of sentences do not count; numbers and symbols do. A script that
-is written without spaces gives one word a character.
+is written without spaces gives one word per character.
 
 Does not:   stem, or know that `1,000` is `1000`.
 """
