@@ -29,12 +29,26 @@ from evalwright.scorers.base import parse_score
             id="something else beside it",
         ),
         pytest.param({"metadata": {"t": 2}}, {"metadata": {"t": 2}}, {}, id="metadata alone"),
+        pytest.param(
+            {"values": {"a": 1}, "metadata": {"t": 2}, "direct_ios": []},
+            {"a": 1},
+            {"t": 2},
+            id="a SampleScore",
+        ),
+        pytest.param({"values": {"a": 1}, "metadata": None}, {"a": 1}, {}, id="a part of one"),
+        pytest.param({"values": {"a": 1}}, {"values": {"a": 1}}, {}, id="a score called values"),
+        pytest.param(
+            {"values": {"a": 1}, "metadata": 2, "b": 3},
+            {"values": {"a": 1}, "metadata": 2, "b": 3},
+            {},
+            id="a score next to values",
+        ),
         pytest.param({}, {}, {}, id="nothing"),
         pytest.param({"größe": "日本"}, {"größe": "日本"}, {}, id="any script"),
         pytest.param({"a": {"b": [1, None]}}, {"a": {"b": [1, None]}}, {}, id="any JSON"),
     ],
 )
-def test_both_forms_are_read(
+def test_all_forms_are_read(
     returned: Any, values: dict[str, Any], metadata: dict[str, Any]
 ) -> None:
     found = parse_score(returned)

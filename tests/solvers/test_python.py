@@ -62,6 +62,9 @@ def test_the_author_has_the_conversation_and_every_call_is_counted() -> None:
             [("assistant", ""), ("tool", "1")],
             id="items with calls",
         ),
+        pytest.param(
+            '{"items": [{"role": "user", "content": "q"}]}', [("user", "q")], id="a trace"
+        ),
     ],
 )
 def test_a_model_is_asked_in_any_shape(asked: str, sent: list[tuple[str, str]]) -> None:

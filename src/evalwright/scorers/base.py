@@ -159,11 +159,15 @@ def read_list(text: str, *, field: str) -> list[Any]:
     raise ValueError(f"`{field}` must render to a JSON or Python list, got {short(text)}")
 
 
-_STRUCTURED = {
-    "scores": frozenset({"scores", "metadata"}),
-    "values": frozenset({"values", "metadata", "direct_ios"}),
+_STRUCTURED: dict[str, tuple[set[str], ...]] = {
+    "scores": ({"scores"}, {"scores", "metadata"}),
+    "values": (
+        {"values", "metadata"},
+        {"values", "direct_ios"},
+        {"values", "metadata", "direct_ios"},
+    ),
 }
-"""Keys that may hold the scores, and all keys that may then be there."""
+"""Keys that may hold the scores, and the keys that a dict of this form has."""
 
 
 def parse_score(returned: Any, *, where: str = "compute_scores") -> Score:
@@ -174,16 +178,15 @@ def parse_score(returned: Any, *, where: str = "compute_scores") -> Score:
         {"values": {"accuracy": 0.95}, "metadata": None, "direct_ios": []}  a `SampleScore`
 
     It is the second form only if `scores` is a dict and nothing but `metadata` is next to it, and
-    the third only if `values` is a dict and nothing but these keys are next to it. It counts as
-    right or wrong if it has a bool called `is_correct`.
+    the third only if `values` is a dict and one or both of the other keys, and no more, are next to
+    it. It counts as right or wrong if it has a bool called `is_correct`.
     """
     values = _check_names(returned, expected=f"{where} must return a dict of scores")
     metadata = None
-    for name, keys in _STRUCTURED.items():
-        if isinstance(values.get(name), dict) and values.keys() <= keys:
-            metadata = values.get("metadata")
-            values = _check_names(values[name], expected=f"`{name}` of {where} must be a dict")
-            break
+    name = "scores" if isinstance(values.get("scores"), dict) else "values"
+    if isinstance(values.get(name), dict) and values.keys() in _STRUCTURED[name]:
+        metadata = values.get("metadata")
+        values = _check_names(values[name], expected=f"`{name}` of {where} must be a dict")
     if metadata is not None:
         _check_names(metadata, expected=f"`metadata` of {where} must be a dict")
     correct = values.get("is_correct")
