@@ -26,7 +26,7 @@ def humaneval(path: Path) -> Iterator[Record]:
             "targets": [f"{row['test'].strip()}\n\ncheck({row['entry_point']})"],
             "metric_name": "code_exec",
             "post_process": "extract_code_block",
-            "metadata": {"timeout_s": 10, "solution": row["prompt"] + row["canonical_solution"]},
+            "metadata": {"timeout_s": 30, "solution": row["prompt"] + row["canonical_solution"]},
         }
 
 
@@ -41,7 +41,7 @@ def mbpp(path: Path) -> Iterator[Record]:
             "targets": [imports + test for test in row["test_list"]],
             "metric_name": "code_exec",
             "post_process": "extract_code_block",
-            "metadata": {"timeout_s": 10, "solution": row["code"]},
+            "metadata": {"timeout_s": 30, "solution": row["code"]},
         }
 
 

@@ -275,7 +275,7 @@ def test_a_run_that_was_limited_says_so(project: Project) -> None:
 
     (row,) = ew.run("run.yaml", limit=2).policies
 
-    assert row.reason.endswith("; over 2 samples; the run was limited to 2 samples a task")
+    assert row.reason.endswith("; over 2 samples; the run was limited to 2 samples per task")
     assert row.figures[0].n == 2
     assert api.gate().policies[0].reason == row.reason
 

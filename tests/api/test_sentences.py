@@ -332,7 +332,12 @@ def test_a_task_and_the_datasets_are_reached_by_commands(
         ("sample_id", "a"),
         (
             "solver_output",
-            {"items": [], "trace": {"items": []}, "messages": [], "output": None},
+            {
+                "items": [],
+                "trace": {"items": []},
+                "messages": [],
+                "output": {"trace": {"items": []}, "raw_outputs": [], "direct_ios": []},
+            },
         ),
         ("scores", {"number": {"values": {"n": 3}, "metadata": {"tokens": 1}}}),
         ("errors", [{"stage": "score", "error_type": "KeyError", "message": "'n'"}]),

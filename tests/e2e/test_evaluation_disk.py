@@ -91,7 +91,7 @@ def test_a_disk_that_fills_up_after_the_last_sample_costs_no_answer(tmp_path: Pa
     assert error.startswith(
         f"evalwright: {tmp_path / STORE}: the disk could not be read or written"
     )
-    assert "run again: what was finished is kept" in hint
+    assert "run again: finished samples are kept" in hint
     assert mended["summary"]["reused"] == SAMPLES
     assert metrics_of(mended) == metrics_of(calm)
     assert len(server.log) == 2 * SAMPLES, "and none of them for the mended run"

@@ -133,7 +133,9 @@ def test_in_its_own_process_a_program_can_lie_and_this_is_said(folder: Path) -> 
         pytest.param(["nope.py", *THREE], "nope.py: no such file", id="no program"),
         pytest.param(["add.py", "--task", "tasks.jsonl"], "together", id="no id"),
         pytest.param(
-            ["add.py", "--task", "tasks.jsonl", "--id", "arith_001"], "no code_exec", id="no code"
+            ["add.py", "--task", "tasks.jsonl", "--id", "arith_001"],
+            "is not a code_exec",
+            id="no code",
         ),
         pytest.param(
             ["add.py", "--task", "tasks.jsonl", "--id", "code_01"], "did you mean", id="no record"

@@ -138,7 +138,7 @@ def test_a_full_disk_is_one_clear_error_and_with_space_the_same_command_goes_on(
     assert full.stdout == ""
     error, hint = full.stderr.splitlines()
     assert error.startswith(f"evalwright: {disk.folder}/.evalwright/runs.db: {disk.said}")
-    assert "run again: what was finished is kept" in hint
+    assert "run again: finished samples are kept" in hint
     report = report_of(mended)
     assert metrics_of(report) == metrics_of(report_of(undisturbed))
     assert [one.sample_id for one in outcomes_in(disk.folder)] == [f"t{n}" for n in range(SAMPLES)]
