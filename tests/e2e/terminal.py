@@ -36,7 +36,7 @@ def on_a_terminal(*arguments: str, cwd: Path, env: Mapping[str, str] | None = No
         child.wait(timeout=PATIENCE_S)
     os.close(ours)
     lines = shown.decode().replace("\r\n", "\n").split("\n")
-    return "\n".join(line.rpartition("\r\x1b[K")[2] for line in lines)
+    return "\n".join(re.split(r"\r\x1b\[[JK]", line)[-1] for line in lines)
 
 
 def without_colours(text: str) -> str:
