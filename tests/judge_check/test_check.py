@@ -191,7 +191,7 @@ def test_a_judge_without_a_verdict_neither_agrees_nor_disagrees(
     [
         pytest.param(
             "sample_id,label\nq0,coorect\nq1,correct\n",
-            r"never gives: `coorect` \(1 times, first of sample `q0`\): did you mean `correct`\?",
+            r"never gives: `coorect` \(1 times, first for sample `q0`\): did you mean `correct`\?",
             "those of the judge, or all true or false",
             id="a label that the judge never gives",
         ),

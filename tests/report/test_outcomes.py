@@ -389,7 +389,7 @@ def asked(made: Outcome, confidence: float | None) -> Outcome:
     return structs.replace(made, scores=scores, others={made.model: usage})
 
 
-SELF = "`--confidence self`: confidences are what each model says of its own answers"
+SELF = "`--confidence self`: confidences are each model's own estimates"
 
 
 def test_what_models_say_of_their_answers_is_noted_and_counted() -> None:

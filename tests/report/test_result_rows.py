@@ -71,7 +71,7 @@ def test_runs_that_agree_have_no_interval_and_it_is_said_why() -> None:
     row = row_of_runs(0.5, 0.5)
 
     assert (row.mean, row.std, row.ci_low) == (0.5, 0.0, None)
-    assert row.reason == "no interval: all runs gave the same"
+    assert row.reason == "no interval: all runs gave the same value"
 
 
 def test_a_figure_that_a_run_does_not_have_has_no_mean() -> None:

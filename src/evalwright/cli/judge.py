@@ -96,7 +96,7 @@ def check(
     if not as_json:
         cost = f", {dollars(result.cost)}" if result.cost else ""
         calls = f"{result.calls:,} calls{cost}; " if result.calls else ""
-        where = f"kept with run {result.run_id}" if result.kept else "not kept"
+        where = f"stored with run {result.run_id}" if result.kept else "not stored"
         print_message(f"{calls}{where}")
     has_failed = any(probe.failed for probe in result.probes)
     has_failed |= bool(result.repeats and result.repeats.failed)

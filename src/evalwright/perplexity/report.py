@@ -236,6 +236,6 @@ def _summary_line(report: PerplexityReport) -> str:
     if summary.failed:
         parts.append(f"{summary.failed:,} failed")
     if summary.left_out:
-        parts.append(f"{summary.left_out:,} without text left out")
+        parts.append(f"{summary.left_out:,} without text skipped")
     parts.append(f"{summary.wall_seconds:.1f} s")
     return ", ".join(parts)

@@ -21,7 +21,9 @@ def log_likelihood(logprobs: Sequence[float]) -> float:
 def log_likelihoods(texts: Sequence[str], logprobs: Sequence[Sequence[float]]) -> dict[str, float]:
     """The log-likelihood of each text, of the log-probabilities of its tokens."""
     if len(logprobs) != len(texts):
-        raise ValueError(f"expected {len(texts)} weighed answers, got {len(logprobs)}")
+        raise ValueError(
+            f"expected the log-probabilities of {len(texts)} answers, got {len(logprobs)}"
+        )
     for text, tokens in zip(texts, logprobs, strict=True):
         if not tokens:
             raise ValueError(f"expected log-probabilities of `{text}`, got none")
@@ -36,7 +38,7 @@ def shares(likelihoods: Mapping[str, float]) -> dict[str, float]:
     """
     largest = max(likelihoods.values(), default=-math.inf)
     if largest == -math.inf:
-        raise ValueError("every answer that was weighed is impossible, so none is the likeliest")
+        raise ValueError("every answer has probability 0, so none is the likeliest")
     scaled = {text: math.exp(value - largest) for text, value in likelihoods.items()}
     total = math.fsum(scaled.values())
     return {text: value / total for text, value in scaled.items()}
