@@ -45,13 +45,13 @@ def shares(likelihoods: Mapping[str, float]) -> dict[str, float]:
 
 
 def perplexity(nll: float | Sequence[float], tokens: int | Sequence[int]) -> float:
-    """Return exp of the mean negative log-likelihood of a token.
+    """Return exp of the mean negative log-likelihood per token.
 
         exp(Σ nll / Σ tokens),  natural logarithms
 
     Summed first, divided once: a mean of the texts' own perplexities would weigh a short text
-    as much as a long one. No tokens: NaN. Beyond what a float holds: infinity.
-    A negative NLL is a probability above 1, so whoever sent it broke the contract.
+    as much as a long one. NaN without tokens; infinity beyond the range of a float.
+    A negative NLL would be a probability above 1, and is a ValueError.
     Jelinek, Mercer, Bahl & Baker (1977), J. Acoust. Soc. Am. 62(S1), S63.
 
     >>> round(ew.calibration.perplexity([2.0, 4.0], [3, 3]), 3)
