@@ -133,7 +133,7 @@ def test_without_results_nothing_is_ranked() -> None:
 
     assert (report.status, report.leaderboard, report.metrics) == ("stopped", [], [])
     assert report.notes == [
-        "not finished: all 2 samples, and no metrics; the same command resumes it"
+        "not finished: all 2 samples done, but no metrics computed; the same command resumes it"
     ]
 
 

@@ -159,7 +159,7 @@ def test_scores_without_a_value_are_a_column_where_there_are_any() -> None:
     (shown, *_), (plain, *_) = tables(some), tables(none)
     assert shown.columns[-1] == "no value"
     assert [row[-1] for row in shown.rows] == ["19", "0"]
-    assert "whose score has none" in shown.note
+    assert "without a score value" in shown.note
     assert "no value" not in plain.columns
 
 

@@ -26,6 +26,7 @@ from evalwright.report.judges import (
     LabelRow,
     Pair,
 )
+from evalwright.report.tables import count_noun
 from evalwright.scorers.judging.verdict_values import fold_label
 from evalwright.stats.agreement import (
     cohen_kappa,
@@ -225,7 +226,7 @@ def _unknown_labels_error(
         sample_id = next(key[0] for key, other in labels.by_answer.items() if other == label)
         suggestion = nearest(format_label(label), judge.labels)
         described.append(
-            f"`{format_label(label)}` ({count} times, first for sample `{sample_id}`)"
+            f"`{format_label(label)}` ({count_noun(count, 'time')}, first for sample `{sample_id}`)"
             + (f": did you mean `{suggestion}`?" if suggestion else "")
         )
     more = f", and {len(unknown) - _MAX_NAMED} more" if len(unknown) > _MAX_NAMED else ""

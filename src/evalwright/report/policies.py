@@ -334,9 +334,10 @@ def _doubts(definition: ThresholdDefinition, rows: Sequence[MetricRow]) -> Itera
     if reach:
         yield f"the intervals of {reach} more cross the threshold"
     if failed:
-        yield f"{len(failed)} more exclude failed samples ({sum(failed)} in total)"
+        yield f"failed samples are excluded from {len(failed)} more ({sum(failed)} in total)"
     if absent:
-        yield f"{len(absent)} more exclude scores without a value ({sum(absent)} in total)"
+        without = f"{len(absent)} more ({sum(absent)} in total)"
+        yield f"scores without a value are excluded from {without}"
 
 
 def _join_reasons(pairs: Iterable[tuple[_RunMetric, "Verdict"]]) -> str:
