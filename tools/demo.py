@@ -44,7 +44,7 @@ def main() -> int:
         "run my-benchmark/tasks.jsonl -m openai/gpt-4.1-mini    # with OPENAI_API_KEY set",
     ):
         print(f"    .venv/bin/evalwright {words}")
-    print("    docs/start.md goes on from here")
+    print("    for the next steps, see docs/start.md")
     return 0
 
 

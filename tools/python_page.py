@@ -18,7 +18,7 @@ Every public name. All examples follow `import evalwright as ew`; `tasks.jsonl` 
 [tutorial](../start.md). Names are imported when they are first used. The guide [Python
 functions](../guides/python-functions.md) shows how they fit together.
 
-`Numbers` is a list of numbers or a numpy array. `Verdicts` is the same, of true and false. A
+`Numbers` is a list of numbers or a numpy array. `Verdicts` is the same for true and false. A
 `TaskSpec` is a checked record.
 
 """
@@ -38,7 +38,7 @@ def python_page(generated: str) -> str:
             classes |= {member: found for member, found in members.items() if isclass(found)}
     parts.append("## Classes\n")
     parts += [_class(name, value) for name, value in classes.items()]
-    parts.append("## Version\n\n`ew.__version__` is the version of the package, a text.\n")
+    parts.append("## Version\n\n`ew.__version__` is the version of the package, as a string.\n")
     return "\n".join(parts)
 
 

@@ -11,8 +11,8 @@
 
 Confidences are probabilities in [0, 1]; `correct` has one true or false (1 or 0) per confidence.
 NaN, a number outside [0, 1] and lists of different lengths are a ValueError. ECE and Brier score of
-no answers are 0.0, and perplexity of no tokens is NaN, as the specification of records says; what
-else is computed of nothing is a ValueError.
+no answers are 0.0, and perplexity of no tokens is NaN, as the specification of records says; any
+other function raises a ValueError for empty input.
 """
 
 from collections.abc import Sequence
@@ -134,7 +134,7 @@ def brier_interval(
 def reliability_bins(confidences: Numbers, correct: Verdicts, *, bins: int = 10) -> list[Bin]:
     """Return count, mean confidence and accuracy per bin: the bars of a reliability diagram.
 
-    Empty bins are there, too; their confidence and accuracy are None.
+    Empty bins are included; their confidence and accuracy are None.
 
     >>> for part in ew.calibration.reliability_bins([0.4, 0.9, 0.8], [False, True, True], bins=2):
     ...     print(part.low, part.high, part.count, part.accuracy)

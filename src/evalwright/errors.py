@@ -24,7 +24,7 @@ from evalwright.types import Issue, Stage
 
 
 class EvalwrightError(Exception):
-    """Anything we raise on purpose."""
+    """Base class of the errors that evalwright raises."""
 
     exit_code = 4
 

@@ -4,9 +4,9 @@
     mean               of a mean of scores in [0, 1], by the method that reports use
     bootstrap_mean     of the same, by the plain percentile bootstrap
     paired_difference  of the mean difference between two models on the same tasks
-    pass_at_k          of the mean pass@k of tasks that were tried several times
+    pass_at_k          of the mean pass@k of tasks with several attempts
 
-Scores are numbers in [0, 1], one per task. Nothing at all, NaN and a score outside the range are a
+Scores are numbers in [0, 1], one per task. Empty input, NaN and a score outside the range are a
 ValueError. The same input and seed give the same interval, in any order of the scores.
 """
 
@@ -80,7 +80,7 @@ def pass_at_k(
     """Return the interval of the mean pass@k of tasks, each given as (attempts, passes).
 
     `ew.metrics.pass_at_k` is the value for one task. Only tasks are resampled, because the attempts
-    at one task are alike.
+    at one task are not independent.
 
     >>> interval = ew.intervals.pass_at_k([(5, 5), (5, 0), (5, 2), (5, 1)], k=1)
     >>> round(interval.low, 2), round(interval.high, 2)

@@ -9,8 +9,8 @@ Scores are given per model, in one of two forms; None is a task that the model d
     {"a": {"t1": 1.0, "t2": None}, "b": {"t1": 0.5, "t2": 1.0}}     by task id
     {"a": [1.0, None], "b": [0.5, 1.0]}                             in the order of the tasks
 
-Models are ranked on the tasks that all of them completed. A task that a model does not name counts
-as not completed. A score outside [0, 1] is a ValueError.
+Models are ranked on the tasks that all of them completed. A task that is missing for a model
+counts as not completed. A score outside [0, 1] is a ValueError.
 """
 
 import math
@@ -41,8 +41,9 @@ def rank(
     """Return one row per model, best first; models with the same mean share a rank.
 
     A row has the mean over the tasks that all models completed with its 95 % interval, the share of
-    tasks on which the model is best (ties are split), the completed tasks of all, the own mean with
-    its bounds if failures counted 0 or 1, and with `categories` the mean per category.
+    tasks on which the model is best (ties are split), the number of completed tasks, the own mean
+    of the model with its bounds if failures had scored 0 or 1, and with `categories` the mean per
+    category.
 
     >>> scores = {"small": [0, 1, 0, 1], "large": [1, 1, 1, None]}
     >>> for row in ew.leaderboard.rank(scores):

@@ -150,7 +150,7 @@ class Message(Struct, frozen=True, omit_defaults=True):
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
     file_ids: tuple[str, ...] = ()
-    """Files at the provider that are sent with the content."""
+    """Files stored by the provider, sent with the content."""
 
 
 class Usage(Struct, frozen=True):
@@ -202,10 +202,10 @@ class Request(Struct, frozen=True, kw_only=True):
     """Whether an empty answer and a refusal count as answers; otherwise they are failures."""
     given: tuple[str, ...] = ()
     """Answers to score instead of generating one; without messages, whole texts. Only for a model
-    that `ports.weighs`."""
+    that can compute likelihoods (`ports.weighs`)."""
     message_fields: tuple[tuple[int, dict[str, Any]], ...] = ()
     """Other fields of messages, such as `session_id`, by the index of the message. Endpoints that a
-    document declares get them back; providers with a protocol of their own do not."""
+    document declares get them back; providers with their own protocol do not."""
 
 
 class ModelOptions(Struct, frozen=True, kw_only=True):
@@ -281,7 +281,7 @@ class Execution(Struct, frozen=True, kw_only=True):
 
 
 class Score(Struct, frozen=True, kw_only=True):
-    """One judgement: named values, and why."""
+    """One score: named values, and the reason for them."""
 
     values: dict[str, Any]
     """Numbers and booleans in contract A; any JSON in contract B."""

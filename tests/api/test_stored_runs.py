@@ -148,7 +148,7 @@ def test_the_calibration_of_a_project_may_be_made_again(tmp_path: Path) -> None:
     assert len(row.bins) == 15
     assert row.scaled is not None
     assert (row.scaled.fitted_on, row.scaled.n, row.scaled.temperature) == (4, 4, None)
-    assert "is 50 %, which no temperature moves" in row.scaled.reason
+    assert "is 50 %, which no temperature changes" in row.scaled.reason
     assert again.metrics == report.metrics
     assert comparable(ew.run(tasks, "scripted/echo", bins=15, calibrate=True)) == comparable(again)
 

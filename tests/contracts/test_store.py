@@ -141,7 +141,7 @@ def test_a_new_store_is_empty(store: Store) -> None:
 def test_an_id_is_begun_only_once(store: Store) -> None:
     run = begun(store, "a1")
 
-    with pytest.raises(EvalwrightError, match="there is a run `a1` already"):
+    with pytest.raises(EvalwrightError, match="run `a1` already exists"):
         begun(store, "a1", plan_key="another")
 
     assert store.runs() == [run]

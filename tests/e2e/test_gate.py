@@ -61,7 +61,7 @@ def test_some_failed_samples_do_not_fail_a_rule_unless_it_is_strict(folder: Path
     change(folder, "tasks/routing.yaml", "{{ sample.queue }}", broken)
     rows = said("run", "run.yaml", cwd=folder, exit_code=3)
 
-    assert "7 samples failed, and are not in it" in rows
+    assert "7 samples failed, and are not included" in rows
     said("gate", cwd=folder)
     assert "no sample may fail" in said("gate", "--strict", cwd=folder, exit_code=1)
 

@@ -125,7 +125,7 @@ def test_people_read_it_and_the_report_remembers(server: ExampleServer, folder: 
     assert done.returncode == 0
     assert "agreement      0.88 [0.69, 0.96]" in done.stdout
     assert "egypt: people `correct`, judge `incorrect`" in done.stdout
-    assert "8 calls of openai/gpt-4.1-mini, 1 for each of 8 samples" in done.stderr
+    assert "8 calls to openai/gpt-4.1-mini, 1 for each of 8 samples" in done.stderr
     assert "stored with run" in done.stderr
     for shown in (report.stdout, (folder / "report.md").read_text(encoding="utf-8")):
         assert "agreement with 24 human labels 0.88" in shown

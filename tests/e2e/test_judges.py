@@ -341,4 +341,4 @@ def test_rows_without_answers_are_labeled_and_an_unknown_label_fails(tmp_path: P
     report = report_of(done, exit_code=3)
     found = {one["metric"]: (one["value"], one["n"], one["failed"]) for one in report["metrics"]}
     assert found == {"label_Deutsch": (0.5, 2, 1), "label_العربية": (0.5, 2, 1)}
-    assert "it said: English" in json.dumps(report["failures"])
+    assert "its reply: English" in json.dumps(report["failures"])

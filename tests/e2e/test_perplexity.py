@@ -164,7 +164,7 @@ def test_a_document_that_fails_is_listed_and_in_no_figure(folder: Path) -> None:
         "weigher/m: 2 documents failed (corpus.jsonl:2, corpus.jsonl:5): "
         "this text cannot be weighed\n  hint: leave it out\n"
     ) in shown.stdout
-    assert "4 documents: 2 measured, 2 failed, 1 without text left out" in shown.stdout
+    assert "4 documents: 2 measured, 2 failed, 1 without text skipped" in shown.stdout
     (model,) = report["models"]
     assert model["nll"] == pytest.approx((3 + 3 + 5) / 2)
     assert (model["documents"], model["failed"]) == (2, 2)
@@ -185,7 +185,7 @@ def test_an_api_that_cannot_weigh_says_so(folder: Path) -> None:
     assert done.stderr == (
         "evalwright: `openai/gpt-4.1-mini`: perplexity needs the log-probabilities of a given "
         "text, and this API returns them only of what the model generates itself\n"
-        "  hint: a model on this machine can: -m local/smollm2, or -m local/PATH.gguf\n"
+        "  hint: a local model can: -m local/smollm2, or -m local/PATH.gguf\n"
     )
 
 

@@ -345,7 +345,7 @@ def test_a_garbage_reply_fails_its_row_is_quoted_and_only_that_is_asked_again(
 
     assert failed.returncode == 1
     assert "1 of 2 rows could be made, 1 failed: row 1: the reply cannot be used" in failed.stderr
-    assert "it said: Hmm, that depends." in failed.stderr
+    assert "its reply: Hmm, that depends." in failed.stderr
     (made,) = json.loads(done.stdout)
     assert made["rows"] == 2
     assert len(server.log) == 2, "the labels and the quotes; the claims were kept"
@@ -510,7 +510,10 @@ synthesizers:
     done = command(server, tmp_path, "dataset", "generate", "rows")
 
     assert done.returncode == 1
-    assert "1 of 2 rows could be made: another pass over the data source makes none" in done.stderr
+    assert (
+        "only 1 of 2 rows could be generated: another pass over the data source yields none"
+        in done.stderr
+    )
 
 
 def test_documents_of_the_earlier_spelling_run_with_a_note(

@@ -41,7 +41,7 @@ Task `capitals`
   file: tasks/capitals.yaml
   specification: run.yaml:28
 
-Sample `au`, asked of responder: completed
+Sample `au`, model responder: completed
   Dataset sample:
     sample_id: au
     country: Australia

@@ -191,13 +191,13 @@ def test_a_judge_without_a_verdict_neither_agrees_nor_disagrees(
     [
         pytest.param(
             "sample_id,label\nq0,coorect\nq1,correct\n",
-            r"never gives: `coorect` \(1 times, first of sample `q0`\): did you mean `correct`\?",
-            "those of the judge, or all true or false",
+            r"never gives: `coorect` \(1 time, first for sample `q0`\): did you mean `correct`\?",
+            "the judge's labels, or all true or false",
             id="a label that the judge never gives",
         ),
         pytest.param(
             "sample_id,label\na,correct\nb,correct\n",
-            "none of its 2 labels is of a sample of `answers/right`: they are of `a`, `b`, "
+            "none of its 2 labels is for a sample of `answers/right`: they are for `a`, `b`, "
             "the samples are `q0`, `q1`, `q2`",
             "--id-column",
             id="ids of something else",
@@ -275,9 +275,7 @@ def test_a_run_of_records_has_no_judge(folder: Path) -> None:
     )
     ew.run(folder / "tasks.jsonl", models="scripted/oracle")
 
-    with pytest.raises(
-        UsageError, match="has no judge: its tasks have no scorer that asks a model"
-    ):
+    with pytest.raises(UsageError, match="has no judge: no scorer of its tasks queries"):
         checked(column="x")
 
 
@@ -286,7 +284,7 @@ def test_a_run_whose_scorers_ask_nobody_has_no_judge(folder: Path) -> None:
     scorers = '    - {type: string_equals, ground_truth: "{{ sample.reference }}"}\n'
     run(folder, scorers, prompt="")
 
-    with pytest.raises(UsageError, match="no scorer that asks a model"):
+    with pytest.raises(UsageError, match="no scorer of its tasks queries"):
         checked(column="human")
 
 
@@ -380,7 +378,7 @@ def test_a_judge_that_looks_at_the_order_flips_when_it_is_turned(
     assert probe.flips.value == pytest.approx(0.5)
     assert probe.examples == ["q0", "q1", "q2", "q3", "q7"]
     assert check.calls == 10
-    assert "10 calls of openai/judge, 1 for each of 10 samples" in told.lines[0]
+    assert "10 calls to openai/judge, 1 for each of 10 samples" in told.lines[0]
     assert any("--repeat 2" in note for note in check.notes)
 
 
@@ -460,7 +458,7 @@ def test_a_probe_that_would_change_nothing_asks_nothing(folder: Path, server: Mo
 
     assert len(server.log) == before
     assert (swap.n, swap.not_applicable, swap.flips.value) == (0, 10, None)
-    assert "no two parts" in swap.reason
+    assert "not have two parts" in swap.reason
     assert (pad.n, pad.not_applicable) == (0, 10)
     assert "no answer" in pad.reason
 
@@ -483,7 +481,7 @@ def test_a_judge_with_another_prompt_is_not_asked(folder: Path, server: ModelSer
     written(folder, prompt=PROMPT + "Say correct or incorrect.\n")
     before = len(server.log)
 
-    with pytest.raises(UsageError, match="is another judge now"):
+    with pytest.raises(UsageError, match="is not the same judge"):
         checked(probes=("swap",))
     assert len(server.log) == before
 
@@ -580,7 +578,7 @@ def test_samples_that_became_several_cannot_be_labelled() -> None:
     judge = Judge(task="t", scorer="s", type="labeler_via_model", judge="j", model="j", identity="")
     outcome = Outcome(task="t", model="m", sample_id="a", parts=(Part(sample={}),))
 
-    with pytest.raises(UsageError, match="what a postprocessor made"):
+    with pytest.raises(UsageError, match="the output of a postprocessor"):
         refuse_split_sample(judge, outcome)
 
 

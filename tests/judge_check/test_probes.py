@@ -64,7 +64,7 @@ def test_swap_turns_the_labels_of_a_schema_even_where_no_parts_can_be_moved() ->
 
 
 def test_a_prompt_without_two_parts_cannot_be_swapped() -> None:
-    with pytest.raises(NotApplicable, match="no two parts"):
+    with pytest.raises(NotApplicable, match="not have two parts"):
         build_probe(
             "swap", SCORERS.validate_python({**FIELDS, "user_prompt": "{{ sample.target }}"})
         )

@@ -76,14 +76,14 @@ def test_parts_change_places_with_what_says_what_they_are(source: str, turned: s
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        pytest.param("Is it right?", "no two parts", id="no value"),
-        pytest.param("Q: {{ a }} or {{ b }}?", "no two parts", id="two in a line"),
-        pytest.param("A: {{ a }}\n\nA: {{ a }}", "no two parts", id="twice the same"),
-        pytest.param("{{ a }}\n\n{{ b }}", "nothing says what", id="bare paragraphs"),
-        pytest.param("Q: {{ a }}\n{{ b }}\n", "nothing says what", id="a bare line"),
-        pytest.param("Q: {{ a }}\n\n{{ b }}\nRight?", "nothing says what", id="words only after"),
+        pytest.param("Is it right?", "not have two parts", id="no value"),
+        pytest.param("Q: {{ a }} or {{ b }}?", "not have two parts", id="two in a line"),
+        pytest.param("A: {{ a }}\n\nA: {{ a }}", "not have two parts", id="twice the same"),
+        pytest.param("{{ a }}\n\n{{ b }}", "no label says what", id="bare paragraphs"),
+        pytest.param("Q: {{ a }}\n{{ b }}\n", "no label says what", id="a bare line"),
+        pytest.param("Q: {{ a }}\n\n{{ b }}\nRight?", "no label says what", id="words only after"),
         pytest.param(
-            "```text\n{{ a }}\n```\n\nB: {{ b }}", "nothing says what", id="only a language"
+            "```text\n{{ a }}\n```\n\nB: {{ b }}", "no label says what", id="only a language"
         ),
         pytest.param("A: {{ a }}\nand\nB: {{ b }}\n", "`and`", id="words between"),
         pytest.param("Q: {{ q }}\nAnswer:\n\nthe {{ a }}", "`Answer:`", id="a label far away"),
@@ -98,16 +98,16 @@ def test_parts_change_places_with_what_says_what_they_are(source: str, turned: s
             "{% for m in a %}\nA: {{ m }}\n{% endfor %}\nB: {{ b }}", "endfor", id="out of a loop"
         ),
         pytest.param(
-            "{% if a %}A: {{ a }}\n\n{% endif %}B: {{ b }}", "over several", id="a cut block"
+            "{% if a %}A: {{ a }}\n\n{% endif %}B: {{ b }}", "spans several", id="a cut block"
         ),
-        pytest.param("Q: {{ q }}\n\nA: {% set y = 2 %}{{ y }}", "over several", id="a set name"),
+        pytest.param("Q: {{ q }}\n\nA: {% set y = 2 %}{{ y }}", "spans several", id="a set name"),
         pytest.param(
             "{% macro f(x) %}\n\nA: {{ x }}\n\n{% endmacro %}\n\nB: {{ f(1) }}",
             "endmacro",
             id="out of a macro",
         ),
         pytest.param(
-            "{% raw %}\n\nA: {{ a }}\n\nB: {{ b }}\n\n{% endraw %}", "no template", id="raw text"
+            "{% raw %}\n\nA: {{ a }}\n\nB: {{ b }}\n\n{% endraw %}", "not a template", id="raw text"
         ),
         pytest.param("{#\n\nA: {{ a }}\n\nB: {{ b }}\n\n#}", "a comment", id="a comment"),
     ],

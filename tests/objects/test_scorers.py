@@ -22,7 +22,7 @@ def test_annotated_fields_are_arguments_of_the_constructor() -> None:
     assert Limited(limit=99, name="ok")({}, SOLVED) == {"ok": True}
     with pytest.raises(ValueError, match="Limited: missing required field `limit`: expected `int`"):
         Limited()
-    with pytest.raises(NotImplementedError, match="ScorerBase defines no `compute_scores`"):
+    with pytest.raises(NotImplementedError, match="ScorerBase does not define `compute_scores`"):
         ScorerBase()({}, SOLVED)
 
 

@@ -43,7 +43,7 @@ def test_a_model_is_a_line_with_its_intervals(tmp_path: Path) -> None:
         "m bits per byte 1",
         "m bits per character 1",
     ]
-    assert text.splitlines()[-1] == "3 documents: 3 measured, 1 without text left out, 1.2 s"
+    assert text.splitlines()[-1] == "3 documents: 3 measured, 1 without text skipped, 1.2 s"
 
 
 def test_the_most_surprising_documents_are_named(tmp_path: Path) -> None:

@@ -172,7 +172,9 @@ class TestWhatHasChanged:
             pytest.param({"samples": 2}, "--trials is 2 (was none)", id="by its other name"),
             pytest.param({"models": ("m", "n")}, "n is new", id="one more model"),
             pytest.param({"models": ("n",)}, "n is new, m was removed", id="another model"),
-            pytest.param({"fingerprint": "2"}, "m has other parameters", id="other parameters"),
+            pytest.param(
+                {"fingerprint": "2"}, "the parameters of m have changed", id="other parameters"
+            ),
             pytest.param(
                 {"confidence": "self"}, "--confidence is self (was logprobs)", id="a mode"
             ),

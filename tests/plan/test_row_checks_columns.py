@@ -59,7 +59,7 @@ def test_two_spellings_that_look_the_same_are_told_apart() -> None:
     (line,) = found("{{ sample['u\u0308bersetzung'] }}", columns=("\xfcbersetzung",))
 
     assert line.endswith(
-        "; it is spelled with other code points (`u\\u0308bersetzung`, in the data "
+        "; it has different code points (`u\\u0308bersetzung`, in the data "
         "`\\xfcbersetzung`): copy the name from the data"
     )
 

@@ -165,7 +165,7 @@ def test_errors_are_told_with_their_places(project: Path) -> None:
 def test_a_document_of_another_kind_is_told_apart(project: Path) -> None:
     demo(project.parent / "demo")
 
-    with pytest.raises(UsageError, match="it is of the kind `dataset`") as raised:
+    with pytest.raises(UsageError, match="got one of the kind `dataset`") as raised:
         api.add_entities("task", ["../new/questions.yaml"])
     assert raised.value.hint == "`evalwright dataset add`"
     with pytest.raises(UsageError, match="it is a run file"):

@@ -145,11 +145,11 @@ def test_the_page_has_the_sections_in_their_order(project: Path) -> None:
 
     wanted = [
         "Task `broken`",
-        "Sample `fr`, asked of responder: completed",
+        "Sample `fr`, model responder: completed",
         "  Dataset sample:",
         "  Solver:",
         "  Scores:",
-        "Sample `jp`, asked of responder: failed",
+        "Sample `jp`, model responder: failed",
         "  Error:",
         "Printed by snippets",
         "Metrics over 2 samples",
@@ -334,7 +334,7 @@ def test_every_trial_of_a_sample_is_shown() -> None:
         ("carry", 1),
     ]
     shown = "\n".join(trial.to_lines())
-    assert "Sample `carry`, trial 2 of 2, asked of responder: completed" in shown
+    assert "Sample `carry`, trial 2 of 2, model responder: completed" in shown
     assert "Metrics over 2 samples, each tried 2 times" in shown
 
 

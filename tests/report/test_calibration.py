@@ -197,7 +197,7 @@ def test_no_temperature_is_fitted_to_confidences_that_none_can_move() -> None:
     found = scaled(*answered(8, 0.5, logprob=math.log(0.5)))
 
     assert (found.temperature, found.scaled, found.brier_difference) == (None, None, None)
-    assert "which no temperature moves" in found.reason
+    assert "which no temperature changes" in found.reason
     assert (found.fitted_on, found.n) == (4, 4)
 
 

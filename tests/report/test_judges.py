@@ -167,7 +167,7 @@ def test_probes_without_people_say_that_people_were_not_asked() -> None:
 
     assert judge_rows(one, [one])[0].known == (
         "not compared with people; 3 verdicts per sample all equal in 0.75 [0.41, 0.93]; "
-        "probe pad could not be tried; checked 2026-11-16 in this run"
+        "probe pad could not be applied; checked 2026-11-16 in this run"
     )
 
 

@@ -133,7 +133,7 @@ def test_without_results_nothing_is_ranked() -> None:
 
     assert (report.status, report.leaderboard, report.metrics) == ("stopped", [], [])
     assert report.notes == [
-        "not finished: all 2 samples, and no metrics; the same command resumes it"
+        "not finished: all 2 samples done, but no metrics computed; the same command resumes it"
     ]
 
 
@@ -389,7 +389,7 @@ def asked(made: Outcome, confidence: float | None) -> Outcome:
     return structs.replace(made, scores=scores, others={made.model: usage})
 
 
-SELF = "`--confidence self`: confidences are what each model says of its own answers"
+SELF = "`--confidence self`: confidences are each model's own estimates"
 
 
 def test_what_models_say_of_their_answers_is_noted_and_counted() -> None:

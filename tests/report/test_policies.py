@@ -69,7 +69,14 @@ def row(value: float | None, interval: tuple[float, float] | None = None, **more
         (3.1, (2.5, 3.7), "<", 3, False, "3.100 > 3.000, but the interval reaches down to 2.500"),
         (2.0, (1.5, 3.7), "<", 3, True, "2.000 < 3.000, but the interval reaches up to 3.700"),
         (1.0, (1.0, 1.0), "=", 1, True, "1.000 = 1.000, interval [1.000, 1.000]"),
-        (0.9, (0.8, 1.1), "=", 1, False, "0.900 < 1.000, but the interval has it: [0.800, 1.100]"),
+        (
+            0.9,
+            (0.8, 1.1),
+            "=",
+            1,
+            False,
+            "0.900 < 1.000, but the interval includes it: [0.800, 1.100]",
+        ),
         (1.0, (0.8, 1.0), "=", 1, True, "1.000 = 1.000, but the interval reaches down to 0.800"),
         (0.7999, None, ">=", 0.8, False, "0.7999 < 0.8000, without an interval"),
         (0.8, None, ">=", 0.8125, False, "0.8000 < 0.8125, without an interval"),
@@ -163,7 +170,7 @@ def test_what_is_not_equal_does_not_look_equal(value: float, other: float, limit
         ),
         pytest.param(
             row(0.9, (0.85, 0.95), failed=12),
-            "0.900 ≥ 0.800, interval [0.850, 0.950]; 12 samples failed, and are not in it; "
+            "0.900 ≥ 0.800, interval [0.850, 0.950]; 12 samples failed, and are not included; "
             "no sample may fail",
             id="failed samples",
         ),
@@ -179,7 +186,9 @@ def test_failed_samples_are_told() -> None:
     one = compare(row(0.9, (0.85, 0.95), failed=1), ">=", 0.8, strict=False)
 
     assert one.meets
-    assert one.reason == "0.900 ≥ 0.800, interval [0.850, 0.950]; 1 sample failed, and is not in it"
+    assert (
+        one.reason == "0.900 ≥ 0.800, interval [0.850, 0.950]; 1 sample failed, and is not included"
+    )
     assert check_exists(row(0.9, failed=2), strict=False).meets
     assert not check_exists(row(0.9, failed=2), strict=True).meets
     assert not check_exists(row(0.9, absent=1), strict=True).meets
@@ -481,8 +490,8 @@ def test_of_figures_that_meet_the_nearest_to_failing_is_shown_and_doubts_of_the_
         "met by all 4 metrics; closest to failing:\nwide, m, s, accuracy: 0.900 ≥ 0.800, but "
         "the interval reaches down to 0.500;\n"
         "the intervals of 1 more cross the threshold;\n"
-        "1 more left out failed samples, 2 in all;\n"
-        "1 more left out scores without a value, 3 in all"
+        "failed samples are excluded from 1 more (2 in total);\n"
+        "scores without a value are excluded from 1 more (3 in total)"
     )
 
 
@@ -530,7 +539,7 @@ def test_the_figures_of_task_records_have_keys_too() -> None:
     found = judged(at_least(0.5, "mean", {"metric_keys": ["mean"], "scorer_keys": ["record"]}), own)
 
     assert found.holds
-    assert found.reason.endswith("; 1 sample failed, and is not in it; over 2 samples")
+    assert found.reason.endswith("; 1 sample failed, and is not included; over 2 samples")
     assert (found.figures[0].n, found.figures[0].failed) == (2, 1)
     assert own.task_failures == []
 

@@ -71,7 +71,7 @@ def test_runs_that_agree_have_no_interval_and_it_is_said_why() -> None:
     row = row_of_runs(0.5, 0.5)
 
     assert (row.mean, row.std, row.ci_low) == (0.5, 0.0, None)
-    assert row.reason == "no interval: all runs gave the same"
+    assert row.reason == "no interval: all runs gave the same value"
 
 
 def test_a_figure_that_a_run_does_not_have_has_no_mean() -> None:
@@ -159,7 +159,7 @@ def test_scores_without_a_value_are_a_column_where_there_are_any() -> None:
     (shown, *_), (plain, *_) = tables(some), tables(none)
     assert shown.columns[-1] == "no value"
     assert [row[-1] for row in shown.rows] == ["19", "0"]
-    assert "whose score has none" in shown.note
+    assert "without a score value" in shown.note
     assert "no value" not in plain.columns
 
 

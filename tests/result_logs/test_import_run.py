@@ -431,7 +431,7 @@ def test_a_figure_that_the_samples_do_not_bear_out_is_noted() -> None:
 
     report = taken("a.json")
 
-    said = "`is_correct_mean` of `equals` is 0.9 in the log, and 0.5 by the scores of its samples"
+    said = "`is_correct_mean` of `equals` is 0.9 in the log, but 0.5 from the scores of its samples"
     assert said in report.notes
     (row,) = report.metrics
     assert row.interval is None

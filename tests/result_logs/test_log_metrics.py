@@ -107,7 +107,7 @@ def test_a_metric_that_is_not_measured_again_says_so() -> None:
     (made,) = figures([metric("f1_score", f1_score=0.75)])
 
     assert made.measure.interval is None
-    assert "`f1_score` is not measured again" in made.measure.reason
+    assert "`f1_score` is not recomputed" in made.measure.reason
 
 
 def test_samples_without_the_score_count_as_failed() -> None:

@@ -340,18 +340,18 @@ def test_the_standard_library_needs_no_place(name: str) -> None:
         ),
         pytest.param(
             "cutting-tools",
-            "package `cutting-tools` is imported by another name",
+            "package `cutting-tools` is imported under another name",
             "name it as `import` does: `scissors`",
             id="the name of the distribution",
         ),
         pytest.param(
             "cutting_tools",
-            "package `cutting_tools` is imported by another name",
+            "package `cutting_tools` is imported under another name",
             "name it as `import` does: `scissors`",
             id="the name of the distribution, as a word",
         ),
         pytest.param(
-            "paper.fold", "`paper.fold` is a part of a package", "`paper`", id="a module inside"
+            "paper.fold", "`paper.fold` is part of a package", "`paper`", id="a module inside"
         ),
         pytest.param("", "package `` is not installed", "", id="nothing"),
         pytest.param("../etc", "package `../etc` is not installed", "", id="a path"),

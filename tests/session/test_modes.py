@@ -190,7 +190,7 @@ class TestByItself:
         assert report.usage["m"].requests == 3
         assert report.asked_beside["m"].requests == 3
         assert report.notes[1:] == [
-            "`--confidence self`: confidences are what each model says of its own answers"
+            "`--confidence self`: confidences are each model's own estimates"
         ]
         assert [row.scorer for row in report.metrics] == ["record"]
 

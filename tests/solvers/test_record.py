@@ -316,5 +316,5 @@ class TestMultipleChoiceByLikelihood:
         }
 
     def test_a_reply_that_weighs_something_else_breaks_the_contract(self) -> None:
-        with pytest.raises(ValueError, match="expected 2 weighed answers, got 0"):
+        with pytest.raises(ValueError, match="expected the log-probabilities of 2 answers, got 0"):
             weigh(choice("Which?\nA) x\nB) y"), Sure(None))

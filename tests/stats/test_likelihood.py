@@ -28,7 +28,9 @@ def test_each_text_is_weighed_by_its_own_tokens() -> None:
 @pytest.mark.parametrize(
     ("given_", "message"),
     [
-        pytest.param([(-1.0,)], "expected 2 weighed answers, got 1", id="one is missing"),
+        pytest.param(
+            [(-1.0,)], "expected the log-probabilities of 2 answers, got 1", id="one is missing"
+        ),
         pytest.param([(-1.0,), ()], "log-probabilities of `B`, got none", id="of no token"),
         pytest.param([(-1.0,), (0.5,)], "0 or less", id="a probability above 1"),
     ],

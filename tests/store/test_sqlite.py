@@ -536,7 +536,7 @@ class TestAWrongPath:
 
             with closing(SqliteStore(folder / "runs.db")) as store:
                 assert ordinals(store) == [0]
-                with pytest.raises(Unreadable, match="may be read, but not written"):
+                with pytest.raises(Unreadable, match="can be read, but not written"):
                     store.append("a", [outcome(1)])
 
     def test_a_damaged_file_is_told(self, path: Path) -> None:

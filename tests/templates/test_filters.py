@@ -80,7 +80,7 @@ def test_random_is_the_same_every_time() -> None:
         pytest.param(
             "{{ 'x'|regex_replace('(', '') }}", "`regex_replace`: ", id="a broken pattern"
         ),
-        pytest.param("{{ []|random }}", "`random` expected a list that is not empty", id="random"),
+        pytest.param("{{ []|random }}", "`random` expected a non-empty list", id="random"),
     ],
 )
 def test_what_a_filter_cannot_do_it_says(source: str, message: str) -> None:

@@ -45,7 +45,7 @@ def checks(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Checking]:
 
 
 def lint(path: str | Path) -> Linting:
-    """Find records that are legal and suspicious in a task file: iterate for the findings.
+    """Find records of a task file that are valid but suspicious; iterate over the findings.
 
     >>> [finding.rule for finding in ew.lint("tasks.jsonl")]
     []

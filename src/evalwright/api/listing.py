@@ -285,7 +285,7 @@ def _provider(name: str) -> ProviderInfo:
     key = f"key in {known.key_variable}" if known.needs_key else "no key needed"
     return ProviderInfo(
         provider=name,
-        about=f"{known.base_url}, {key}",
+        about=f"{known.base_url or f'address in {known.base_url_variable}'}, {key}",
         base_url=known.base_url,
         base_url_variable=known.base_url_variable,
         key_variable=known.key_variable,

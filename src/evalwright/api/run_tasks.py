@@ -37,7 +37,7 @@ def run(
 
     A path is a file of task records, or a project: its run file, its folder, one of its tasks. The
     models of a project are those that it names, unless some are given here.
-    Raises before the first model call for whatever is wrong with tasks, models or options.
+    Invalid tasks, models or options raise an exception before the first model call.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
     >>> report.status, report.leaderboard[0].mean
@@ -76,9 +76,9 @@ def score(
 ) -> Report:
     """Score the stored outputs of a run again, with the task files as they are now.
 
-    No evaluated model is asked: a sample without a stored output fails. A judge of a project is
-    asked again where its scorer, the sample or the answer has changed, and where it gave no
-    verdict. The result is a new run, which names its parent.
+    Evaluated models are not queried: a sample without a stored output fails. A judge
+    of a project is queried again if its scorer, the sample or the answer has changed, or if it
+    gave no verdict. The result is a new run, which names its parent.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
     >>> ew.score(report.run_id).summary.completed

@@ -35,7 +35,7 @@ def load(
     bins: int | None = None,
     calibrate: bool | None = None,
 ) -> Report:
-    """Return the report of a stored run, with its own seed and bins or with others.
+    """Return the report of a stored run, with its own seed and bins unless others are given.
 
     Metrics that were computed when the run ended stay as they were.
 

@@ -27,13 +27,13 @@ def perplexity(
     progress: Progress | None = None,
     **options: Any,
 ) -> PerplexityReport:
-    """Measure how surprised every model is by every document.
+    """Measure how well each model predicts each document.
 
     A `.jsonl` file has one document per line, in its `field` (`text` by default). Any other file is
     one document, or several by `split`. The options are the fields of `RunOptions` that are not
     about tasks or runs: `limit`, `concurrency`, `parameters`, `seed`, `cache` and so on. Unless
-    `cache` is false, likelihoods are kept in the cache and never computed again.
-    Raises before the first call for whatever is wrong with files, models or options.
+    `cache` is false, likelihoods are cached and never computed again.
+    Invalid files, models or options raise an exception before the first call.
     """
     for name in options:
         if name not in _OPTIONS:

@@ -31,7 +31,7 @@ def test(name: str, *, samples: int, show_io: bool, as_json: bool, **place: Any)
     """Read a whole dataset and show what tasks get from it.
 
     Shows the number of rows, what each filter drops, the types in each column, and the first rows.
-    If a generator has not made the rows yet, the first N are generated and shown step by step, but
+    If the rows have not been generated yet, the first N are generated and shown step by step, but
     not stored. Exit 1 if the dataset cannot be read or a row cannot be generated.
     """
     preview = api.try_dataset(name, samples=samples, anew=show_io, **place)

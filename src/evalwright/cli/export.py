@@ -91,7 +91,7 @@ def _export_outcomes(
     run_id = api.find(run, store).id  # once: `latest` may be another one when a table is reread
     for path in api.find_changed_files(run_id, store):
         print_message(
-            f"note: {path} has changed since the run or is gone: its records are not exported"
+            f"note: {path} was changed or removed since the run: its records are not exported"
         )
     read = partial(api.export, run_id, store, failed=failed or None)
     write = WRITERS[form]

@@ -42,7 +42,7 @@ def test(name: str, *, given: str | None, as_json: bool, **place: Any) -> None:
     trial = api.try_model(name, given=text, **place)
     write_result(trial, trial.to_lines(), as_json=as_json)
     if not as_json:
-        result = "answered" if trial.ok else "gave no usable answer"
+        result = "answered" if trial.ok else "returned no usable answer"
         print_message(f"{trial.key} {result}")
     sys.exit(not trial.ok)
 

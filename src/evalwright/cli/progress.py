@@ -59,7 +59,7 @@ class TerminalProgress:
         noun: str = "samples",
         scores: "RunningScores | None" = None,
     ) -> None:
-        """`done` samples, or trials of them, were done by an earlier invocation."""
+        """Start; an earlier invocation completed `done` samples or trials."""
         self._total, self._done, self._before, self._counters = total, done, done, counters
         self._scores = scores
         self._started = self._shown = monotonic()

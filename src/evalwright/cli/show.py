@@ -47,9 +47,9 @@ def command(
 ) -> None:
     """Show the details of a run or the outcomes of its samples.
 
-    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. On its
-    own it shows what was run: content hashes of the task files, models, versions, seed, platform,
-    git commit. With SAMPLE_ID, --model, --task, --category, --failed, --wrong, --changed or --page
+    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. By
+    itself it shows what was run: hashes of the task files, models, versions, seed, platform, git
+    commit. With SAMPLE_ID, --model, --task, --category, --failed, --wrong, --changed or --page
     it shows outcomes: input, output, post-processed output, scores and the reason for each.
     """
     if not (sample_id or failed or page or any(more.values())):

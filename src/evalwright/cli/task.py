@@ -77,6 +77,6 @@ def test(  # noqa: PLR0913 - one option each
     write_result(preview, preview.to_lines(bodies=show_io), as_json=as_json)
     if not as_json:
         samples_tried = format_count(len(preview.samples) // preview.tries, "sample")
-        result = "all went well" if preview.ok else "not all went well: see the errors above"
-        print_message(f"{samples_tried} tried, and {result}")
+        result = "no errors" if preview.ok else "there were errors: see above"
+        print_message(f"{samples_tried} tried: {result}")
     sys.exit(not preview.ok)

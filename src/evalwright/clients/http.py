@@ -249,7 +249,7 @@ class Endpoint:
         try:
             value = msgspec.json.decode(reply.content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            kind = replies.to_one_line(self.clean(reply.content_type)) or "of no type"
+            kind = replies.to_one_line(self.clean(reply.content_type)) or "an unknown type"
             start = self.clean(reply.content[:_MOST_ERROR_BYTES].decode(errors="replace"))
             shown = f"{kind}: {replies.to_one_line(start, most=_MAX_SHOWN)}"
             return ModelError("not_json", f"the reply of {self._origin} is not JSON but {shown}")

@@ -14,10 +14,9 @@ Some parameters (`-p NAME=VALUE`) set how a model runs: `slots` (4 concurrent an
 `response_format`, `json_schema` or `grammar`. Answers include log-probabilities, and the likelihood
 of given answers can be computed.
 
-Does not:   read a file of many gigabytes to identify it. Its digest covers its size, its ends and
-64
-            places between them: another model or quantisation has another digest; a byte that was
-            changed deliberately between those places is not detected.
+A file is identified by its size, its ends and 64 positions between them, because reading many
+gigabytes takes too long. Another model or quantization has another digest. A byte that was changed
+deliberately between those positions is not detected.
 """
 
 from errno import EISDIR

@@ -44,7 +44,7 @@ def to_response_items(messages: Sequence[Message]) -> Sequence[Any]:
 def refuse_files(messages: Sequence[Message], api: str) -> None:
     """Raise `ModelError` if a message has files, for an API that takes none."""
     if _have_files(messages):
-        raise ModelError("unsupported", f"the {api} API takes no files by their ids here")
+        raise ModelError("unsupported", f"the {api} API does not accept file ids here")
 
 
 def _have_files(messages: Sequence[Message]) -> bool:

@@ -22,9 +22,9 @@ variable is set). The newest session comes first. A row has these columns:
     created_at   the time of the first message
 
 Omitted from the trace: the messages of subagents (sidechains; their logs `agent-*.jsonl` are read
-only if `path` names one), branches that the user went back from, messages that the program added
-itself, and the summaries of compactions, because what they summarize is there. A session without
-a prompt is not a row. A log may have at most 256 MiB.
+only if `path` names one), branches that the user abandoned, messages that Claude Code added itself,
+and the summaries of compactions, because the trace has the messages that they summarize. A session
+without a prompt is not a row. The maximum size of a log is 256 MiB.
 """
 
 import os
@@ -177,7 +177,7 @@ class ClaudeCode(SourceSpec):
     to_time: Instant | None = None
     """Only sessions that began before this time."""
     limit: int | None = Field(default=None, ge=1)
-    """At most so many sessions: the newest."""
+    """Maximum number of sessions. The newest are used."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
         """Return a reader of the logs, which are looked for with the first row."""

@@ -300,7 +300,7 @@ class InspectAi(SourceSpec):
     directory_path: Location | None = None
     """Path of a directory with logs, searched recursively, relative to the document."""
     limit: int | None = Field(default=None, ge=1)
-    """At most so many rows: the first."""
+    """Maximum number of rows. The first are used."""
 
     @model_validator(mode="after")
     def _check_paths(self) -> Self:

@@ -7,25 +7,25 @@
       tags: [production]
       limit: 200
 
-The key is `api_key` (`<< secrets.NAME >>`), or else `LANGSMITH_API_KEY` of the environment; the
-address is `api_url`, or else `LANGSMITH_ENDPOINT`, or else `https://api.smith.langchain.com`. A row
-is the root run of a trace, the newest first, or an example:
+The key is `api_key` (`<< secrets.NAME >>`), or the environment variable `LANGSMITH_API_KEY`. The
+address is `api_url`, `LANGSMITH_ENDPOINT`, or `https://api.smith.langchain.com`, in this order. A
+row is the root run of a trace, the newest first, or an example:
 
     sample_id    the id of the run, or of the example
     input        the last message of the user, or the text of the input
-    output       the text of the answer; of an example, that of its reference output
+    output       the text of the answer; for an example, of its reference output
     trace        the conversation, for `pass_through_solver`; null without an answer
     error        the error of the run, or why the answer is missing; otherwise null
     model        the model that answered; null if the run does not name it
     metadata     the metadata of the run or of the example
     tags         the tags of the run
-    created_at   when the run began, or the example was made
+    created_at   when the run began, or the example was created
     inputs       the inputs as they were recorded
     outputs      the outputs as they were recorded
     feedback     the feedback statistics of the run: {"helpful": {"n": 2, "avg": 0.5}}
 
-Messages of LangChain and of OpenAI are understood; any other input or output is a text. Only root
-runs are read, so calls of tools are in a trace if the messages of its root have them.
+Messages of LangChain and of OpenAI are understood; any other input or output becomes text. Only
+root runs are read, so a trace has only the tool calls in the messages of its root.
 
 The rows are stored in `.evalwright/downloads/` and are not fetched again. Delete the file there to
 fetch newer runs.
@@ -85,7 +85,7 @@ class LangSmith(SourceSpec):
     filter: str | None = None
     """Filter of runs in LangSmith's own language: `eq(status, "success")`."""
     limit: int | None = Field(default=None, ge=1)
-    """At most so many rows: the newest."""
+    """Maximum number of rows. The newest are used."""
 
     @field_validator("api_url")
     @classmethod

@@ -6,9 +6,9 @@
       from_time: 2026-03-01
       limit: 200
 
-The address is `base_url`, or else `PHOENIX_BASE_URL`, or else `PHOENIX_COLLECTOR_ENDPOINT`, or else
-`http://localhost:6006`; the key is `api_key` (`<< secrets.NAME >>`), or else `PHOENIX_API_KEY`, and
-may be missing. A row is a trace, the newest first:
+The address is `base_url`, `PHOENIX_BASE_URL`, `PHOENIX_COLLECTOR_ENDPOINT`, or
+`http://localhost:6006`, in this order. The key is `api_key` (`<< secrets.NAME >>`), or
+`PHOENIX_API_KEY`; it is optional. A row is a trace, the newest first:
 
     sample_id    the id of the trace
     input        the last message of the user
@@ -23,8 +23,8 @@ may be missing. A row is a trace, the newest first:
     spans        the names and kinds of its spans, in the order of their start: [{"name": …,
                  "kind": "LLM"}]
 
-The conversation is that of the last call of a model (a span of the kind `LLM`) that is nearest to
-the root, because it contains what came before. A trace without messages has the input and output of
+The conversation is taken from the last model call (a span of the kind `LLM`) that is closest to the
+root, because it contains the earlier messages. A trace without messages has the input and output of
 its root span as texts, and its tool spans between them.
 
 All spans between `from_time` and `to_time` are fetched (at most 200,000), because the spans of a
@@ -107,7 +107,7 @@ class Phoenix(SourceSpec):
     metadata: dict[str, str] | None = None
     """Only traces whose metadata has these values."""
     limit: int | None = Field(default=None, ge=1)
-    """At most so many traces: the newest."""
+    """Maximum number of traces. The newest are used."""
     api_key: ApiKey | None = None
     """Key of the server, as `<< secrets.NAME >>`; default: `PHOENIX_API_KEY`."""
     base_url: str | None = None

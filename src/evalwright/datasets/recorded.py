@@ -28,7 +28,7 @@ COLUMNS = (
     *("metadata", "tags", "created_at"),
 )
 """The columns of `make_row`."""
-CUT_AT_A_CALL = "cut at the call of a tool: what the tool gave, and an answer, are not there"
+CUT_AT_A_CALL = "ends with a tool call: its result and the answer are missing"
 _ROLES = ("system", "developer", "user", "assistant")
 _TEXTS = {"text", "input_text", "output_text"}
 _REASONING = {"reasoning", "thinking", "redacted_thinking"}

@@ -60,7 +60,9 @@ class JsonApi:
         except ValueError as error:
             raise Unreadable(str(error), hint=hint) from error
         if _NOT_IN_HEADERS.search(key):
-            raise Unreadable("the key has a character that no header can carry", hint=hint)
+            raise Unreadable(
+                "the key contains a character that is not allowed in a header", hint=hint
+            )
         self._headers = {
             "User-Agent": "evalwright",
             "Accept": "application/json",

@@ -125,8 +125,8 @@ def _aggregate(
         combined.broken[aggregate.names[0]] = Failure(
             stage="score",
             type="NameTaken",
-            message=f"the scorer has a score of this name, which is kept: `{aggregate.short}` of "
-            f"`{aggregate.score}` needs another name",
+            message=f"the scorer already has a score with this name, which is kept: "
+            f"`{aggregate.short}` of `{aggregate.score}` needs another name",
             hint="set another `score_name` for the aggregator",
         )
     value: float | None

@@ -161,7 +161,8 @@ def open_checkpoint(path: Path) -> Iterator[Checkpoint]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise EvalwrightError(
-                f"{path}: another process is making these rows", hint="wait for it, then run again"
+                f"{path}: another process is generating these rows",
+                hint="wait for it, then run again",
             ) from error
         yield Checkpoint(checkpoint_file, file)
 
@@ -176,5 +177,5 @@ def explain_write_error(path: Path, error: OSError) -> EvalwrightError:
     reason = error.strerror or str(error)
     return EvalwrightError(
         f"{path}: cannot be written: {reason}",
-        hint="what is done is kept: make room, and run again",
+        hint="finished rows are kept: free some space, and run again",
     )

@@ -43,7 +43,7 @@ class PreviewStep(Struct, frozen=True, kw_only=True):
 
 
 class PreviewRow(Struct, frozen=True, kw_only=True):
-    """A row of the data source, and what each synthesizer made of it."""
+    """A row of the data source, and the rows after each synthesizer."""
 
     index: int
     source: dict[str, Any]

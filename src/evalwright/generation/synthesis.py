@@ -430,9 +430,9 @@ def _incomplete_error(
 ) -> EvalwrightError:
     if not failures:
         return BadDataset(
-            f"dataset `{job.dataset}`: {job.count_done(checkpoint):,} of {job.total:,} rows could "
-            "be made: another pass over the data source makes none",
-            hint="ask for fewer rows: `num_samples`",
+            f"dataset `{job.dataset}`: only {job.count_done(checkpoint):,} of {job.total:,} rows "
+            "could be generated: another pass over the data source yields none",
+            hint="request fewer rows with `num_samples`",
         )
     shown = sorted(failures)[:_MAX_SHOWN]
     reasons = "; ".join(f"row {place}: {failures[place]}" for place in shown)

@@ -26,6 +26,7 @@ from evalwright.report.judges import (
     LabelRow,
     Pair,
 )
+from evalwright.report.tables import count_noun
 from evalwright.scorers.judging.verdict_values import fold_label
 from evalwright.stats.agreement import (
     cohen_kappa,
@@ -146,17 +147,17 @@ def _match_pairs(
 
 def _no_match_error(judge: Judge, labels: HumanLabels, counts: _MatchCounts) -> BadDataset:
     keys = list(labels.by_answer)
-    start = f"{labels.source}: none of its {len(keys)} labels is of"
+    start = f"{labels.source}: none of its {len(keys)} labels is for"
     if labels.names_models and {key[0] for key in keys} & set(counts.first_ids):
         models = quote_first(dict.fromkeys(key[1] for key in keys))
         return BadDataset(
             f"{start} an answer of `{judge.name}`: its column `model` has {models}, "
             f"the answers are those of {quote_first(counts.models)}",
-            hint="add a column `model` with the model that each label is about",
+            hint="add a column `model` with the model that each label refers to",
         )
     ids_are_numbers = counts.first_ids and all(name.isdecimal() for name in counts.first_ids)
     return BadDataset(
-        f"{start} a sample of `{judge.name}`: they are of {quote_first(key[0] for key in keys)}, "
+        f"{start} a sample of `{judge.name}`: they are for {quote_first(key[0] for key in keys)}, "
         f"the samples are {quote_first(counts.first_ids) or 'none'}",
         hint="set the column of sample ids with `--id-column`"
         + (f"; {_IDS_ARE_ROW_NUMBERS}" if ids_are_numbers else ""),
@@ -167,8 +168,7 @@ def refuse_split_sample(judge: Judge, outcome: Outcome) -> None:
     """Raise `UsageError` for a sample that became several: no label could name one of them."""
     if outcome.parts:
         raise UsageError(
-            f"`{judge.name}` judges what a postprocessor made of each sample, "
-            "and those have no ids to compare by"
+            f"`{judge.name}` judges the output of a postprocessor, which has no ids to compare by"
         )
 
 
@@ -226,7 +226,7 @@ def _unknown_labels_error(
         sample_id = next(key[0] for key, other in labels.by_answer.items() if other == label)
         suggestion = nearest(format_label(label), judge.labels)
         described.append(
-            f"`{format_label(label)}` ({count} times, first of sample `{sample_id}`)"
+            f"`{format_label(label)}` ({count_noun(count, 'time')}, first for sample `{sample_id}`)"
             + (f": did you mean `{suggestion}`?" if suggestion else "")
         )
     more = f", and {len(unknown) - _MAX_NAMED} more" if len(unknown) > _MAX_NAMED else ""
@@ -234,7 +234,7 @@ def _unknown_labels_error(
     return BadDataset(
         f"{labels.source}: labels that `{judge.name}` never gives: {', '.join(described)}{more}; "
         f"it gives {', '.join(f'`{label}`' for label in judge.labels)}",
-        hint=f"labels are those of the judge{truth}; leave one empty where a person could not say",
+        hint=f"use the judge's labels{truth}; leave a label empty if a person could not decide",
     )
 
 

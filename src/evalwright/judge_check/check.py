@@ -89,7 +89,7 @@ class _JudgeChecker:
         if len(self._models) > 1 and self._options.labels and not labels.names_models:
             models = ", ".join(f"`{model}`" for model in self._models)
             raise UsageError(
-                f"{labels.source}: labels of answers, and `{self._judge.task}` has answers of "
+                f"{labels.source}: labels of answers, but `{self._judge.task}` has answers of "
                 f"{models}",
                 hint="name the model with `--model`, or add a column `model`",
             )
@@ -168,8 +168,7 @@ def _select_judge(run: Run, options: JudgeCheckOptions) -> Judge:
     judges = read_judges(run)
     if not judges:
         raise UsageError(
-            f"run {run.id} has no judge: its tasks have no scorer that asks a model for its "
-            "verdict",
+            f"run {run.id} has no judge: no scorer of its tasks queries a judge model",
             hint="docs/guides/judges.md shows how to add one",
         )
     matches = [
@@ -202,7 +201,7 @@ def _select_models(run: Run, judge: Judge, options: JudgeCheckOptions) -> list[s
         return models
     (name,) = canonical_names(options.model)
     if name not in models:
-        known = ", ".join(f"`{model}`" for model in models if model) or "of no model"
+        known = ", ".join(f"`{model}`" for model in models if model) or "none"
         raise UnknownName(
             f"`{judge.task}` has no answers of `{name}`; it has {known}", hint=suggest(name, models)
         )

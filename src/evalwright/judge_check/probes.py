@@ -3,7 +3,7 @@
     swap    the parts of the prompt that carry values change places, each with its label, and so do
             the labels of a structured reply: finds a judge that prefers the first or the last
     pad     sentences that say nothing new follow the answer: finds a judge that prefers length
-    fence   the answer stands between unguessable marks, with a sentence that it is data: finds a
+    fence   the answer is put between unguessable marks, with a sentence that it is data: finds a
             judge that follows instructions in the answer
     again   nothing is changed: measures how far a judge agrees with itself
 
@@ -15,7 +15,7 @@ the fence around it.
                                {{ a }}
                                </answer>             {{ sample.reference }}
 
-Holds:      a value never stands under the label of another. Where it is not plain what belongs to a
+Holds:      a value is never under the label of another. Where it is not clear what belongs to a
             value, nothing is moved, and `NotApplicable` says what was in the way.
 Does not:   know which verdict is right. A flip may also be noise, which `again` measures.
 """
@@ -62,7 +62,7 @@ _UNBOUND = {"set", "macro", "raw", "import", "from", "include", "extends", "bloc
 """Statements that change the meaning of the rest of a template."""
 _COLONS = (":", "\uff1a")
 _MAX_LABEL = 80
-_NO_PARTS = "the prompt has no two parts with values in them that could change places"
+_NO_PARTS = "the prompt does not have two parts with values that could be swapped"
 
 
 class NotApplicable(ValueError):
@@ -244,7 +244,7 @@ def swap_prompt(source: str) -> str:
         texts = separator.split(body)
         pieces = [_parse_piece(text) for text in texts]
         if sum(piece.values for piece in pieces) != _parse_piece(body).values:
-            raise NotApplicable("a comment, or a text that is no template, goes over several parts")
+            raise NotApplicable("a comment, or text that is not a template, spans several parts")
         value_indexes = [index for index, piece in enumerate(pieces) if piece.values]
         if len(value_indexes) > 1:
             try:
@@ -296,10 +296,12 @@ class _PromptParts:
             if wider == span:
                 break
             if any(wider.contains(index) for index in self._values if index != value):
-                raise NotApplicable(f"two values share what is around them: {self._quote(span)}")
+                raise NotApplicable(
+                    f"two values share the same surrounding text: {self._quote(span)}"
+                )
             span = wider
         if not _has_words(self._label_text(span, value)):
-            raise NotApplicable(f"nothing says what this value is: {self._quote(span)}")
+            raise NotApplicable(f"no label says what this value is: {self._quote(span)}")
         return span
 
     def _include_enclosures(self, span: _Span) -> _Span:
@@ -335,33 +337,35 @@ class _PromptParts:
 
     def _refuse_text_between(self, span: _Span, following: _Span) -> None:
         if span.last >= following.first:
-            raise NotApplicable(
-                f"two values share what says what they are: {self._quote(following)}"
-            )
+            raise NotApplicable(f"two values share one label: {self._quote(following)}")
         if self._pieces[span.last].after.rstrip().endswith(_COLONS):
-            raise NotApplicable(f"a label stands apart from its value: {self._quote(span)}")
+            raise NotApplicable(f"a label is separated from its value: {self._quote(span)}")
         for index in range(span.last + 1, following.first):
             if text := _shorten(self._pieces[index].text):
-                raise NotApplicable(f"it is not plain to which value this belongs: `{text}`")
+                raise NotApplicable(f"it is not clear which value this belongs to: `{text}`")
 
     def _refuse_leaving_enclosure(self, spans: Sequence[_Span]) -> None:
         for opens, closes in self._enclosures:
             inside = [span for span in spans if opens < span.first and span.last < closes]
             if inside and len(inside) < len(spans):
                 text = _shorten(self._pieces[opens].text)
-                raise NotApplicable(f"a part would leave what stands around it: `{text}`")
+                raise NotApplicable(
+                    f"a part would be separated from its surrounding text: `{text}`"
+                )
 
     def _refuse_unclear_ends(self, spans: Sequence[_Span]) -> None:
         """Refuse a heading over the first part, or words after the last, that may be about all."""
         headed = [self._is_heading(span.first) for span in spans]
         if headed[0] and not all(headed) and _has_words(self._pieces[self._values[0]].before):
             text = _shorten(self._pieces[spans[0].first].text)
-            raise NotApplicable(f"it is not plain whether this is about one value or all: `{text}`")
+            raise NotApplicable(
+                f"it is not clear whether this refers to one value or to all: `{text}`"
+            )
         _, _, rest = self._pieces[self._values[-1]].after.partition("\n")
         below = range(self._values[-1] + 1, spans[-1].last + 1)
         rest = "\n".join([rest, *(self._pieces[index].data for index in below)])
         if _has_words(rest):
-            raise NotApplicable(f"what follows the last value would be moved: `{_shorten(rest)}`")
+            raise NotApplicable(f"the text after the last value would be moved: `{_shorten(rest)}`")
 
     def _refuse_open_blocks(self, moved: _Span) -> None:
         """Refuse a piece that is no complete template or changes the meaning of what follows."""
@@ -369,7 +373,7 @@ class _PromptParts:
             piece = self._pieces[index]
             if piece.statements & _UNBOUND or not _is_complete_template(piece.text):
                 text = _shorten(piece.text)
-                raise NotApplicable(f"a block of the template goes over several parts: `{text}`")
+                raise NotApplicable(f"a block of the template spans several parts: `{text}`")
 
     def _quote(self, span: _Span) -> str:
         return f"`{_shorten(self._pieces[span.first].text)}`"
@@ -395,7 +399,7 @@ def _parse_piece(text: str) -> _Piece:
                 statements.add(value if kind == "name" else "raw")
             previous_kind = kind if kind != "whitespace" else previous_kind
     except TemplateSyntaxError as error:
-        reason = f"a block of the template goes over several parts: `{_shorten(text)}`"
+        reason = f"a block of the template spans several parts: `{_shorten(text)}`"
         raise NotApplicable(reason) from error
     return _Piece(
         text=text,

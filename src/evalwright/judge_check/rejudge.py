@@ -65,7 +65,7 @@ from evalwright.types import Outcome, Run, Sample, Trace, Usage
 _DIRECTIONS = {"true": "to correct", "false": "to incorrect"}
 _MAX_DIRECTIONS = 12
 _MAX_CONCURRENCY = 64
-_HINT = "probes ask the judge of the run again, and need its document"
+_HINT = "probes query the judge of the run again, and need its document"
 
 
 def is_same_verdict(first: Verdict, second: Verdict) -> bool:
@@ -272,7 +272,7 @@ class Rejudging:
                 snippets=snippets,
             )
             tell(
-                f"`{self._judge.name}`: {total * len(self._scorers):,} calls of "
+                f"`{self._judge.name}`: {total * len(self._scorers):,} calls to "
                 f"{self._model_name}, {len(self._scorers)} for each of "
                 f"{count_noun(total, 'sample')}"
             )
@@ -294,10 +294,10 @@ class Rejudging:
         current = describe_judge(judge.task, judge.scorer, spec, model=model, client=client)
         if current.identity != judge.identity:
             raise UsageError(
-                f"`{judge.name}` is another judge now than in run {self._run.id}: "
+                f"`{judge.name}` is not the same judge as in run {self._run.id}: "
                 "its prompt, its labels, its model or the model's settings have changed",
-                hint="`evalwright score` judges with the new one: check that run; a value that "
-                "was a secret is not kept with a run, and is given again with `--set`",
+                hint="`evalwright score` judges with the new one: check that run; values of "
+                "secrets are not stored with a run, so pass them again with `--set`",
             )
 
     def _task_runtime(self, model: str) -> TaskRuntime:
@@ -389,7 +389,7 @@ def _find_spec(specs: Sequence[ResolvedSpec], judge: Judge, path: str) -> Resolv
         if spec.key == judge.task:
             return spec
     raise UsageError(
-        f"{path}: the project has no task specification `{judge.task}` now; it has "
+        f"{path}: the project no longer has a task specification `{judge.task}`; it has "
         + ", ".join(f"`{spec.key}`" for spec in specs),
         hint=_HINT,
     )
@@ -399,4 +399,4 @@ def _find_scorer(spec: ResolvedSpec, judge: Judge) -> Any:
     for scorer in getattr(spec.task.definition, "scorers", ()):
         if (scorer.key or scorer.type) == judge.scorer and judge_model_key(scorer):
             return scorer
-    raise UsageError(f"the task `{judge.task}` has no judge `{judge.scorer}` now", hint=_HINT)
+    raise UsageError(f"the task `{judge.task}` no longer has a judge `{judge.scorer}`", hint=_HINT)

@@ -1,4 +1,4 @@
-"""Scores to numbers, one class per metric of a task document; and the metrics of records.
+"""Metrics: functions for records, and one class per metric of task documents.
 
     ew.metrics.f1("the cat sat", ["a cat sat down"])
 

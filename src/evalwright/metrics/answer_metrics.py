@@ -30,7 +30,7 @@ _ORDERS = (1, 2, 3, 4)
 
 
 def exact_match(prediction: str, targets: Sequence[str]) -> float:
-    r"""Return 1 if the prediction equals any target, whitespace at the ends aside, else 0.
+    r"""Return 1 if the prediction equals any target, ignoring whitespace at the ends, else 0.
 
     >>> ew.metrics.exact_match(" 41\n", ["41", "forty-one"])
     1.0
@@ -63,7 +63,7 @@ def f1(prediction: str, targets: Sequence[str]) -> float:
 
 
 def bleu_4(prediction: str, targets: Sequence[str]) -> float:
-    """Return the sentence BLEU of 1 to 4 words with add-one smoothing, against the best target.
+    """Return the sentence BLEU of 1- to 4-grams with add-one smoothing, against the best target.
 
     A text of fewer than four words scores high even if it is wrong. Use `f1` for short answers.
 
@@ -100,7 +100,7 @@ def corpus_bleu(
     of `bleu_4`. An n-gram matches as often as it occurs in the target that has most of it. BP is
     exp(1 - r/c) where the predictions have c words and the targets of the nearest length have
     r > c. Without smoothing the result is 0 if no four words in a row match. `add_one` adds 1 to
-    both sums of every order, as `bleu_4` does. Words are those of `f1`.
+    both sums of every order, as `bleu_4` does. Words are split as in `f1`.
     Papineni et al. (2002), ACL.
 
     >>> predictions = ["the cat sat on the mat", "it rained all day long"]

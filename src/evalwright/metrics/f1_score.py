@@ -1,4 +1,4 @@
-"""`f1_score`: 2 TP / (2 TP + FP + FN), of counts that the scores hold.
+"""`f1_score`: 2 TP / (2 TP + FP + FN), computed from counts in the scores.
 
     metrics:
       - type: f1_score

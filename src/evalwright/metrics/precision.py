@@ -1,4 +1,4 @@
-"""`precision`: TP / (TP + FP), of counts that the scores hold.
+"""`precision`: TP / (TP + FP), computed from counts in the scores.
 
     metrics:
       - type: precision

@@ -1,4 +1,4 @@
-"""`recall`: TP / (TP + FN), of counts that the scores hold.
+"""`recall`: TP / (TP + FN), computed from counts in the scores.
 
     metrics:
       - type: recall

@@ -46,14 +46,14 @@ class Content(list[Any]):
 
 
 class InputTextContent(JsonModel):
-    """Text that a model is given."""
+    """Text of an input."""
 
     type: Literal["input_text"] = "input_text"
     text: str
 
 
 class InputImageContent(JsonModel):
-    """An image that a model is given."""
+    """An image of an input."""
 
     type: Literal["input_image"] = "input_image"
     image_url: str | None = None
@@ -61,7 +61,7 @@ class InputImageContent(JsonModel):
 
 
 class InputFileContent(JsonModel):
-    """A file that a model is given."""
+    """A file of an input."""
 
     type: Literal["input_file"] = "input_file"
     filename: str | None = None
@@ -86,7 +86,7 @@ class TextCitationBody(JsonModel):
 
 
 class TopLogProb(JsonModel):
-    """A token that could have been there, with its log-probability."""
+    """An alternative token, with its log-probability."""
 
     token: str
     logprob: float
@@ -94,7 +94,7 @@ class TopLogProb(JsonModel):
 
 
 class LogProb(JsonModel):
-    """A token with its log-probability, and the likeliest tokens at its place."""
+    """A token with its log-probability, and the likeliest tokens at its position."""
 
     token: str
     logprob: float
@@ -112,7 +112,7 @@ class OutputTextContent(JsonModel):
 
 
 class RefusalContent(JsonModel):
-    """The words of a model that refuses to answer."""
+    """Text of a refusal."""
 
     type: Literal["refusal"] = "refusal"
     refusal: str
@@ -169,7 +169,7 @@ def _wrap_part(part: Any) -> Any:
 
 
 class Item(JsonModel):
-    """One item of a trace, of a kind that has no class of its own."""
+    """One item of a trace, of a kind without its own class."""
 
     id: str | None = None
     status: str | None = None
@@ -190,7 +190,7 @@ class Item(JsonModel):
 
 
 class Message(Item):
-    """A message of `role`: `user`, `assistant`, `system` or `developer`."""
+    """A message by `role`: `user`, `assistant`, `system` or `developer`."""
 
     type: Literal["message"] = "message"
     status: MessageStatus | None = None
@@ -260,14 +260,14 @@ class FunctionCallOutput(Item):
 
 
 class CustomTaskInputMessage(Item):
-    """The input of a model of a custom task; `content` is any JSON."""
+    """The input of a custom task; `content` is any JSON."""
 
     type: Literal["custom_task_input_message"] = "custom_task_input_message"
     content: Any
 
 
 class CustomTaskOutputMessage(Item):
-    """The output of a model of a custom task; `content` is any JSON."""
+    """The output of a custom task; `content` is any JSON."""
 
     type: Literal["custom_task_output_message"] = "custom_task_output_message"
     content: Any

@@ -61,31 +61,31 @@ class _ModelOutput(JsonModel):
 
 
 class ChatCompletionModelOutput(_ModelOutput):
-    """A completion of a chat."""
+    """A chat completion."""
 
     choices: list[ChatCompletionModelOutputChoice]
 
 
 class RAGReference(JsonModel):
-    """A text that was retrieved for an answer."""
+    """A retrieved text."""
 
     content: str
 
 
 class RAGCompletionModelOutputChoice(ChatCompletionModelOutputChoice):
-    """One of the answers of a completion, with what was retrieved for it."""
+    """One of the answers of a completion, with its retrieved texts."""
 
     references: list[RAGReference]
 
 
 class RAGCompletionOutput(ChatCompletionModelOutput):
-    """A completion of a chat with retrieval."""
+    """A chat completion with retrieval."""
 
     choices: list[RAGCompletionModelOutputChoice]  # type: ignore[assignment] # a narrower kind
 
 
 class OpenResponsesModelOutput(_ModelOutput):
-    """An answer in items. `items` is the list, and called it is the dict's method."""
+    """An answer in items. `items` is the list; `items()` is the method of a dict."""
 
     items: list[Item]  # type: ignore[assignment] # it can still be called
 
@@ -257,7 +257,7 @@ def _build_completion(message: ChatMessage, fields: dict[str, Any]) -> ChatCompl
 
 
 def old_message(item: dict[str, Any]) -> ChatMessage:
-    """A message item as `{role, content[, refusal]}` and other fields, its content in one text."""
+    """Return a message item as `{role, content[, refusal]}` and other fields; content is text."""
     content = dict.get(item, "content")  # as it came: wrapping it would cost more than reading it
     role = dict.get(item, "role")
     if type(content) is list and len(content) == 1 and type(content[0]) is dict:

@@ -84,7 +84,7 @@ def wrap(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON of builtin types, to its bottom."""
+    """Return the value with only builtin types, at all depths."""
     if type(value) in _SCALARS:
         return value
     if isinstance(value, dict):

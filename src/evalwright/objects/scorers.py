@@ -24,7 +24,7 @@ class ScorerBase(LFBaseModel):
 
     def compute_scores(self, sample: dict[str, Any], solver_output: Any) -> Any:
         """The scores of one sample."""
-        raise NotImplementedError(f"{type(self).__name__} defines no `compute_scores`")
+        raise NotImplementedError(f"{type(self).__name__} does not define `compute_scores`")
 
     def __call__(self, *arguments: Any) -> Any:
         """The same as `compute_scores`."""

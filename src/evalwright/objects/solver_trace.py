@@ -74,7 +74,7 @@ class SolverTrace(LFBaseModel):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """What `to_json` or `model_dump` returned. A group becomes a `GroupedSolverTrace`."""
+        """Read the result of `to_json` or `model_dump`. A group becomes a `GroupedSolverTrace`."""
         trace = data.get("trace")
         if not isinstance(trace, Trace | dict):
             trace = {}
@@ -98,7 +98,7 @@ class SolverTrace(LFBaseModel):
 
     @classmethod
     def model_validate(cls, obj: Any, **_: Any) -> Self:
-        """Of a solver trace, or of what `to_json` or `model_dump` returned."""
+        """Validate a solver trace, or the result of `to_json` or `model_dump`."""
         if isinstance(obj, Mapping) and "trace" not in obj and "items" in obj:
             trace = {name: obj[name] for name in _TRACE_FIELDS if name in obj}
             rest = {name: value for name, value in obj.items() if name not in trace}
@@ -121,7 +121,7 @@ class SolverTrace(LFBaseModel):
 
     @property
     def items(self) -> Items:
-        """All that was said and called, in order."""
+        """All messages and calls, in order."""
         return self.trace.items  # type: ignore[return-value] # since they were read
 
     @property
@@ -140,7 +140,7 @@ class SolverTrace(LFBaseModel):
         return AnswerText(output) if isinstance(output, ChatCompletion) else output
 
     def read_output(self) -> Any:
-        """The same, of a chat the completion alone."""
+        """The same; for chat, only the completion."""
         if self._peek("raw_outputs"):
             return old_view(self.raw_outputs[-1])
         for item in reversed(self.trace.raw_items):
@@ -209,7 +209,7 @@ class GroupedSolverTrace(SolverTrace):
 
 
 class _SolverTraceToo(type):
-    """A solver trace has the fields of the older class, and passes for one."""
+    """Accept a solver trace as an instance: it has the fields of the older class."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return super().__instancecheck__(instance) or type(instance) is SolverTrace
@@ -226,7 +226,7 @@ class SingleSolverOutput(LFBaseModel, metaclass=_SolverTraceToo):
     def from_input_and_output(
         cls, model_input: LFModelInput, model_output: LFModelOutput, direct_ios: Iterable[Any] = ()
     ) -> SingleSolverOutput:
-        """Of one call of a model."""
+        """Create it from one call of a model."""
         messages = [*model_input_to_messages(model_input), model_output_to_message(model_output)]
         return cls(messages=messages, output=wrap_output(model_output), direct_ios=list(direct_ios))
 
@@ -248,11 +248,11 @@ class ModelResponse(LFBaseModel):
 
     raw_output: LFModelOutput = None
     items: list[Item] = []
-    """Without them, those of the raw output."""
+    """Default: the items of the raw output."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Of JSON, which is not checked and wrapped when it is read."""
+        """Create it from JSON, which is not checked, and is wrapped when it is read."""
         response = _new(cls)
         values = response.__dict__
         values.update(data)

@@ -2,7 +2,7 @@
 
 Everything before the first user message is the preamble. The properties `function_calls`,
 `function_outputs`, `assistant_messages` and `user_messages` leave it out, so the greeting of an
-assistant is not one of its messages; the methods that look for the last or first text do not.
+assistant is not one of its messages; the methods that return the last or first text include it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _new = object.__new__
 
 
 class TraceMetadata(JsonModel):
-    """Where a trace is from, and its totals; what is not known is None."""
+    """The origin of a trace, and its totals; None for what is not known."""
 
     trace_id: str | None = None
     source_type: str | None = None
@@ -51,7 +51,7 @@ class TraceMetadata(JsonModel):
 
 
 class Turn(LFBaseModel):
-    """A user message, and all that follows up to the next."""
+    """A user message, and everything up to the next one."""
 
     user_message: UserMessage | Message
     assistant_items: list[Item]
@@ -78,7 +78,7 @@ class Turn(LFBaseModel):
 
 
 class Trace(LFBaseModel):
-    """All that was said, in order."""
+    """All messages, in order."""
 
     FORMAT: ClassVar[TraceFormat] = "open_responses"
 
@@ -91,25 +91,25 @@ class Trace(LFBaseModel):
     span_type: str | None = None
 
     def __init__(self, items: Iterable[Any] = (), **fields: Any) -> None:
-        """Of items or messages, and what else is known: `metadata`, `events`, a span."""
+        """Create it from items or messages, and optionally `metadata`, `events` and a span."""
         check(fields.pop("FORMAT", self.FORMAT), TraceFormat, "FORMAT")
         super().__init__(items=items_from(items), **fields)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Of JSON, which is not checked and wrapped when it is read."""
+        """Create it from JSON, which is not checked, and is wrapped when it is read."""
         trace = _new(cls)
         trace.__dict__["_unread"] = {**data}
         return trace
 
     @classmethod
     def from_items(cls, items: Iterable[Any]) -> Trace:
-        """Of items or messages."""
+        """Create it from items or messages."""
         return cls.from_json({"items": list(items)})
 
     @classmethod
     def from_events(cls, events: Iterable[Mapping[str, Any]], span_id: str | None = None) -> Trace:
-        """Of what a recorder noted: all of it, or one span."""
+        """Create it from recorded events: all of them, or one span."""
         events = select_span(events, span_id)
         fields: dict[str, Any] = {"items": read_events(events), "events": events}
         if span_id is not None:
@@ -127,7 +127,7 @@ class Trace(LFBaseModel):
 
     @property
     def raw_items(self) -> list[Any]:
-        """Its items as they came, not wrapped."""
+        """Its original items, not wrapped."""
         return self._peek("items") or []
 
     @property
@@ -224,7 +224,7 @@ class Trace(LFBaseModel):
         return text_of(value) if isinstance(value, str | list) else json.dumps(value)
 
     def to_json(self) -> dict[str, Any]:
-        """Its items, and what else is known."""
+        """Return its items and other fields."""
         held = {**self.__dict__, **self.__dict__.get("_unread", {})}
         items = items_from(held.get("items") or ())
         fields: dict[str, Any] = {"items": [item.to_json() for item in items]}

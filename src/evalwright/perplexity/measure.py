@@ -71,12 +71,12 @@ _NO_SPREAD = "every document has the same value: there is no spread"
 _NO_DOCUMENT = "no document was scored"
 _IMPOSSIBLE = "a token has probability 0, so this is infinite"
 _TOO_LARGE = "larger than a number can be"
-_CAPABLE_MODELS = "a model on this machine can: -m local/smollm2, or -m local/PATH.gguf"
+_CAPABLE_MODELS = "a local model can: -m local/smollm2, or -m local/PATH.gguf"
 _TOKENIZERS_NOTE = (
     "perplexity is per token, and models split a text into different tokens: compare bits per byte"
 )
 _DIFFERENT_DOCUMENTS_NOTE = (
-    "the models have not weighed the same documents: compare the differences, over those of both"
+    "the models did not score the same documents: compare the differences, over the shared ones"
 )
 
 

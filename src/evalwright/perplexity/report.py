@@ -87,7 +87,7 @@ class PerplexityBody(Struct, frozen=True, kw_only=True):
     files: list[str]
     models: list[ModelPerplexity]
     pairwise: list[PairwiseRow]
-    """Differences between models in bits per byte, on the documents that both have read."""
+    """Differences between models in bits per byte, on the documents that both have scored."""
     failures: list[FailureRow]
     summary: PerplexitySummary
     notes: list[str]
@@ -108,10 +108,10 @@ def perplexity_schema() -> dict[str, Any]:
 
 
 class PerplexityReport(PerplexityBody, frozen=True, kw_only=True):
-    """The metrics, and access to the documents that they were made from."""
+    """The metrics, and access to the documents that they were computed from."""
 
     rows: Callable[[], Iterator[DocumentRow]]
-    """Makes one row per document and model when called, since there may be many."""
+    """Returns an iterator over the rows, one per document and model."""
 
     def documents(self) -> Iterator[DocumentRow]:
         """Yield one row per finished document and model, in the order of the files."""
@@ -236,6 +236,6 @@ def _summary_line(report: PerplexityReport) -> str:
     if summary.failed:
         parts.append(f"{summary.failed:,} failed")
     if summary.left_out:
-        parts.append(f"{summary.left_out:,} without text left out")
+        parts.append(f"{summary.left_out:,} without text skipped")
     parts.append(f"{summary.wall_seconds:.1f} s")
     return ", ".join(parts)

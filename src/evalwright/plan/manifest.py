@@ -244,7 +244,7 @@ def _model_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Itera
         if name not in before:
             yield f"{name} is new"
         elif before[name] != fingerprint:
-            yield f"{name} has other parameters"
+            yield f"the parameters of {name} have changed"
     yield from (f"{name} was removed" for name in before if name not in after)
 
 

@@ -252,7 +252,7 @@ def _explain_unknown(name: str, known: list[str]) -> str:
             # On a screen the two are the same: a file from a Mac has `u` and two dots, not `ü`.
             asked, there = (ascii(each)[1:-1] for each in (name, column))
             return (
-                f"; it is spelled with other code points (`{asked}`, in the data `{there}`): "
+                f"; it has different code points (`{asked}`, in the data `{there}`): "
                 "copy the name from the data"
             )
     suggestion = nearest(name, known)

@@ -156,9 +156,9 @@ def _result_row(outcome: Outcome, id_: str) -> dict[str, Any]:
 
 
 def _solver_output(conversation: dict[str, Any]) -> dict[str, Any]:
-    """What a solver left, as plain data: published is `output.trace.items`.
+    """Return a conversation as plain data: the documented field is `output.trace.items`.
 
-    The last output of the model and the views of the older dialect are there as well.
+    The last output of the model and the fields of the older format are included.
     """
     solved = SolverTrace.from_json(conversation)
     messages = [

@@ -122,13 +122,11 @@ def _read_valid(
     """Read a document that is valid by itself, whatever the project around it lacks."""
     project = read_project(file, environment=environment)
     if project.kind is not None and project.kind != kind:
-        what = "a run file" if project.kind == "run" else f"of the kind `{project.kind}`"
+        what = "a run file" if project.kind == "run" else f"one of the kind `{project.kind}`"
         hint = "run it with `evalwright run`"
         if project.kind in FOLDERS:
             hint = f"`evalwright {'eval' if project.kind == 'evaluation' else project.kind} add`"
-        raise UsageError(
-            f"{file}: expected a document of the kind `{kind}`, it is {what}", hint=hint
-        )
+        raise UsageError(f"{file}: expected a document of the kind `{kind}`, got {what}", hint=hint)
     problems = [issue for issue in project.problems if issue.rule not in _REFERENCE_RULES]
     errors = [f"{i.file}:{i.line}: {i.detail}" for i in problems if i.level == "error"]
     if errors:

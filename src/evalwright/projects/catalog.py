@@ -88,7 +88,7 @@ class ShownEntity(ListedEntity, frozen=True, kw_only=True):
         optional = {"name": self.name, "entity type": self.entity_type, "URL": self.url}
         yield from ((name, fact) for name, fact in optional.items() if fact)
         yield "file", f"{self.file}:{self.line}"
-        yield from (("made of", file) for file in self.files[1:])
+        yield from (("includes", file) for file in self.files[1:])
         for reference in self.used_by:
             yield "used by", f"{reference.file}:{reference.line}: {reference.what}"
         yield "valid", "yes" if self.valid else "no"

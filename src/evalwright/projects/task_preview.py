@@ -74,7 +74,7 @@ class TaskPreview(Struct, frozen=True, kw_only=True):
     """The key of the specification, or of the task if there is no specification."""
     file: str
     specification: str | None
-    """Where the specification stands; None if the task itself was named."""
+    """Location of the specification; None if the task itself was named."""
     values: dict[str, Any]
     samples: list[PreviewSample]
     metrics: list[MetricRow]
@@ -95,7 +95,7 @@ class TaskPreview(Struct, frozen=True, kw_only=True):
         yield from indent_yaml(about)
         for sample in self.samples:
             yield ""
-            model = f", asked of {sample.model}" if sample.model else ""
+            model = f", model {sample.model}" if sample.model else ""
             trial = f", trial {sample.trial + 1} of {self.tries}" if self.tries > 1 else ""
             yield visible(f"Sample `{sample.sample_id}`{trial}{model}: {sample.status}")
             yield from indent_yaml(_sample_sections(sample, bodies=bodies))

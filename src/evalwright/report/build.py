@@ -65,7 +65,7 @@ from evalwright.types import CONTAINS_TARGET, Outcome, Row
 
 CODE = "code_exec"
 _MCQ = "mcq"
-_CONFIDENCES = "`-p logprobs=true`, if the model gives them, or `--confidence self`"
+_CONFIDENCES = "`-p logprobs=true`, if the model returns them, or `--confidence self`"
 _OPTION_SHARE = "; its confidence is its share of the likelihoods of all letters"
 _ANY_OF_K = "pass@"
 _KS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -412,8 +412,8 @@ class _ReportBuilder:
         for result in self.results:
             if result.finished.stopped:
                 yield (
-                    f"`{result.task}` was not finished where it was run, and its metrics "
-                    f"are over the samples that are there: {result.finished.stopped}"
+                    f"`{result.task}` was not finished in its original run, so its metrics "
+                    f"cover only the samples in the log: {result.finished.stopped}"
                 )
         yield from self._notes_on_missing()
 
@@ -444,7 +444,7 @@ class _ReportBuilder:
                         f"{'' if has_self_reports else _OPTION_SHARE}"
                     )
         if has_self_reports:
-            yield "`--confidence self`: confidences are what each model says of its own answers"
+            yield "`--confidence self`: confidences are each model's own estimates"
         for model, count in self.reader.silent.items():
             if count:
                 yield f"{model}: replies without a number when asked how sure it is: {count}"
@@ -455,7 +455,7 @@ class _ReportBuilder:
             why = f" ({facts.stop_reason})" if facts.stop_reason else ""
             done = f"{landed} of {total} {self._noun}"
             if landed >= total:
-                done = f"all {total} {self._noun}, and no metrics"
+                done = f"all {total} {self._noun} done, but no metrics computed"
             yield f"not finished{why}: {done}; {facts.resume_hint}"
 
 

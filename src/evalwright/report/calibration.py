@@ -213,10 +213,10 @@ def _fit_on_half(answers: _SortedAnswers, *, bins: int, seed: int) -> ScaledRow:
     if min(sizes) < _FEWEST:
         reason = (
             f"a temperature needs {_FEWEST} answers with a confidence in each half, "
-            f"of different records; here are {sizes[0]} and {sizes[1]}"
+            f"of different records; there are {sizes[0]} and {sizes[1]}"
         )
     elif np.allclose(fitted.p, _EVEN, rtol=0, atol=_NEARLY):
-        reason = "every confidence that it would be fitted on is 50 %, which no temperature moves"
+        reason = "every confidence that it would be fitted on is 50 %, which no temperature changes"
     if reason:
         return ScaledRow(reason=reason, fitted_on=sizes[0], n=sizes[1])
     temperature = fit_temperature(fitted.p, fitted.right, groups=fitted.groups)
@@ -286,7 +286,7 @@ def _figures_table(rows: dict[str, CalibrationRow]) -> Table:
             for model, row in rows.items()
         ],
         frozenset(range(1, 7)),
-        "over the answers that came with a confidence; lower ECE and Brier are better; "
+        "over answers with a confidence; lower ECE and Brier are better; "
         "with few answers per bin, ECE is too high",
         (_LEGEND, *(line for model, row in rows.items() for line in ("", *_diagram(model, row)))),
     )
@@ -332,7 +332,7 @@ def _temperatures_table(rows: dict[str, CalibrationRow]) -> Table:
         [line for model, row in fitted.items() for line in _before_and_after(model, row)],
         frozenset(range(2, 6)),
         "above 1: the model was too sure; fitted on one half of the records and tested on the "
-        "other, from which all numbers here are",
+        "other; all numbers here are of the test half",
         (
             _LEGEND,
             *(line for model, row in fitted.items() for line in _describe_temperature(model, row)),

@@ -303,7 +303,7 @@ def _describe_repeats(repeats: RepeatsRow) -> str:
 
 def _describe_probe(probe: ProbeRow) -> str:
     if probe.flips.value is None:
-        return f"probe {probe.probe} could not be tried"
+        return f"probe {probe.probe} could not be applied"
     return f"probe {probe.probe} changes {format_figure(probe.flips)}"
 
 

@@ -80,7 +80,7 @@ def describe_moved(report: "Report") -> list[str]:
     if report.moved is None:
         return []
     if report.moved.is_unmoved:
-        return [f"No score changed: the results are those of {report.moved.parent}"]
+        return [f"No score changed: the results are the same as in {report.moved.parent}"]
     return [report.moved.reason] if report.moved.reason else []
 
 

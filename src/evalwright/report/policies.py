@@ -334,9 +334,10 @@ def _doubts(definition: ThresholdDefinition, rows: Sequence[MetricRow]) -> Itera
     if reach:
         yield f"the intervals of {reach} more cross the threshold"
     if failed:
-        yield f"{len(failed)} more left out failed samples, {sum(failed)} in all"
+        yield f"failed samples are excluded from {len(failed)} more ({sum(failed)} in total)"
     if absent:
-        yield f"{len(absent)} more left out scores without a value, {sum(absent)} in all"
+        without = f"{len(absent)} more ({sum(absent)} in total)"
+        yield f"scores without a value are excluded from {without}"
 
 
 def _join_reasons(pairs: Iterable[tuple[_RunMetric, "Verdict"]]) -> str:
@@ -421,7 +422,7 @@ def _missing_samples(row: MetricRow) -> Iterator[str]:
     """Say what a metric leaves out against its will, and of how few samples it is."""
     if row.failed:
         are = "is" if row.failed == 1 else "are"
-        yield f"{count_noun(row.failed, 'sample')} failed, and {are} not in it"
+        yield f"{count_noun(row.failed, 'sample')} failed, and {are} not included"
     if row.absent:
         have = "has" if row.absent == 1 else "have"
         without = f"{count_noun(row.absent, 'score')} {have} no value"
@@ -460,7 +461,7 @@ def _describe_comparison(row: MetricRow, value: float, operator: Operator, thres
         way, end = across
         interval = f", but the interval reaches {way} to {texts[end]}"
     elif operator == "=" and not meets and _contains(row, threshold):
-        interval = interval.replace("interval", "but the interval has it:")
+        interval = interval.replace("interval", "but the interval includes it:")
     return f"{texts[value]} {_SIGNS[sign]} {texts[threshold]}{interval}"
 
 

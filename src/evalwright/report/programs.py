@@ -21,7 +21,7 @@ class JudgedProgram(Struct, frozen=True, kw_only=True):
     targets: list[bool]
     """One verdict per target, in order."""
     detail: str
-    """Why it is not a pass; empty if it is one."""
+    """Why the program did not pass; empty if it passed."""
     tier: str
     verified: bool
     packages: list[str]

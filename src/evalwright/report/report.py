@@ -37,7 +37,7 @@ class MetricRow(Struct, frozen=True, kw_only=True):
     ci_low: float | None
     ci_high: float | None
     interval: str | None
-    """The method of the interval; None where there is none."""
+    """The method of the interval; None if there is none."""
     n: int
     failed: int
     excluded: int
@@ -164,8 +164,8 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
 
     rank: int | None
     model: str
-    """The model; `SPECIFICATION (MODEL)` where two specifications ran the same model, and the
-    specification alone where it calls no model."""
+    """The model; `SPECIFICATION (MODEL)` if two specifications ran the same model, and the
+    specification alone if it calls no model."""
     mean: float | None
     ci_low: float | None
     ci_high: float | None
@@ -177,14 +177,14 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
     total: int
     own_mean: float | None
     own_low: float | None
-    """The own mean if every failure had counted 0; None where scores lie outside [0, 1]."""
+    """The own mean if every failure had scored 0; None if scores are outside [0, 1]."""
     own_high: float | None
-    """The own mean if every failure had counted 1; None where scores lie outside [0, 1]."""
+    """The own mean if every failure had scored 1; None if scores are outside [0, 1]."""
     categories: dict[str, float | None]
     task: str = ""
-    """The task that the models are ranked on; empty where it is all tasks together."""
+    """The task that the models are ranked on; empty for all tasks together."""
     metric: str = ""
-    """The metric that they are ranked by; empty where it is the mean score of all tasks."""
+    """The metric that they are ranked by; empty for the mean score of all tasks."""
 
 
 class PairwiseRow(Struct, frozen=True, kw_only=True):
@@ -220,7 +220,7 @@ class CalibrationFigures(Struct, frozen=True, kw_only=True):
 class ScaledRow(Struct, frozen=True, kw_only=True):
     """Confidences after temperature scaling: fitted on one half, evaluated on the other.
 
-    The numbers are null where nothing could be fitted.
+    The numbers are null if nothing could be fitted.
     """
 
     reason: str
@@ -278,7 +278,7 @@ class PerplexityRow(Struct, frozen=True, kw_only=True):
 
 
 class UsageRow(Struct, frozen=True, kw_only=True):
-    """Requests, tokens and cost of a model; the cost is None where no price is known."""
+    """Requests, tokens and cost of a model; the cost is None if a price is unknown."""
 
     requests: int
     prompt_tokens: int
@@ -302,7 +302,7 @@ class FailureRow(Struct, frozen=True, kw_only=True):
     messages: int = 1
     """Different messages of this kind among the first 1,000 failures of the run."""
     task: str = ""
-    """The task whose metrics are missing, where no single sample failed."""
+    """The task whose metrics are missing, if no single sample failed."""
     scorer: str = ""
     """The scorer whose metrics are missing; empty for all of the task."""
     metric: str = ""
@@ -348,7 +348,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     wall_seconds: float
     """Seconds for which samples were running in this invocation."""
     trials: int = 0
-    """Trials that finished, where samples of a project have several; else 0."""
+    """Trials that finished, if samples of a project have several; else 0."""
     flaky: int = 0
     """Samples whose runs do not all agree."""
     wrong: int = 0
@@ -414,17 +414,17 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     judges: list[JudgeRow] = []
     """The models that judged, and what checks of this or earlier runs say about each."""
     display_names: DisplayNames = DisplayNames()
-    """The names of tasks, scorers and metrics that tables show in the place of their keys."""
+    """The names of tasks, scorers and metrics that tables show instead of their keys."""
     name: str = ""
     """The name of the run, from `--name`."""
     tags: dict[str, str] = {}
     """The tags of the run, from `--tag`."""
     moved: MovedScores | None = None
-    """What `evalwright score` changed against the parent run; null for a run without parent."""
+    """What `evalwright score` changed since the parent run; null for a run without a parent."""
 
 
 class Report(ReportBody, frozen=True, kw_only=True):
-    """A report, and access to the outcomes that it was made from."""
+    """A report, and access to the outcomes that it was built from."""
 
     stored: Callable[..., Iterator[Outcome]]
     """Reads them from the store; `failed=True` gives only those that failed."""

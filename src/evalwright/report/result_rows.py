@@ -170,7 +170,7 @@ def _repeat_row(result: TaskModelResult, name: str, value: MetricValue) -> Repea
     bounds = (0.0, 1.0) if value.bounded else value.bounds
     interval = clip_interval(student_interval(known), bounds) if spread else None
     if is_whole and not interval:
-        reason = "no interval: all runs gave the same" if is_small else _TOO_LARGE
+        reason = "no interval: all runs gave the same value" if is_small else _TOO_LARGE
     return RepeatRow(
         task=result.task,
         model=result.model,

@@ -280,9 +280,9 @@ def _results(rows: Sequence[MetricRow], purpose: str) -> Table:
         "Results" if purpose == "score" else "Checks (purpose: qa)",
         shown,
         columns,
-        "failed and excluded samples are in no metric"
+        "metrics do not include failed and excluded samples"
         + (
-            "; no value: samples whose score has none; they are in no metric either"
+            "; no value: samples without a score value, which metrics do not include either"
             if has_absent
             else ""
         )
@@ -356,7 +356,7 @@ def _repeat_tables(report: Report) -> Iterator[Table]:
             interval_column(),
         ],
         "over runs on the same samples: std is the spread of single runs, the interval is that of "
-        "their mean. How other samples would differ: the interval under Results",
+        "their mean. For the variation between samples, see the intervals under Results",
     )
     yield make_table(
         "Agreement between runs",
@@ -425,7 +425,7 @@ def _problem_tables(report: Report) -> Iterator[Table]:
             TableColumn("what", lambda row: _describe_failure(row, report.run_id)),
             TableColumn("for example", lambda row: shorten((*row.sample_ids, NOTHING)[0])),
         ],
-        "failed samples are in no mean",
+        "means do not include failed samples",
     )
     shown, total = report.left_out[:_MOST_LEFT_OUT], len(report.left_out)
     more = f"; the first {len(shown)} of {total}, JSON has all" if total > len(shown) else ""

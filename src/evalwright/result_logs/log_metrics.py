@@ -218,7 +218,7 @@ async def _recompute(metric: MetricValue, columns: ScoreColumns, *, seed: int) -
         return Measure(name, None, None, n, reason or "undefined in the log")
     if not math.isfinite(value):
         return Measure(name, None, None, n, f"{value} in the log")
-    why = f"{_NO_INTERVAL}, and `{metric.type or metric.metric}` is not measured again"
+    why = f"{_NO_INTERVAL}, and `{metric.type or metric.metric}` is not recomputed"
     if metric.type in _RECOMPUTED:
         why = f"{_NO_INTERVAL}, and {_DIFFERENT}"
         if column := columns.column_for(metric):
@@ -242,7 +242,7 @@ def describe_contradictions(
             recomputed = round(_UNAMBIGUOUS[value.type](column[1]), 6)
             yield (
                 f"`{value.measure.name}` of `{value.scorer}` is {value.measure.value:.6g} in the "
-                f"log, and {recomputed:.6g} by the scores of its samples"
+                f"log, but {recomputed:.6g} from the scores of its samples"
             )
 
 

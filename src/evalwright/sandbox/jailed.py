@@ -163,12 +163,12 @@ def _locate_package(name: str) -> str:
     if len(places) > 1:
         raise UsageError(
             f"package `{name}` is spread over {len(places)} directories: {', '.join(places)}",
-            hint="a candidate can be shown packages that lie in one",
+            hint="only packages in one directory can be made available to programs",
         )
     if not places or not Path(places[0]).exists():
         raise UsageError(
-            f"package `{name}` is no file and no directory",
-            hint="a candidate can be shown packages that are installed unzipped",
+            f"package `{name}` is neither a file nor a directory",
+            hint="only packages that are installed unzipped can be made available to programs",
         )
     return str(Path(places[0]).absolute())
 
@@ -185,7 +185,9 @@ def _find_spec(name: str) -> ModuleSpec | None:
 def _explain_missing(name: str) -> UsageError:
     package, dot, _ = name.partition(".")
     if dot and _find_spec(package) is not None:
-        return UsageError(f"`{name}` is a part of a package", hint=f"name all of it: `{package}`")
+        return UsageError(
+            f"`{name}` is part of a package", hint=f"name the whole package: `{package}`"
+        )
     plain = _normalize(name)
     imported = sorted(
         top_level
@@ -195,12 +197,12 @@ def _explain_missing(name: str) -> UsageError:
     if imported:
         listed = " or ".join(f"`{top_level}`" for top_level in imported)
         return UsageError(
-            f"package `{name}` is imported by another name",
+            f"package `{name}` is imported under another name",
             hint=f"name it as `import` does: {listed}",
         )
     return UsageError(
         f"package `{name}` is not installed",
-        hint=f"install it for {sys.executable}, or do not ask for it",
+        hint=f"install it for {sys.executable}, or remove the option",
     )
 
 

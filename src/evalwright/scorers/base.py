@@ -177,9 +177,9 @@ def parse_score(returned: Any, *, where: str = "compute_scores") -> Score:
         {"scores": {"accuracy": 0.95}, "metadata": {"tokens": 123}}         scores with metadata
         {"values": {"accuracy": 0.95}, "metadata": None, "direct_ios": []}  a `SampleScore`
 
-    It is the second form only if `scores` is a dict and nothing but `metadata` is next to it, and
-    the third only if `values` is a dict and one or both of the other keys, and no more, are next to
-    it. It counts as right or wrong if it has a bool called `is_correct`.
+    It is the second form only if `scores` is a dict and the only other key is `metadata`, and the
+    third only if `values` is a dict and the other keys are `metadata`, `direct_ios` or both. It
+    counts as right or wrong if it has a boolean `is_correct`.
     """
     values = _check_names(returned, expected=f"{where} must return a dict of scores")
     metadata = None

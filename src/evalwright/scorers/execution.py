@@ -7,7 +7,7 @@ from evalwright.types import Program, Score
 async def score_program(sandbox: Sandbox | None, program: Program) -> Score:
     """Return `score`, with metadata of the execution; ValueError if a target does not compile."""
     if sandbox is None:
-        raise ValueError("code_exec needs a sandbox, and there is none")
+        raise ValueError("code_exec needs a sandbox, but there is none")
     execution = await sandbox.judge(program)
     value = sum(execution.targets) / len(execution.targets)
     return Score(

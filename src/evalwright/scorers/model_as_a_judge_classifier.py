@@ -6,7 +6,7 @@
         user_prompt: |
           Ground truth: {{ sample.answer }}
           Answer: <answer>{{ solver_output.output }}</answer>
-          Say 'correct' or 'incorrect', not a word more.
+          Reply with 'correct' or 'incorrect' and nothing else.
         correct_labels: [correct]
         incorrect_labels: [incorrect]
         use_structured_outputs: true

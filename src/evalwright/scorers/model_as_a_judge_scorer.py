@@ -4,7 +4,7 @@
       - type: model_as_a_judge_scorer
         model_key: openai/gpt-4.1-mini
         user_prompt: |
-          How polite is this answer, from 1 to 5? Say the number alone.
+          How polite is this answer, from 1 to 5? Reply with the number only.
           <answer>{{ solver_output.output }}</answer>
         score_min: 1
         score_max: 5

@@ -9,7 +9,7 @@ The predicted choice is the first character of the last assistant message, uncha
 predicts `A`, but ` A` predicts a space and `The answer is A` predicts `T`. The prompt should
 therefore ask for the letter only. An empty answer predicts the empty string.
 
-`completion_validity`, in the metadata, does not move the score. It is
+`completion_validity`, in the metadata, does not affect the score. It is
     valid      if the predicted choice is the ground truth or a label: one of the choices if each is
                one character long, else one of the first capital letters, one per choice
     invalid    if it is any other character

@@ -93,9 +93,9 @@ class Progress(Protocol):
         noun: str = "samples",
         scores: RunningScores | None = None,
     ) -> None:
-        """Called before the first job; `counters` is live, `noun` says what a job is.
+        """Called before the first job; `counters` is live, `noun` names what a job is.
 
-        `scores` takes every outcome that is stored, and says what the mean is so far.
+        `scores` gets every stored outcome, and has the current mean.
         """
 
     def on_commit(self, outcomes: Sequence[Outcome]) -> None:

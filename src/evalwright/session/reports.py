@@ -69,9 +69,9 @@ def add_moved(report: Report, run: Run, store: Store) -> Report:
         moved = find_moved(parent.id, (metrics, report.metrics), pairs)
     except UnknownName:
         reason = f"run {run.parent}, whose outputs were scored again, was deleted"
-        moved = MovedScores(parent=run.parent, reason=f"{reason}: what moved is not known")
+        moved = MovedScores(parent=run.parent, reason=f"{reason}: the changes are not known")
     except UsageError as error:  # it never ended, or another version wrote it
-        moved = MovedScores(parent=run.parent, reason=f"what moved is not known: {error}")
+        moved = MovedScores(parent=run.parent, reason=f"the changes are not known: {error}")
     return structs.replace(report, moved=moved)
 
 

@@ -18,9 +18,9 @@ def open_snippets(
     log: Callable[[str], None],
     secrets: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({}),
 ) -> "SnippetPool | None":
-    """A pool of processes, started when a snippet is first called; None where there is none.
+    """Return a pool of processes, started on the first call; None if there are no snippets.
 
-    `secrets` has the placeholders of snippets and their values, by the keys of the snippets.
+    `secrets` maps the key of a snippet to its placeholders and their values.
     """
     if not snippets:
         return None

@@ -20,15 +20,15 @@ class Source(Struct, frozen=True):
     line: int = 1
     """Its first line in that file."""
     folder: str = ""
-    """The folder of the modules beside it; empty for the folder of `path`."""
+    """The folder of the modules next to it; empty for the folder of `path`."""
     secrets: tuple[tuple[str, str], ...] = ()
-    """Placeholders in its strings, each with the value that stands there when it runs."""
+    """Placeholders in its strings, each with the value that replaces it at run time."""
 
 
 def sources_of(
     snippets: Iterable[Snippet], secrets: Mapping[str, tuple[tuple[str, str], ...]] = NO_SECRETS
 ) -> dict[str, Source]:
-    """The sources that `Snippet.function` names; `secrets` are by the keys of snippets."""
+    """Return the sources that `Snippet.function` names; `secrets` maps keys of snippets."""
     return {
         snippet.key: Source(
             snippet.text, snippet.path, snippet.line, secrets=secrets.get(snippet.key, ())

@@ -48,11 +48,11 @@ _FOR_READERS = {
     "reasoning",
     "reasoning_content",
 }
-"""What OpenAI's protocol returns with a message and some servers refuse to be sent back."""
+"""Fields of a reply in OpenAI's protocol that some servers reject in a request."""
 
 
 def build_chat(items: Iterable[dict[str, Any]], keys: dict[str, Any] | None = None) -> "ModelInput":
-    """Return the chat that a model is asked to continue; `keys` are more keys of the request."""
+    """Return the chat for the model to continue; `keys` are additional keys of the request."""
     fields: list[tuple[int, dict[str, Any]]] = []
     messages = build_messages(items, fields)
     return ModelInput(messages=messages, input=keys or None, message_fields=tuple(fields))
@@ -61,7 +61,7 @@ def build_chat(items: Iterable[dict[str, Any]], keys: dict[str, Any] | None = No
 def build_messages(
     items: Iterable[dict[str, Any]], fields: list[tuple[int, dict[str, Any]]] | None = None
 ) -> tuple[Message, ...]:
-    """Return a message for every item that a chat has one for, in order.
+    """Return a message for every item that a chat can represent, in order.
 
     Other fields of a message are added to `fields`, by the index of the message.
     """
@@ -123,7 +123,7 @@ class ModelInput(Struct, frozen=True, kw_only=True):
     input: Any = None
     task: MLTask = "chat_completion"
     given: tuple[str, ...] = ()
-    """Answers to weigh; without any, an answer is generated."""
+    """Answers to score by likelihood; without any, an answer is generated."""
     message_fields: tuple[tuple[int, dict[str, Any]], ...] = ()
     """Other fields of the messages, by the index of the message."""
 
@@ -156,7 +156,7 @@ class Conversation:
         return raw
 
     async def generate(self) -> Any:
-        """Ask for the next message of the conversation, and add it."""
+        """Query the model for the next message of the conversation, and add it."""
         raw = await self.ask(build_chat(self.items))
         self.items += output_items(raw)
         return raw

@@ -36,7 +36,7 @@ def bootstrap_mean_ci(
 
         [q(a/2), q(1 - a/2)] of the means of samples drawn with replacement, a = 1 - confidence
 
-    The plain method that everyone knows, kept to compare with other tools. It is too narrow
+    The textbook method, for comparison with other tools. It is too narrow
     for few scores (it covers 92 to 94 % at n = 20) and has no width when all are equal:
     `ew.intervals.mean` is the one that reports use.
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.

@@ -52,7 +52,7 @@ class BrierParts(Struct, frozen=True, kw_only=True):
     resolution: float
     """How far accuracy differs between bins: more is better."""
     uncertainty: float
-    """How hard the questions were to call: depends on the accuracy alone."""
+    """How hard the answers were to predict: depends only on the accuracy."""
     within_bin: float
     """What the bins hide: 0 when all confidences in a bin are equal."""
 
@@ -327,7 +327,7 @@ class Temperature(Struct, frozen=True, kw_only=True):
     low: float
     high: float
     end: Literal["", "lowest", "highest"] = ""
-    """Which end of the range it lies at, where the answers ask for more than that."""
+    """The end of the range that was reached, if the best temperature is beyond it."""
 
 
 def apply_temperature(confidences: Numbers, temperature: float) -> Floats:
@@ -357,12 +357,12 @@ def fit_temperature(
         T = argmin of loss(T) over [0.01, 100],   loss(T) = -Σ (y·ln p' + (1 - y)·ln(1 - p'))
         [low, high] = where loss(T) - loss(fitted T) is at most d·z²/2
 
-    The loss is convex in 1/T, so its slope goes through 0 once, or not in this range. One
-    parameter cannot overfit as a curve can: that is its point. `groups` says which answers
-    belong together, such as the trials of a record; d, 1 without them, is how many times more
-    the slope varies between groups than between answers that do not depend on each other.
-    Guo et al. (2017), ICML; Platt (1999), Advances in Large Margin Classifiers, whose slope 1/T
-    is and whose offset is 0 here; Good (1952), J. Royal Statistical Society B 14(1), for the
+    The loss is convex in 1/T, so its slope goes through 0 once, or not in this range. A
+    single parameter overfits less than a curve. `groups` says which answers belong together,
+    such as the trials of a record. d is the ratio of the variance of the slope between groups
+    to its variance between independent answers; without groups it is 1.
+    Guo et al. (2017), ICML; Platt (1999), Advances in Large Margin Classifiers, with slope 1/T
+    and offset 0; Good (1952), J. Royal Statistical Society B 14(1), for the
     loss; Chandler & Bate (2007), Biometrika 94(1), for d.
 
     >>> fitted = ew.calibration.fit_temperature([0.9] * 10, [True] * 7 + [False] * 3)

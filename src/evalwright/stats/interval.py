@@ -14,8 +14,8 @@ class Interval(Struct, frozen=True):
     low: float
     high: float
     method: str
-    """How it was made: `wilson`, `bca`, `bootstrap-t`, `bootstrap`, `student` or `bound`; of what
-    is said of judges also `asymptotic` (kappa of many labels) and `fisher-z` (Spearman)."""
+    """Method: `wilson`, `bca`, `bootstrap-t`, `bootstrap`, `student` or `bound`; in checks of
+    judges also `asymptotic` (kappa of many labels) and `fisher-z` (Spearman)."""
 
 
 Bounds = tuple[float | None, float | None]
@@ -42,7 +42,7 @@ def join_bounds(several: Iterable[Bounds]) -> Bounds:
 
 
 def wilson(successes: float, n: int, *, confidence: float = 0.95) -> Interval:
-    """Wilson score interval for a proportion; right where the normal one is not.
+    """Wilson score interval for a proportion; accurate where the normal approximation is not.
 
         center ± z·√(p(1-p)/n + z²/4n²), all over 1 + z²/n,  with  center = p + z²/2n
 

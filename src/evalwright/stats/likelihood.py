@@ -21,7 +21,9 @@ def log_likelihood(logprobs: Sequence[float]) -> float:
 def log_likelihoods(texts: Sequence[str], logprobs: Sequence[Sequence[float]]) -> dict[str, float]:
     """The log-likelihood of each text, of the log-probabilities of its tokens."""
     if len(logprobs) != len(texts):
-        raise ValueError(f"expected {len(texts)} weighed answers, got {len(logprobs)}")
+        raise ValueError(
+            f"expected the log-probabilities of {len(texts)} answers, got {len(logprobs)}"
+        )
     for text, tokens in zip(texts, logprobs, strict=True):
         if not tokens:
             raise ValueError(f"expected log-probabilities of `{text}`, got none")
@@ -36,20 +38,20 @@ def shares(likelihoods: Mapping[str, float]) -> dict[str, float]:
     """
     largest = max(likelihoods.values(), default=-math.inf)
     if largest == -math.inf:
-        raise ValueError("every answer that was weighed is impossible, so none is the likeliest")
+        raise ValueError("every answer has probability 0, so none is the likeliest")
     scaled = {text: math.exp(value - largest) for text, value in likelihoods.items()}
     total = math.fsum(scaled.values())
     return {text: value / total for text, value in scaled.items()}
 
 
 def perplexity(nll: float | Sequence[float], tokens: int | Sequence[int]) -> float:
-    """Return exp of the mean negative log-likelihood of a token.
+    """Return exp of the mean negative log-likelihood per token.
 
         exp(Σ nll / Σ tokens),  natural logarithms
 
     Summed first, divided once: a mean of the texts' own perplexities would weigh a short text
-    as much as a long one. No tokens: NaN. Beyond what a float holds: infinity.
-    A negative NLL is a probability above 1, so whoever sent it broke the contract.
+    as much as a long one. NaN without tokens; infinity beyond the range of a float.
+    A negative NLL would be a probability above 1, and is a ValueError.
     Jelinek, Mercer, Bahl & Baker (1977), J. Acoust. Soc. Am. 62(S1), S63.
 
     >>> round(ew.calibration.perplexity([2.0, 4.0], [3, 3]), 3)

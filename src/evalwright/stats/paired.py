@@ -29,7 +29,7 @@ _ZERO_WITHIN = 1e-12
 class PairedDifference(Struct, frozen=True):
     """Mean of a - b over the tasks, and its interval. All None when there are no tasks.
 
-    Numbers of any range have no interval where all differences are equal.
+    Without a known range, there is no interval if all differences are equal.
     """
 
     difference: float | None

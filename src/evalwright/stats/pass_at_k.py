@@ -18,7 +18,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
         1 - C(n-c, k) / C(n, k);  1 when n - c < k
 
     Unbiased, where 1 - (1 - c/n)^k is too low: it draws the k without replacement from the
-    attempts that were made. Whole numbers are subtracted and divided once, so nothing is lost.
+    attempts that were made. Integers are divided only once, so no precision is lost.
     Chen et al. (2021), Evaluating Large Language Models Trained on Code, eq. 1.
 
     >>> ew.metrics.pass_at_k(n=5, c=3, k=2)

@@ -136,7 +136,7 @@ def _sum_groups(values: Floats, groups: Sequence[int] | Integers | None) -> tupl
         return np.sort(values), np.ones(values.size)
     _, index = np.unique(np.asarray(groups), return_inverse=True)
     if index.size != values.size:
-        raise ValueError(f"expected one group a value, got {index.size} and {values.size}")
+        raise ValueError(f"expected one group per value, got {index.size} and {values.size}")
     sums = np.bincount(index, weights=values).astype(np.float64)
     sizes = np.bincount(index).astype(np.float64)
     order = np.lexsort((sizes, sums))

@@ -70,9 +70,9 @@ def _permission_problem(path: Path) -> str:
     if not os.access(path, os.R_OK, effective_ids=True):
         return "permission denied"
     if not os.access(path, os.W_OK, effective_ids=True):
-        return "may be read, but not written"
+        return "can be read, but not written"
     if not os.access(path.parent, os.W_OK | os.X_OK, effective_ids=True):
-        return "its folder may not be written to, and must be"
+        return "its folder is not writable"
     return "cannot be opened"
 
 

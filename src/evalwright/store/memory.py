@@ -39,7 +39,7 @@ class MemoryStore:
         """Add a run; its id must be new."""
         with self._lock:
             if run.id in self._runs:
-                raise StoreError(f"memory: there is a run `{run.id}` already")
+                raise StoreError(f"memory: run `{run.id}` already exists")
             self._runs[run.id] = run
             self._outcomes[run.id] = {}
 

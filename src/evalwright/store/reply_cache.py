@@ -19,7 +19,7 @@ from evalwright.store.connection import Schema, SqliteConnection, result_code
 _WAIT_S = 0.25
 """For another process that writes; ours need far less, and the event loop waits with us."""
 _OPEN_WAIT_S = 10.0
-_HINT = "move it away, or delete it: a cache can be filled anew"
+_HINT = "move it away, or delete it: the cache is filled again"
 
 
 def _create_table(connection: sqlite3.Connection) -> None:

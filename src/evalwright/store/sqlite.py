@@ -108,7 +108,7 @@ class SqliteStore:
         manifest = pack(run.manifest)
         with self._writer.transaction() as file:
             if file.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchall():
-                raise StoreError(f"{show_path(self._path)}: there is a run `{run.id}` already")
+                raise StoreError(f"{show_path(self._path)}: run `{run.id}` already exists")
             file.execute(
                 "INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
                 (run.id, run.created, run.updated, run.status, run.plan_key, run.parent, manifest),

@@ -3,10 +3,10 @@
     Template("Q: {{ sample.question }}").render(sample=row)       text
     Native("{{ sample.score }}").evaluate(sample=row)             the value itself
 
-Promises:  a template changes nothing but what it makes itself, and loads nothing; it is compiled
-           once; a value that contains `{{ }}` is data and stays so; a column named `items` is the
-           column; what it costs is bounded (`bounds`); every failure is a ValueError of one line,
-           with the template's line.
+Promises:  a template changes only values that it creates, and loads nothing; it is compiled once;
+           a value that contains `{{ }}` stays data; a column named `items` is the column; its cost
+           is bounded (`bounds`); every failure is a ValueError of one line, with the template's
+           line.
 Does not:  bound the time of a regular expression that the author wrote.
 
 A text is kept as written, except for one newline at its very end, which Jinja removes from the

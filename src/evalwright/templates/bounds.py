@@ -7,9 +7,9 @@
     integers  10,000 bits
 
 Promises:  `{{ "a" * 10**9 }}`, `{{ 9**9**9 }}`, `{{ x|center(10**9) }}`, a string that doubles in
-           a loop, a list that holds itself twice, a list that grows while a loop runs over it,
-           loops in loops: each ends in a second or less with a ValueError, and none of them takes
-           the memory first.
+           a loop, a list that contains itself twice, a list that grows while a loop runs over it,
+           nested loops: each ends within a second with a ValueError, without using the memory
+           first.
 Does not:  bound a regular expression: `regex_replace` takes as long as its pattern does.
 """
 

@@ -1,8 +1,8 @@
 """The Jinja environments: immutable sandboxes in which a row's column is never a dict's method.
 
-A template sees plain data and the format's objects. It changes nothing (those that call `append`
-and the like are compiled by `mutable`), it loads nothing, and what it makes is paid from the
-render's `WorkBudget`, which travels in its context.
+A template sees plain data and the format's objects. It changes nothing (templates that call
+`append` and similar methods are compiled by `mutable`), it loads nothing, and what it creates is
+charged to the render's `WorkBudget`, which is in its context.
 """
 
 import warnings
@@ -196,7 +196,9 @@ class Text(ImmutableSandboxedEnvironment):
     def unsafe_undefined(self, obj: Any, attribute: str) -> Missing:
         """Return what a template gets instead of a forbidden attribute."""
         kind = type(obj).__name__
-        hint = f"`{attribute}` changes a {kind}: call it by its name, `{{% do x.{attribute}(…) %}}`"
+        hint = (
+            f"`{attribute}` changes a {kind}: call it directly, as in `{{% do x.{attribute}(…) %}}`"
+        )
         if attribute.startswith("_") or not modifies_known_mutable(obj, attribute):
             hint = f"`{attribute}` of a {kind} is not accessible in a template"
         return Missing(hint, name=attribute, obj=obj, exc=SecurityError)

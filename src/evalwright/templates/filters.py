@@ -101,7 +101,7 @@ def _random(_: WorkBudget, value: Any) -> Any:
     """Always choose the same item of a list: a prompt must not change between runs."""
     values = list(value)
     if not values:
-        raise ValueError("`random` expected a list that is not empty")
+        raise ValueError("`random` expected a non-empty list")
     return values[crc32(repr(values).encode()) % len(values)]
 
 

@@ -55,7 +55,7 @@ class MutableText(Text):
             return super().method(obj, attribute)
         change = getattr(obj, attribute)
         if getattr(change, "alters_data", False):
-            hint = f"a template cannot change a trace: `{attribute}` is out of its reach"
+            hint = f"a template cannot change a trace: `{attribute}` is not accessible"
             return Missing(hint, name=attribute, obj=obj, exc=SecurityError)
         return change
 

@@ -44,10 +44,10 @@ def test_nobody_is_asked_about_an_empty_answer() -> None:
 @pytest.mark.parametrize(
     ("row", "reply", "message"),
     [
-        (ROW, "I cannot do that.", "no list `claims` in its reply; it said: I cannot do that."),
+        (ROW, "I cannot do that.", "no list `claims` in its reply; its reply: I cannot do that."),
         (ROW, '{"claims": [{"subject": "x"}]}', "claim 1 of the list must have the texts"),
-        (ROW, "", "the model said nothing"),
-        ({"question": "?"}, REPLY, "column `expected_answer` must have a text, got 'None'"),
+        (ROW, "", "the reply is empty"),
+        ({"question": "?"}, REPLY, "column `expected_answer` must contain text, got 'None'"),
     ],
 )
 def test_what_cannot_be_used_fails_the_row(row: Any, reply: str, message: str) -> None:

@@ -38,11 +38,11 @@ def test_without_claims_nobody_is_asked() -> None:
 @pytest.mark.parametrize(
     ("claims", "reply", "message"),
     [
-        (CLAIMS, "Both matter.", "no list `labels` in its reply; it said: Both matter."),
+        (CLAIMS, "Both matter.", "no list `labels` in its reply; its reply: Both matter."),
         (CLAIMS, '{"labels": ["REQUIRED"]}', "expected 2 labels, one per claim, got 1"),
         (CLAIMS, '{"labels": ["REQUIRED", "MAYBE"]}', "must be one of `REQUIRED`, `OPTIONAL`"),
         (None, REPLY, "column `claims` must be a list of claims"),
-        ("[", REPLY, "column `claims` must have a list of claims"),
+        ("[", REPLY, "column `claims` must contain a list of claims"),
     ],
 )
 def test_what_cannot_be_used_fails_the_row(claims: Any, reply: str, message: str) -> None:

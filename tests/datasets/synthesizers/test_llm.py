@@ -188,7 +188,7 @@ def test_files_are_sent_with_the_user_message(ids: Any) -> None:
 
 @pytest.mark.parametrize("ids", [None, "", [], [1]])
 def test_a_row_without_a_file_id_fails(ids: Any) -> None:
-    with pytest.raises(ValueError, match="column `files` must have the id of a file"):
+    with pytest.raises(ValueError, match="column `files` must contain a file id"):
         synthesized({**ROWS, "file_ids_field": "files"}, {**ROW, "files": ids}, writer=model(str))
 
 

@@ -71,7 +71,7 @@ def test_own_prompts_take_the_place_of_ours() -> None:
         (CHOICE, ROW, choices("a", "b", "c"), "expected 4 different choices: '{"),
         (CHOICE, ROW, choices("a", "b", "c", "a "), "expected 4 different choices"),
         (CHOICE, ROW, choices("a", "b", "c", "d", letter="E"), "`correct_choice` to be one of"),
-        (OPEN, {}, ANSWER, "column `text` must have a text, got 'None'"),
+        (OPEN, {}, ANSWER, "column `text` must contain text, got 'None'"),
         (OPEN, {"text": " "}, ANSWER, "no text to ask about"),
     ],
 )

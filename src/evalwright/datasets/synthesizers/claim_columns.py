@@ -77,7 +77,7 @@ def read_text(row: Row, column: str) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):
-        raise ValueError(f"column `{column}` must have a text, got {short(value)}")  # noqa: TRY004 - data of the wrong shape
+        raise ValueError(f"column `{column}` must contain text, got {short(value)}")  # noqa: TRY004 - data of the wrong shape
     return value
 
 
@@ -88,7 +88,7 @@ def read_column_claims(row: Row, column: str) -> tuple[Claim, ...]:
         try:
             value = json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"column `{column}` must have a list of claims: {error}") from error
+            raise ValueError(f"column `{column}` must contain a list of claims: {error}") from error
     return parse_claims(value, f"column `{column}`")
 
 

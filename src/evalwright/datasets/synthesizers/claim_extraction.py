@@ -6,8 +6,9 @@
         columns: { question: question, answer: expected_answer }
 
 A claim is one fact that the answer states. The new column has a list of claims, each as
-`{claim: {subject: …, predicate: …, object: …}}`. An answer that states nothing has none, and the
-model is not asked about an empty one. A reply without a list of claims fails its row and is quoted.
+`{claim: {subject: …, predicate: …, object: …}}`. An answer that states nothing has none. For an
+empty answer, the model is not queried. A reply without a list of claims fails its row and is
+quoted.
 """
 
 from typing import Any, Literal

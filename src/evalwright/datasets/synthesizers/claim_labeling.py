@@ -8,8 +8,8 @@
 
 The new column has one label per claim, in the order of the claims: `REQUIRED` if an answer to the
 question would be incomplete or wrong without it, else `OPTIONAL`. `rag_checker` reads these as
-`target_labels_column` and `response_labels_column`. Without claims, the model is not asked. A reply
-without exactly one label per claim fails its row and is quoted.
+`target_labels_column` and `response_labels_column`. Without claims, the model is not queried. A
+reply without exactly one label per claim fails its row and is quoted.
 """
 
 from typing import Any, Literal

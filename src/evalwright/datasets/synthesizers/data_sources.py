@@ -6,9 +6,9 @@
     dataset: { type: dataset_sample_combinations, keys: [topics, styles], random_seed: 7 }
     dataset: { type: task_result, ai_app_key: my-app, key: first-pass }
 
-`select_pass` gives each row of the source once. A generator that needs more rows passes over the
-source again; a row that is used again gets another `sample_id`. `select_rows` is for definitions in
-the earlier spelling: a given number of rows, and combinations with a column per dataset.
+`select_pass` yields each row of the source once. A generator that needs more rows starts again from
+the first row; a row that is used again gets another `sample_id`. `select_rows` is for definitions
+in the earlier spelling: a given number of rows, and combinations with a column per dataset.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ _MAX_HELD = 1024
 def _refuse_duplicates(keys: tuple[str, ...]) -> tuple[str, ...]:
     for number, key in enumerate(keys):
         if key in keys[:number]:
-            raise ValueError(f"`{key}` is listed twice")
+            raise ValueError(f"duplicate key `{key}`")
     return keys
 
 
@@ -59,9 +59,9 @@ class SourceRows(Struct, frozen=True, kw_only=True):
     """Each call starts from the first row."""
     columns: Columns
     digest: str
-    """Of all rows of the source; the document says which of them are used."""
+    """Hash of all rows of the source; the document selects which are used."""
     notes: tuple[str, ...] = ()
-    """What a reader must know about the rows."""
+    """Notes about the rows, for the user."""
 
 
 class DataSource(Component):
@@ -140,7 +140,7 @@ class DatasetSamples(DataSource):
     key: UserKey
     """The dataset."""
     random_seed: Seed | None = None
-    """Seed for the order in which rows are used; without it, they are used in their own order."""
+    """Seed for a random order of the rows. Default: their original order."""
 
     @property
     def dataset_keys(self) -> tuple[str, ...]:
@@ -178,8 +178,8 @@ class DatasetSampleCombinations(DataSource):
     type: Literal["dataset_sample_combinations"]
     """The kind of source."""
     keys: Annotated[tuple[UserKey, ...], Field(min_length=1), AfterValidator(_refuse_duplicates)]
-    """The datasets. A row has the columns of all of them; of a column that several have, the value
-    of the last."""
+    """The datasets. A row has the columns of all of them. If several have the same column, the
+    value of the last one is used."""
     random_seed: Seed | None = None
     """Seed for a random draw, if fewer combinations are used than exist. Default: the first
     combinations."""
@@ -215,8 +215,8 @@ class DatasetSampleCombinations(DataSource):
             columns=frozenset(counts),
             digest=_join_digests(datasets),
             notes=tuple(
-                f"several datasets of {', '.join(self.keys)} have a column `{name}`: "
-                "a row has the value of the last"
+                f"several of the datasets {', '.join(self.keys)} have a column `{name}`: "
+                "the value of the last one is used"
                 for name in shared
             ),
         )

@@ -1,4 +1,4 @@
-"""`link_claim_quotes`: asks a model where an answer states its claims, word for word.
+"""`link_claim_quotes`: asks a model for the passages of an answer that state its claims.
 
     synthesizers:
       - type: link_claim_quotes
@@ -8,7 +8,7 @@
 The new column has one entry per claim, in the order of the claims: the claim, and the `quotes` that
 state it. A claim that the answer does not state has an empty list. Every quote must be in the
 answer, apart from white space: a reply with another text fails its row and is quoted. Without
-claims, the model is not asked.
+claims, the model is not queried.
 """
 
 from collections.abc import Sequence

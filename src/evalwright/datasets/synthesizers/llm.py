@@ -11,14 +11,14 @@
         use_structured_outputs: true
 
 `sample_properties` is the `properties` mapping of a JSON Schema: one property per column. The reply
-is JSON: an object with these properties, or a list of such objects. Each of them becomes a row with
-the columns of the source row and these. With structured outputs, the schema is sent: an object
-whose list `samples` has the rows. Without them, `format_instructions` are appended to the user
-message; the default asks for the same JSON. A server that rejects the schema is queried again
+is JSON: an object with these properties, or a list of such objects. Each object becomes a row
+with the columns of the source row and its own. With structured outputs, the schema is sent: an
+object whose list `samples` has the rows. Without them, `format_instructions` are appended to the
+user message; the default asks for the same JSON. A server that rejects the schema is queried again
 without it, with the instructions.
 
-A row fails if its reply is empty, was cut at the token limit, is a refusal, or does not have the
-properties. The JSON may be alone, in a fence, between `<output_json>` tags, or in prose. Two
+A row fails if its reply is empty, was cut off at the token limit, is a refusal, or lacks a
+property. The JSON may be alone, in a fence, between `<output_json>` tags, or in prose. Two
 different JSON values that both fit, a missing property and a value of another type are errors that
 quote the reply.
 
@@ -77,8 +77,8 @@ class Llm(SynthesizerSpec):
     """Column with the id of a file at the provider, or a list of ids, to send with the user
     message."""
     format_instructions: str | None = None
-    """How to answer, appended to the user message where structured outputs are off. Default: ask
-    for JSON of `sample_properties`."""
+    """Format of the reply, appended to the user message if structured outputs are off. Default: a
+    request for JSON with `sample_properties`."""
     sample_properties: (
         Annotated[dict[Title, Any], Field(min_length=1), AfterValidator(to_json_row)] | None
     ) = None
@@ -161,7 +161,7 @@ class Llm(SynthesizerSpec):
         ids = value if isinstance(value, list) else [value]
         if not ids or not all(isinstance(file_id, str) and file_id for file_id in ids):
             raise ValueError(
-                f"column `{self.file_ids_field}` must have the id of a file, or a list of ids, "
+                f"column `{self.file_ids_field}` must contain a file id, or a list of file ids, "
                 f"got `{value!r}`"
             )
         return tuple(ids)

@@ -68,9 +68,9 @@ def _refuse_unusable(reply: JudgeReply) -> None:
     if reply.refused:
         raise ValueError(f"the model refused: {quote_reply(reply.text)}")
     if reply.cut:
-        raise ValueError("the reply was cut: the model's tokens ran out")
+        raise ValueError("the reply was cut off at the token limit")
     if not reply.text.strip():
-        raise ValueError("the model said nothing")
+        raise ValueError("the reply is empty")
 
 
 def samples_schema(properties: JsonSchema) -> ReplySchema:
@@ -154,7 +154,7 @@ def _require_one(candidates: list[Any], reply: str, properties: JsonSchema, what
     count = f"{len(candidates)} different {what}s" if candidates else f"no {what}"
     names = ", ".join(f"`{name}`" for name in properties)
     raise ValueError(
-        f"expected one {what} with {names}, the reply has {count}: {quote_reply(reply)}"
+        f"expected one {what} with {names}, but the reply has {count}: {quote_reply(reply)}"
     )
 
 

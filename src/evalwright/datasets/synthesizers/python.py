@@ -12,8 +12,8 @@ another process. It returns a list of dicts, one row per dict, or one dict. A ro
 its dict only: return `{**source, …}` to keep the others. An empty list removes the row.
 
 `<< secrets.NAME >>` inside a string of the snippet is the value of a secret of the generator or the
-project. It is put in place inside the process that runs the snippet, and is redacted from
-everything that is stored or printed.
+project. It is inserted in the process that runs the snippet, and is redacted from everything
+that is stored or printed.
 
 The earlier spelling still works: a function whose first parameter is called `sample` returns
 columns that are merged into the row.
@@ -75,5 +75,5 @@ def _check_rows(returned: Any) -> list[Row]:
     for row in rows:
         if not isinstance(row, dict):
             kind = type(row).__name__
-            raise ValueError(f"`{_NAME}` must return a dict, or a list of them, got a `{kind}`")  # noqa: TRY004 - data of the wrong shape
+            raise ValueError(f"`{_NAME}` must return a dict, or a list of dicts, got a `{kind}`")  # noqa: TRY004 - data of the wrong shape
     return rows

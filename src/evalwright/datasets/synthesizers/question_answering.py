@@ -11,9 +11,9 @@ The new columns are `question` and `expected_answer`. With `multiple_choice` the
 `string_equals_mcqa` takes them; `expected_answer` is the text of that choice.
 
 The prompts are our own. `system_prompt` and `user_prompt` replace them: templates that may refer to
-`source`, the row, and `index`. The columns of the title and the summary may be missing. Where a
-model takes no schema, instructions to answer with JSON are appended to the user message. A reply
-with several questions makes several rows. A reply without a question, its answer, and four
+`source`, the row, and `index`. The columns of the title and the summary may be missing. If a model
+does not accept a schema, instructions to answer with JSON are appended to the user message. A reply
+with several questions produces several rows. A reply without a question, its answer, and four
 different choices fails its row and is quoted.
 """
 
@@ -77,9 +77,9 @@ class QuestionAnswering(SynthesizerSpec):
     summary_column: Title | None = "document_summary"
     """Column of a summary of its document; rows may lack it."""
     system_prompt: Template | None = None
-    """System message, in place of ours."""
+    """System message. Default: ours."""
     user_prompt: Template | None = None
-    """User message, in place of ours."""
+    """User message. Default: ours."""
     additional_instructions: str | None = "none"
     """Instructions to append; `none` for none."""
 

@@ -7,8 +7,8 @@
       - type: drop_columns
         columns: [thing]
 
-Each synthesizer gets the row that the one before it made, and returns one row, several, or none. If
-it cannot make a row it raises, and that row fails.
+Each synthesizer gets a row from the previous one, and returns one row, several, or none. If it
+cannot generate a row it raises an exception, and that row fails.
 
 Some synthesizers have an earlier spelling, which still works. A definition that uses it anywhere
 behaves as it did: `num_samples` counts the rows of the data source, and a combination of rows has a
@@ -24,9 +24,9 @@ from evalwright.templates import Template
 
 Row = dict[str, Any]
 Columns = frozenset[str] | None
-"""The names of the columns; None where they are known only when the rows are."""
+"""The names of the columns; None if they are known only from the rows."""
 ROW_NAMES = ("source", "sample")
-"""What templates call the row: the current name, and the earlier one."""
+"""Names of the row in templates: the current one, and the earlier one."""
 
 
 class SynthesizerSpec(Component):
@@ -79,6 +79,6 @@ AnySynthesizer = Annotated[SynthesizerSpec, ComponentUnion("synthesizers")]
 
 
 def template_variables(case: Case) -> dict[str, Any]:
-    """Return the row so far, and the place of its row in the data source, from 0."""
+    """Return the current row, and the position of its source row, from 0."""
     row = case.sample.data
     return {**dict.fromkeys(ROW_NAMES, row), "index": int(case.sample.id)}

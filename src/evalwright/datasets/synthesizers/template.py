@@ -1,4 +1,4 @@
-"""`template`: makes texts from templates, one row per combination of field values.
+"""`template`: creates texts from templates, one row per combination of field values.
 
     synthesizers:
       - type: template
@@ -10,8 +10,8 @@
 Each row of the source becomes one row per template and combination of values: 4 here. A row has the
 columns of the source row, the text in the column `text`, and a column per field with its value.
 
-`{field}` stands for the value of a field, `{{ … }}` is Jinja: `source` is the row so far, `index`
-the place of its row in the data source, from 0. Braces in values stay as they are.
+`{field}` is replaced by the value of a field. `{{ … }}` is Jinja: `source` is the current row,
+`index` the position of its row in the data source, from 0. Braces in values are not replaced.
 
 The earlier spelling still works: `columns` with a template per column, and one row per row.
 """
@@ -74,7 +74,7 @@ class TemplateSynthesizer(SynthesizerSpec):
 
     @property
     def templates(self) -> list[Template]:
-        """The templates, as they are written."""
+        """The templates as a list."""
         written = self.template or []
         return written if isinstance(written, list) else [written]
 
@@ -84,14 +84,14 @@ class TemplateSynthesizer(SynthesizerSpec):
         return self.columns is not None or super().uses_earlier_spelling
 
     def find_placeholders(self) -> set[str]:
-        """Return the names in single braces, those of fields or not."""
+        """Return the names in single braces, whether or not they are fields."""
         return {
             name for template in self.templates for name in _PLACEHOLDER.findall(template.source)
         }
 
     @cached_property
     def _filled_templates(self) -> list[Template]:
-        """The templates with an expression in place of each field."""
+        """The templates, with each field replaced by an expression."""
 
         def to_expression(match: re.Match[str]) -> str:
             known = match[1] in self.fields

@@ -14,7 +14,7 @@
     judging      run a candidate and judge a target; an evaluator in one process
     candidate    the process that runs the candidate and answers calls
     link         the evaluator's end of the conversation with the candidate
-    proxies      what stands in the evaluator for what the candidate has
+    proxies      proxies in the evaluator for what the candidate has
     evaluator    the process that holds the targets and makes the verdict
     zygote       forks for every candidate
 

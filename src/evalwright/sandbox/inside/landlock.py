@@ -152,7 +152,7 @@ def make_ruleset(
     if not version:
         raise OSError(
             errno.EOPNOTSUPP,
-            "the kernel has no Landlock (5.13 and newer have), or has it switched off",
+            "the kernel has no Landlock (5.13 or newer), or Landlock is disabled",
         )
     attributes = _attributes(version)
     ruleset = libc.syscall("landlock_create_ruleset", attributes, len(attributes), 0)

@@ -31,7 +31,7 @@ class Link:
         """What the present target has done that no verdict can rest on."""
         self.callbacks: list[Callable[..., Any]] = []
         self.stand_ins: dict[int, Any] = {}
-        """What stands here for an object of the candidate's, by its number: always the same."""
+        """Return the proxy of an object of the candidate, by its number: always the same."""
         self.before_request: Callable[[], None] = lambda: None
         self.exceptions = proxies.Exceptions(self)
 
@@ -160,7 +160,7 @@ class Link:
             code = os.waitstatus_to_exitcode(os.waitpid(self._candidate, 0)[1])
             detail = f"the candidate's process {judging.describe_exit(code)}"
         else:
-            detail = f"the candidate's process sent what is no reply: {judging.describe(error)}"
+            detail = f"the candidate's process sent an invalid reply: {judging.describe(error)}"
         self._say("died", detail=detail)
         os._exit(0)
 

@@ -1,4 +1,4 @@
-"""What stands in the evaluator for what the candidate has: objects, values, exceptions.
+"""Proxies in the evaluator for what the candidate has: objects, values, exceptions.
 
 Objects     A question with a plain answer (an attribute, a call, `len`, an item) goes to the
             candidate. A question whose answer would be the verdict itself (`==` of two such

@@ -75,7 +75,7 @@ class Unsendable(TypeError):
 
 
 class BadValue(Exception):
-    """JSON that stands for no value."""
+    """JSON that does not represent a value."""
 
 
 class Encoder:
@@ -412,7 +412,7 @@ def _split_parts(name: str, parts: list[Any]) -> tuple[Any, list[Any]]:
 
 def _check_types(kind: type, parts: list[Any]) -> None:
     if any(type(part) is not kind for part in parts):
-        raise TypeError(f"it is made of `{kind.__name__}`")
+        raise TypeError(f"it contains `{kind.__name__}`")
 
 
 def _array_parts(value: Any) -> list[Any]:

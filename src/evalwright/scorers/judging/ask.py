@@ -110,7 +110,7 @@ async def ask(
     schema: ReplySchema | None,
     plain_messages: Sequence[Message] | None = None,
 ) -> JudgeReply:
-    """Return the judge's reply; ModelError names the judge if it cannot be asked.
+    """Return the judge's reply; ModelError names the judge if the query fails.
 
     `plain_messages` are sent in place of `messages` if the server refuses the schema.
     """

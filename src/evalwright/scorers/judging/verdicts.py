@@ -69,7 +69,7 @@ class NoVerdict(ValueError):
         text = reply.strip()
         if len(text) > _MOST_QUOTED:
             text = f"{text[:_MOST_QUOTED]}…"
-        quoted = f"; it said: {text}" if text else ""
+        quoted = f"; its reply: {text}" if text else ""
         self.why = f"{why}{quoted}"
         super().__init__(f"the judge gave no verdict: {self.why}")
         self.hint = hint

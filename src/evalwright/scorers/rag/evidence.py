@@ -4,8 +4,8 @@
 
 A claim is one fact that a text states. A dataset may bring its own claims in a column, as a list of
 such objects, each alone or under the key `claim`, or the JSON of one, and labels, `REQUIRED` or
-`OPTIONAL`, one per claim in the same order.
-Everything is read before the judge is asked, so that an incomplete sample costs nothing.
+`OPTIONAL`, one per claim in the same order. Everything is read before the judge is queried, so that
+an incomplete sample costs nothing.
 Evidence is stored in the metadata of a score, so that other scores of the same answer need no call.
 """
 

@@ -247,7 +247,7 @@ def _parse_entry(entry: Any, place: int, key: str) -> tuple[int, Any]:
 
 
 def find_list(reply: str, name: str, shown: str) -> list[Any]:
-    """Return the one list of that name; a list that stands alone needs no name."""
+    """Return the only list with that name; a list by itself needs no name."""
     text = final_text(reply)
     parts = islice(find_json(text), _MOST_VALUES + 1)
     values = [(value, text[start:end]) for value, start, end in parts]

@@ -4,8 +4,8 @@ A function gets as many of the arguments as it takes, the first ones. From when 
 the folder of its file comes first in `sys.path`: it may import modules next to it, like a script.
 Sources do not share names, but they share `sys.modules`.
 
-Authors import `from latticeflow.core.dtypes import SolverTrace`: `ImportAliases` is found last, so
-the real package is imported where it is installed. Annotations are not evaluated, so that they may
+Authors import `from latticeflow.core.dtypes import SolverTrace`: `ImportAliases` comes last, so
+the real package is imported if it is installed. Annotations are not evaluated, so that they may
 name classes that are not imported. A function may get a model:
 
     response = await model.predict(trace.items)     in an `async def`

@@ -93,12 +93,12 @@ def explain(number: int, line: bytes) -> Issue | None:
 
 
 def find_broken_rules(record: Any) -> list[BrokenRule]:
-    """Return every rule that a decoded record breaks on its own; uniqueness is a file's business.
+    """Return every rule that a decoded record breaks; unique ids are checked per file.
 
     A rule is checked only if what it needs is valid: a metric is not compared with a bad category.
     """
     if not isinstance(record, _OBJECT):
-        detail = f"a record must be a JSON object, this is {_describe(record)}"
+        detail = f"a record must be a JSON object, not {_describe(record)}"
         return [BrokenRule("not_an_object", None, detail)]
     faults: list[BrokenRule] = []
     if not record.keys() >= _ALL_REQUIRED:
@@ -182,7 +182,7 @@ def _find_column(fault: BrokenRule, text: str) -> int | None:
 
 
 def explain_metadata(metadata: Mapping[str, Any]) -> str | None:
-    """What is wrong with the two entries of `metadata` that have a meaning."""
+    """Return what is wrong with the two entries of `metadata` that are used."""
     return next(iter(_metadata_types(metadata) or _metadata_values(metadata)), None)
 
 
@@ -216,25 +216,25 @@ def _text_details(name: str, value: Any) -> Sequence[str]:
     if isinstance(value, str):
         return ()
     if name == "post_process" and isinstance(value, _LIST):
-        return ("`post_process` is one rule, never a list: rules do not combine",)
-    return (f"`{name}` must be a string, it is {_describe(value)}",)
+        return ("`post_process` must be one rule, not a list: rules cannot be combined",)
+    return (f"`{name}` must be a string, not {_describe(value)}",)
 
 
 def _targets_types(targets: Any) -> Sequence[str]:
     if not isinstance(targets, _LIST):
-        return (f"`targets` must be a list of strings, it is {_describe(targets)}",)
+        return (f"`targets` must be a list of strings, not {_describe(targets)}",)
     wrong = [index for index, target in enumerate(targets) if not isinstance(target, str)]
     if not wrong:
         return ()
     count = f"; {len(wrong)} of {len(targets)} targets are not strings"
     others = count if len(wrong) > 1 else ""
     kind = _describe(targets[wrong[0]])
-    return (f"`targets[{wrong[0]}]` must be a string, it is {kind}{others}",)
+    return (f"`targets[{wrong[0]}]` must be a string, not {kind}{others}",)
 
 
 def _examples_types(examples: Any) -> Sequence[str]:
     if not isinstance(examples, _LIST):
-        return (f"`few_shot_examples` must be a list of objects, it is {_describe(examples)}",)
+        return (f"`few_shot_examples` must be a list of objects, not {_describe(examples)}",)
     details = []
     for index, example in enumerate(examples):
         detail = _example_type(f"few_shot_examples[{index}]", example)
@@ -253,7 +253,7 @@ def _example_type(place: str, example: Any) -> str | None:
         if key not in example:
             return f"`{place}` has no `{key}`"
         if not isinstance(example[key], str):
-            return f"`{place}.{key}` must be a string, it is {_describe(example[key])}"
+            return f"`{place}.{key}` must be a string, not {_describe(example[key])}"
     if len(example) > len(EXAMPLE_FIELDS):
         stray = next(key for key in map(str, example) if key not in EXAMPLE_FIELDS)
         return f"`{place}` may have only `prompt` and `completion`, not `{_shorten(stray)}`"
@@ -262,18 +262,20 @@ def _example_type(place: str, example: Any) -> str | None:
 
 def _metadata_types(metadata: Any) -> Sequence[str]:
     if not isinstance(metadata, _OBJECT):
-        return (f"`metadata` must be an object, it is {_describe(metadata)}",)
+        return (f"`metadata` must be an object, not {_describe(metadata)}",)
     details = []
     timeout, samples = metadata.get("timeout_s", 1), metadata.get("samples", 1)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
         details.append(
-            f"`metadata.timeout_s` must be a number of seconds, it is {_describe(timeout)}"
+            f"`metadata.timeout_s` must be a number of seconds, not {_describe(timeout)}"
         )
     if isinstance(samples, bool) or not isinstance(samples, int):
-        details.append(f"`metadata.samples` must be a whole number, it is {_describe(samples)}")
+        details.append(f"`metadata.samples` must be an integer, not {_describe(samples)}")
     strange = [key for key in metadata if not isinstance(key, str)]  # such a record was never JSON
     if strange:
-        details.append(f"the keys of `metadata` must be strings, one is {_describe(strange[0])}")
+        details.append(
+            f"the keys of `metadata` must be strings, but one is {_describe(strange[0])}"
+        )
     return details
 
 

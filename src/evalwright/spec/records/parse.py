@@ -89,7 +89,7 @@ class KeyPlace(NamedTuple):
 
 
 def find_key(key: str, text: str) -> KeyPlace | None:
-    """The place of a top-level key of an object that `parse` has accepted."""
+    """Return the place of a top-level key of an object that `parse` has accepted."""
     at = 0
     while member := _MEMBER.match(text, at):
         if _decode_key(member[1]) == key:

@@ -157,7 +157,7 @@ def get_value(data: Any, path: FieldPath) -> Any:
 
 
 def check_snippets(document: Any) -> Iterator[Fault]:
-    """A fault for every function that a snippet lacks, and for every import that would fail."""
+    """Yield a fault for every function that a snippet lacks and every import that would fail."""
     for path, snippet in find_parts(document, Snippet):
         yield from check_imports(snippet, path)
         name = str(path[-1]) if path else ""

@@ -2,7 +2,7 @@
 
     deprecated       a name of an older version, or our own earlier spelling
     unused_field     a field of a `template` synthesizer that no template uses
-    unknown_field    a placeholder `{name}` without a field: it stays as text
+    unknown_field    a placeholder `{name}` without a field: it is left unchanged
 
 All are warnings. The hint says what to write.
 """
@@ -123,14 +123,16 @@ def _check_template(synthesizer: TemplateSynthesizer, path: FieldPath) -> Iterat
     used, fields = synthesizer.find_placeholders(), list(synthesizer.fields)
     for name in fields:
         if name not in used:
-            detail = f"no template uses the field `{name}`: its values make rows of the same text"
+            detail = (
+                f"no template uses the field `{name}`: its values produce rows with the same text"
+            )
             hint = f"write `{{{name}}}` in the template, or remove the field"
             yield Fault(
                 (*path, "fields", name), "unused_field", detail, hint, "warning", at_key=True
             )
     for name in sorted(used - set(fields)):
         if nearest(name, fields):
-            detail = f"there is no field `{name}`: `{{{name}}}` stays as text"
+            detail = f"there is no field `{name}`: `{{{name}}}` is left unchanged"
             yield Fault(
                 (*path, "template"), "unknown_field", detail, did_you_mean(name, fields), "warning"
             )

@@ -34,7 +34,7 @@ def check_imports(snippet: Snippet, path: FieldPath) -> Iterator[Fault]:
 
 
 def _find_unknown(tree: ast.AST) -> Iterator[tuple[ast.stmt | ast.alias, str, str]]:
-    """Each unknown import: what stands there, what is wrong with it, and the hint."""
+    """Yield each unknown import: its node, what is wrong with it, and the hint."""
     for node in _walk_imports(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:

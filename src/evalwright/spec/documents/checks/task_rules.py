@@ -139,7 +139,7 @@ def _check_dataset(dataset: Any) -> Iterator[Fault]:
         detail = "expected one of `key` and `keys`, got both"
         yield Fault((*path, "keys"), "conflict", detail, at_key=True)
     if keys is not None and dataset.get("source") == "task_result":
-        detail = "`source: task_result` goes with `key`, not with `keys`"
+        detail = "`source: task_result` needs `key`, not `keys`"
         yield Fault((*path, "source"), "conflict", detail)
 
 

@@ -42,7 +42,7 @@ class GeneratorDefinition(Component):
     dataset: AnyDataSource | None = None
     """Source of the rows that the synthesizers start from."""
     data_source: AnyDataSource | None = None
-    """The name of `dataset` before version 3.16 of the format."""
+    """Name of `dataset` before version 3.16 of the format."""
     synthesizers: Annotated[list[AnySynthesizer], Field(min_length=1)]
     """Steps applied to each row, in order."""
 
@@ -50,9 +50,7 @@ class GeneratorDefinition(Component):
     def _check_one_source(self) -> Self:
         if (self.data_source is None) == (self.dataset is None):
             got = "none" if self.dataset is None else "both"
-            raise ValueError(
-                f"expected a `dataset`, or by its older name a `data_source`, got {got}"
-            )
+            raise ValueError(f"expected a `dataset` (older name: `data_source`), got {got}")
         return self
 
     @property
@@ -107,9 +105,9 @@ class GeneratorSpecification(Component):
     dataset_generator_key: UserKey
     """Key of the generator."""
     num_samples: Count | None = None
-    """Number of rows to make. Without it, each row of the data source is used once."""
+    """Number of rows to generate. Default: each row of the data source is used once."""
     dataset_generator_config: dict[str, Any] = Field(default_factory=dict)
     """Values of the generator's parameters, by key."""
     debug: Flag = False
-    """Accepted, without effect: `evalwright dataset test KEY --show-io` shows requests and
+    """Has no effect: `evalwright dataset test KEY --show-io` shows requests and
     replies."""

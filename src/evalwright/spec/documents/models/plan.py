@@ -26,7 +26,7 @@ class EvaluationSpecification(Component):
     """One evaluation of a plan, with its values."""
 
     key: UserKey | None = None
-    """Key in the plan. Without it: the key of the evaluation, with a number where it repeats."""
+    """Key in the plan. Default: the key of the evaluation, with a number if it repeats."""
     evaluation_key: UserKey
     """Key of the evaluation."""
     display_name: str | None = None

@@ -71,7 +71,7 @@ _NOT_CONFIGURED = {
 
 
 def json_schema(kind: SchemaKind) -> dict[str, Any]:
-    """Draft 2020-12; the same text every time."""
+    """Return the schema (draft 2020-12), always the same text."""
     top: type[BaseModel] = _OF_OTHERS.get(kind) or _CLASSES[kind]
     classes: list[type[BaseModel]] = [top]
     if kind == "run":

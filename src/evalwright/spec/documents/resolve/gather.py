@@ -1,12 +1,12 @@
 """Gather the documents of a project: those that were named, their neighbours, and all keys.
 
-What was named (`main`) is always checked. A mistake in what lies beside it counts only if something
-refers to it. In a folder, everything was named. Beside a run file no other run file is read, unless
-its evaluation is named by a plan or a repeatability. A file whose key cannot be read is kept apart
-(`unread`), because nobody knows what would refer to it.
+What was named (`main`) is always checked. A mistake in a neighbouring file counts only if something
+refers to it. In a folder, everything counts as named. Next to a run file, no other run file is
+read, unless its evaluation is named by a plan or a repeatability. A file whose key cannot be read
+is kept separately (`unread`), because it is not known what refers to it.
 
-Two kinds of files are only borrowed, and never in the way of the project's own documents: those run
-files, and the models and adapters of a project around this one.
+Two kinds of files are only borrowed, and the project's own documents have precedence over them:
+those run files, and the models and adapters of an enclosing project.
 """
 
 import os
@@ -79,9 +79,9 @@ class GatheredProject(Struct, frozen=True, kw_only=True):
     main: list[Entity]
     """The entities of the path itself."""
     evaluations: list[Entity]
-    """Those that the path asks to be run."""
+    """The evaluations to run."""
     plans: list[Entity]
-    """The assessment plans that the path stands for."""
+    """The assessment plans to run."""
     targets: list[Entity]
     """The tasks to run if there is no evaluation."""
     policies: list[WrittenPolicy]
@@ -113,12 +113,12 @@ class _Item(NamedTuple):
     in_run: bool
     """Whether it is in the run file."""
     order: int = 0
-    """Its place among all items, by where it was first met."""
+    """Its position among all items, in the order of reading."""
     borrowed: bool = False
 
     @property
     def precedence(self) -> tuple[bool, bool, bool]:
-        """What is borrowed comes last, what was named first, then what is in the run file."""
+        """Order: what was named, what is in the run file, the rest; borrowed files last."""
         return self.borrowed, not self.main, not self.in_run
 
 
@@ -251,7 +251,7 @@ def _file_problems(file: _ReadFile) -> list[Issue]:
 def _unknown_kind(data: Any) -> Fault:
     keys = sorted(str(key) for key in data) if isinstance(data, dict) else []
     if _APP_KEYS & {*keys}:
-        detail = "an app document is not used: the folder of a project is its workspace"
+        detail = "an app document has no effect: the folder of a project is its workspace"
         return Fault((), "unsupported", detail, level="warning")
     got = f"the keys {', '.join(keys)}" if keys else f"`{type_name(data)}`"
     misspelt = next((key for key in keys if did_you_mean(key, KIND_KEYS)), "")
@@ -287,7 +287,7 @@ def _read_run_file(documents: list[YamlDocument]) -> tuple[RunFile | None, list[
     run, faults = build_instance(RunFile, first.data)
     problems = DocumentPart(first).problems(faults)
     for other in others:
-        detail = f"expected one run file per folder, {first.file} is another"
+        detail = f"expected one run file per folder, but {first.file} is another"
         fault = Fault((), "many_run_files", detail, "name one of the files, not the folder")
         problems.append(locate_fault(fault, Place(other.file, 1)))
     return run, problems

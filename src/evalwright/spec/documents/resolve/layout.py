@@ -67,7 +67,7 @@ _SIGNS: tuple[tuple[DocumentKind, set[str]], ...] = (
 )
 _MODEL_FOLDERS = ("models", "model_adapters", "adapters")
 _HAS_KEY = re.compile(rb"^[\"']?(?:key|\$provider)[\"']?\s*:", re.MULTILINE)
-"""What a model document has. Other tools keep other YAML in a folder `models`."""
+"""A key that model documents have. Other tools store other YAML in a folder `models`."""
 _MAX_BYTES_SEARCHED = 100_000
 
 KIND_KEYS = (

@@ -123,7 +123,7 @@ def resolve_secrets(
 
 
 def find_secret_names(data: Any) -> Iterator[str]:
-    """The name of every `<< secrets.name >>` of a document."""
+    """Yield the name of every `<< secrets.name >>` in a document."""
     for _, text in find_parts(data, str):
         for match in _SECRET.finditer(text) if "<<" in text else ():
             yield match[1]
@@ -132,7 +132,7 @@ def find_secret_names(data: Any) -> Iterator[str]:
 def forbid_secrets(
     data: Any, *, allowed: Callable[[FieldPath], bool] = lambda _: False
 ) -> Iterator[Fault]:
-    """A fault for every `<< secrets.name >>` of a document, but at the `allowed` paths."""
+    """Yield a fault for every `<< secrets.name >>` in a document that is not at an allowed path."""
     for path, text in find_parts(data, str):
         if allowed(path):
             continue

@@ -385,7 +385,7 @@ def _repeat_specs(
             faults.append(Fault(path, "duplicate_key", detail))
             continue
         if first.setdefault(key, path) != path:
-            faults.append(Fault(path, "duplicate_key", f"`{spec.key}` is an input already"))
+            faults.append(Fault(path, "duplicate_key", f"`{spec.key}` is already an input"))
             continue
         reading, why, hint = _read_repetitions(spec, keys, inputs, here=written.entity.key)
         faults += [Fault(path, "conflict", why, hint)] if why else []

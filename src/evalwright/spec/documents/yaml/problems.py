@@ -52,9 +52,9 @@ class Fault(NamedTuple):
     at_key: bool = False
     """Whether it is about the key, not about its value."""
     line: int = 0
-    """Of the file that the value's text stands in, where the fault knows better; else 0."""
+    """Line in the file of the value's text, if the fault knows it; otherwise 0."""
     column: int | None = None
-    """In that line, where it is known."""
+    """Column in that line, if it is known."""
 
 
 def locate_fault(fault: Fault, place: "Place", field: str = "") -> Issue:

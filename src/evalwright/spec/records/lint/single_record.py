@@ -34,16 +34,16 @@ One target that can be reached is enough, except in `code_exec`, where all must 
 Why:    the model is shown the answer and copies it.
 Wrong:  for an example that is nearly the question and means another thing.
 
-Said when an example's prompt is the record's prompt, case, whitespace and punctuation aside; or
-when its completion is a target and its prompt stands inside the record's, or at most one word in
-twenty differs (words that all examples have do not count). That a completion is a target says
-nothing alone: there are only so many letters and labels.
+Reported if an example's prompt is the record's prompt, ignoring case, whitespace and punctuation;
+or if its completion is a target and its prompt is inside the record's, or at most one word in
+twenty differs (words that all examples have do not count). That a completion is a target means
+nothing by itself: there are only a few letters and labels.
 
 `embedded_examples`: the prompt shows a worked example between `Input:` and `Output:`, `Text:` and
 `Label:` or `Problem:` and `Solution:`, and opens the next one.
 
-Why:    examples belong into `few_shot_examples`: there they are counted, and rendered alike for
-        every model.
+Why:    examples belong in `few_shot_examples`: there they are counted, and rendered the same way
+        for every model.
 Wrong:  when the pairs are what the question is about, such as a function in a table of values.
 """
 
