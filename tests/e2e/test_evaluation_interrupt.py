@@ -124,8 +124,10 @@ def test_once_ends_what_comes_after_the_last_sample_and_can_be_gone_on_with(tmp_
         resumed = report_of(evalwright(server, *RUN, cwd=tmp_path))
 
     assert first["notes"] == [
-        "not finished (interrupted): all 30 samples done, but no metrics computed; "
-        "the same command resumes it"
+        (
+            "not finished (interrupted): all 30 samples done, but no metrics computed; "
+            "the same command resumes it"
+        )
     ]
     assert (first["summary"]["completed"], first["metrics"]) == (SAMPLES, [])
     assert family, "there were processes of snippets"
