@@ -35,6 +35,8 @@ from evalwright.spec.records.fixtures import TASKS
 ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 COLUMNS = 80
+ERASURE = re.compile(r"\r(?:\x1b\[(\d+)A)?\x1b\[[JK]")
+"""Erase the current line and, after `A`, as many lines above it."""
 ROWS = 50
 LEFT_OUT = "code_exec"
 """The category whose results depend on the sandboxes that a machine has."""
@@ -189,9 +191,17 @@ def on_a_terminal(command: str, folder: Path) -> str:
         while chunk := _read(ours):
             shown += chunk
     os.close(ours)
-    lines = shown.decode().replace("\r\n", "\n").split("\n")
-    # A progress line is rewritten in place, and empty at the end.
-    return "\n".join(line.rpartition("\r\x1b[K")[2] for line in lines).rstrip("\n")
+    return drop_erased_lines(shown.decode().replace("\r\n", "\n")).rstrip("\n")
+
+
+def drop_erased_lines(shown: str) -> str:
+    """Return what stays on a terminal: the progress of a run is erased, with the lines above it."""
+    remaining, start = "", 0
+    for erasure in ERASURE.finditer(shown):
+        lines = (remaining + shown[start : erasure.start()]).split("\n")
+        remaining = "".join(f"{line}\n" for line in lines[: -1 - int(erasure[1] or 0)])
+        start = erasure.end()
+    return remaining + shown[start:]
 
 
 def _read(terminal: int) -> bytes:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.living import PATIENCE_S
+from tools.pictures import drop_erased_lines
 
 from evalwright.report.tables import display_width
 
@@ -35,8 +36,7 @@ def on_a_terminal(*arguments: str, cwd: Path, env: Mapping[str, str] | None = No
             shown += data
         child.wait(timeout=PATIENCE_S)
     os.close(ours)
-    lines = shown.decode().replace("\r\n", "\n").split("\n")
-    return "\n".join(re.split(r"\r\x1b\[[JK]", line)[-1] for line in lines)
+    return drop_erased_lines(shown.decode().replace("\r\n", "\n"))
 
 
 def without_colours(text: str) -> str:

@@ -344,7 +344,7 @@ def test_a_garbage_reply_fails_its_row_is_quoted_and_only_that_is_asked_again(
     done = command(server, tmp_path, "dataset", "generate", "rows", "--json")
 
     assert failed.returncode == 1
-    assert "1 of 2 rows could be made, 1 failed: row 1: the reply cannot be used" in failed.stderr
+    assert "1 of 2 rows were generated, 1 failed: row 1: the reply cannot be used" in failed.stderr
     assert "its reply: Hmm, that depends." in failed.stderr
     (made,) = json.loads(done.stdout)
     assert made["rows"] == 2

@@ -111,7 +111,7 @@ def test_a_sample_that_fails_makes_exit_1(project: Path) -> None:
             env=environment(server),
         )
 
-    assert "Sample `fr`, asked of openai/gpt-test: failed" in done.stdout
+    assert "Sample `fr`, model openai/gpt-test: failed" in done.stdout
     assert "    stage: solver\n" in done.stdout
     assert "who are you?" in done.stdout
     assert "there were errors: see above" in done.stderr
