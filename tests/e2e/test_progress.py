@@ -1,5 +1,6 @@
 """The progress of a run on a real terminal."""
 
+import asyncio
 import fcntl
 import json
 import os
@@ -10,11 +11,12 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.servers.model_server import ModelServer, chat
+from aiohttp import web
+from tests.servers.model_server import Asked, ModelServer, chat
 
 from evalwright.cli.progress import LinePart, fit_line
 
@@ -72,8 +74,13 @@ def write_tasks(folder: Path) -> None:
     (folder / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def watch(folder: Path, columns: int, *models: str, stop_at: bytes = b"") -> tuple[int, str]:
-    """Run on a pseudo-terminal of that width; return the exit code and what was written to it."""
+def watch(
+    folder: Path, columns: int, *models: str, stop: Callable[[bytes], bool] = lambda _: False
+) -> tuple[int, str]:
+    """Run on a pseudo-terminal of that width; return the exit code and what was written to it.
+
+    Ctrl-C is sent once, as soon as `stop` is true of what was written.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     named = [argument for model in models for argument in ("-m", model)]
@@ -88,12 +95,12 @@ def watch(folder: Path, columns: int, *models: str, stop_at: bytes = b"") -> tup
         | {"TERM": "xterm"},
     ) as process:
         os.close(theirs)
-        written = b""
+        written, is_stopped = b"", False
         while chunk := _read(ours):
             written += chunk
-            if stop_at and stop_at in written:
+            if not is_stopped and stop(written):
                 process.send_signal(signal.SIGINT)
-                stop_at = b""
+                is_stopped = True
         os.close(ours)
         return process.wait(), written.decode()
 
@@ -129,11 +136,24 @@ def test_one_line_fits_the_terminal_and_is_erased(tmp_path: Path, columns: int) 
     assert frames(written)[-1] == [""], "nothing is left on the terminal"
 
 
-@pytest.mark.usefixtures("server")
-def test_each_of_two_models_has_a_line_and_ctrl_c_erases_all_of_them(tmp_path: Path) -> None:
+def test_each_of_two_models_has_a_line_and_ctrl_c_erases_all_of_them(
+    tmp_path: Path, server: ModelServer
+) -> None:
     write_tasks(tmp_path)
 
-    code, written = watch(tmp_path, 80, "openai/x", "openai/y", stop_at=b"6/24")
+    async def answer_slowly(asked: Asked) -> web.StreamResponse:
+        # Longer than the time between two frames; then long enough for Ctrl-C to come in time.
+        await asyncio.sleep(0.15 if len(server.log) < LINES // 2 else 2.0)
+        return await chat("1")(asked)
+
+    server.behave(answer_slowly)
+    code, written = watch(
+        tmp_path,
+        80,
+        "openai/x",
+        "openai/y",
+        stop=lambda written: bool(re.search(rb"(?:[3-9]|1\d)/24", written)),
+    )
 
     assert code == 130
     drawn = [frame for frame in frames(written) if "/24" in frame[0]]

@@ -149,7 +149,7 @@ def test_an_answer_that_is_not_stored_is_a_failure_that_says_what_to_do(
     (failure,) = scored.failures
     assert failure.stage == "solver"
     assert failure.message.startswith("no answer is stored for '1' with its current task and row")
-    assert "`evalwright run` does" in failure.message
+    assert "use `evalwright run`" in failure.message
     assert values(scored, "exact") == [1.0]
 
 
@@ -292,8 +292,8 @@ def test_a_model_that_the_run_never_asked_has_nothing_to_score(
         api.score()
 
     assert str(caught.value) == (
-        f"run {first.run_id} has no answers of `openai/z`, which the project names now; "
-        "it has those of `openai/x`"
+        f"run {first.run_id} has no answers of `openai/z`, which the project now names; "
+        "it has answers of `openai/x`"
     )
 
 
@@ -308,7 +308,7 @@ def test_an_embedding_of_the_evaluated_model_is_refused_with_a_reason(
     (failure,) = api.score().failures
 
     assert (failure.stage, failure.count) == ("score", 4)
-    assert failure.message.startswith("the scorer asks the evaluated model itself")
+    assert failure.message.startswith("the scorer queries the evaluated model")
     assert asked_of(server) == {}
 
 
@@ -447,7 +447,7 @@ def test_a_project_that_is_gone_is_said_to_be_that_of_the_run(
     run_id = ew.run("run.yaml").run_id
     (tmp_path / "run.yaml").unlink()
 
-    with pytest.raises(Unreadable, match=f"the files of run {run_id} are not there any more"):
+    with pytest.raises(Unreadable, match=f"the files of run {run_id} no longer exist"):
         api.score()
 
 

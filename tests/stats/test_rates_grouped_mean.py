@@ -81,5 +81,5 @@ def test_it_holds_the_mean(rows: list[tuple[float, int]]) -> None:
 
 
 def test_one_group_a_value_is_needed() -> None:
-    with pytest.raises(ValueError, match="one group a value, got 1 and 2"):
+    with pytest.raises(ValueError, match="one group per value, got 1 and 2"):
         grouped_mean_interval([0.5, 0.5], [1])

@@ -524,7 +524,7 @@ class TestAWrongPath:
             SqliteStore(folder / "closed" / "runs.db").close()
             (folder / "closed").chmod(0o555)
 
-            with pytest.raises(Unreadable, match="its folder may not be written to"):
+            with pytest.raises(Unreadable, match="its folder is not writable"):
                 SqliteStore(folder / "closed" / "runs.db")
 
     def test_a_file_that_may_only_be_read_is_read(self) -> None:
