@@ -649,7 +649,7 @@ def test_a_result_of_the_same_run_is_refused_though_a_dataset_is_in_between() ->
         ),
     )
 
-    with pytest.raises(BadTasks, match="through dataset `results`, of the result of `length`"):
+    with pytest.raises(BadTasks, match="through dataset `results`, from the result of `length`"):
         api.run("run.yaml")
 
 
