@@ -235,4 +235,4 @@ def test_models_that_have_not_weighed_the_same_documents_say_so(folder: Path, fr
     report = ew.perplexity("a.jsonl", [fragile, "scripted/echo"], parameters={"context": 8})
 
     assert report.pairwise[0].n == 1
-    assert any("not weighed the same documents" in note for note in report.notes)
+    assert any("not score the same documents" in note for note in report.notes)

@@ -168,7 +168,7 @@ def test_a_document_of_another_kind_is_told_apart(project: Path) -> None:
     with pytest.raises(UsageError, match="got one of the kind `dataset`") as raised:
         api.add_entities("task", ["../new/questions.yaml"])
     assert raised.value.hint == "`evalwright dataset add`"
-    with pytest.raises(UsageError, match="it is a run file"):
+    with pytest.raises(UsageError, match="got a run file"):
         api.add_entities("task", ["../demo/run.yaml"])
 
 
