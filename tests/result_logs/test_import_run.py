@@ -313,7 +313,7 @@ def test_a_result_that_was_stopped_is_not_finished_as_part_of_a_project() -> Non
     report = api.run("run.yaml")
 
     assert report.status == "stopped"
-    assert any("`before` did not come to its end" in note for note in report.notes)
+    assert any("`before` was not finished" in note for note in report.notes)
 
 
 def test_the_notes_of_the_run_come_along() -> None:
