@@ -273,7 +273,7 @@ def test_a_result_that_was_stopped_is_not_finished_here_either(told: dict[str, A
 
     assert (report.status, again.status) == ("stopped", "stopped")
     for each in (report, again):
-        assert any("was not finished where it was run" in note for note in each.notes)
+        assert any("was not finished in its original run" in note for note in each.notes)
     assert not judged.holds
     (log,) = Path("out").rglob("*.json")
     assert json.loads(log.read_text())["status"] == "failure"

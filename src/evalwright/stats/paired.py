@@ -29,7 +29,7 @@ _ZERO_WITHIN = 1e-12
 class PairedDifference(Struct, frozen=True):
     """Mean of a - b over the tasks, and its interval. All None when there are no tasks.
 
-    Without a known range, there is no interval if all differences are equal.
+    Without a known range, equal differences have no interval.
     """
 
     difference: float | None
