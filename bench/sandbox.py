@@ -193,7 +193,7 @@ def measured(what: str, problems: Sequence[dict[str, Any]]) -> dict[str, Any]:
     from evalwright.types import Program
 
     started = perf_counter()
-    sandbox = Jailed(workers=WORKERS, in_process_targets=what == "in_process")
+    sandbox = Jailed(workers=WORKERS, verdicts=VERDICTS.get(what, "both"))
     programs = [
         Program(source=one["prompt"], targets=tuple(one["targets"]), timeout_s=10)
         for one in problems

@@ -65,7 +65,7 @@ class Sandbox(Protocol):
     """How the program is isolated; part of the report."""
 
     verified: bool
-    """Whether the program was unable to forge its own verdict."""
+    """Whether it can verify a verdict: check it in a process that the program cannot reach."""
 
     async def judge(self, program: Program) -> Execution:
         """Run the candidate and its targets; raise ValueError if a target does not compile."""

@@ -28,7 +28,9 @@ from evalwright.vocabulary import DEFAULT_TIMEOUT_S, Category, MetricName, PostP
 
 Stage = Literal["configuration", "dataset", "solver", "score", "metric", "action"]
 Finish = Literal["stop", "length", "tool_calls", "other"]
-ExecutionOutcome = Literal["pass", "assertion_fail", "syntax_error", "timeout", "error"]
+ExecutionOutcome = Literal[
+    "pass", "assertion_fail", "syntax_error", "timeout", "error", "refused"
+]
 RunStatus = Literal["running", "finished", "finished_with_failures", "stopped", "failed"]
 MLTask = Literal["chat_completion", "embeddings", "custom"]
 
@@ -275,7 +277,11 @@ class Execution(Struct, frozen=True, kw_only=True):
     outcome: ExecutionOutcome
     targets: tuple[bool, ...]
     """One verdict per target, in order; all false unless the evaluation completed."""
+    verified: bool = False
+    """Whether every target that passed was confirmed by a process that the program cannot reach."""
     detail: str = ""
+    reason: str = ""
+    """Why it is not verified; empty if it is."""
     output: str = ""
     duration_s: float = 0.0
 

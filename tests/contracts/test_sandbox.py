@@ -15,16 +15,17 @@ from evalwright.ports import Sandbox
 from evalwright.sandbox.jailed import Jailed
 from evalwright.sandbox.tiers import NoTier
 from evalwright.sandbox.unsafe import Unsafe
-from evalwright.sandbox.worker import TIERS
+from evalwright.sandbox.worker import TIERS, Verdicts
 from evalwright.types import Execution, ExecutionOutcome, Program
 from evalwright.vocabulary import MAX_OUTPUT_BYTES
 
+VERDICTS: tuple[Verdicts, ...] = ("both", "split", "plain")
 ADAPTERS = [
     pytest.param(Unsafe, id="rlimits"),
     *(
-        pytest.param(partial(Jailed, tier=tier, in_process_targets=in_process), id=name)
+        pytest.param(partial(Jailed, tier=tier, verdicts=verdicts), id=f"{tier}, {verdicts}")
         for tier in TIERS
-        for in_process, name in ((False, tier), (True, f"{tier}, in process"))
+        for verdicts in VERDICTS
     ),
 ]
 

@@ -59,7 +59,7 @@ def test_it_fails(scene: Scene, sandbox: Jailed, name: str) -> None:
 def one_process(scene: Scene) -> Iterator[Jailed]:
     others = len(scene.processes())
     try:
-        sandbox = Jailed(workers=1, in_process_targets=True)
+        sandbox = Jailed(workers=1, verdicts="plain")
     except NoTier as error:
         pytest.skip(str(error))
     yield sandbox

@@ -12,15 +12,16 @@ import pytest
 
 from evalwright.sandbox.jailed import Jailed
 from evalwright.sandbox.tiers import NoTier
+from evalwright.sandbox.worker import Verdicts
 from evalwright.types import Execution, Program
 
 MARKS = {"> ": True, "! ": False}
 
 
 @contextmanager
-def opened(*, in_process_targets: bool, packages: Sequence[str] = ()) -> Iterator[Jailed]:
+def opened(verdicts: Verdicts, packages: Sequence[str] = ()) -> Iterator[Jailed]:
     try:
-        jailed = Jailed(workers=1, in_process_targets=in_process_targets, packages=packages)
+        jailed = Jailed(workers=1, verdicts=verdicts, packages=packages)
     except NoTier as error:
         pytest.skip(f"this machine cannot: {error}")
     try:
@@ -31,13 +32,13 @@ def opened(*, in_process_targets: bool, packages: Sequence[str] = ()) -> Iterato
 
 @pytest.fixture(scope="module")
 def split() -> Iterator[Jailed]:
-    with opened(in_process_targets=False) as jailed:
+    with opened("split") as jailed:
         yield jailed
 
 
 @pytest.fixture(scope="module")
 def together() -> Iterator[Jailed]:
-    with opened(in_process_targets=True) as jailed:
+    with opened("plain") as jailed:
         yield jailed
 
 
@@ -570,13 +571,11 @@ def test_up_to_the_limits(split: Jailed) -> None:
     assert (execution.outcome, execution.detail) == ("pass", "")
 
 
-@pytest.mark.parametrize("in_process_targets", [False, True])
-def test_what_calls_print_is_output(
-    split: Jailed, together: Jailed, *, in_process_targets: bool
-) -> None:
+@pytest.mark.parametrize("name", ["split", "together"])
+def test_what_calls_print_is_output(split: Jailed, together: Jailed, name: str) -> None:
     source = "def f(x):\n    print('called with', x)\n    return x\nprint('begun')"
 
-    execution = judge(together if in_process_targets else split, source, "f(1) == 1", "f('ب')")
+    execution = judge({"split": split, "together": together}[name], source, "f(1) == 1", "f('ب')")
 
     assert execution.outcome == "pass"
     assert execution.output == "begun\ncalled with 1\ncalled with ب\n"
@@ -606,7 +605,7 @@ def above(a, least): return a[a > least]
 
 
 @pytest.mark.skipif(find_spec("numpy") is None, reason="numpy is not installed")
-@pytest.mark.parametrize("in_process_targets", [False, True])
-def test_arrays(*, in_process_targets: bool) -> None:
-    with opened(in_process_targets=in_process_targets, packages=["numpy"]) as sandbox:
+@pytest.mark.parametrize("verdicts", ["split", "plain"])
+def test_arrays(verdicts: Verdicts) -> None:
+    with opened(verdicts, packages=["numpy"]) as sandbox:
         check(sandbox, NUMPY)

@@ -10,13 +10,13 @@ from evalwright.sandbox.jailed import Jailed
 
 @pytest.fixture(scope="module")
 def split() -> Iterator[Jailed]:
-    with opened(in_process_targets=False) as jailed:
+    with opened("split") as jailed:
         yield jailed
 
 
 @pytest.fixture(scope="module")
 def together() -> Iterator[Jailed]:
-    with opened(in_process_targets=True) as jailed:
+    with opened("plain") as jailed:
         yield jailed
 
 

@@ -32,14 +32,14 @@ def test_a_jail_that_lets_a_canary_out_is_not_used(
     monkeypatch.setattr(tiers, "_CANARY", tiers._CANARY.replace("refused = ", lie))
 
     with pytest.raises(NoTier, match=f"these were not stopped: {attempt}"):
-        tiers.choose(None, in_process=False, packages={}, python=None)
+        tiers.choose(None, verdicts="both", packages={}, python=None)
 
 
 def test_a_jail_in_which_nothing_works_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiers, "_CANARY", tiers._CANARY.replace("a + b", "a - b"))
 
     with pytest.raises(NoTier, match="target 2 of 2: evaluated to False"):
-        tiers.choose(None, in_process=False, packages={}, python=None)
+        tiers.choose(None, verdicts="both", packages={}, python=None)
 
 
 def test_other_systems_have_no_tier(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,9 +102,9 @@ class Jail(Unsafe):
     tier = "namespaces+seccomp"
     made: ClassVar[list["Jail"]] = []
 
-    def __init__(self, *, in_process_targets: bool = False, packages: tuple[str, ...] = ()) -> None:
+    def __init__(self, *, verdicts: str = "both", packages: tuple[str, ...] = ()) -> None:
         super().__init__()
-        self.verified = not in_process_targets
+        self.verified = verdicts != "plain"
         self.packages = packages
         self.closed = 0
         self.made.append(self)

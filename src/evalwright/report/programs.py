@@ -24,6 +24,9 @@ class JudgedProgram(Struct, frozen=True, kw_only=True):
     """Why the program did not pass; empty if it passed."""
     tier: str
     verified: bool
+    """Whether a process that the program cannot reach confirms every target that passed."""
+    reason: str
+    """Why it is not verified; empty if it is."""
     packages: list[str]
     output: str
     """The first 4 KiB of stdout and stderr."""
@@ -44,7 +47,8 @@ def describe_program(
         targets=list(execution.targets),
         detail=execution.detail,
         tier=sandbox.tier,
-        verified=sandbox.verified,
+        verified=execution.verified,
+        reason=execution.reason,
         packages=sandbox.packages,
         output=execution.output,
         duration_s=round(execution.duration_s, 4),
@@ -68,6 +72,8 @@ def program_lines(program: JudgedProgram) -> Iterator[str]:
         yield indent(visible(program.output.rstrip("\n")), "  ", lambda _: True)
     yield f"time: {program.duration_s:.3f} s of {program.timeout_s:g} s"
     sandbox = [program.tier, "verified" if program.verified else "not verified"]
+    if program.reason:
+        yield visible(f"not verified: {program.reason}")
     if not CodeExecution(tier=program.tier, verified=program.verified).isolates:
         sandbox.append("not isolated")
     if program.packages:

@@ -22,7 +22,14 @@ from pathlib import Path
 from evalwright.errors import UsageError
 from evalwright.processes import run_in_thread
 from evalwright.sandbox import tiers
-from evalwright.sandbox.worker import NoWorker, SandboxSettings, SandboxWorker, Tier, WorkerDied
+from evalwright.sandbox.worker import (
+    NoWorker,
+    SandboxSettings,
+    SandboxWorker,
+    Tier,
+    Verdicts,
+    WorkerDied,
+)
 from evalwright.types import Execution, Program
 
 # A worker may die of what lies outside: once is chance.
@@ -37,17 +44,17 @@ class Jailed:
         *,
         tier: Tier | None = None,
         workers: int | None = None,
-        in_process_targets: bool = False,
+        verdicts: Verdicts = "both",
         packages: Sequence[str] = (),
         python: str | None = None,
     ) -> None:
         """Find the best tier that holds, or try `tier` alone; `NoTier` if none does."""
         locations = locate_packages(packages)
         self._settings, first = tiers.choose(
-            tier, in_process=in_process_targets, packages=locations, python=python
+            tier, verdicts=verdicts, packages=locations, python=python
         )
         self.tier: str = self._settings.tier
-        self.verified = not in_process_targets
+        self.verified = verdicts != "plain"
         count = workers or os.cpu_count() or 1
         self._pool = _Pool(self._settings, first, count)
         # Its own threads: a program waits here for its turn, before its clock starts.

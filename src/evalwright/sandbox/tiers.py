@@ -23,6 +23,7 @@ from evalwright.sandbox.worker import (
     SandboxSettings,
     SandboxWorker,
     Tier,
+    Verdicts,
     WorkerDied,
 )
 from evalwright.types import Program
@@ -69,14 +70,14 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 def choose(
-    tier: Tier | None, *, in_process: bool, packages: Mapping[str, str], python: str | None
+    tier: Tier | None, *, verdicts: Verdicts, packages: Mapping[str, str], python: str | None
 ) -> tuple[SandboxSettings, SandboxWorker]:
     """The best tier that holds, or `tier` if it does, and a worker of it; else `NoTier`."""
     reasons = []
     for each in (tier,) if tier else TIERS:
         settings = SandboxSettings(
             tier=each,
-            in_process=in_process,
+            verdicts=verdicts,
             packages=dict(packages),
             python=python or sys.executable,
         )

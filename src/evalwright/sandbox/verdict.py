@@ -1,7 +1,11 @@
-"""Turn an evaluator's report, and how its process ended, into an `Execution`.
+"""Turn the reports of evaluators, and how their processes ended, into an `Execution`.
 
 A report is believed when it is whole, in order and ends with `done`. Otherwise it counts for
 nothing.
+
+    judge_report    one report decides
+    check_report    the split evaluator's report, as a check of the plain verdict
+    combine         the plain verdict, and what the check says of every target that passed
 """
 
 import signal
@@ -9,7 +13,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from evalwright.processes import Ended
 from evalwright.sandbox.inside import judging
@@ -34,7 +38,7 @@ class _Candidate(_Record, frozen=True, tag="candidate"):
 
 
 class _Target(_Record, frozen=True, tag="target"):
-    outcome: Literal["passed", "failed", "uncompilable", "untrusted"]
+    outcome: Literal["passed", "failed", "differs", "untrusted", "refused", "uncompilable"]
     detail: str
 
 
@@ -50,19 +54,111 @@ class _Done(_Record, frozen=True, tag="done"):
     nonce: str
 
 
+class _Left(_Record, frozen=True, tag="left"):
+    pass
+
+
 _Report = tuple[_Candidate, list[_Target]]
-_RECORD = msgspec.json.Decoder(_Ready | _Candidate | _Target | _Died | _Broken | _Done)
+_RECORD = msgspec.json.Decoder(_Ready | _Candidate | _Target | _Died | _Broken | _Done | _Left)
+_LEFT = b'{"type": "left"}\n'
+_FINAL = b'{"type": "candidate", "outcome": "syntax_error"'
+IN_PROCESS = "the targets were judged in the program's own process"
+
+
+class Check(Struct, frozen=True, kw_only=True):
+    """What the split evaluator says of a program."""
+
+    final: Execution | None = None
+    """The verdict, where the targets make no difference to it."""
+    problem: str = ""
+    """Why it says nothing of any target."""
+    targets: tuple[_Target, ...] = ()
 
 
 def max_report_bytes(program: Program) -> int:
     """The longest report that an honest evaluator writes."""
-    return RECORD_BYTES * (len(program.targets) + 3)
+    return RECORD_BYTES * (len(program.targets) + 4)
 
 
-def judge_report(program: Program, ended: Ended, nonce: str) -> Execution:
-    """Judge. ChildProcessError: nothing was run. ValueError: a target does not compile."""
+def has_left(report: bytearray) -> bool:
+    """Whether an evaluator has finished and left its jail to the next one."""
+    return report.endswith(_LEFT)
+
+
+def is_final(report: bytearray) -> bool:
+    """Whether the program does not compile: the targets make no difference."""
+    return _FINAL in report
+
+
+def judge_report(
+    program: Program, ended: Ended, nonce: str, *, verified: bool = False
+) -> Execution:
+    """Judge by one report. ChildProcessError: nothing was run. ValueError: a bad target."""
+    records = _read_records(ended)
+    report = _complete_report(records, nonce=nonce, total=len(program.targets))
+    outcome, detail = _choose_outcome(program, ended, report, records)
+    passed = [False] * len(program.targets)
+    if report is not None and outcome in {"pass", "assertion_fail"}:
+        passed = [target.outcome == "passed" for target in report[1]]
+    return Execution(
+        outcome=outcome,
+        targets=tuple(passed),
+        verified=verified,
+        detail=_cut(detail),
+        reason="" if verified else IN_PROCESS,
+        output=ended.output[:_OUTPUT_HEAD_BYTES].decode("utf-8", "replace"),
+        duration_s=ended.duration_s,
+    )
+
+
+def check_report(program: Program, ended: Ended, nonce: str) -> Check:
+    """Read a report as a check of the plain verdict. Raise what `judge_report` raises."""
+    records = _read_records(ended)
+    report = _complete_report(records, nonce=nonce, total=len(program.targets))
+    if report is not None:
+        candidate, targets = report
+        if candidate.outcome == "syntax_error":
+            return Check(final=judge_report(program, ended, nonce, verified=True))
+        if candidate.outcome != "ran":
+            return Check(problem=f"in the check the program did not run: {candidate.detail}")
+        return Check(targets=tuple(targets))
+    has_run = any(isinstance(record, _Candidate) for record in records)
+    if ended.why == "timeout" and not has_run:
+        return Check(final=judge_report(program, ended, nonce, verified=True))
+    _, detail = _choose_outcome(program, ended, None, records)
+    return Check(problem=f"the check did not finish: {detail}")
+
+
+def combine(plain: Execution, check: Check) -> Execution:
+    """Decide what a plain verdict is worth after the check."""
+    reason = ""
+    if any(plain.targets) and check.problem:
+        reason = check.problem
+    for number, (passed, target) in enumerate(
+        zip(plain.targets, check.targets, strict=False), start=1
+    ):
+        name = f"target {number} of {len(plain.targets)}"
+        if not passed or target.outcome == "passed":
+            continue
+        if target.outcome in {"failed", "refused"}:
+            return structs.replace(
+                plain,
+                outcome="refused",
+                targets=(False,) * len(plain.targets),
+                verified=True,
+                detail=_cut(
+                    f"{name} passes in the program's own process, and fails outside: "
+                    f"{target.detail}"
+                ),
+                reason="",
+            )
+        reason = reason or f"{name}: {target.detail}"
+    return structs.replace(plain, verified=not reason, reason=_cut(reason))
+
+
+def _read_records(ended: Ended) -> list[_Record]:
     try:
-        records = _RECORD.decode_lines(ended.report)
+        records: list[_Record] = _RECORD.decode_lines(ended.report)
     except (ValueError, RecursionError):
         records = []
     reason: str | None = None
@@ -73,21 +169,12 @@ def judge_report(program: Program, ended: Ended, nonce: str) -> Execution:
         reason = last_line or ended.why
     if reason is not None:
         raise ChildProcessError(_cut(f"the evaluator did not start: {reason}"))
-    report = _complete_report(records, nonce=nonce, total=len(program.targets))
-    outcome, detail = _choose_outcome(program, ended, report, records)
-    passed = [False] * len(program.targets)
-    if report is not None and outcome in {"pass", "assertion_fail"}:
-        passed = [target.outcome == "passed" for target in report[1]]
-    return Execution(
-        outcome=outcome,
-        targets=tuple(passed),
-        detail=_cut(detail),
-        output=ended.output[:_OUTPUT_HEAD_BYTES].decode("utf-8", "replace"),
-        duration_s=ended.duration_s,
-    )
+    return records
 
 
 def _complete_report(records: Sequence[_Record], *, nonce: str, total: int) -> _Report | None:
+    if records and isinstance(records[-1], _Left):
+        records = records[:-1]
     match records:
         case [_Ready(), _Candidate() as candidate, *rest, _Done(nonce=last)] if last == nonce:
             targets = [record for record in rest if isinstance(record, _Target)]
@@ -116,6 +203,8 @@ def _choose_outcome(
         for number, target in enumerate(targets, start=1)
     ]
     for name, target in numbered:
+        if target.outcome == "refused":
+            return "refused", f"{name}: {target.detail}"
         if target.outcome == "untrusted":
             return "error", f"{name}: {target.detail}"
     broken = [
@@ -126,7 +215,7 @@ def _choose_outcome(
     if broken:
         raise ValueError("; ".join(broken))
     for name, target in numbered:
-        if target.outcome == "failed":
+        if target.outcome in {"failed", "differs"}:
             return "assertion_fail", f"{name}: {target.detail}"
     return "pass", ""
 

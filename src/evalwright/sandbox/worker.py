@@ -19,7 +19,7 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from msgspec import Struct
 
@@ -31,6 +31,10 @@ from evalwright.vocabulary import MAX_OUTPUT_BYTES
 Tier = Literal["namespaces+seccomp", "landlock+seccomp"]
 TIERS: tuple[Tier, ...] = ("namespaces+seccomp", "landlock+seccomp")
 """Best first."""
+
+Verdicts = Literal["both", "split", "plain"]
+"""Who judges: one process as plain Python would, an evaluator that the candidate cannot reach, or
+both, which is the default."""
 
 _INSIDE = Path(__file__).parent
 _BOOTSTRAP = """\
@@ -67,7 +71,7 @@ class SandboxSettings(Struct, frozen=True, kw_only=True):
     """What the workers of a sandbox share."""
 
     tier: Tier
-    in_process: bool = False
+    verdicts: Verdicts = "both"
     packages: dict[str, str] = {}
     """Paths by top-level name."""
     python: str = sys.executable
@@ -117,16 +121,31 @@ class SandboxWorker:
 
     def judge(self, program: Program, stop: threading.Event) -> Execution:
         """Run one candidate until nothing of it is left, and judge it. `stop` ends it early."""
-        ours, theirs = socket.socketpair()
-        with ours, theirs, Pipe(MAX_OUTPUT_BYTES) as output:
+        verdicts = self._settings.verdicts
+        first, *rest = self._run(program, verdicts, stop)
+        if verdicts != "both":
+            return verdict.judge_report(program, *first, verified=verdicts == "split")
+        check = verdict.check_report(program, *first)
+        if check.final is not None or stop.is_set():
+            return check.final or verdict.judge_report(program, *first)
+        (plain,) = rest or self._run(program, "plain", stop)
+        return verdict.combine(verdict.judge_report(program, *plain), check)
+
+    def _run(
+        self, program: Program, verdicts: Verdicts, stop: threading.Event
+    ) -> list[tuple[Ended, str]]:
+        """How each evaluation ended, in order, with its nonce; one that did not begin is missing."""
+        with ExitStack() as stack:
+            count = 2 if verdicts == "both" else 1
+            evaluations = [stack.enter_context(_Evaluation(program)) for _ in range(count)]
             # CPU time ends after the deadline, whatever the number of threads.
             cpu_s = (math.ceil(program.timeout_s) + 1) * _CORES
-            order = {"cpu_s": cpu_s, "in_process": self._settings.in_process}
+            descriptors = [number for each in evaluations for number in each.theirs]
             try:
-                self._send(order, (theirs.fileno(), output.writer))
-                theirs.close()
-                output.close_writer()
-                return _CandidateWatch(self, program, ours, output).judge(stop)
+                self._send({"cpu_s": cpu_s, "verdicts": verdicts}, tuple(descriptors))
+                for evaluation in evaluations:
+                    evaluation.close_theirs()
+                return _CandidateWatch(self, program.timeout_s, evaluations).run(stop)
             except ChildProcessError:
                 raise
             except OSError as error:
@@ -158,58 +177,142 @@ class SandboxWorker:
         return self._log.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
 
 
-class _CandidateWatch:
-    """One candidate, from the order to its end."""
+class _Evaluation:
+    """The engine's side of one evaluator: a socket for its job and report, a pipe for its output."""
 
-    def __init__(
-        self, worker: SandboxWorker, program: Program, job: socket.socket, output: Pipe
-    ) -> None:
-        self._worker, self._program, self._job, self._output = worker, program, job, output
+    def __init__(self, program: Program) -> None:
+        self.nonce = os.urandom(16).hex()
+        self.report = bytearray()
+        self.ready_at = 0.0
+        self.output = Pipe(MAX_OUTPUT_BYTES)
+        self.job, self._far_end = socket.socketpair()
+        self.job.settimeout(0)
         self._max_report_bytes = verdict.max_report_bytes(program)
-        self._nonce = os.urandom(16).hex()
-        job.settimeout(0)
-        order = {"nonce": self._nonce, "source": program.source, "targets": program.targets}
+        order = {"nonce": self.nonce, "source": program.source, "targets": program.targets}
         body = json.dumps(order).encode()
         self._unsent = memoryview(len(body).to_bytes(_JOB_HEAD_BYTES) + body)
-        self._report = bytearray()
+
+    @property
+    def theirs(self) -> tuple[int, int]:
+        """The descriptors of the evaluator."""
+        return self._far_end.fileno(), self.output.writer
+
+    def close_theirs(self) -> None:
+        """Leave the far ends to the evaluator."""
+        self._far_end.close()
+        self.output.close_writer()
+
+    @property
+    def over(self) -> bool:
+        """Whether the report is longer than an honest one."""
+        return len(self.report) > self._max_report_bytes
+
+    def send_job(self) -> int:
+        """Send what can be sent now; return the events to wait for."""
+        try:
+            self._unsent = self._unsent[self.job.send(self._unsent) :]
+        except BlockingIOError:
+            pass
+        except OSError:  # it died before it had read all
+            self._unsent = self._unsent[:0]
+        return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
+
+    def read_report(self) -> bytes | None:
+        """None when nothing is there, empty at the end."""
+        try:
+            chunk = self.job.recv(_PACKET_BYTES)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return b""
+        if chunk and not self.report:
+            self.ready_at = time.monotonic()
+        self.report += chunk[: self._max_report_bytes + 1 - len(self.report)]
+        return chunk
+
+    def end(self, why: Why, status: int, ended_at: float) -> tuple[Ended, str]:
+        """How it ended, with its nonce."""
+        while self.read_report():
+            pass
+        self.output.drain()
+        if why == "exited" and self.output.over:
+            why = "output"
+        ended = Ended(
+            why=why,
+            started=bool(self.report),
+            status=status,
+            report=bytes(self.report),
+            output=bytes(self.output.kept),
+            duration_s=ended_at - self.ready_at if self.ready_at else 0.0,
+        )
+        return ended, self.nonce
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._far_end.close()
+        self.job.close()
+        self.output.__exit__()
+
+
+class _CandidateWatch:
+    """One candidate, from the order to its end, through one evaluation after the other."""
+
+    def __init__(
+        self, worker: SandboxWorker, timeout_s: float, evaluations: list[_Evaluation]
+    ) -> None:
+        self._worker, self._timeout_s = worker, timeout_s
+        self._now, *self._later = evaluations
+        self._results: list[tuple[Ended, str]] = []
+        self._selector = selectors.DefaultSelector()
         self._first: int | None = None
-        self._ready_at = 0.0
         self._deadline = time.monotonic() + START_S
         self._status: int | None = None
         self._why: Why = "exited"
         self._ended_at = 0.0
+        self._is_over = False
 
-    def judge(self, stop: threading.Event) -> Execution:
+    def run(self, stop: threading.Event) -> list[tuple[Ended, str]]:
         try:
-            with selectors.DefaultSelector() as selector:
+            with self._selector as selector:
                 selector.register(self._worker.control, selectors.EVENT_READ, self._read_answer)
-                selector.register(self._output.reader, selectors.EVENT_READ, self._read_output)
-                selector.register(self._job, self._send_job(), self._exchange)
+                self._begin()
                 while self._status is None:
                     left = max(0.0, self._deadline - time.monotonic())
                     for key, events in selector.select(min(_LOOK_S, left)):
-                        key.data(selector, events)
+                        key.data(events)
                     if self._status is None:
                         self._end_if_due(stop)
         finally:
             if self._first is not None:
                 os.close(self._first)
-        while self._read_report():
-            pass
-        self._output.drain()
-        if self._why == "exited" and self._output.over:
-            self._why = "output"
-        ended = Ended(
-            why=self._why,
-            started=bool(self._report),
-            status=self._status,
-            report=bytes(self._report),
-            output=bytes(self._output.kept),
-            duration_s=self._ended_at - self._ready_at if self._ready_at else 0.0,
-        )
-        return verdict.judge_report(self._program, ended, self._nonce)
+        if not self._is_over:
+            self._results.append(self._now.end(self._why, self._status, self._ended_at))
+        return self._results
 
-    def _read_answer(self, _selector: selectors.BaseSelector, _events: int) -> None:
+    def _begin(self) -> None:
+        """Send the job of the present evaluation; its clock starts when it is ready."""
+        self._deadline = time.monotonic() + START_S
+        now = self._now
+        self._selector.register(now.output.reader, selectors.EVENT_READ, self._read_output)
+        self._selector.register(now.job, now.send_job(), self._exchange)
+
+    def _begin_next(self) -> None:
+        """The first evaluation has finished and left the jail: let the next one begin."""
+        for source in (self._now.output.reader, self._now.job):
+            with suppress(KeyError):
+                self._selector.unregister(source)
+        self._results.append(self._now.end("exited", 0, time.monotonic()))
+        following = self._later.pop(0)
+        if verdict.is_final(self._now.report):
+            self._is_over = True
+            following.job.close()  # it ends when it gets no job
+        else:
+            self._now = following
+            self._begin()
+
+    def _read_answer(self, _events: int) -> None:
         answer, descriptors = self._worker.receive()
         if descriptors:
             self._first = descriptors[0]
@@ -220,38 +323,24 @@ class _CandidateWatch:
             status = answer["ended"]
             self._status = status if status < _KILLED else _KILLED - status
 
-    def _send_job(self) -> int:
-        try:
-            self._unsent = self._unsent[self._job.send(self._unsent) :]
-        except BlockingIOError:
-            pass
-        except OSError:  # it died before it had read all
-            self._unsent = self._unsent[:0]
-        return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
-
-    def _exchange(self, selector: selectors.BaseSelector, events: int) -> None:
+    def _exchange(self, events: int) -> None:
+        now = self._now
         if events & selectors.EVENT_WRITE:
-            selector.modify(self._job, self._send_job(), self._exchange)
-        if events & selectors.EVENT_READ and self._read_report() == b"":
-            selector.unregister(self._job)
+            self._selector.modify(now.job, now.send_job(), self._exchange)
+        if not events & selectors.EVENT_READ:
+            return
+        was_ready = bool(now.report)
+        chunk = now.read_report()
+        if chunk == b"":
+            self._selector.unregister(now.job)
+        if now.report and not was_ready:
+            self._deadline = now.ready_at + self._timeout_s
+        if self._later and self._why == "exited" and verdict.has_left(now.report):
+            self._begin_next()
 
-    def _read_report(self) -> bytes | None:
-        """None when nothing is there, empty at the end."""
-        try:
-            chunk = self._job.recv(_PACKET_BYTES)
-        except BlockingIOError:
-            return None
-        except OSError:
-            return b""
-        if chunk and not self._report:
-            self._ready_at = time.monotonic()
-            self._deadline = self._ready_at + self._program.timeout_s
-        self._report += chunk[: self._max_report_bytes + 1 - len(self._report)]
-        return chunk
-
-    def _read_output(self, selector: selectors.BaseSelector, _events: int) -> None:
-        if self._output.read() == b"":
-            selector.unregister(self._output.reader)
+    def _read_output(self, _events: int) -> None:
+        if self._now.output.read() == b"":
+            self._selector.unregister(self._now.output.reader)
 
     def _end_if_due(self, stop: threading.Event) -> None:
         now = time.monotonic()
@@ -260,9 +349,9 @@ class _CandidateWatch:
             due = "stopped"
         elif now >= self._deadline:
             due = "timeout"
-        elif self._output.over:
+        elif self._now.output.over:
             due = "output"
-        elif len(self._report) > self._max_report_bytes:
+        elif self._now.over:
             due = "report"
         if due is None or (self._why != "exited" and now < self._deadline):
             return

@@ -21,6 +21,7 @@ async def score_program(sandbox: Sandbox | None, program: Program) -> Score:
             "targets": list(execution.targets),
             "detail": execution.detail,
             "tier": sandbox.tier,
-            "verified": sandbox.verified,
+            "verified": execution.verified,
+            "reason": execution.reason,
         },
     )

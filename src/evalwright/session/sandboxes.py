@@ -17,7 +17,7 @@ def open_sandbox(options: RunOptions, *, tell: Callable[[str], None]) -> Sandbox
     packages = sandbox_packages(options)
     try:
         sandbox: Sandbox = load("sandboxes", "jailed")(
-            in_process_targets=options.in_process_targets, packages=packages
+            verdicts="plain" if options.in_process_targets else "both", packages=packages
         )
     except NoTier as reason:
         if packages:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Say = Callable[..., None]
 
 MAX_DETAIL = 300
-_AT_ONCE = frozenset({"ready", "died", "done"})
+_AT_ONCE = frozenset({"ready", "candidate", "died", "done", "left"})
 _ESCAPES = {number: f"\\u{number:04x}" for number in (*range(32), ord('"'), ord("\\"))}
 # Released when a candidate has used up all memory, so that its verdict can still be reported.
 # Memory that is never touched costs nothing.
@@ -31,8 +31,8 @@ _PLAIN = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozens
 def speaker(report: int) -> Say:
     """A function that reports records, each a JSON object on its own line.
 
-    Records are written when the clock must start and at the end: a report without its end is not
-    believed, so nobody waits for the middle.
+    Records are written when the clock must start, when the candidate has run, and at the end: a
+    report without its end is not believed, so nobody waits for the middle.
     """
     myself = getpid()
     held: list[str] = []

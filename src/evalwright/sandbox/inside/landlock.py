@@ -77,6 +77,9 @@ def _reachable(path: str) -> bool:
 class LandlockCell:
     """One candidate after another, each in a child of its own."""
 
+    scratch = ""
+    """No folder can be written to."""
+
     def __init__(self, ruleset: int) -> None:
         self._ruleset = ruleset
         self._threads = _threads_of_this_user() + walls.THREADS

@@ -184,7 +184,8 @@ class NamespaceCell:
     """The namespaces of one candidate after another."""
 
     def __init__(self, proc: int, scratch: str) -> None:
-        self._proc, self._scratch = proc, scratch
+        """`scratch` is the folder that a candidate may write to."""
+        self._proc, self.scratch = proc, scratch
         self._own = os.open("self/ns/pid", os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
 
     def before_fork(self) -> None:
@@ -199,8 +200,8 @@ class NamespaceCell:
         _write_maps(self._proc, "self", (walls.NOBODY, walls.NOBODY))
         flags = libc.MS_NOSUID | libc.MS_NODEV | libc.MS_NOEXEC
         options = f"size={walls.TMP_BYTES},nr_inodes={walls.TMP_FILES},mode=777"
-        libc.mount("tmpfs", self._scratch, "tmpfs", flags, options)
-        os.chdir(self._scratch)
+        libc.mount("tmpfs", self.scratch, "tmpfs", flags, options)
+        os.chdir(self.scratch)
         walls.limit_cpu(cpu_s)
         libc.drop_capabilities(bounding=False)
         libc.prctl(libc.PR_SET_DUMPABLE, 0)

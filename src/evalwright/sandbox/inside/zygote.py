@@ -4,13 +4,22 @@ The engine holds the other end of `control`, a socket that keeps packets apart:
 
     engine   {"tier", "packages"}                           once
     zygote   {"ready": true} or {"broken": why}
-    engine   {"cpu_s", "in_process"} + job, output           one candidate
+    engine   {"cpu_s", "verdicts"} + descriptors             one candidate
     zygote   {} + pidfd                                      what the engine kills at the deadline
     zygote   {"ended": status}                               nothing of it is left
              or {"broken": why}                              it was not begun
 
-Source and targets never pass through here: the evaluator reads them from `job` after it has forked
-the candidate's process. When the engine's end closes, everything ends.
+`verdicts` says who judges, and the descriptors are a socket for the job and a pipe for the output of
+each:
+
+    plain    one process that is candidate and evaluator, as plain Python would run it
+    split    an evaluator and the candidate's process
+    both     the split evaluator; when it has finished, the plain one, which is forked before and
+             waits for its job. No process that has held a target runs before the split verdict is
+             complete, so nothing can carry a target to the candidate that it rests on.
+
+Source and targets never pass through here: an evaluator reads them from its socket after it has
+forked the candidate's process. When the engine's end closes, everything ends.
 """
 
 from __future__ import annotations
@@ -21,9 +30,20 @@ import json
 import os
 import select
 from struct import calcsize, pack, unpack
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from . import candidate, evaluator, judging, landlock, layout, libc, namespaces, packages, wire
+from . import (
+    candidate,
+    evaluator,
+    judging,
+    landlock,
+    layout,
+    libc,
+    namespaces,
+    packages,
+    walls,
+    wire,
+)
 
 Cell = namespaces.NamespaceCell | landlock.LandlockCell
 
@@ -49,12 +69,12 @@ def main(control_fd: int) -> NoReturn:
     gc.freeze()
     _send(control, {"ready": True})
     while True:
-        packet, beside, _, _ = control.recvmsg(PACKET_BYTES, _socket.CMSG_LEN(calcsize("=2i")))
+        packet, beside, _, _ = control.recvmsg(PACKET_BYTES, _socket.CMSG_LEN(calcsize("=4i")))
         if not packet:
             os._exit(0)
         ((_, _, descriptors),) = beside
-        job, output = unpack("=2i", descriptors)
-        _run_candidate(cell, control, json.loads(packet), job, output)
+        passed = unpack(f"={len(descriptors) // calcsize('=i')}i", descriptors)
+        _run_candidate(cell, control, json.loads(packet), passed)
 
 
 def _enter(control: _socket.socket) -> Cell:
@@ -78,20 +98,18 @@ def _enter(control: _socket.socket) -> Cell:
 
 
 def _run_candidate(
-    cell: Cell, control: _socket.socket, order: dict[str, int], job: int, output: int
+    cell: Cell, control: _socket.socket, order: dict[str, Any], descriptors: tuple[int, ...]
 ) -> None:
     try:
         cell.before_fork()
         first = os.fork()
     except OSError as error:
-        os.close(job)
-        os.close(output)
+        _close_all(descriptors)
         _send(control, {"broken": libc.describe_error(error)})
         return
     if not first:
-        _run_first_process(cell, order, job, output)
-    os.close(job)
-    os.close(output)
+        _run_first_process(cell, order, descriptors)
+    _close_all(descriptors)
     pidfd = os.pidfd_open(first)
     control.sendmsg([b"{}"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, pack("=i", pidfd))])
     poll = select.poll()
@@ -103,16 +121,19 @@ def _run_candidate(
     _send(control, {"ended": cell.reap(first)})
 
 
-def _run_first_process(cell: Cell, order: dict[str, int], job: int, output: int) -> NoReturn:
-    """The evaluator; its child is the candidate."""
+def _run_first_process(
+    cell: Cell, order: dict[str, Any], descriptors: tuple[int, ...]
+) -> NoReturn:
+    """The evaluator; its children are the candidate, and the plain evaluator if there is one."""
+    job, output, *plain = descriptors
     try:
         # Opened anew: its flags are shared by all who share the descriptor.
         os.dup2(os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC), 0)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
         cell.after_fork(cpu_s=order["cpu_s"])
-        if order["in_process"]:
-            _run_in_one_process(cell, job)
+        if order["verdicts"] == "plain":
+            os._exit(_wait_for(_fork_plain(cell, job, output)))
+        waiting = _fork_plain(cell, *plain) if plain else None
+        _print_to(output)
         near, far = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         channel, candidates = near.detach(), far.detach()
         child = os.fork()
@@ -124,18 +145,40 @@ def _run_first_process(cell: Cell, order: dict[str, int], job: int, output: int)
         cell.seal(job, channel)
     except BaseException as error:  # noqa: BLE001 - the zygote's loop must not go on in here
         _report_broken(job, error)
-    evaluator.main(job, channel, child)
+    evaluator.main(job, channel, child, leave=None if waiting is None else cell.scratch)
+    assert waiting is not None
+    os._exit(_wait_for(waiting))
 
 
-def _run_in_one_process(cell: Cell, job: int) -> NoReturn:
-    """A child is candidate and evaluator: the first process would ignore its own signals."""
+def _fork_plain(cell: Cell, job: int, output: int) -> int:
+    """Fork a candidate that is its own evaluator: the first process would ignore its own signals.
+
+    It waits for its job.
+    """
     child = os.fork()
     if child:
         os.close(job)
-        os.waitpid(child, 0)
-        os._exit(0)
-    cell.seal(job)
-    judging.judge_in_process(job, *wire.read_job(job))
+        os.close(output)
+        return child
+    try:
+        _print_to(output)
+        cell.seal(job)
+    except BaseException as error:  # noqa: BLE001 - the zygote's loop must not go on in here
+        _report_broken(job, error)
+    try:
+        order = wire.read_job(job)
+    except EOFError:
+        os._exit(0)  # it is not needed
+    judging.judge_in_process(job, *order)
+
+
+def _wait_for(child: int) -> int:
+    return walls.exit_status(os.waitpid(child, 0)[1])
+
+
+def _print_to(output: int) -> None:
+    os.dup2(output, 1)
+    os.dup2(output, 2)
 
 
 def _run_second_process(cell: Cell, channel: int) -> NoReturn:
@@ -153,6 +196,11 @@ def _report_broken(job: int, error: BaseException) -> NoReturn:
     detail = libc.describe_error(error) if isinstance(error, OSError) else judging.describe(error)
     os.write(job, json.dumps({"type": "broken", "detail": detail}).encode() + b"\n")
     os._exit(1)
+
+
+def _close_all(descriptors: tuple[int, ...]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def _send(control: _socket.socket, packet: dict[str, object]) -> None:
