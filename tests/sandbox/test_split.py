@@ -524,24 +524,20 @@ class Point:
     def __init__(self, x): self.x = x
     def __eq__(self, other): return self.x == other.x
     def __lt__(self, other): return self.x < other.x
-    def __add__(self, other): return Point(self.x + other.x)
+    def __add__(self, other): return Point(self.x + getattr(other, "x", 0))
     def __contains__(self, x): return x == self.x
 class Calm:
     def __enter__(self): return self
     def __exit__(self, *error): return True
 def same(x): return x
 """
-OWN_CODE = "would run the candidate's own code: compare what its methods and attributes return"
+OWN_CODE = (
+    "and a value would run the candidate's own code: compare what its methods and attributes return"
+)
 REFUSED = {
-    "Point(1) == Point(1)": f"`==` of a `Point` {OWN_CODE}",
-    "Point(1) != Point(2)": f"`==` of a `Point` {OWN_CODE}",
-    "[Point(1)] == [Point(1)]": f"`==` of a `Point` {OWN_CODE}",
-    "Point(1) in [Point(2), Point(1)]": f"`==` of a `Point` {OWN_CODE}",
-    "Point(1) < Point(2)": f"`<` of a `Point` {OWN_CODE}",
-    "sorted([Point(2), Point(1)])[0].x == 1": f"`<` of a `Point` {OWN_CODE}",
-    "(Point(1) + Point(2)).x == 3": f"`+` of a `Point` {OWN_CODE}",
+    "Point(1) + 1": f"`+` of a `Point` {OWN_CODE}",
     "1 in Point(1)": f"`in` of a `Point` {OWN_CODE}",
-    "with Calm(): 1 / 0": f"`with` of a `Calm` {OWN_CODE}",
+    "with Calm(): 1 / 0": "a `with` block of a `Calm` swallows an error of the target",
     "class Mine: pass\nsame(Mine())": "a `Mine` cannot be passed to the candidate",
     "class Mine: pass\nsame([{1: Mine()}])": "a `Mine` cannot be passed to the candidate",
     "class Mine(list): pass\nsame(Mine())": "a `Mine` cannot be passed to the candidate",
@@ -549,7 +545,7 @@ REFUSED = {
     "x = []\nfor _ in range(101): x = [x]\nsame(x)": (
         "nested more than 100 deep cannot be passed to the candidate"
     ),
-    "try: Point(1) == Point(2)\nexcept TypeError: pass": f"`==` of a `Point` {OWN_CODE}",
+    "try: Point(1) + 1\nexcept TypeError: pass": f"`+` of a `Point` {OWN_CODE}",
 }
 
 
@@ -561,6 +557,25 @@ def test_the_split_refuses(split: Jailed, together: Jailed, target: str) -> None
     assert (refused.outcome, refused.targets) == ("error", (False, False))
     assert refused.detail == f"target 2 of 2: {REFUSED[target]}"
     assert (judged.outcome, judged.detail) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "Point(1) == Point(1)",
+        "Point(1) != Point(2)",
+        "[Point(1)] == [Point(1)]",
+        "Point(1) in [Point(2), Point(1)]",
+        "Point(1) < Point(2)",
+        "sorted([Point(2), Point(1)])[0].x == 1",
+        "(Point(1) + Point(2)).x == 3",
+    ],
+)
+def test_operators_between_objects_of_the_program_are_the_programs(
+    split: Jailed, target: str
+) -> None:
+    assert judge(split, POINT, target).outcome == "pass"
+    assert judge(split, POINT, f"not ({target})").outcome == "assertion_fail"
 
 
 def test_up_to_the_limits(split: Jailed) -> None:

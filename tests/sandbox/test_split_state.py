@@ -169,13 +169,6 @@ def test_the_split_says_what_one_process_says(split: Jailed, together: Jailed, c
     ("source", "target", "detail"),
     [
         pytest.param(
-            "class A:\n    def __init__(self, n): self.n = n\n"
-            "    def __eq__(self, other): return True\n    def __hash__(self): return 1",
-            "len({A(1), A(2)}) == 2",
-            "`==` of a `A` would run the candidate's own code",
-            id="a set of what compares in its own way",
-        ),
-        pytest.param(
             "class A: pass",
             "class B(A): pass",
             "a class of `A` cannot be derived here",

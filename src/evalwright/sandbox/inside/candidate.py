@@ -14,12 +14,16 @@
 `changes` are the new contents of containers that were passed and have changed. Exceptions, and
 objects that have no form of their own, have a number:
 
-    h number, name, alike        an object; `alike`: it is equal to itself alone
-    v number, name, value        an instance of a subclass of a builtin, with that builtin's value
+    h number, name, alike, class an object; `alike`: it is equal to itself alone; its class has a
+                                 number, special methods, abstract bases; null for a function
+    v number, name, value, class number, redefined
+                                 an instance of a subclass of a builtin, with that builtin's value
+                                 and the methods that the subclass has redefined
     k number, name               a coroutine
     e number, name, base, bases, module
                                  an exception class: its nearest builtin class, its own bases
-    x number, class, args, text  an exception
+    x number, class, args, text, cause, notes
+                                 an exception
     f number                     a function of the evaluator's, on its way back
 
 The evaluator hands over:
@@ -27,6 +31,7 @@ The evaluator hands over:
     h number     the object of that number                  f number, name   a function to call back
     g name       what the candidate calls by that name      n number         an iterator, by `next`
     X name, …    a builtin exception                        m name           a module
+    Q name       the builtin of that name
 
 Nothing in here is trusted: the candidate can do what it likes to this process. Precautions against
 patched builtins are for the sake of honest candidates.
@@ -35,21 +40,27 @@ patched builtins are for the sake of honest candidates.
 from __future__ import annotations
 
 import builtins
+import collections
 import io
+import operator
 import sys
 from _thread import RLock
 from collections.abc import Callable
 from os import _exit
-from types import CoroutineType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CoroutineType, FunctionType, MethodType, ModuleType
 from typing import Any, ClassVar, NoReturn
 
-from . import judging, values, wire
+from . import judging, proxies, values, wire
 
 CallBack = Callable[[int, Any, Any], Any]
 
 _NO_LIMIT = 1 << 31
 _REPLIES = frozenset({"ok", "raise", "stop"})
 _MAX_TEXT = 10_000
+_MOST_CAUSES = 20
+_FUNCTIONS = frozenset({FunctionType, BuiltinFunctionType, MethodType})
+_ABSTRACT = frozenset({"collections.abc", "numbers"})
+_LOOPS: list[Any] = []
 
 
 def main(channel: int) -> NoReturn:
@@ -72,6 +83,8 @@ class _CandidateProcess:
         self.objects: list[Any] = []
         """What the evaluator knows by number."""
         self._numbers: dict[int, int] = {}
+        self.descriptions: dict[int, list[Any]] = {}
+        self._functions: dict[int, _RemoteFunction] = {}
         self._actions: dict[str, Callable[..., Any]] = {
             **_ACTIONS,
             "get": self.names.__getitem__,
@@ -191,6 +204,12 @@ class _CandidateProcess:
             self.objects.append(value)
         return number
 
+    def find_function(self, number: int, name: str) -> _RemoteFunction:
+        """A function of the evaluator's: always the same object."""
+        if number not in self._functions:
+            self._functions[number] = _RemoteFunction(self.call_back, number, name)
+        return self._functions[number]
+
     def _change_global(self, name: str, value: Any) -> None:
         """Take over what a target has done to a global list, dict or set."""
         mine: Any = self.names.get(name)
@@ -212,9 +231,20 @@ class _CandidateProcess:
 
 
 def _await(coroutine: Any) -> Any:
+    """Run to its end, in one loop for all: what belongs to a loop stays usable."""
     import asyncio
 
-    return asyncio.run(coroutine)
+    if not _LOOPS:
+        _LOOPS.append(asyncio.new_event_loop())
+
+    async def wait() -> Any:
+        return await coroutine
+
+    return _LOOPS[0].run_until_complete(wait())
+
+
+def _apply_operator(name: str, left: Any, right: Any) -> Any:
+    return getattr(operator, f"__{name}__", divmod)(left, right)
 
 
 def _exit_block(thing: Any, error: BaseException | None) -> bool:
@@ -254,6 +284,8 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "attr": getattr,
     "await": _await,
     "base": _base_value,
+    "binary": _apply_operator,
+    "compare": _apply_operator,
     "call": lambda thing, args, kwargs: thing(*args, **kwargs),
     "copy": lambda thing: __import__("copy").copy(thing),
     "deepcopy": lambda thing: __import__("copy").deepcopy(thing),
@@ -273,6 +305,18 @@ def _class_name(kind: type) -> str:
     return name
 
 
+def _find_builtin(name: str, *attributes: str) -> Any:
+    value = builtins.__dict__.get(name) or getattr(collections, name)
+    for attribute in attributes:
+        value = getattr(value, attribute)
+    return value
+
+
+def _bases(kind: type) -> tuple[type, ...]:
+    bases: tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
+    return bases
+
+
 def _exception_text(error: BaseException) -> str:
     try:
         return str(error)[:_MAX_TEXT]
@@ -289,6 +333,7 @@ def _builtin_base(kind: type) -> str:
 
 class _HandleEncoder(values.Encoder):
     _side: _CandidateProcess
+    _causes = 0
 
     def _encode_other(self, value: Any) -> Any:
         kind = type(value)
@@ -299,13 +344,42 @@ class _HandleEncoder(values.Encoder):
         if isinstance(value, type) and issubclass(value, BaseException):
             return self._encode_exception_class(value)
         number = self._side.number_of(value)
-        name = _class_name(value if isinstance(value, type) else kind)
+        is_type = issubclass(kind, type)
+        name = _class_name(value if is_type else kind)
         if issubclass(kind, _BASES):
-            return ["v", number, name, self.encode(_base_value(value))]
-        if kind is CoroutineType:
+            return ["v", number, name, self.encode(_base_value(value)), *self._describe_base(kind)]
+        if kind is CoroutineType or name.startswith("async_generator_a"):
             return ["k", number, name]
-        alike = isinstance(value, type) or getattr(kind, "__eq__", None) is object.__eq__
-        return ["h", number, name, alike]
+        if kind in _FUNCTIONS:
+            return ["h", number, str(getattr(value, "__name__", name)), True, None]
+        alike = is_type or getattr(kind, "__eq__", None) is object.__eq__
+        return ["h", number, name, alike, self._describe_class(kind, value)]
+
+    def _describe_class(self, kind: type, value: Any) -> list[Any]:
+        number = self._side.number_of(kind)
+        description = self._side.descriptions.get(number)
+        if description is None:
+            bases = _bases(kind)
+            has = {name for base in bases if base is not object for name in vars(base)}
+            hashes = [vars(base)["__hash__"] for base in bases if "__hash__" in vars(base)]
+            special = [name for name in proxies.SPECIAL if name in has and name != "__hash__"]
+            special += ["__hash__"] if hashes[0] is not None else []
+            abstract = [_class_name(base) for base in bases if base.__module__ in _ABSTRACT]
+            description = [number, special, abstract, issubclass(kind, type)]
+            self._side.descriptions[number] = description
+        if issubclass(kind, type) and hasattr(value, "__class_getitem__"):
+            return [number, [*description[1], "__getitem__"], *description[2:]]
+        return description
+
+    def _describe_base(self, kind: type) -> list[Any]:
+        number = self._side.number_of(kind)
+        if number not in self._side.descriptions:
+            bases = _bases(kind)
+            at = next(at for at, base in enumerate(bases) if base in _BASES)
+            has = {name for base in bases[:at] for name in vars(base)}
+            names = [*dir(bases[at]), "__call__", "__enter__", "__exit__"]
+            self._side.descriptions[number] = [number, [name for name in names if name in has]]
+        return self._side.descriptions[number]
 
     def encode_exception(self, error: BaseException, *, with_arguments: bool = True) -> list[Any]:
         """The form of an exception, whatever it is like."""
@@ -315,7 +389,14 @@ class _HandleEncoder(values.Encoder):
         except BaseException as unsendable:  # noqa: BLE001 - it is described by its text then
             del unsendable
         number, kind = self._side.number_of(error), self._encode_exception_class(type(error))
-        return ["x", number, kind, arguments, _exception_text(error)]
+        cause, notes = None, []
+        if with_arguments and self._causes < _MOST_CAUSES and error.__cause__ is not None:
+            self._causes += 1
+            cause = self.encode_exception(error.__cause__)
+        if with_arguments:
+            all_notes = error.__dict__.get("__notes__", ())
+            notes = [str(note)[:_MAX_TEXT] for note in all_notes][:_MOST_CAUSES]
+        return ["x", number, kind, arguments, _exception_text(error), cause, notes]
 
     def _encode_exception_class(self, kind: type) -> list[Any]:
         name, base = _class_name(kind), _builtin_base(kind)
@@ -337,7 +418,8 @@ class _HandleDecoder(values.Decoder):
         **values.Decoder.decoders,
         "h": lambda self, form: self._side.objects[form[0]],
         "g": lambda self, form: self._side.names[form[0]],
-        "f": lambda self, form: _RemoteFunction(self._side.call_back, *form),
+        "f": lambda self, form: self._side.find_function(*form),
+        "Q": lambda _, form: _find_builtin(*form),
         "n": lambda self, form: _RemoteIterator(self._side.call_back, form[0]),
         "X": lambda self, form: getattr(builtins, form[0])(*self.decode_all(form[1:])),
         "m": lambda _, form: __import__(form[0]),

@@ -12,10 +12,10 @@ import re
 import signal
 import sys
 from os import _exit
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
-from . import judging, packages, proxies, values, wire
+from . import doubts, judging, packages, proxies, values, wire
 from .link import Link
 
 _BUILTINS = frozenset(dir(builtins))
@@ -75,15 +75,49 @@ def _judge(job: int, channel: int, candidate: int, say: judging.Say) -> None:
     if outcome == "ran":
         names = TargetNames(link, defined, compiled)
         _add_candidate_module(names)
-        for target in compiled:
-            link.untrusted = ""
-            verdict, detail = target.judge(names)
-            if link.untrusted:
-                verdict, detail = "untrusted", link.untrusted
+        verdicts = _judge_targets(link, names, compiled, source)
+        if names.builtins_used and not names.names_used and not link.calls:
+            # They do not ask about anything but builtins: the program is about one of them.
+            names.put_to_test()
+            verdicts = _judge_targets(link, names, compiled, source)
+        for verdict, detail in verdicts:
             say("target", outcome=verdict, detail=detail)
     for stream in streams:
         judging.flush(stream)
     say("done", nonce=nonce)
+
+
+def _judge_targets(
+    link: Link, names: TargetNames, targets: list[judging.Target], source: str
+) -> list[tuple[str, str]]:
+    verdicts = []
+    for at, target in enumerate(targets):
+        link.begin_target()
+        verdict, detail = target.judge(names)
+        if link.held_assertion and verdict == "passed":
+            link.refuse("the program swallows an assertion of the target")
+        if link.refused:
+            verdict, detail = "refused", link.refused
+        elif link.untrusted:
+            verdict, detail = "untrusted", link.untrusted
+        elif verdict == "failed":
+            doubt = _find_doubt(link, targets[: at + 1], source)
+            if doubt:
+                verdict, detail = "differs", f"{detail}; {doubt}"
+            elif link.note:
+                detail = f"{detail}: {link.note}"
+        verdicts.append((verdict, judging.shorten(detail)))
+    return verdicts
+
+
+def _find_doubt(link: Link, targets: list[judging.Target], source: str) -> str:
+    """Why the last of these targets may have failed only because there are two processes."""
+    error = targets[-1].error
+    if error is not None and type(error) is not AssertionError:
+        return "it raises only in a process of its own"
+    if link.keeps:
+        return "a target keeps a container of the program across a call"
+    return doubts.find_doubt([target.text for target in targets], source)
 
 
 def _add_candidate_module(names: TargetNames) -> None:
@@ -105,17 +139,19 @@ class TargetNames(dict[str, object]):
     Functions and classes of the candidate are stand-ins, its modules are the evaluator's own, its
     other globals are fetched each time. What a target itself defines comes first.
 
-    A builtin that the candidate has redefined (`abs`) stays Python's, and so does a module of the
-    standard library whose name it uses for something else (`class math`): it does not decide.
+    A builtin stays Python's, whatever the candidate says, and so does a module of the standard
+    library whose name it uses for something else (`class math`): it does not decide. Where targets
+    use no name but one builtin, that is what the program is about (`put_to_test`).
     """
 
     def __init__(self, link: Link, defined: list[Any], targets: list[judging.Target]) -> None:
         super().__init__(__name__="candidate")
         self._link = link
         self._text = "\n".join(target.text for target in targets)
-        self._used: set[str] = set()
-        for target in targets:
-            self._used |= _collect_names(target.code) if target.code else set()
+        self.builtins_used: set[str] = set()
+        self.names_used: set[str] = set()
+        self._under_test = False
+        self._tested: frozenset[str] = frozenset()
         self._kinds: dict[str, Any] = {}
         for entry in defined:
             match entry:
@@ -128,12 +164,14 @@ class TargetNames(dict[str, object]):
     def __missing__(self, name: str) -> object:
         if name[:2] == "__":
             raise KeyError(name)  # Python asks for these, and would do what they say
-        if name not in self._kinds:
-            if name in _BUILTINS:
+        if name in _BUILTINS:
+            self.builtins_used.add(name)
+            if not self._is_under_test(name):
                 raise KeyError(name)
+        else:
+            self.names_used.add(name)
+        if name not in self._kinds:
             return self._fetch(name)
-        if name in _BUILTINS and not self._is_under_test():
-            raise KeyError(name)
         kind = self._kinds[name]
         if kind is None:
             return self._find_own_module(name) or self._fetch(name)
@@ -149,10 +187,9 @@ class TargetNames(dict[str, object]):
     def _make_stub(self, name: str) -> object:
         """The stand-in of a name; of an object that has a number, always the same."""
         match self._kinds[name]:
-            case ["h", int(number), str(title), bool(alike)]:
-                proxy = proxies.Proxy(self._link, ["h", number], title, alike=alike)
-                return self._link.stand_ins.setdefault(number, proxy)
-        return proxies.Proxy(self._link, ["g", name], name, alike=True)
+            case ["h", *_]:
+                return self._link.decode(self._kinds[name])
+        return proxies.FUNCTION(self._link, ["g", name], name, alike=True)
 
     def _resolve(self, name: str, kind: Any) -> object | None:
         """What the evaluator has itself."""
@@ -172,15 +209,21 @@ class TargetNames(dict[str, object]):
             return None
         return _import(name)
 
-    def _is_under_test(self) -> bool:
+    def put_to_test(self) -> None:
+        """From now on the one builtin that the targets use is the candidate's."""
+        functions = {name for name in self.builtins_used if name[:1].islower()}
+        functions = {name for name in functions if not isinstance(getattr(builtins, name), type)}
+        self._under_test = True
+        self.builtins_used = functions or self.builtins_used
+        self._tested = frozenset(self.builtins_used)
+
+    def _is_under_test(self, name: str) -> bool:
         """Whether the targets are about a function that is named like a builtin."""
-        theirs = {name for name in self._used if name in self._kinds}
-        if theirs - _BUILTINS - {name for name in theirs if _is_module(self._kinds[name])}:
+        if not self._under_test or name not in self._tested:
             return False
-        redefined = theirs & _BUILTINS
-        if len(redefined) > 1:
-            listed = " and ".join(f"`{name}`" for name in sorted(redefined))
-            raise self._link.distrust(f"the candidate has redefined {listed}")
+        if len(self._tested) > 1 or name not in self._kinds:
+            listed = " and ".join(f"`{each}`" for each in sorted(self._tested))
+            raise self._link.distrust(f"the targets use {listed} and no name of the program")
         return True
 
     def _fetch(self, name: str) -> object:
@@ -219,15 +262,3 @@ def _import(name: str) -> ModuleType | None:
     except ImportError:
         return None
     return sys.modules[name]
-
-
-def _is_module(kind: Any) -> bool:
-    return type(kind) is list and kind[:1] == ["m"]
-
-
-def _collect_names(code: CodeType) -> set[str]:
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if type(constant) is CodeType:
-            names |= _collect_names(constant)
-    return names

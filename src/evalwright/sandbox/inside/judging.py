@@ -57,6 +57,8 @@ class Target:
     def __init__(self, text: str, name: str) -> None:
         self.text = text
         self.code: CodeType | None = None
+        self.error: BaseException | None = None
+        """What it raised when it was judged last."""
         self._is_expression = True
         self._detail = ""
         try:
@@ -74,6 +76,7 @@ class Target:
 
     def judge(self, namespace: dict[str, object]) -> tuple[str, str]:
         """Outcome and detail."""
+        self.error = None
         if self.code is None:
             return "uncompilable", self._detail
         try:
@@ -82,6 +85,7 @@ class Target:
                 return "passed", ""
             return "failed", _describe_value(value)
         except BaseException as error:  # noqa: BLE001 - whatever it raises, it has failed
+            self.error = error
             return "failed", describe(error)
 
 

@@ -1,24 +1,20 @@
-"""Proxies in the evaluator for what the candidate has: objects, values, exceptions.
+"""Proxies in the evaluator for objects that stay with the candidate.
 
-Objects     A question with a plain answer (an attribute, a call, `len`, an item) goes to the
-            candidate. A question whose answer would be the verdict itself (`==` of two such
-            objects, `<`, `+`) is not asked: the target then has no verdict.
-Values      Builtins with a class of the candidate's behind them, such as named tuples. Their
-            operators are the builtin's, run by our own code. Attributes that the builtin lacks are
-            the candidate's. What can change is fetched each time, and changed over there.
-Exceptions  A builtin one is the same here. A class of the candidate's own becomes a class here with
-            the same bases, so that `except` finds it; its attributes are asked for. One of the
-            standard library is the library's, if its module does no more than look at values.
+Each class of the candidate's has a class here, with its name and those special methods that it has:
+`callable`, `hasattr`, `hash` and the abstract classes answer as they would over there. A question
+with a plain answer (an attribute, a call, `len`, an item) goes to the candidate, and so does an
+operator between two objects of the candidate's.
+
+A plain value of the target's is never an operand over there: it may be the expected value. A
+stand-in is equal to no plain value; order against one is refused; arithmetic with one has no
+verdict.
 """
 
 from __future__ import annotations
 
-import builtins
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
-
-from . import judging, values
 
 if TYPE_CHECKING:
     from .link import Link
@@ -28,54 +24,36 @@ T = TypeVar("T")
 MAX_NAME = 80
 # Names with underscores that say something of an object, and have nothing done.
 _FACTS = frozenset({
-    "__abstractmethods__", "__all__", "__annotations__", "__bases__", "__dataclass_fields__",
-    "__defaults__", "__dict__", "__kwdefaults__", "__match_args__", "__members__", "__mro__",
-    "__name__", "__qualname__", "__version__",
+    "__abstractmethods__", "__all__", "__annotations__", "__bases__", "__code__",
+    "__dataclass_fields__", "__defaults__", "__dict__", "__doc__", "__kwdefaults__",
+    "__match_args__", "__members__", "__module__", "__mro__", "__name__", "__qualname__",
+    "__version__", "__wrapped__",
 })  # fmt: skip
-_ARITHMETIC = {
+_BINARY = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
     "divmod": "divmod", "pow": "**", "matmul": "@", "and": "&", "or": "|", "xor": "^",
     "lshift": "<<", "rshift": ">>",
 }  # fmt: skip
-_REFUSED = {
-    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "neg": "-", "pos": "+", "invert": "~",
-    "abs": "abs", "round": "round", "trunc": "trunc", "floor": "floor", "ceil": "ceil",
-    **_ARITHMETIC,
+_ORDER = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_UNARY = ("neg", "pos", "invert", "abs", "round", "trunc", "floor", "ceil")
+_ABSTRACT = {
+    "collections.abc": frozenset({
+        "Awaitable", "ByteString", "Callable", "Collection", "Container", "Coroutine", "Generator",
+        "Hashable", "ItemsView", "Iterable", "Iterator", "KeysView", "Mapping", "MappingView",
+        "MutableMapping", "MutableSequence", "MutableSet", "Reversible", "Sequence", "Set", "Sized",
+        "ValuesView",
+    }),
+    "numbers": frozenset({"Complex", "Integral", "Number", "Rational", "Real"}),
 }  # fmt: skip
-_FIXED = (int, float, complex, str, bytes, tuple, frozenset)
-_MUTABLE = (list, dict, set, bytearray)
-# Left as the builtin has them: how an object is made, and what Python asks of every one.
-_LEFT_ALONE = frozenset({
-    "__class__", "__class_getitem__", "__delattr__", "__dir__", "__doc__", "__format__",
-    "__getattribute__", "__getstate__", "__hash__", "__init__", "__init_subclass__", "__new__",
-    "__reduce__", "__reduce_ex__", "__repr__", "__setattr__", "__sizeof__", "__str__",
-    "__subclasshook__",
-})  # fmt: skip
-_CHANGES = frozenset({
-    "__delitem__", "__iadd__", "__iand__", "__imul__", "__ior__", "__isub__", "__ixor__",
-    "__setitem__", "add", "append", "clear", "difference_update", "discard", "extend", "insert",
-    "intersection_update", "pop", "popitem", "remove", "reverse", "setdefault", "sort",
-    "symmetric_difference_update", "update",
-})  # fmt: skip
-_BUILTINS = {
-    name: value
-    for name, value in vars(builtins).items()
-    if isinstance(value, type) and issubclass(value, BaseException)
-}
-_LIBRARY = frozenset({
-    "asyncio.exceptions", "binascii", "calendar", "copy", "dataclasses", "decimal", "json.decoder",
-    "re", "re._constants", "statistics", "struct", "zlib",
-})  # fmt: skip
-_MOST_BASES = 20
 
 
 def candidate_form(value: Any) -> list[Any] | None:
     """The form by which the candidate knows an object of its own; None for anything else."""
-    if isinstance(value, type):
-        number = value.__dict__.get("_number")
+    if issubclass(type(value), type):
+        number = value.__dict__.get("_p_number")
         return None if number is None else ["h", number]
     try:
-        form: list[Any] = object.__getattribute__(value, "_there")
+        form: list[Any] = object.__getattribute__(value, "_p_there")
     except AttributeError:
         return None
     return form
@@ -88,105 +66,114 @@ def require_type(kind: type[T], value: Any) -> T:
     return value
 
 
-def _forward(verb: str, kind: type | None = None) -> Callable[..., Any]:
+def forward(verb: str, kind: type | None = None) -> Callable[..., Any]:
     """A method that asks the candidate, and takes an answer of type `kind` only."""
 
     def method(self: Any, *args: Any) -> Any:
-        answer = self._link.ask(verb, self, *args)
+        answer = self._p_link.ask(verb, self, *args)
         return answer if kind is None else require_type(kind, answer)
 
     return method
 
 
-def _forward_attribute(name: str) -> property:
-    return property(lambda self: self._link.ask("attr", self, name))
+def _forward_method(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._p_link.ask("method", self, name, args, kwargs)
+
+    return method
 
 
 class Proxy:
     """An object that stays with the candidate."""
 
     # What a candidate's object has of its own starts at `__getattr__`.
-    __slots__ = ("__weakref__", "_alike", "_link", "_name", "_there")
+    __slots__ = ("__weakref__", "_p_alike", "_p_link", "_p_name", "_p_there")
 
     def __init__(self, link: Link, form: list[Any], name: str, *, alike: bool) -> None:
         put = object.__setattr__
-        put(self, "_link", link)
-        put(self, "_there", form)
-        put(self, "_name", name)
-        put(self, "_alike", alike)
+        put(self, "_p_link", link)
+        put(self, "_p_there", form)
+        put(self, "_p_name", name)
+        put(self, "_p_alike", alike)
 
     def __getattr__(self, name: str) -> Any:
         if name in Proxy.__slots__ or (name[:2] == "__" and name not in _FACTS):
             # It is still being made, or Python and libraries would do as the attribute says.
             raise AttributeError(name)
-        return self._link.ask("attr", self, name)
+        return self._p_link.ask("attr", self, name)
 
-    __setattr__ = _forward("setattr")
-    __delattr__ = _forward("delattr")
-    __iter__ = _forward("iter")
-    __next__ = _forward("next")
-    __reversed__ = _forward("reversed")
-    __getitem__ = _forward("getitem")
-    __setitem__ = _forward("setitem")
-    __delitem__ = _forward("delitem")
-    __enter__ = _forward("enter")
-    __copy__ = _forward("copy")
-    __format__ = _forward("format", str)
-    __len__ = _forward("len", int)
-    __bool__ = _forward("bool", bool)
-    __str__ = _forward("str", str)
-    __repr__ = _forward("repr", str)
-    __int__ = _forward("int", int)
-    __index__ = _forward("index", int)
-    __float__ = _forward("float", float)
-    __complex__ = _forward("complex", complex)
-    __dir__ = _forward("dir", list)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it over there."""
-        return self._link.ask("call", self, args, kwargs)
+    __setattr__ = forward("setattr")
+    __delattr__ = forward("delattr")
+    __copy__ = forward("copy")
+    __format__ = forward("format", str)
+    __str__ = forward("str", str)
+    __repr__ = forward("repr", str)
+    __dir__ = forward("dir", list)
 
     def __deepcopy__(self, memo: object) -> Any:
-        return self._link.ask("deepcopy", self)
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        error = None if kind is None else make_wordless(kind)
-        if self._link.ask("exit", self, error) and kind is not None:
-            raise self._link.distrust(_explain_refusal("with", self._name))
-
-    def __contains__(self, value: Any) -> bool:
-        """Whether an item is equal, by our own `==`."""
-        try:
-            items = iter(self)
-        except TypeError:
-            raise self._link.distrust(_explain_refusal("in", self._name)) from None
-        return any(item is value or item == value for item in items)
-
-    def __instancecheck__(self, value: Any) -> bool:
-        return _is_theirs(value) and bool(self._link.ask("isinstance", value, self))
-
-    def __subclasscheck__(self, value: Any) -> bool:
-        return _is_theirs(value) and bool(self._link.ask("issubclass", value, self))
-
-    def __mro_entries__(self, bases: object) -> tuple[type, ...]:
-        raise self._link.distrust(f"a class of `{self._name}` cannot be derived here")
+        return self._p_link.ask("deepcopy", self)
 
     def __hash__(self) -> int:
-        # The same for all with an `==` of their own: so they are compared, and refused.
-        return hash(tuple(self._there)) if self._alike else 0
+        # The same for all with an `==` of their own: so they are compared.
+        return hash(tuple(self._p_there)) if self._p_alike else 0
 
     def __eq__(self, other: object) -> bool:
         form = candidate_form(other)
-        if form is None or not isinstance(other, Proxy):
+        if form is None:
+            if not self._p_alike:
+                self._p_link.note = explain("==", self._p_name)
             return False
-        if form == self._there:
-            return True
-        if self._alike and other._alike:
-            return False
-        raise self._link.distrust(_explain_refusal("==", self._name))
+        if self._p_alike and (form == self._p_there or getattr(other, "_p_alike", False)):
+            return form == self._p_there
+        return require_type(bool, self._p_link.ask("compare", "eq", self, other))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
+
+
+def _forward_attribute(name: str) -> property:
+    return property(lambda self: self._p_link.ask("attr", self, name))
+
+
+def explain(sign: str, name: str) -> str:
+    """Say why an operator has no verdict."""
+    return (
+        f"`{sign}` of a `{name}` and a value would run the candidate's own code: "
+        "compare what its methods and attributes return"
+    )
+
+
+def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return self._p_link.ask("call", self, args, kwargs)
+
+
+def _contains(self: Any, value: Any) -> bool:
+    """Whether an item is equal, by our own `==`."""
+    if not hasattr(type(self), "__iter__"):
+        raise self._p_link.distrust(explain("in", self._p_name))
+    self._p_link.note = explain("in", self._p_name)
+    return any(item is value or item == value for item in iter(self))
+
+
+def _exit(self: Any, kind: type[BaseException] | None, error: Any, _: object) -> bool:
+    link = self._p_link
+    is_theirs = error is not None and candidate_form(error) is not None
+    shown = error if is_theirs or error is None else link.hide_words(kind)
+    swallows: bool = link.ask("exit", self, shown)
+    if kind is None or not swallows:
+        return False
+    if is_theirs:
+        return True
+    if isinstance(error, AssertionError):
+        raise link.refuse(f"a `with` block of a `{self._p_name}` swallows the target's assertion")
+    raise link.distrust(f"a `with` block of a `{self._p_name}` swallows an error of the target")
+
+
+async def _exit_async(self: Any, kind: type[BaseException] | None, error: Any, _: object) -> bool:
+    if kind is not None:
+        raise self._p_link.distrust(f"an error leaves an `async with` block of a `{self._p_name}`")
+    await self._p_link.ask("method", self, "__aexit__", (None, None, None), {})
+    return False
 
 
 def _is_theirs(value: Any) -> bool:
@@ -194,190 +181,100 @@ def _is_theirs(value: Any) -> bool:
     return candidate_form(value) is not None
 
 
-def _explain_refusal(sign: str, name: str) -> str:
-    return (
-        f"`{sign}` of a `{name}` would run the candidate's own code: "
-        "compare what its methods and attributes return"
-    )
+def _is_instance(self: Any, value: Any) -> bool:
+    return _is_theirs(value) and bool(self._p_link.ask("isinstance", value, self))
 
 
-def _refuse(sign: str) -> Callable[..., Any]:
-    def method(self: Proxy, *_: object) -> Any:
-        raise self._link.distrust(_explain_refusal(sign, self._name))
-
-    return method
+def _is_subclass(self: Any, value: Any) -> bool:
+    return _is_theirs(value) and bool(self._p_link.ask("issubclass", value, self))
 
 
-for _name, _sign in _REFUSED.items():
-    setattr(Proxy, f"__{_name}__", _refuse(_sign))
-for _name, _sign in _ARITHMETIC.items():
-    setattr(Proxy, f"__r{_name}__", _refuse(_sign))
-    setattr(Proxy, f"__i{_name}__", _refuse(_sign))
-for _name in ("__doc__", "__module__"):
-    setattr(Proxy, _name, _forward_attribute(_name))
+def _refuse_base(self: Any, bases: object) -> tuple[type, ...]:
+    raise self._p_link.distrust(f"a class of `{self._p_name}` cannot be derived here")
 
 
-def _value_attribute(self: Any, name: str) -> Any:
-    if name[:2] == "__" or name in {"_there", "_link"}:
-        raise AttributeError(name)
-    return self._link.ask("attr", self, name)
-
-
-def _refresh(self: Any) -> None:
-    base: Any = type(self).__bases__[0]
-    now: Any = require_type(base, self._link.ask("base", self))
-    base.clear(self)
-    (base.update if base in {dict, set} else base.extend)(self, now)
-
-
-def _make_read(base: Any, name: str) -> Callable[..., Any]:
-    plain = getattr(base, name)
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        for each in (self, *args):
-            if type(each) in _LIVE:
-                _refresh(each)
-        return plain(self, *args, **kwargs)
+def _order(name: str, sign: str) -> Callable[..., Any]:
+    def method(self: Any, other: Any) -> Any:
+        if candidate_form(other) is None:
+            raise self._p_link.refuse(explain(sign, self._p_name))
+        return require_type(bool, self._p_link.ask("compare", name, self, other))
 
     return method
 
 
-def _make_change(name: str) -> Callable[..., Any]:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._link.ask("method", self, name, args, kwargs)
+def _binary(name: str, sign: str, *, reflected: bool = False) -> Callable[..., Any]:
+    def method(self: Any, other: Any, *_: Any) -> Any:
+        if candidate_form(other) is None:
+            raise self._p_link.distrust(explain(sign, self._p_name))
+        return self._p_link.ask("binary", name, *((other, self) if reflected else (self, other)))
 
     return method
 
 
-def _make_class(base: Any) -> type:
+def _unary(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any) -> Any:
+        return self._p_link.ask("method", self, f"__{name}__", args, {})
+
+    return method
+
+
+_METHODS: dict[str, Any] = {
+    "__aenter__": _forward_method("__aenter__"),
+    "__aexit__": _exit_async,
+    "__aiter__": _forward_method("__aiter__"),
+    "__anext__": _forward_method("__anext__"),
+    "__bool__": forward("bool", bool),
+    "__call__": _call,
+    "__complex__": forward("complex", complex),
+    "__contains__": _contains,
+    "__delitem__": forward("delitem"),
+    "__enter__": forward("enter"),
+    "__exit__": _exit,
+    "__float__": forward("float", float),
+    "__getitem__": forward("getitem"),
+    "__index__": forward("index", int),
+    "__instancecheck__": _is_instance,
+    "__int__": forward("int", int),
+    "__iter__": forward("iter"),
+    "__len__": forward("len", int),
+    "__next__": forward("next"),
+    "__reversed__": forward("reversed"),
+    "__setitem__": forward("setitem"),
+    "__subclasscheck__": _is_subclass,
+    **{f"__{name}__": _order(name, sign) for name, sign in _ORDER.items()},
+    **{f"__{name}__": _unary(name) for name in _UNARY},
+    **{f"__{name}__": _binary(name, sign) for name, sign in _BINARY.items()},
+    **{f"__i{name}__": _binary(f"i{name}", f"{sign}=") for name, sign in _BINARY.items()},
+    **{f"__r{name}__": _binary(name, sign, reflected=True) for name, sign in _BINARY.items()},
+}
+SPECIAL = (*_METHODS, "__hash__")
+"""What the candidate is asked about each of its classes."""
+
+
+def clean_name(name: str) -> str:
+    """A name that is safe to show."""
+    return name[:MAX_NAME] if name.isidentifier() else "Candidate"
+
+
+def make_proxy_class(name: str, special: list[Any], abstract: list[Any], *, of_type: bool) -> type:
+    """A class here for one of the candidate's: `special` are the methods that it has."""
     members: dict[str, Any] = {
-        "__getattr__": _value_attribute,
-        "__str__": _forward("str", str),
-        "__repr__": _forward("repr", str),
+        method: _METHODS[method] for method in special if method in _METHODS
     }
-    if base is dict:
-        members["__missing__"] = _forward("getitem")
-    if base in _MUTABLE:
-        for name in set(dir(base)) - _LEFT_ALONE:
-            if callable(getattr(base, name)):
-                members[name] = _make_change(name) if name in _CHANGES else _make_read(base, name)
+    members["__slots__"] = ()
+    members["__doc__"] = _forward_attribute("__doc__")
+    members["__module__"] = _forward_attribute("__module__")
+    if of_type:
+        members["__class__"] = property(lambda _: type)
+        members["__mro_entries__"] = _refuse_base
+    if "__hash__" not in special:
         members["__hash__"] = None
-    return type(f"candidate's {base.__name__}", (base,), members)
+    kind = type(clean_name(name), (Proxy,), members)
+    for module, names in _ABSTRACT.items():
+        for each in names.intersection(filter(lambda part: type(part) is str, abstract)):
+            __import__(module)
+            getattr(sys.modules[module], each).register(kind)
+    return kind
 
 
-_CLASSES: dict[type, type] = {base: _make_class(base) for base in (*_FIXED, *_MUTABLE)}
-_LIVE = frozenset(_CLASSES[base] for base in _MUTABLE)
-
-
-def make_value(link: Link, number: int, base: Any) -> Any:
-    """Make a builtin value for the object that the candidate knows by that number."""
-    kind: Any = _CLASSES.get(type(base))
-    if kind is None:
-        raise TypeError("a value of no base")
-    value = kind.__new__(kind) if type(base) in _MUTABLE else kind(base)
-    value.__dict__.update(_link=link, _there=["h", number])
-    return value
-
-
-class Exceptions:
-    """Those of one candidate."""
-
-    def __init__(self, link: Link) -> None:
-        self._link = link
-        self._classes: dict[int, type[BaseException]] = {}
-
-    def find_class(self, form: list[Any]) -> type[BaseException]:
-        """A class of ours for one of the candidate's."""
-        number, name, base, bases, module = form
-        if type(name) is not str or type(base) is not str or type(bases) is not list:
-            raise values.BadValue("no exception class")
-        if number is None:
-            return _BUILTINS[name]
-        if type(number) is not int or len(bases) > _MOST_BASES:
-            raise values.BadValue("no exception class")
-        if number not in self._classes:
-            parents = tuple(self.find_class(each[1:]) for each in bases)
-            parents = parents or (_BUILTINS.get(base, Exception),)
-            kind = _find_library_class(module, name) or self._make_class_of(number, name, parents)
-            self._classes[number] = kind
-        return self._classes[number]
-
-    def _make_class_of(
-        self, number: int, name: str, parents: tuple[type[BaseException], ...]
-    ) -> type[BaseException]:
-        clean = name[:MAX_NAME] if name.isidentifier() else "CandidateError"
-        members = {
-            "_number": number,
-            "_link": self._link,
-            "__new__": _construct,
-            "__init__": lambda self, *args, **kwargs: None,  # noqa: ARG005 - done over there
-            "__str__": _exception_text,
-            "__getattr__": _exception_attribute,
-            "__module__": "candidate",
-        }
-        if issubclass(parents[0], BaseExceptionGroup):
-            parents = (Exception,)
-        try:
-            return type(clean, parents, members)
-        except TypeError:  # bases that do not go together here
-            return type(clean, (Exception,), members)
-
-    def make(self, number: int, kind: list[Any], args: list[Any], text: str) -> BaseException:
-        """An exception of ours for one of the candidate's."""
-        own = self.find_class(kind)
-        if _BUILTINS.get(own.__name__) is own:
-            try:
-                return own(*args)
-            except Exception:  # noqa: BLE001 - one that is made in another way
-                return RuntimeError(f"{own.__name__}: {text}")
-        error = BaseException.__new__(own)
-        error.args = tuple(args)
-        error.__dict__.update(_text=text, _there=["h", number])
-        return error
-
-
-def _find_library_class(module: Any, name: str) -> type[BaseException] | None:
-    if module not in _LIBRARY:
-        return None
-    __import__(module)
-    kind = getattr(sys.modules[module], name, None)
-    return kind if isinstance(kind, type) and issubclass(kind, BaseException) else None
-
-
-def _construct(kind: Any, *args: Any, **kwargs: Any) -> Any:
-    """A target that makes one has it made over there, where its class is."""
-    return kind._link.ask("call", kind, args, kwargs)  # noqa: SLF001 - a class of this module's
-
-
-def _exception_text(error: BaseException) -> str:
-    return str(error.__dict__.get("_text", ""))
-
-
-def _exception_attribute(error: BaseException, name: str) -> Any:
-    if name[:1] == "_":
-        raise AttributeError(name)
-    return type(error)._link.ask("attr", error, name)  # type: ignore[attr-defined]  # noqa: SLF001
-
-
-def encode_exception(error: BaseException, encoder: values.Encoder) -> list[Any]:
-    """An exception of ours, for the candidate: a builtin one."""
-    name = type(error).__name__
-    if isinstance(error, AssertionError):
-        return ["X", "AssertionError"]  # its text may tell what was expected
-    if _BUILTINS.get(name) is not type(error):
-        return ["X", "RuntimeError", judging.describe(error)]
-    try:
-        return ["X", name, *encoder.encode_all(error.args)]
-    except values.Unsendable:
-        return ["X", name, judging.describe(error)]
-
-
-def make_wordless(kind: type[BaseException]) -> BaseException:
-    """One of its nearest builtin class, which says nothing: words may tell what was expected."""
-    for base in kind.__mro__:
-        if _BUILTINS.get(base.__name__) is base:
-            try:
-                return base()
-            except TypeError:  # one that is made of more
-                continue
-    return Exception()
+FUNCTION: Any = make_proxy_class("function", ["__call__", "__hash__"], [], of_type=False)

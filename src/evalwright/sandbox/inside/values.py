@@ -143,7 +143,7 @@ class Encoder:
             except ValueError:  # such as a time in a zone of its own
                 return self._encode_other(value)
         if kind in _FUNCTIONS or isinstance(value, type):
-            return _encode_function(value) or self._encode_other(value)
+            return encode_function(value) or self._encode_other(value)
         numpy = sys.modules.get("numpy")
         if numpy is not None and (kind is numpy.ndarray or isinstance(value, numpy.generic)):
             if _DTYPE.fullmatch(value.dtype.str) is None:
@@ -184,7 +184,8 @@ _MAKERS: dict[type, Callable[[Encoder, Any], Any]] = {
 }
 
 
-def _encode_function(value: Any) -> list[str] | None:
+def encode_function(value: Any) -> list[str] | None:
+    """The form of a function or class of the closed list; None for any other."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
     if type(module) is not str or type(name) is not str:
         return None

@@ -1,0 +1,108 @@
+"""Why a target may fail in the split evaluator although nothing is wrong with the program.
+
+A target that passes in the program's own process and fails here contradicts the program, unless it
+does something that two processes do not reproduce. What it does is read from the texts of the
+targets: the candidate has no part in it. Only targets that fail are read.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from types import CodeType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterator
+
+# The evaluator's own copy of these gives what the candidate's would give.
+_SAME_IN_BOTH = frozenset({
+    "array", "asyncio", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "copy",
+    "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq",
+    "itertools", "json", "math", "numbers", "operator", "pytest", "re", "statistics", "string",
+    "struct", "textwrap", "typing", "unicodedata", "uuid", "zlib",
+})  # fmt: skip
+# They look at a stand-in, or at this process.
+_LOOKS = frozenset({
+    "__import__", "breakpoint", "compile", "delattr", "dir", "eval", "exec", "globals", "hash",
+    "id", "input", "locals", "open", "setattr", "super", "type", "vars",
+})  # fmt: skip
+_CHANGES = frozenset({
+    "add", "append", "appendleft", "clear", "difference_update", "discard", "extend",
+    "extendleft", "insert", "intersection_update", "pop", "popitem", "popleft", "remove", "reverse",
+    "rotate", "setdefault", "sort", "symmetric_difference_update", "update",
+})  # fmt: skip
+_BUILTIN_NAMES = frozenset(dir(builtins))
+
+
+def find_doubt(targets: list[str], source: str) -> str:
+    """What these targets do that may differ here; empty if there is nothing."""
+    import ast  # large, and seldom needed
+
+    try:
+        read = _names_read_by_functions(compile(source, "<candidate>", "exec", dont_inherit=True))
+        trees = [ast.parse(text.lstrip(" \t")) for text in targets]
+    except Exception:  # noqa: BLE001 - whatever the compiler raises, nothing is known
+        return "it cannot be read"
+    for tree in trees:
+        for node in ast.walk(tree):
+            if doubt := _find_in_node(ast, node):
+                return doubt
+        for name in _names_bound_by(ast, tree):
+            if name in read:
+                return f"it sets `{name}`, which the program reads"
+    return ""
+
+
+def _names_read_by_functions(code: CodeType, *, inside: bool = False) -> set[str]:
+    names = set(code.co_names) if inside else set()
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _names_read_by_functions(constant, inside=True)
+    return names - _BUILTIN_NAMES
+
+
+def _names_bound_by(ast: ast, tree: ast.Module) -> Iterator[str]:  # type: ignore[valid-type]
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                yield name
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+
+
+def _find_in_node(ast: ast, node: ast.AST) -> str:  # type: ignore[valid-type] # noqa: C901, PLR0911
+    match node:
+        case ast.Import(names=aliases):
+            odd = [alias.name for alias in aliases if not _is_same(alias.name)]
+            return f"it imports `{odd[0]}`" if odd else ""
+        case ast.ImportFrom(module=module) if not _is_same(module or ""):
+            return f"it imports `{module}`"
+        case ast.Name(id=name) if name in _LOOKS:
+            return f"it uses `{name}`"
+        case ast.Name(id=name) if name in sys.stdlib_module_names and not _is_same(name):
+            return f"it uses the module `{name}`"
+        case ast.Attribute(attr=name) if name[:2] == name[-2:] == "__":
+            return f"it uses `{name}`"
+        case ast.Attribute(ctx=ast.Store() | ast.Del(), value=ast.Name(id=name)) if (
+            name in sys.stdlib_module_names
+        ):
+            return f"it changes the module `{name}`"
+        case ast.Attribute(attr=name) if name in _CHANGES:
+            return f"it may change what the program returned, by `{name}`"
+        case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.AugAssign():
+            return "it may change what the program returned"
+        case ast.ClassDef():
+            return "it defines a class"
+        case ast.Await() | ast.AsyncFor() | ast.AsyncWith() | ast.AsyncFunctionDef():
+            return "it is asynchronous"
+        case ast.Compare(ops=ops, left=left, comparators=others) if any(
+            isinstance(sign, ast.Is | ast.IsNot) for sign in ops
+        ) and not any(isinstance(side, ast.Constant) for side in (left, *others)):
+            return "it asks whether two things are the same object"
+    return ""
+
+
+def _is_same(module: str) -> bool:
+    return module.partition(".")[0] in {*_SAME_IN_BOTH, "candidate"}
