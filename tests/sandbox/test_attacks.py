@@ -1,6 +1,7 @@
 """Every attack, against both tiers. After each: the score is right, and nothing is left of it.
 
-What an attack is, and what it may come to, is in `attacks/`.
+What an attack is, and what it may come to, is in `attacks/`. It is judged by the split evaluator
+alone, which has to hold: what becomes of forgeries in the end is in `test_corpus`.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from tests.sandbox.attacks.unprivileged import SAMPLE
 
 from evalwright.sandbox.jailed import Jailed
 from evalwright.sandbox.tiers import NoTier
-from evalwright.sandbox.worker import TIERS, Tier
+from evalwright.sandbox.worker import TIERS, Tier, Verdicts
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def tier(request: pytest.FixtureRequest) -> Tier:
 def sandbox(scene: Scene, tier: Tier) -> Iterator[Jailed]:
     others = len(scene.processes())
     try:
-        sandbox = Jailed(tier=tier, workers=1)
+        sandbox = Jailed(tier=tier, workers=1, verdicts="split")
     except NoTier as error:
         pytest.skip(str(error))
     assert judge(sandbox, HONEST).outcome == "pass"
@@ -55,11 +56,17 @@ def test_it_fails(scene: Scene, sandbox: Jailed, name: str) -> None:
     assert try_attack(scene, sandbox, attack) == []
 
 
+@pytest.fixture(scope="module", params=["plain", "both"])
+def verdicts(request: pytest.FixtureRequest) -> Verdicts:
+    verdicts: Verdicts = request.param
+    return verdicts
+
+
 @pytest.fixture(scope="module")
-def one_process(scene: Scene) -> Iterator[Jailed]:
+def one_process(scene: Scene, verdicts: Verdicts) -> Iterator[Jailed]:
     others = len(scene.processes())
     try:
-        sandbox = Jailed(workers=1, verdicts="plain")
+        sandbox = Jailed(workers=1, verdicts=verdicts)
     except NoTier as error:
         pytest.skip(str(error))
     yield sandbox

@@ -96,6 +96,8 @@ def _judge_targets(
         verdict, detail = target.judge(names)
         if link.held_assertion and verdict == "passed":
             link.refuse("the program swallows an assertion of the target")
+        if link.uncalled and verdict == "passed":
+            link.distrust("the program never calls a function with an assertion of the target")
         if link.refused:
             verdict, detail = "refused", link.refused
         elif link.untrusted:

@@ -13,6 +13,7 @@ from _thread import RLock
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from functools import partial
+from opcode import opmap
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any, ClassVar, NoReturn
 
@@ -25,6 +26,8 @@ _READS = frozenset({
     "issubclass", "len", "repr", "str",
 })  # fmt: skip
 _DESCRIPTORS = (type(str.upper), type(int.__add__))
+_ASSERTS: int = opmap.get("LOAD_ASSERTION_ERROR") or opmap["LOAD_COMMON_CONSTANT"]
+_OPERATORS = frozenset({"binary", "capture", "captured", "compare", "get", "iter"})
 # The reference counts of what only a list holds, in a loop over it.
 _UNHELD = 3
 _PLAIN = frozenset({
@@ -52,6 +55,8 @@ class Link:
         """A comparison of the present target that the candidate had no part in."""
         self.held_assertion = False
         """Whether an assertion of the target's was raised in a callback, and did not come back."""
+        self.uncalled: set[int] = set()
+        """Callbacks with an assertion in them that the candidate has not called."""
         self.keeps = False
         """Whether a target has kept a container of the candidate's across a call."""
         self.calls = 0
@@ -96,7 +101,7 @@ class Link:
         known: list[Any] = []
         encoder = _ProxyEncoder(known, self)
         if verb not in _READS:
-            self._note_call()
+            self._note_call(keeps=verb not in _OPERATORS)
         try:
             body = values.pack([verb, *(encoder.encode(argument) for argument in arguments)])
         except values.Unsendable as error:
@@ -128,11 +133,14 @@ class Link:
         """Forget what concerns the target before."""
         self.untrusted = self.refused = self.note = ""
         self.held_assertion = False
+        self.uncalled.clear()
         self._reads.clear()
 
-    def _note_call(self) -> None:
+    def _note_call(self, *, keeps: bool) -> None:
         self.calls += 1
         self._reads.clear()
+        if not keeps:
+            return
         # A container that only this list holds is of no interest to the target.
         self._received = [each for each in self._received if sys.getrefcount(each) > _UNHELD]
         self.keeps = self.keeps or bool(self._received)
@@ -199,7 +207,7 @@ class Link:
             case ["ok", form, list(changes)]:
                 value = decoder.decode(form)
                 decoder.apply_changes(passed, changes)
-                self._received += known[len(passed) :]
+                self._received += known
                 return value
             case ["raise", ["x", *_] as form, list(changes)]:
                 error = decoder.decode(form)
@@ -227,6 +235,7 @@ class Link:
                 raise values.BadValue("a call of what was never handed over")
         if type(args) is not tuple or type(kwargs) is not dict or set(map(type, kwargs)) - {str}:
             raise values.BadValue("a call without arguments")
+        self.uncalled.discard(number)
         passed = list(known)
         encoder = _ProxyEncoder(known, self)
         before = values.take_snapshot(passed, encoder)
@@ -253,6 +262,8 @@ class Link:
         if number is None:
             number = self._callback_numbers[id(function)] = len(self.callbacks)
             self.callbacks.append(function)
+            if type(function) is FunctionType and _ASSERTS in function.__code__.co_code[::2]:
+                self.uncalled.add(number)
         return number
 
     def _report_death(self, error: Exception) -> NoReturn:
