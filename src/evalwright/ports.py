@@ -58,6 +58,10 @@ class ReplyCache(Protocol):
         """Store a reply, replacing an earlier one; drop it if it cannot be stored."""
 
 
+class Unverified(Exception):
+    """Targets passed, and no process that the program cannot reach confirms it."""
+
+
 class Sandbox(Protocol):
     """Anything that runs an untrusted program and judges it."""
 
@@ -66,6 +70,9 @@ class Sandbox(Protocol):
 
     verified: bool
     """Whether it can verify a verdict: check it in a process that the program cannot reach."""
+
+    only_verified: bool
+    """Whether a verdict that is not verified raises `Unverified`."""
 
     async def judge(self, program: Program) -> Execution:
         """Run the candidate and its targets; raise ValueError if a target does not compile."""

@@ -28,9 +28,7 @@ from evalwright.vocabulary import DEFAULT_TIMEOUT_S, Category, MetricName, PostP
 
 Stage = Literal["configuration", "dataset", "solver", "score", "metric", "action"]
 Finish = Literal["stop", "length", "tool_calls", "other"]
-ExecutionOutcome = Literal[
-    "pass", "assertion_fail", "syntax_error", "timeout", "error", "refused"
-]
+ExecutionOutcome = Literal["pass", "assertion_fail", "syntax_error", "timeout", "error", "refused"]
 RunStatus = Literal["running", "finished", "finished_with_failures", "stopped", "failed"]
 MLTask = Literal["chat_completion", "embeddings", "custom"]
 

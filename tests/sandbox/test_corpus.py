@@ -6,6 +6,7 @@ The programs are in `corpus/`; forgeries that go for the process are in `attacks
 import ast
 import asyncio
 from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import pytest
 from tests.sandbox import test_split, test_split_objects, test_split_state
@@ -127,8 +128,15 @@ def test_wrong_programs_never_pass(best: Jailed) -> None:
 class _Mutation(ast.NodeTransformer):
     """Changes the node of that number among those that can be changed."""
 
-    swaps = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Lt: ast.GtE,
-             ast.Gt: ast.LtE, ast.Eq: ast.NotEq, ast.In: ast.NotIn}  # fmt: skip
+    swaps: ClassVar[dict[type, Any]] = {
+        ast.Add: ast.Sub,
+        ast.Sub: ast.Add,
+        ast.Mult: ast.Add,
+        ast.Lt: ast.GtE,
+        ast.Gt: ast.LtE,
+        ast.Eq: ast.NotEq,
+        ast.In: ast.NotIn,
+    }
 
     def __init__(self, at: int) -> None:
         self.at, self.count = at, 0

@@ -102,9 +102,16 @@ class Jail(Unsafe):
     tier = "namespaces+seccomp"
     made: ClassVar[list["Jail"]] = []
 
-    def __init__(self, *, verdicts: str = "both", packages: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        verdicts: str = "both",
+        packages: tuple[str, ...] = (),
+        only_verified: bool = False,
+    ) -> None:
         super().__init__()
         self.verified = verdicts != "plain"
+        self.only_verified = only_verified
         self.packages = packages
         self.closed = 0
         self.made.append(self)

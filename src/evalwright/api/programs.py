@@ -8,7 +8,7 @@ from evalwright.event_loop import run_async
 from evalwright.lines import BadLine, read_batches, read_lines, show_path
 from evalwright.nearest import suggest
 from evalwright.plan.options import RunOptions
-from evalwright.ports import Sandbox
+from evalwright.ports import Sandbox, Unverified
 from evalwright.report.programs import JudgedProgram, describe_program
 from evalwright.report.report import CodeExecution
 from evalwright.session.sandboxes import open_sandbox
@@ -102,7 +102,7 @@ def _execute(
     sandbox = open_sandbox(options, tell=tell)
     try:
         execution = run_async(_judge(sandbox, program))
-    except ChildProcessError as error:
+    except (ChildProcessError, Unverified) as error:
         raise EvalwrightError(str(error)) from error
     packages = list(list_packages(options))
     held = CodeExecution(tier=sandbox.tier, verified=sandbox.verified, packages=packages)

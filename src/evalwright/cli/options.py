@@ -173,6 +173,12 @@ sandbox_options = combine(
         help="Test a program inside its own process: faster, but it could fake its result.",
     ),
     click.option(
+        "--require-verified",
+        is_flag=True,
+        help="Fail a sample whose program passes but could not be checked from outside its own "
+        "process.",
+    ),
+    click.option(
         "--sandbox-package",
         "sandbox_packages",
         multiple=True,

@@ -24,7 +24,8 @@ SECTIONS = {
         *("max_tokens_total", "max_failures", "fail_fast", "prices", "cache"),
     ),
     "Code": (
-        *("in_process_targets", "sandbox_packages", "unsafe_code_exec", "no_snippets"),
+        *("in_process_targets", "require_verified", "sandbox_packages", "unsafe_code_exec"),
+        "no_snippets",
         "snippet_timeout",
     ),
     "Output": (

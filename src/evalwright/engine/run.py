@@ -275,4 +275,7 @@ def score_key_of(case: Case, name: str, scorer: Scorer, known: KnownScores) -> s
 def sandbox_facts(resources: Resources) -> tuple[str, ...]:
     """Return what a verdict depends on: tier, whether verdicts are verified, packages."""
     box = resources.sandbox
-    return (box.tier, f"verified={box.verified}", *resources.packages) if box else ()
+    if box is None:
+        return ()
+    rules = ("only verified",) if box.only_verified else ()
+    return (box.tier, f"verified={box.verified}", *rules, *resources.packages)

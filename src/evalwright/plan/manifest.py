@@ -32,6 +32,7 @@ class SandboxFacts(Struct, frozen=True, kw_only=True):
     tier: str
     verified: bool
     packages: list[str] = []
+    only_verified: bool = False
 
 
 class StopFacts(Struct, frozen=True, kw_only=True):
@@ -234,6 +235,8 @@ def _sandbox_changes(before: SandboxFacts, after: SandboxFacts) -> Iterator[str]
         yield f"the sandbox is {after.tier} (was {before.tier})"
     elif before.verified != after.verified:
         yield f"--in-process-targets is {'off' if after.verified else 'on'}"
+    if before.only_verified != after.only_verified:
+        yield f"--require-verified is {'on' if after.only_verified else 'off'}"
     if before.packages != after.packages:
         was, now = (", ".join(facts.packages) or "none" for facts in (before, after))
         yield f"--sandbox-package is {now} (was {was})"

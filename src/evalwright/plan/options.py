@@ -39,6 +39,8 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where confidences come from: the answer's tokens, or the model's own estimate."""
     in_process_targets: bool = False
     """Test code_exec answers in their own process: faster, but they could fake the result."""
+    require_verified: bool = False
+    """Fail a code_exec sample whose pass cannot be verified; never score it as wrong."""
     sandbox_packages: tuple[str, ...] = ()
     """Installed packages that code_exec answers may import besides the standard library."""
     unsafe_code_exec: bool = False

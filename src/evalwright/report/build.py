@@ -32,6 +32,7 @@ from evalwright.report.leaderboard import (
     rank_models,
 )
 from evalwright.report.outcomes import MOST_CATEGORIES, OutcomeReader, TaskScores
+from evalwright.report.programs import count_verified
 from evalwright.report.report import (
     CodeExecution,
     LeaderboardRow,
@@ -228,7 +229,8 @@ class _ReportBuilder:
             failures=[*failed, *broken],
             left_out=left_out,
             rules=rule_rows(results),
-            code_execution=facts.code_execution,
+            code_execution=facts.code_execution
+            and count_verified(facts.code_execution, self.samples()),
             notes=list(self._notes()),
             version=__version__,
             kind="records" if self.plan.ranking == "all_tasks" else "evaluation",

@@ -1,13 +1,14 @@
 """One judged program, as `evalwright exec` shows it."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from textwrap import indent
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from evalwright.report.report import CodeExecution
 from evalwright.report.tables import NOTHING, truncate, visible
-from evalwright.types import Execution, ExecutionOutcome, Program
+from evalwright.types import Execution, ExecutionOutcome, Outcome, Program
 
 _LONGEST_TARGET = 80
 
@@ -34,6 +35,32 @@ class JudgedProgram(Struct, frozen=True, kw_only=True):
     timeout_s: float
     texts: list[str]
     """The targets themselves."""
+
+
+def count_verified(execution: CodeExecution, outcomes: Iterable[Outcome]) -> CodeExecution:
+    """Add how many programs passed, how many of these are verified, and both means."""
+    passes = verified_passes = 0
+    scores: list[float] = []
+    verified_scores: list[float] = []
+    for outcome in outcomes:
+        for score in outcome.scores.values():
+            if "verified" not in score.metadata or "outcome" not in score.metadata:
+                continue
+            is_verified = bool(score.metadata["verified"])
+            if score.metadata["outcome"] == "pass":
+                passes += 1
+                verified_passes += is_verified
+            scores.append(score.values["score"])
+            verified_scores.append(scores[-1] if is_verified else 0.0)
+    if not scores:
+        return execution
+    return structs.replace(
+        execution,
+        passes=passes,
+        verified_passes=verified_passes,
+        mean=math.fsum(scores) / len(scores),
+        verified_mean=math.fsum(verified_scores) / len(scores),
+    )
 
 
 def describe_program(

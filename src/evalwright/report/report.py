@@ -326,9 +326,19 @@ class CodeExecution(Struct, frozen=True, kw_only=True):
     tier: str
     """`namespaces+seccomp` and `landlock+seccomp` isolate, `rlimits` does not."""
     verified: bool
-    """Whether programs could not forge their own verdicts."""
+    """Whether verdicts were checked by a process that the program cannot reach."""
     packages: list[str] = []
     """Packages that programs could import in addition to the standard library."""
+    only_verified: bool = False
+    """Whether a pass that could not be verified is a failure: `--require-verified`."""
+    passes: int = 0
+    """Programs that passed all their targets."""
+    verified_passes: int = 0
+    """Those whose pass was confirmed by a process that the program cannot reach."""
+    mean: float | None = None
+    """Mean score of all programs; None without programs."""
+    verified_mean: float | None = None
+    """The same if scores that are not verified counted 0."""
 
     @property
     def isolates(self) -> bool:

@@ -116,6 +116,12 @@ def remarks(report: Report) -> list[str]:
         if execution.isolates:
             how = f"programs were isolated {tier}, but judged in their own process"
         notes.append(f"code_exec: {how}; a program could have forged its own verdict")
+    elif execution and execution.verified_passes < execution.passes:
+        notes.append(
+            f"code_exec: {execution.verified_passes} of {execution.passes} passes are verified; "
+            f"mean {execution.mean:.3f}, or {execution.verified_mean:.3f} if scores that are not "
+            "verified counted 0"
+        )
     notes += describe_moved(report)
     return notes
 

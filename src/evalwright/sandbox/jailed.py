@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from evalwright.errors import UsageError
+from evalwright.ports import Unverified
 from evalwright.processes import run_in_thread
 from evalwright.sandbox import tiers
 from evalwright.sandbox.worker import (
@@ -47,8 +48,10 @@ class Jailed:
         verdicts: Verdicts = "both",
         packages: Sequence[str] = (),
         python: str | None = None,
+        only_verified: bool = False,
     ) -> None:
         """Find the best tier that holds, or try `tier` alone; `NoTier` if none does."""
+        self.only_verified = only_verified
         locations = locate_packages(packages)
         self._settings, first = tiers.choose(
             tier, verdicts=verdicts, packages=locations, python=python
@@ -64,20 +67,24 @@ class Jailed:
     async def judge(self, program: Program) -> Execution:
         """Run the candidate and its targets. Raise ValueError for a target that does not compile.
 
-        Raise ChildProcessError when no process could be started for it: nothing was judged.
+        Raise ChildProcessError when no process could be started for it: nothing was judged. Raise
+        `Unverified` where only verified verdicts are wanted.
         """
         if not program.targets:
             raise ValueError("a program without targets cannot be judged")
         stop = threading.Event()
         judge = partial(self._pool.judge, program, stop)
         try:
-            return await run_in_thread(self._threads, judge, stop.set)
+            execution = await run_in_thread(self._threads, judge, stop.set)
         except WorkerDied as error:
             return Execution(
                 outcome="error",
                 targets=(False,) * len(program.targets),
                 detail=f"its worker died twice: {error}",
             )
+        if self.only_verified and any(execution.targets) and not execution.verified:
+            raise Unverified(f"not verified: {execution.reason}")
+        return execution
 
     async def close(self) -> None:
         """End the workers."""

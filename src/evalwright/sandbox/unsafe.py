@@ -35,6 +35,7 @@ class Unsafe:
 
     tier = "rlimits"
     verified = False
+    only_verified = False
 
     def __init__(self, workers: int | None = None) -> None:
         # Its own threads: a program waits here for its turn, before its clock starts.

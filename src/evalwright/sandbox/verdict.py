@@ -198,6 +198,10 @@ def _choose_outcome(
     candidate, targets = report
     if candidate.outcome != "ran":
         return candidate.outcome, candidate.detail
+    return _judge_targets(targets)
+
+
+def _judge_targets(targets: list[_Target]) -> tuple[ExecutionOutcome, str]:
     numbered = [
         (f"target {number} of {len(targets)}", target)
         for number, target in enumerate(targets, start=1)

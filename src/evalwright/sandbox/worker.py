@@ -134,7 +134,7 @@ class SandboxWorker:
     def _run(
         self, program: Program, verdicts: Verdicts, stop: threading.Event
     ) -> list[tuple[Ended, str]]:
-        """How each evaluation ended, in order, with its nonce; one that did not begin is missing."""
+        """How each evaluation ended, with its nonce; one that did not begin is missing."""
         with ExitStack() as stack:
             count = 2 if verdicts == "both" else 1
             evaluations = [stack.enter_context(_Evaluation(program)) for _ in range(count)]
@@ -178,7 +178,7 @@ class SandboxWorker:
 
 
 class _Evaluation:
-    """The engine's side of one evaluator: a socket for its job and report, a pipe for its output."""
+    """The engine's side of one evaluator: a socket for job and report, a pipe for output."""
 
     def __init__(self, program: Program) -> None:
         self.nonce = os.urandom(16).hex()

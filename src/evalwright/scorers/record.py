@@ -30,7 +30,7 @@ class RecordScorer(Scorer):
     """Scores by the `metric_name` of the record."""
 
     name = "record"
-    version = 2
+    version = 3
 
     def describe_inputs(self, sample: Sample) -> str:
         """Return the rule, the metric, the targets and the time limit."""

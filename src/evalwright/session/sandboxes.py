@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from evalwright.errors import EvalwrightError
+from evalwright.errors import EvalwrightError, UsageError
 from evalwright.plan.manifest import SandboxFacts
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Sandbox
@@ -15,14 +15,25 @@ def open_sandbox(options: RunOptions, *, tell: Callable[[str], None]) -> Sandbox
     from evalwright.sandbox.tiers import NoTier
 
     packages = sandbox_packages(options)
+    if options.require_verified and options.in_process_targets:
+        raise UsageError(
+            "`--require-verified` and `--in-process-targets` exclude each other",
+            hint="targets that are judged in the program's own process are never verified",
+        )
     try:
         sandbox: Sandbox = load("sandboxes", "jailed")(
-            verdicts="plain" if options.in_process_targets else "both", packages=packages
+            verdicts="plain" if options.in_process_targets else "both",
+            packages=packages,
+            only_verified=options.require_verified,
         )
     except NoTier as reason:
         if packages:
             raise EvalwrightError(
                 f"`--sandbox-package` needs a sandbox that isolates: {reason}"
+            ) from reason
+        if options.require_verified:
+            raise EvalwrightError(
+                f"`--require-verified` needs a sandbox that isolates: {reason}"
             ) from reason
         if not options.unsafe_code_exec:
             raise EvalwrightError(
@@ -47,4 +58,9 @@ def describe_sandbox(sandbox: Sandbox | None, packages: tuple[str, ...]) -> Sand
     """Return how code is isolated, for the manifest and the report."""
     if sandbox is None:
         return None
-    return SandboxFacts(tier=sandbox.tier, verified=sandbox.verified, packages=list(packages))
+    return SandboxFacts(
+        tier=sandbox.tier,
+        verified=sandbox.verified,
+        packages=list(packages),
+        only_verified=sandbox.only_verified,
+    )

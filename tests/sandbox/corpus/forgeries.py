@@ -3,7 +3,7 @@
 Each block is another mechanism. `tests/sandbox/attacks` has those that go for the process.
 """
 
-FORGERIES = r'''
+FORGERIES = r"""
 class S(str): pass
 def abs(x): return 0
 globals()[S("f")] = lambda x: 999
@@ -221,7 +221,7 @@ def f(x): return Echo.seen if Echo.seen is not None else Echo()
 > f(2) == 4
 > f(2) == 4
 ---
-def f(x, key): 
+def f(x, key):
     try: return key("", "", 1, 2, 3)
     except Exception: return 9
 > f(2, type) == 4
@@ -449,4 +449,4 @@ done = False
 def f(x): return Swap()
 > f(2) == 4
 > done
-'''
+"""

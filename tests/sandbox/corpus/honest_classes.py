@@ -1,6 +1,6 @@
 """Honest programs about classes, containers, operators and inheritance."""
 
-CLASSES = r'''
+CLASSES = r"""
 class Stack:
     def __init__(self): self._items = []
     def push(self, x): self._items.append(x)
@@ -182,7 +182,7 @@ class Meters(float):
 class Inventory(dict):
     def total(self): return sum(self.values())
     def __missing__(self, key): return 0
-def stock(): 
+def stock():
     i = Inventory(); i["a"] = 2; i["b"] = 3
     return i
 > stock().total() == 5 and stock()["zzz"] == 0 and stock() == {"a": 2, "b": 3}
@@ -622,4 +622,4 @@ def by_name(ps): return {p.name: p for p in ps}
 > oldest(people).name == "Ann" and by_name(people)["Bob"].age == 25
 > sorted(people, key=lambda p: p.age)[0].name == "Bob" and repr(people[0]) == "Person('Ann', 30)"
 > [p.name for p in people if p.age > 26] == ["Ann"]
-'''
+"""

@@ -1,6 +1,6 @@
 """More honest programs: short ones, of every kind."""
 
-MORE = r'''
+MORE = r"""
 class Bottle:
     def __init__(self, ml): self.ml = ml
     def pour(self, other, ml): self.ml -= ml; other.ml += ml
@@ -296,7 +296,7 @@ def drain(xs):
     return out
 > x = [1, 2]; assert drain(x) == [2, 1] and x == []
 ---
-def tally(words, counts): 
+def tally(words, counts):
     for w in words: counts[w] += 1
 > from collections import Counter
   c = Counter(); tally("aab", c); assert c == {"a": 2, "b": 1}
@@ -504,4 +504,4 @@ def fmt(x): return f"{x:,.2f}|{x:>10.1f}|{x!r}"
 ---
 def types(): return [1, 1.0, "a", b"b", None, True, (1,), {1}, frozenset({1}), {"k": 1}, range(3), ...]
 > types() == [1, 1.0, "a", b"b", None, True, (1,), {1}, frozenset({1}), {"k": 1}, range(3), ...]
-'''
+"""

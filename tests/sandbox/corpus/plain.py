@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 
 from tests.sandbox.corpus import CorpusProgram
@@ -68,7 +69,7 @@ def judge_plainly(programs: Sequence[CorpusProgram]) -> list[list[bool] | None]:
         capture_output=True,
         check=True,
         text=True,
-        cwd="/tmp",
+        cwd=tempfile.gettempdir(),
     )
     results: list[list[bool] | None] = json.loads(done.stdout)
     return results

@@ -7,14 +7,11 @@ targets: the candidate has no part in it. Only targets that fail are read.
 
 from __future__ import annotations
 
+import _ast as ast  # `ast` itself would make every fork dearer
 import builtins
 import sys
+from collections.abc import Iterator
 from types import CodeType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Iterator
 
 # The evaluator's own copy of these gives what the candidate's would give.
 _SAME_IN_BOTH = frozenset({
@@ -38,18 +35,19 @@ _BUILTIN_NAMES = frozenset(dir(builtins))
 
 def find_doubt(targets: list[str], source: str) -> str:
     """What these targets do that may differ here; empty if there is nothing."""
-    import ast  # large, and seldom needed
-
     try:
         read = _names_read_by_functions(compile(source, "<candidate>", "exec", dont_inherit=True))
-        trees = [ast.parse(text.lstrip(" \t")) for text in targets]
+        trees = [
+            compile(text.lstrip(" \t"), "<target>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+            for text in targets
+        ]
     except Exception:  # noqa: BLE001 - whatever the compiler raises, nothing is known
         return "it cannot be read"
     for tree in trees:
-        for node in ast.walk(tree):
-            if doubt := _find_in_node(ast, node):
+        for node in _walk(tree):
+            if doubt := _find_in_node(node):
                 return doubt
-        for name in _names_bound_by(ast, tree):
+        for name in _names_bound_by(tree):
             if name in read:
                 return f"it sets `{name}`, which the program reads"
     return ""
@@ -63,8 +61,17 @@ def _names_read_by_functions(code: CodeType, *, inside: bool = False) -> set[str
     return names - _BUILTIN_NAMES
 
 
-def _names_bound_by(ast: ast, tree: ast.Module) -> Iterator[str]:  # type: ignore[valid-type]
-    for node in ast.walk(tree):
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    for name in node._fields:
+        value = getattr(node, name, None)
+        for each in value if type(value) is list else (value,):
+            if isinstance(each, ast.AST):
+                yield from _walk(each)
+
+
+def _names_bound_by(tree: ast.AST) -> Iterator[str]:
+    for node in _walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                 yield name
@@ -72,7 +79,7 @@ def _names_bound_by(ast: ast, tree: ast.Module) -> Iterator[str]:  # type: ignor
                 yield name
 
 
-def _find_in_node(ast: ast, node: ast.AST) -> str:  # type: ignore[valid-type] # noqa: C901, PLR0911
+def _find_in_node(node: ast.AST) -> str:  # noqa: C901, PLR0911 - a table
     match node:
         case ast.Import(names=aliases):
             odd = [alias.name for alias in aliases if not _is_same(alias.name)]

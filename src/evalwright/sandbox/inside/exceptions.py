@@ -104,7 +104,7 @@ class Exceptions:
         """An exception of ours for one of the candidate's."""
         own = self.find_class(kind)
         if "_p_number" in own.__dict__:
-            error = _find_builtin(own).__new__(own)
+            error: BaseException = _find_builtin(own).__new__(own)
             error.args = tuple(args)
             error.__dict__["_p_text"] = text
         else:

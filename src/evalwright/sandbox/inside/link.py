@@ -19,7 +19,6 @@ from typing import Any, ClassVar, NoReturn
 
 from . import exceptions, judging, proxies, subclasses, values, wire
 
-
 # Questions that change nothing: the same one has the same answer until something is called.
 _READS = frozenset({
     "attr", "bool", "complex", "float", "format", "getitem", "index", "int", "isinstance",

@@ -124,7 +124,7 @@ class Proxy:
                 self._p_link.note = explain("==", self._p_name)
             return False
         if self._p_alike and (form == self._p_there or getattr(other, "_p_alike", False)):
-            return form == self._p_there
+            return bool(form == self._p_there)
         return require_type(bool, self._p_link.ask("compare", "eq", self, other))
 
     def __ne__(self, other: object) -> bool:
@@ -169,7 +169,7 @@ def _exit(self: Any, kind: type[BaseException] | None, error: Any, _: object) ->
     raise link.distrust(f"a `with` block of a `{self._p_name}` swallows an error of the target")
 
 
-async def _exit_async(self: Any, kind: type[BaseException] | None, error: Any, _: object) -> bool:
+async def _exit_async(self: Any, kind: type[BaseException] | None, *_: object) -> bool:
     if kind is not None:
         raise self._p_link.distrust(f"an error leaves an `async with` block of a `{self._p_name}`")
     await self._p_link.ask("method", self, "__aexit__", (None, None, None), {})
@@ -189,7 +189,7 @@ def _is_subclass(self: Any, value: Any) -> bool:
     return _is_theirs(value) and bool(self._p_link.ask("issubclass", value, self))
 
 
-def _refuse_base(self: Any, bases: object) -> tuple[type, ...]:
+def _refuse_base(self: Any, _: object) -> tuple[type, ...]:
     raise self._p_link.distrust(f"a class of `{self._p_name}` cannot be derived here")
 
 
@@ -258,9 +258,7 @@ def clean_name(name: str) -> str:
 
 def make_proxy_class(name: str, special: list[Any], abstract: list[Any], *, of_type: bool) -> type:
     """A class here for one of the candidate's: `special` are the methods that it has."""
-    members: dict[str, Any] = {
-        method: _METHODS[method] for method in special if method in _METHODS
-    }
+    members: dict[str, Any] = {method: _METHODS[method] for method in special if method in _METHODS}
     members["__slots__"] = ()
     members["__doc__"] = _forward_attribute("__doc__")
     members["__module__"] = _forward_attribute("__module__")

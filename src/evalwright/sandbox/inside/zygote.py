@@ -9,8 +9,8 @@ The engine holds the other end of `control`, a socket that keeps packets apart:
     zygote   {"ended": status}                               nothing of it is left
              or {"broken": why}                              it was not begun
 
-`verdicts` says who judges, and the descriptors are a socket for the job and a pipe for the output of
-each:
+`verdicts` says who judges. The descriptors are a socket for the job and a pipe for the output, of
+each who does:
 
     plain    one process that is candidate and evaluator, as plain Python would run it
     split    an evaluator and the candidate's process
@@ -121,9 +121,7 @@ def _run_candidate(
     _send(control, {"ended": cell.reap(first)})
 
 
-def _run_first_process(
-    cell: Cell, order: dict[str, Any], descriptors: tuple[int, ...]
-) -> NoReturn:
+def _run_first_process(cell: Cell, order: dict[str, Any], descriptors: tuple[int, ...]) -> NoReturn:
     """The evaluator; its children are the candidate, and the plain evaluator if there is one."""
     job, output, *plain = descriptors
     try:
@@ -146,8 +144,7 @@ def _run_first_process(
     except BaseException as error:  # noqa: BLE001 - the zygote's loop must not go on in here
         _report_broken(job, error)
     evaluator.main(job, channel, child, leave=None if waiting is None else cell.scratch)
-    assert waiting is not None
-    os._exit(_wait_for(waiting))
+    os._exit(_wait_for(waiting or child))
 
 
 def _fork_plain(cell: Cell, job: int, output: int) -> int:
@@ -169,7 +166,7 @@ def _fork_plain(cell: Cell, job: int, output: int) -> int:
         order = wire.read_job(job)
     except EOFError:
         os._exit(0)  # it is not needed
-    judging.judge_in_process(job, *order)
+    return judging.judge_in_process(job, *order)
 
 
 def _wait_for(child: int) -> int:
