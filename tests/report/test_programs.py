@@ -1,14 +1,14 @@
 import pytest
 
-from evalwright.report.programs import describe_program, program_lines
+from evalwright.report.programs import count_verified, describe_program, program_lines
 from evalwright.report.report import CodeExecution
-from evalwright.types import Execution, ExecutionOutcome, Program
+from evalwright.types import Execution, ExecutionOutcome, Outcome, Program, Score
 
 HELD = CodeExecution(tier="namespaces+seccomp", verified=True)
 UNSAFE = CodeExecution(tier="rlimits", verified=False)
 
 
-def lines(
+def lines(  # noqa: PLR0913 - all that a page shows
     outcome: ExecutionOutcome = "pass",
     verdicts: tuple[bool, ...] = (True,),
     *,
@@ -16,10 +16,17 @@ def lines(
     held: CodeExecution = HELD,
     detail: str = "",
     output: str = "",
+    reason: str = "",
 ) -> list[str]:
     program = Program(source="", targets=targets, timeout_s=3)
     execution = Execution(
-        outcome=outcome, targets=verdicts, detail=detail, output=output, duration_s=0.0123
+        outcome=outcome,
+        targets=verdicts,
+        verified=held.verified and not reason,
+        detail=detail,
+        reason=reason,
+        output=output,
+        duration_s=0.0123,
     )
     return "\n".join(program_lines(describe_program(program, execution, held))).splitlines()
 
@@ -67,6 +74,36 @@ def test_a_target_that_was_never_reached_has_no_verdict() -> None:
 )
 def test_it_is_said_how_the_program_was_held(held: CodeExecution, said: str) -> None:
     assert lines(held=held)[-1] == f"sandbox: {said}"
+
+
+def test_a_pass_that_is_not_verified_says_why() -> None:
+    found = lines(reason="target 1 of 1: it uses \x1b[2J`type`")
+
+    assert "not verified: target 1 of 1: it uses \\x1b[2J`type`" in found
+    assert found[-1] == "sandbox: namespaces+seccomp, not verified"
+
+
+def scored(value: float, outcome: str, *, verified: bool) -> Outcome:
+    score = Score(
+        values={"score": value}, metadata={"outcome": outcome, "verified": verified, "reason": ""}
+    )
+    return Outcome(task="t", model="m", sample_id="a", scores={"record": score})
+
+
+def test_verified_passes_are_counted_and_the_mean_without_the_rest() -> None:
+    outcomes = [
+        scored(1.0, "pass", verified=True),
+        scored(1.0, "pass", verified=False),
+        scored(0.5, "assertion_fail", verified=True),
+        scored(0.0, "refused", verified=True),
+        Outcome(task="t", model="m", sample_id="b", scores={"f1": Score(values={"score": 1.0})}),
+    ]
+
+    counted = count_verified(HELD, outcomes)
+
+    assert (counted.passes, counted.verified_passes) == (2, 1)
+    assert (counted.mean, counted.verified_mean) == (0.625, 0.375)
+    assert count_verified(HELD, []) == HELD
 
 
 def test_output_is_shown_and_cannot_move_the_cursor() -> None:

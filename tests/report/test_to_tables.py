@@ -211,6 +211,19 @@ def test_remarks_say_who_is_no_model_and_that_code_could_have_lied() -> None:
     )
 
 
+def test_a_remark_says_how_many_passes_are_verified() -> None:
+    some = CodeExecution(
+        tier="container", verified=True, passes=3, verified_passes=2, mean=0.75, verified_mean=0.5
+    )
+
+    (note,) = remarks(report_of([outcome("m", "a", 1.0)], code_execution=some))
+
+    assert note == (
+        "code_exec: 2 of 3 passes are verified; mean 0.750, or 0.500 if scores that are not "
+        "verified counted 0"
+    )
+
+
 def test_a_remark_says_when_isolated_programs_were_judged_where_they_could_lie() -> None:
     held = CodeExecution(tier="landlock+seccomp", verified=False)
 

@@ -17,6 +17,7 @@ import pytest
 from tests.living import descendants, is_running, wait_until
 
 from evalwright.errors import UsageError
+from evalwright.ports import Unverified
 from evalwright.sandbox.jailed import Jailed, locate_packages
 from evalwright.sandbox.tiers import NoTier
 from evalwright.sandbox.worker import TIERS, SandboxSettings, SandboxWorker
@@ -44,6 +45,20 @@ def jailed(request: pytest.FixtureRequest) -> Iterator[Jailed]:
 def judge(sandbox: Jailed, source: str, *targets: str, timeout_s: float = 20.0) -> Execution:
     program = Program(source=source, targets=targets, timeout_s=timeout_s)
     return asyncio.run(sandbox.judge(program))
+
+
+def test_where_only_verified_verdicts_are_wanted_another_pass_raises(jailed: Jailed) -> None:
+    sandbox = make(jailed.tier, workers=1, only_verified=True)
+    source = "import random\ndef f(): return random.random()"
+    seeded = "import random\nrandom.seed(1); a = f()\nrandom.seed(1); assert f() == a"
+
+    try:
+        with pytest.raises(Unverified, match=r"^not verified: target 1 of 1: .*`random`"):
+            judge(sandbox, source, seeded)
+        assert judge(sandbox, source, "f() < 1").outcome == "pass"
+        assert judge(sandbox, source, "f() > 1").outcome == "assertion_fail"
+    finally:
+        asyncio.run(sandbox.close())
 
 
 def test_an_object_of_the_candidate_is_not_compared_with_a_value_by_it(jailed: Jailed) -> None:

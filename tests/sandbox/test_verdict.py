@@ -4,7 +4,7 @@ import pytest
 
 from evalwright.processes import Ended, Why
 from evalwright.sandbox import verdict
-from evalwright.types import Program
+from evalwright.types import Execution, ExecutionOutcome, Program
 
 READY = b'{"type": "ready"}\n'
 RAN = b'{"type": "candidate", "outcome": "ran", "detail": ""}\n'
@@ -52,3 +52,87 @@ def test_only_a_whole_report_counts(report: bytes, why: Why, outcome: str) -> No
     execution = verdict.judge_report(Program(source="", targets=("1",)), ended, "N")
 
     assert (execution.outcome, execution.targets) == (outcome, (outcome == "pass",))
+
+
+TWO = Program(source="", targets=("1", "2"))
+
+
+def checked(*outcomes: str) -> verdict.Check:
+    lines = [
+        b'{"type": "target", "outcome": "%b", "detail": "why"}\n' % outcome.encode()
+        for outcome in outcomes
+    ]
+    report = READY + RAN + b"".join(lines) + DONE + b'{"type": "left"}\n'
+    ended = Ended(why="exited", started=True, status=0, report=report, output=b"", duration_s=0.1)
+    return verdict.check_report(TWO, ended, "N")
+
+
+def plain(verdicts: str) -> Execution:
+    outcome: ExecutionOutcome = "assertion_fail" if "-" in verdicts else "pass"
+    return Execution(outcome=outcome, targets=tuple(verdict == "+" for verdict in verdicts))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        pytest.param(plain("++"), ("passed", "passed"), ("pass", (True, True), True), id="agree"),
+        pytest.param(
+            plain("+-"),
+            ("passed", "failed"),
+            ("assertion_fail", (True, False), True),
+            id="agree about a failure",
+        ),
+        pytest.param(
+            plain("+-"),
+            ("passed", "passed"),
+            ("assertion_fail", (True, False), True),
+            id="only plain Python fails it",
+        ),
+        pytest.param(
+            plain("++"),
+            ("passed", "failed"),
+            ("refused", (False, False), True),
+            id="by value",
+        ),
+        pytest.param(
+            plain("+-"),
+            ("refused", "passed"),
+            ("refused", (False, False), True),
+            id="a part of the score is forged",
+        ),
+        pytest.param(
+            plain("++"),
+            ("passed", "untrusted"),
+            ("pass", (True, True), False),
+            id="cannot tell",
+        ),
+        pytest.param(
+            plain("++"), ("differs", "passed"), ("pass", (True, True), False), id="differs"
+        ),
+        pytest.param(
+            plain("--"),
+            ("untrusted", "differs"),
+            ("assertion_fail", (False, False), True),
+            id="nothing to verify",
+        ),
+    ],
+)
+def test_two_verdicts_make_one_outcome(
+    first: Execution, second: tuple[str, ...], expected: tuple[str, tuple[bool, ...], bool]
+) -> None:
+    execution = verdict.combine(first, checked(*second))
+
+    assert (execution.outcome, execution.targets, execution.verified) == expected
+    assert bool(execution.reason) == (not execution.verified)
+    assert (execution.outcome == "refused") == ("fails outside: why" in execution.detail)
+
+
+def test_a_check_that_does_not_finish_verifies_nothing() -> None:
+    ended = Ended(
+        why="timeout", started=True, status=0, report=READY + RAN, output=b"", duration_s=1
+    )
+
+    execution = verdict.combine(plain("++"), verdict.check_report(TWO, ended, "N"))
+
+    assert (execution.outcome, execution.verified) == ("pass", False)
+    assert execution.reason.startswith("the check did not finish: ")

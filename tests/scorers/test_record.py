@@ -166,6 +166,7 @@ def test_code_is_scored_by_its_targets(
         "targets": verdicts,
         "tier": "rlimits",
         "verified": False,
+        "reason": "the targets were judged in the program's own process",
     }
     assert bool(detail) is (outcome != "pass")
     assert found.reason == detail

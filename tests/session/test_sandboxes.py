@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from tests.session.made import Jail, jailed_by, model, record, run_records, write_records
 
-from evalwright.errors import EvalwrightError
+from evalwright.errors import EvalwrightError, UsageError
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Sandbox
 from evalwright.sandbox.unsafe import Unsafe
@@ -53,6 +53,13 @@ class TestASandbox:
 
         assert not sandbox.verified
         assert [made.packages for made in Jail.made] == [("a", "b")]
+
+    def test_may_be_told_to_take_verified_verdicts_only(self) -> None:
+        sandbox, _ = told_by(RunOptions(require_verified=True))
+
+        assert sandbox.only_verified
+        with pytest.raises(UsageError, match="exclude each other"):
+            told_by(RunOptions(require_verified=True, in_process_targets=True))
 
 
 class TestWithoutASandboxThatIsolates:

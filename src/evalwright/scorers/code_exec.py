@@ -28,7 +28,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from evalwright.ports import Case
 from evalwright.scorers.base import ScorerSpec, read_list, render_value, short
-from evalwright.scorers.execution import score_program
+from evalwright.scorers.execution import EXECUTION_VERSION, score_program
 from evalwright.templates import Template
 from evalwright.text.post_process import post_process
 from evalwright.types import Program, Score
@@ -80,6 +80,7 @@ class CodeExec(ScorerSpec):
     score_names: ClassVar[tuple[str, ...] | None] = ("score", "is_correct")
     default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "score"),)
     needs_sandbox: ClassVar[bool] = True
+    version: ClassVar[int] = EXECUTION_VERSION
 
     type: Literal["code_exec"]
     targets: _Targets

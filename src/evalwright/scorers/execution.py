@@ -3,6 +3,9 @@
 from evalwright.ports import Sandbox
 from evalwright.types import Program, Score
 
+EXECUTION_VERSION = 2
+"""Changes when the same program may get another score."""
+
 
 async def score_program(sandbox: Sandbox | None, program: Program) -> Score:
     """Return `score`, with metadata of the execution; ValueError if a target does not compile."""

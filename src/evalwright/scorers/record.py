@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from evalwright.ports import Case, Scorer
-from evalwright.scorers.execution import score_program
+from evalwright.scorers.execution import EXECUTION_VERSION, score_program
 from evalwright.stats.likelihood import shares
 from evalwright.text.similarity import bleu_4, contains_target, exact_match, f1, rouge_l
 from evalwright.types import CONTAINS_TARGET, Program, Sample, Score, TaskSpec
@@ -30,12 +30,15 @@ class RecordScorer(Scorer):
     """Scores by the `metric_name` of the record."""
 
     name = "record"
-    version = 3
+    version = 2
 
     def describe_inputs(self, sample: Sample) -> str:
         """Return the rule, the metric, the targets and the time limit."""
         task = sample.data
-        parts = (task.post_process, task.metric_name, task.targets, task.timeout_s)
+        parts: tuple[Any, ...] = (
+            *(task.post_process, task.metric_name, task.targets, task.timeout_s),
+            *((EXECUTION_VERSION,) if task.metric_name == "code_exec" else ()),
+        )
         return msgspec.json.encode(parts).decode()
 
     async def score(self, case: Case) -> Score:
