@@ -65,7 +65,7 @@ def test_json_has_what_an_outcome_of_a_run_has_and_more(folder: Path) -> None:
     found = judge_json("add.py", *THREE, cwd=folder)
 
     assert list(found) == [
-        *("outcome", "passed", "total", "targets", "detail", "tier", "verified"),
+        *("outcome", "passed", "total", "targets", "detail", "tier", "verified", "reason"),
         *("packages", "output", "duration_s", "timeout_s", "texts"),
     ]
     assert (found["outcome"], found["targets"], found["verified"]) == ("pass", [True], True)

@@ -232,7 +232,7 @@ def test_code_that_is_executed_agrees(server: ModelServer, tmp_path: Path) -> No
     assert of_project == of_records
     assert {one["outcome"] for one in of_project} == {"pass", "assertion_fail", "syntax_error"}
     assert of_project[0].keys() == {
-        *("outcome", "passed", "total", "targets", "detail", "tier", "verified")
+        *("outcome", "passed", "total", "targets", "detail", "tier", "verified", "reason")
     }
 
 

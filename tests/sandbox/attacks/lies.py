@@ -21,7 +21,7 @@ ATTACKS = [
             "    def __bool__(self): return True"
         ),
     ),
-    _lies("less than everything", "Liar()", "answer() < 5", "5 > answer()", outcomes="error"),
+    _lies("less than everything", "Liar()", "answer() < 5", "5 > answer()", outcomes="refused"),
     _lies("with everything in it", "Liar()", "'plum' in answer()", outcomes="error"),
     _lies("in a list", "Liar()", "answer() in ['plum', 'pear']"),
     _lies("inside a list", "[Liar()]", "answer() == ['plum']"),
@@ -32,7 +32,7 @@ ATTACKS = [
     ),
     _lies("one at a time", "iter([Liar(), Liar()])", "list(answer()) == ['plum', 'pear']"),
     _lies("by a generator", "(Liar() for _ in range(2))", "list(answer()) == ['plum', 'pear']"),
-    _lies("sorted", "[Liar(), Liar()]", "sorted(answer()) == ['pear', 'plum']", outcomes="error"),
+    _lies("sorted", "[Liar(), Liar()]", "sorted(answer()) == ['pear', 'plum']"),
     _lies(
         "a class",
         "Yes",

@@ -103,18 +103,23 @@ class Exceptions:
     def make(self, number: int, kind: list[Any], args: list[Any], text: str) -> BaseException:
         """An exception of ours for one of the candidate's."""
         own = self.find_class(kind)
-        if "_p_number" in own.__dict__:
-            error: BaseException = _find_builtin(own).__new__(own)
-            error.args = tuple(args)
-            error.__dict__["_p_text"] = text
-        else:
+        error: BaseException
+        try:
+            error = _make_bare(own, args) if "_p_number" in own.__dict__ else own(*args)
+        except Exception:  # noqa: BLE001 - one that is made in another way
             try:
-                error = own(*args)
-            except Exception:  # noqa: BLE001 - one that is made in another way
-                error = _find_builtin(own).__new__(own)
-                error.args = tuple(args) or (text,)
+                error = _make_bare(own, args or [text])
+            except TypeError:  # such as a group
+                error = self._derive_builtin(RuntimeError)(f"{own.__name__}: {text}")
+        error.__dict__["_p_text"] = text
         error.__dict__["_p_there"] = ["h", number]
         return error
+
+
+def _make_bare(kind: Any, args: list[Any]) -> BaseException:
+    error: BaseException = _find_builtin(kind).__new__(kind)
+    error.args = tuple(args)
+    return error
 
 
 def _find_builtin(kind: type) -> Any:
