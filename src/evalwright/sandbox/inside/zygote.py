@@ -41,6 +41,7 @@ from . import (
     libc,
     namespaces,
     packages,
+    values,
     walls,
     wire,
 )
@@ -64,6 +65,7 @@ def main(control_fd: int) -> NoReturn:
     os.set_inheritable(control_fd, False)  # noqa: FBT003 - it has no name
     cell = _enter(control)
     judging.rehearse()
+    values.rehearse()
     # All this stays: the collector of a child need not look at it, nor copy its pages.
     gc.collect()
     gc.freeze()
