@@ -3,7 +3,7 @@ from tests.report.export.made import completed, failed, judged
 
 from evalwright.report.export import outcome_row
 from evalwright.report.runs import sample_lines
-from evalwright.report.tables import visible
+from evalwright.text.visible import visible
 from evalwright.types import Outcome, Score, Trace, Usage
 
 

@@ -112,7 +112,7 @@ def main() -> None:
         sys.exit(130)
     except OSError as error:  # a full disk; what cannot be read is `Unreadable` by now
         _discard_stdout()
-        click.echo(f"evalwright: {error}", err=True)
+        print_message(f"evalwright: {error}")
         sys.exit(4)
     except Exception as error:  # noqa: BLE001 - told apart here, and none is hidden
         from evalwright.errors import EvalwrightError

@@ -3,6 +3,7 @@
 import click
 
 from evalwright import api
+from evalwright.cli.messages import print_message
 from evalwright.cli.options import store_option
 from evalwright.cli.output import confirm_deletion, format_count, write_json
 
@@ -33,4 +34,4 @@ def command(run: str, *, yes: bool, store: str | None, as_json: bool) -> None:
     if as_json:
         write_json({"run_id": run_id, "outcomes": outcomes})
     else:
-        click.echo(f"deleted {run_id} and {format_count(outcomes, 'outcome')}", err=True)
+        print_message(f"deleted {run_id} and {format_count(outcomes, 'outcome')}")

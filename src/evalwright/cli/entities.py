@@ -51,7 +51,7 @@ def _list(group: click.Group, kind: EntityKind) -> None:
             cells = (tuple(row.values()) for row in rows)
             print_list(entities, columns, cells, as_json=as_json)
         else:
-            click.echo(f"no {_plural(kind)} in this project", err=True)
+            print_message(f"no {_plural(kind)} in this project")
         for entity in entities:
             if not entity.valid:
                 hint = f"`evalwright validate {entity.file}`"
@@ -92,7 +92,7 @@ def _add(group: click.Group, kind: EntityKind) -> None:
             return
         for entity in added:
             written = f": {', '.join(entity.files)}" if entity.files else ""
-            click.echo(f"{entity.status} {entity.kind} `{entity.key}`{written}", err=True)
+            print_message(f"{entity.status} {entity.kind} `{entity.key}`{written}")
             for warning in entity.warnings:
                 print_message(f"warning: {warning}")
 
@@ -151,7 +151,7 @@ def _export(group: click.Group, kind: EntityKind) -> None:
         if as_json:
             write_json({"key": key, "file": str(output)})
         else:
-            click.echo(f"wrote {output}", err=True)
+            print_message(f"wrote {output}")
 
 
 def _delete(group: click.Group, kind: EntityKind) -> None:
@@ -171,13 +171,13 @@ def _delete(group: click.Group, kind: EntityKind) -> None:
         references = [use for use in entity.used_by if use.file != entity.file]
         if references:
             places = format_count(len(references), "place")
-            click.echo(f"warning: it is used in {places}:", err=True)
+            print_message(f"warning: it is used in {places}:")
         for use in references:
-            click.echo(f"  {use.file}:{use.line}: {use.what}", err=True)
+            print_message(f"  {use.file}:{use.line}: {use.what}")
         if not yes:
             confirm_deletion(f"{entity.file}, the {kind} `{key}`")
         file = api.delete_entity(kind, key, **place)
         if as_json:
             write_json({"key": key, "file": file, "used_by": references})
         else:
-            click.echo(f"deleted {file}", err=True)
+            print_message(f"deleted {file}")

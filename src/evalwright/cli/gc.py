@@ -3,6 +3,7 @@
 import click
 
 from evalwright import api
+from evalwright.cli.messages import print_message
 from evalwright.cli.options import store_option
 from evalwright.cli.output import write_json
 
@@ -19,4 +20,4 @@ def command(*, store: str | None, as_json: bool) -> None:
     if as_json:
         write_json({"bytes": freed})
     else:
-        click.echo(f"freed {freed:,} bytes", err=True)
+        print_message(f"freed {freed:,} bytes")

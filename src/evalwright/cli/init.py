@@ -6,6 +6,7 @@ from shlex import quote
 import click
 
 from evalwright import api
+from evalwright.cli.messages import print_message
 from evalwright.cli.output import write_json
 
 
@@ -25,11 +26,11 @@ def command(directory: str, *, as_json: bool) -> None:
         return
     folder = Path(directory)
     tasks = sum(path.parent == folder / "tasks" and path.suffix == ".yaml" for path in written)
-    click.echo(f"wrote {folder / 'run.yaml'} and {tasks} example tasks", err=True)
-    click.echo(f"wrote {folder / 'tasks.jsonl'}", err=True)
-    click.echo("next:", err=True)
+    print_message(f"wrote {folder / 'run.yaml'} and {tasks} example tasks")
+    print_message(f"wrote {folder / 'tasks.jsonl'}")
+    print_message("next:")
     if folder != Path():
-        click.echo(f"  cd {quote(directory)}", err=True)
+        print_message(f"  cd {quote(directory)}")
     models = "-m scripted/oracle -m scripted/noisy"
     for line in ("run run.yaml", "task test capitals", f"run tasks.jsonl {models}"):
-        click.echo(f"  evalwright {line}", err=True)
+        print_message(f"  evalwright {line}")

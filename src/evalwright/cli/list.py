@@ -7,6 +7,7 @@ import click
 
 from evalwright import api
 from evalwright.cli import SHORTHANDS
+from evalwright.cli.messages import print_message
 from evalwright.cli.options import store_option
 from evalwright.cli.output import print_list
 from evalwright.report.runs import list_table
@@ -39,7 +40,7 @@ def command(kind: str, *, store: str | None, as_json: bool) -> None:
         if runs or as_json:
             print_list(runs, *list_table(runs), as_json=as_json)
         else:
-            click.echo(f"no runs yet in {api.store_name(store)}", err=True)
+            print_message(f"no runs yet in {api.store_name(store)}")
     elif kind == "models":
         models = api.list_models()
         rows = [(f"{model.provider}/…", _origin(model), model.about) for model in models]

@@ -16,6 +16,7 @@ from evalwright.errors import EvalwrightError, UsageError
 from evalwright.report.export import to_json
 from evalwright.report.layout import lay_out, lay_out_blocks
 from evalwright.report.tables import Block, Table, align_rows, join_lines
+from evalwright.text.visible import visible
 
 if TYPE_CHECKING:
     from evalwright.report.report import Report
@@ -44,7 +45,7 @@ def write_blocks(blocks: Iterable[Block]) -> None:
         if has_colours:
             is_row = isinstance(block, Table) and "verdict" in block.columns
             verdict = _VERDICT_IN_ROW if is_row else _VERDICT_AT_START
-        for line in lay_out_blocks([block], width):
+        for line in map(visible, lay_out_blocks([block], width)):
             sys.stdout.write(f"{verdict.sub(_colour_verdict, line) if verdict else line}\n")
     sys.stdout.flush()
 

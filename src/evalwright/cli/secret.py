@@ -5,6 +5,7 @@ import sys
 import click
 
 from evalwright import api
+from evalwright.cli.messages import print_message
 from evalwright.cli.output import write_json
 
 
@@ -30,7 +31,7 @@ def set_command(name: str) -> None:
         value = click.prompt(f"Value of {name}", hide_input=True, err=True)
     else:
         value = sys.stdin.read().rstrip("\r\n")
-    click.echo(f"stored {name} in {api.set_secret(name, value)}", err=True)
+    print_message(f"stored {name} in {api.set_secret(name, value)}")
 
 
 @command.command("list")
@@ -50,4 +51,4 @@ def list_command(*, as_json: bool) -> None:
 def delete_command(name: str) -> None:
     """Delete a stored secret."""
     api.delete_secret(name)
-    click.echo(f"deleted {name}", err=True)
+    print_message(f"deleted {name}")

@@ -25,11 +25,11 @@ from evalwright.generation.synthesis import apply_synthesizer, clean_rows
 from evalwright.plan.options import RunOptions
 from evalwright.ports import Case, Model
 from evalwright.report.export import FailureSummary
-from evalwright.report.tables import visible
 from evalwright.report.yaml_text import to_yaml
 from evalwright.session.progress import SilentProgress
 from evalwright.spec.documents.project import Project
 from evalwright.spec.documents.resolve.entities import Entity
+from evalwright.text.visible import visible
 from evalwright.types import Completion, Request, Usage
 
 

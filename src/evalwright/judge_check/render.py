@@ -10,7 +10,8 @@ from evalwright.report.judges import (
     RepeatsRow,
     format_figure,
 )
-from evalwright.report.tables import NOTHING, Block, Facts, Table, count_noun, shorten, visible
+from evalwright.report.tables import NOTHING, Block, Facts, Table, count_noun, shorten
+from evalwright.text.visible import visible
 
 _MAX_LABELS = 12
 _MAX_EXAMPLES = 5

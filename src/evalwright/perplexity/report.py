@@ -20,8 +20,8 @@ from evalwright.report.tables import (
     count_noun,
     format_interval,
     format_number,
-    visible,
 )
+from evalwright.text.visible import visible
 
 _METRICS = ("perplexity", "bits_per_byte", "bits_per_character")
 

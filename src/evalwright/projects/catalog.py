@@ -25,7 +25,7 @@ from evalwright.projects.lookup import (
     require_own_file,
     source_files,
 )
-from evalwright.report.tables import Block, Facts, visible
+from evalwright.report.tables import Block, Facts
 from evalwright.report.yaml_text import to_yaml
 from evalwright.secrets import MASK, Redactor
 from evalwright.spec.checking import Checking
@@ -36,6 +36,7 @@ from evalwright.spec.documents.resolve.layout import FOLDERS as KIND_OF_FOLDER
 from evalwright.spec.documents.resolve.layout import find_folder
 from evalwright.spec.documents.validation import check_documents
 from evalwright.spec.documents.yaml.problems import FieldPath
+from evalwright.text.visible import visible
 
 _UNKNOWN = "–"
 _KINDS_WITHOUT_ROWS = {"model", "adapter", "generator"}

@@ -8,8 +8,9 @@ from msgspec import Struct, convert, to_builtins
 from evalwright.objects import text_of
 from evalwright.report.export import FailureSummary, summarize_failure
 from evalwright.report.report import MetricRow
-from evalwright.report.tables import count_noun, visible
+from evalwright.report.tables import count_noun
 from evalwright.report.yaml_text import indent_yaml
+from evalwright.text.visible import visible
 from evalwright.types import Outcome, Score, Trace
 
 _NONE = "none"

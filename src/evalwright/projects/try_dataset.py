@@ -13,10 +13,10 @@ from evalwright.datasets.rows import Rows
 from evalwright.datasets.source import SourceSpec, Surroundings
 from evalwright.plan.options import STATE
 from evalwright.plan.task_results import result_of
-from evalwright.report.tables import visible
 from evalwright.report.yaml_text import indent_yaml
 from evalwright.session.stores import open_store, store_name
 from evalwright.spec.documents.resolve.entities import Entity
+from evalwright.text.visible import visible
 
 _TYPES: Mapping[type, str] = {
     bool: "boolean",

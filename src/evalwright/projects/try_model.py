@@ -24,7 +24,6 @@ from evalwright.projects.lookup import (
 )
 from evalwright.projects.task_preview import nonempty_fields, printed_lines, stopped_error
 from evalwright.report.export import FailureSummary
-from evalwright.report.tables import visible
 from evalwright.report.yaml_text import indent_yaml
 from evalwright.secrets import Secret, secrets_in
 from evalwright.session.project_models import adapter_of, connect_model, info_of
@@ -32,6 +31,7 @@ from evalwright.snippets.pool import SnippetPool
 from evalwright.snippets.sources import sources_of
 from evalwright.spec.documents.models.model import CustomConnection, CustomInference, ModelDocument
 from evalwright.spec.documents.project import Project
+from evalwright.text.visible import visible
 from evalwright.types import Completion, Message, MLTask, ModelOptions, Request, Sample
 
 _DEFAULT_INPUTS: Mapping[str, Any] = {

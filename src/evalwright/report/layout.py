@@ -18,8 +18,8 @@ from evalwright.report.tables import (
     display_width,
     pad,
     shorten,
-    visible,
 )
+from evalwright.text.visible import visible
 
 _INDENT = "  "
 _HEADER_UNWRAPPED = 13

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from evalwright.report.tables import Block, Facts, visible
+from evalwright.report.tables import Block, Facts
+from evalwright.text.visible import visible
 
 
 class Tier(Struct, frozen=True, kw_only=True):

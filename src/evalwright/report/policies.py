@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from evalwright.nearest import nearest
 from evalwright.report.report import FailureRow, JudgedRow, MetricRow, PolicyRow, ReportBody
-from evalwright.report.tables import count_noun, display_width, pad, table_to_markdown, visible
+from evalwright.report.tables import count_noun, display_width, pad, table_to_markdown
 from evalwright.report.to_tables import count_rules, policies_table
 from evalwright.spec.documents.models.policy import (
     ALL_LATEST,
@@ -30,6 +30,7 @@ from evalwright.spec.documents.models.policy import (
     Scope,
     ThresholdDefinition,
 )
+from evalwright.text.visible import visible
 
 Operator = Literal[">", ">=", "=", "<", "<="]
 _SIGNS = {">": ">", ">=": "≥", "=": "=", "<": "<", "<=": "≤"}

@@ -7,7 +7,8 @@ from textwrap import indent
 from msgspec import Struct, structs
 
 from evalwright.report.report import CodeExecution
-from evalwright.report.tables import NOTHING, truncate, visible
+from evalwright.report.tables import NOTHING, truncate
+from evalwright.text.visible import visible
 from evalwright.types import Execution, ExecutionOutcome, Outcome, Program
 
 _LONGEST_TARGET = 80

@@ -15,14 +15,8 @@ from msgspec import Struct
 from evalwright.plan.outline import NO_MODEL, PlanOutline, TaskOutline
 from evalwright.report.export import to_json
 from evalwright.report.headline import HeadlineMetric
-from evalwright.report.tables import (
-    NOTHING,
-    Facts,
-    count_noun,
-    dollars,
-    format_number,
-    visible,
-)
+from evalwright.report.tables import NOTHING, Facts, count_noun, dollars, format_number
+from evalwright.text.visible import visible
 from evalwright.types import SELF_REPORT, Action, Outcome, RunStatus, Score, Trace, Usage
 
 _NONE = "none"

@@ -4,10 +4,11 @@ Names and messages are shortened here, and only here: JSON has them whole. A cel
 printable characters, whatever a model or an author wrote.
 """
 
-import re
 import unicodedata
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
+
+from evalwright.text.visible import visible
 
 NOTHING = "–"
 _LONGEST_NAME = 36
@@ -15,7 +16,6 @@ _LONGEST_MESSAGE = 200
 _MOST_DECIMALS = 8
 _ZERO_WIDTH = ("Mn", "Me", "Cf")
 """Categories of Unicode: marks, which are drawn over another character, and joiners."""
-_UNSEEN = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
 class Table(NamedTuple):
@@ -154,11 +154,6 @@ def _character_width(character: str) -> int:
     if unicodedata.category(character) in _ZERO_WIDTH:
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def visible(text: str) -> str:
-    """Write out characters that act on a terminal; newline and tab stay."""
-    return re.sub(_UNSEEN, lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def shorten(name: str, limit: int = _LONGEST_NAME) -> str:

@@ -34,8 +34,8 @@ from evalwright.report.tables import (
     shorten,
     shorten_message,
     table_to_markdown,
-    visible,
 )
+from evalwright.text.visible import visible
 
 _MOST_LEFT_OUT = 50
 _MOST_FLAKY = 10

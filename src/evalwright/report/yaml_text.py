@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from evalwright.report.tables import visible
+from evalwright.text.visible import visible
 
 _NUMBER_OF_CORE = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+")
 _OTHER_ENDS = re.compile("[\r\x85\u2028\u2029\ufeff]")
