@@ -167,7 +167,8 @@ class TargetNames(dict[str, object]):
         if name[:2] == "__":
             raise KeyError(name)  # Python asks for these, and would do what they say
         if name in _BUILTINS:
-            self.builtins_used.add(name)
+            if name[:1].islower():  # no program is about an exception of Python's
+                self.builtins_used.add(name)
             if not self._is_under_test(name):
                 raise KeyError(name)
         else:
@@ -213,8 +214,9 @@ class TargetNames(dict[str, object]):
 
     def put_to_test(self) -> None:
         """From now on the one builtin that the targets use is the candidate's."""
-        functions = {name for name in self.builtins_used if name[:1].islower()}
-        functions = {name for name in functions if not isinstance(getattr(builtins, name), type)}
+        functions = {
+            name for name in self.builtins_used if not isinstance(getattr(builtins, name), type)
+        }
         self._under_test = True
         self.builtins_used = functions or self.builtins_used
         self._tested = frozenset(self.builtins_used)
