@@ -100,6 +100,27 @@ def test_a_repeatability_repeats_the_evaluation_of_another_run_file(tmp_path: Pa
     assert len(server.log) == 5 + 3 * 5
 
 
+def test_an_evaluation_of_another_run_file_keeps_the_values_of_that_file(tmp_path: Path) -> None:
+    asked = run_file("{key: ask, task_key: ask, model_key: << config.model >>}").replace(
+        "  task_spec",
+        "  config_spec: [{type: model, key: model, display_name: Model}]\n  task_spec",
+    )
+    inputs = "[{evaluation_key: whole}]"
+    again = f"{{key: again, type: repeatability, config: {{num_runs: 2}}, inputs: {inputs}}}"
+    release(
+        tmp_path,
+        whole=f"{asked}config: {{model: openai$x}}\n",
+        repeat=f"evaluation: {{key: b, display_name: B, task_specifications: [{again}]}}\n",
+    )
+    with ModelServer(chat("4")) as server:
+        checked = evalwright(server, "validate", ".", cwd=tmp_path)
+        done = evalwright(server, "run", "repeat.yaml", "-n", "2", "--json", cwd=tmp_path)
+
+    assert (checked.returncode, "no value" in checked.stderr) == (0, False), checked.stderr
+    assert "again" in report_of(done)["tasks"]
+    assert len(server.log) == 2 * 2
+
+
 def test_two_run_files_with_the_evaluation_that_a_plan_names_are_an_error(tmp_path: Path) -> None:
     release(tmp_path, again=run_file(ASKED))
     with ModelServer(chat("4")) as server:

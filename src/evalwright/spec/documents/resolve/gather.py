@@ -142,7 +142,6 @@ def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProjec
     between += [*policy_problems, *_merge_secrets(files, items, secrets), *duplicates]
     secrets |= _find_other_secrets(items, secrets, environment)
     in_order = sorted(items, key=lambda item: item.order)
-    config = get_mapping(runs[0].data, "config") if runs else {}
     run_problems = [
         problem
         for file in named
@@ -155,7 +154,7 @@ def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProjec
         kind=None if path.is_dir() else named[0].kind,
         run=run,
         secrets=secrets,
-        config=read_given_values(DocumentPart(runs[0]), ("config",), config) if runs else {},
+        config=_read_config(runs[0]) if runs else {},
         entities=entities,
         main=[item.entity for item in in_order if item.main],
         evaluations=_choose_evaluations(items),
@@ -293,6 +292,11 @@ def _read_run_file(documents: list[YamlDocument]) -> tuple[RunFile | None, list[
     return run, problems
 
 
+def _read_config(run: YamlDocument) -> dict[str, GivenValue]:
+    """Read the values that a run file sets."""
+    return read_given_values(DocumentPart(run), ("config",), get_mapping(run.data, "config"))
+
+
 def _list_items(file: _ReadFile, secrets: Mapping[str, str | Secret]) -> Iterator[_Item]:
     document = file.document
     if file.kind not in {None, "policy", "run"}:
@@ -310,7 +314,8 @@ def _list_items(file: _ReadFile, secrets: Mapping[str, str | Secret]) -> Iterato
         parts.append(("evaluation", ("evaluation",)))
     for kind, path in parts:
         part = DocumentPart.inside(document, path)
-        entity = Entity(kind, part, secrets=secrets)
+        values = _read_config(document) if kind == "evaluation" else None
+        entity = Entity(kind, part, secrets=secrets, values=values)
         yield _Item(entity, file.main, in_run=True, borrowed=file.borrowed)
 
 
