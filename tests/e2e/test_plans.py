@@ -64,6 +64,39 @@ def test_a_plan_runs_its_evaluations_with_their_values(tmp_path: Path) -> None:
     assert len(server.log) == 2 + 4 + 3  # the second run asks nothing
 
 
+def test_a_plan_may_contain_the_run_files_of_its_evaluations(tmp_path: Path) -> None:
+    asked = run_file("{key: ask, task_key: ask, model_key: << config.model >>}").replace(
+        "  task_spec",
+        "  config_spec: [{type: model, key: model, display_name: Model}]\n  task_spec",
+    )
+    written = [f"{asked}config: {{model: openai$x}}", "$ref: runs/tiny.yaml"]
+    inline = "".join("  - " + text.replace("\n", "\n    ") + "\n" for text in written)
+    tiny = f"{asked}config: {{model: openai$x}}\nrun_config: {{num_samples: 1}}\n"
+    contained = f"key: both\ndisplay_name: Both\nevaluations:\n{inline}"
+    release(tmp_path, runs__tiny=tiny, plan=contained)
+    unnamed = contained.replace("      key: whole\n", "")
+    write_project(tmp_path, bad=f"{unnamed}  - {{evaluation: {{}}, policies: []}}\n")
+    with ModelServer(chat("4")) as server:
+        checked = evalwright(server, "validate", "plan.yaml", cwd=tmp_path)
+        done = evalwright(server, "run", "plan.yaml", "--json", cwd=tmp_path)
+        refused = evalwright(server, "validate", "bad.yaml", cwd=tmp_path)
+
+    assert checked.returncode == 0, checked.stdout
+    assert counts(report_of(done)) == {"whole_1-ask": 5, "whole_2-ask": 1}
+    assert refused.returncode == 1
+    assert "missing_key: `evaluation` with a `key` is missing" in refused.stdout
+    assert "the policies of a plan's evaluations are not checked" in refused.stderr
+
+
+def test_a_plan_without_evaluations_is_an_error(tmp_path: Path) -> None:
+    release(tmp_path, plan="key: none\ndisplay_name: None\nevaluations: []\n")
+    with ModelServer(chat("4")) as server:
+        done = evalwright(server, "run", "plan.yaml", cwd=tmp_path)
+
+    assert (done.returncode, server.log) == (1, [])
+    assert "plan.yaml:1: the plan names no evaluation" in done.stderr
+
+
 @pytest.mark.parametrize("name", ["long", "whole"])
 def test_one_evaluation_of_a_plan_can_be_run(tmp_path: Path, name: str) -> None:
     release(tmp_path)

@@ -36,6 +36,7 @@ from evalwright.spec.documents.resolve.layout import (
     list_top_files,
 )
 from evalwright.spec.documents.resolve.placeholders import find_secret_names, reveal_secret
+from evalwright.spec.documents.resolve.plans import list_run_parts
 from evalwright.spec.documents.resolve.policies import WrittenPolicy, parse_policies
 from evalwright.spec.documents.yaml.compose import ComposedFiles
 from evalwright.spec.documents.yaml.problems import (
@@ -302,14 +303,14 @@ def _list_items(file: _ReadFile, secrets: Mapping[str, str | Secret]) -> Iterato
     if file.kind not in {None, "policy", "run"}:
         entity = Entity(file.kind, DocumentPart(document), secrets=secrets)
         yield _Item(entity, file.main, in_run=False, borrowed=file.borrowed)
+    if file.kind == "plan" and file.main:
+        for _, run in list_run_parts(document):
+            for kind, path in _list_parts(run.raw.data):
+                entity = Entity(kind, DocumentPart.inside(run.raw, path), secrets=secrets)
+                yield _Item(entity, main=False, in_run=True, borrowed=True)
     if file.kind != "run":
         return
-    parts: list[tuple[DocumentKind, FieldPath]] = [
-        (kind, (name, number))
-        for name, kind in _LISTS.items()
-        for number, item in enumerate(get_list(document.data, name))
-        if isinstance(item, dict)
-    ]
+    parts = _list_parts(document.data)
     if isinstance(document.data.get("evaluation"), dict) and (file.main or file.borrowed):
         parts.append(("evaluation", ("evaluation",)))
     for kind, path in parts:
@@ -317,6 +318,16 @@ def _list_items(file: _ReadFile, secrets: Mapping[str, str | Secret]) -> Iterato
         values = _read_config(document) if kind == "evaluation" else None
         entity = Entity(kind, part, secrets=secrets, values=values)
         yield _Item(entity, file.main, in_run=True, borrowed=file.borrowed)
+
+
+def _list_parts(run: Any) -> list[tuple[DocumentKind, FieldPath]]:
+    """The entities in the lists of a run file."""
+    return [
+        (kind, (name, number))
+        for name, kind in _LISTS.items()
+        for number, item in enumerate(get_list(run, name))
+        if isinstance(item, dict)
+    ]
 
 
 def _drop_duplicates(items: Iterable[_Item]) -> list[_Item]:
@@ -340,6 +351,8 @@ def _merge_secrets(
     files: list[_ReadFile], items: list[_Item], secrets: dict[str, str | Secret]
 ) -> Iterator[Issue]:
     parts = [DocumentPart(file.document) for file in files if file.kind == "run"]
+    plans = [file.document for file in files if file.kind == "plan" and file.main]
+    parts += [run for plan in plans for _, run in list_run_parts(plan)]
     parts += [item.entity.part for item in items if item.entity.kind in _MAY_USE_SECRETS]
     first: dict[str, Place] = {}
     for part in parts:

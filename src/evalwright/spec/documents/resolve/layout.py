@@ -19,7 +19,7 @@ one. The keys of a document decide its kind, otherwise its folder does:
     generator    definition, with synthesizers or a data_source in it
     task         definition
     evaluation   task_specifications
-    plan         evaluation_specifications
+    plan         evaluation_specifications or evaluations
     dataset      source, file_path or generator_specification
     adapter      process_input or process_output
     policy       rules; or nothing but `policies`; or a list of mappings that have rules
@@ -60,7 +60,7 @@ _TASK = {"key", "display_name", "definition"}
 _SIGNS: tuple[tuple[DocumentKind, set[str]], ...] = (
     ("task", {"definition"}),
     ("evaluation", {"task_specifications"}),
-    ("plan", {"evaluation_specifications"}),
+    ("plan", {"evaluation_specifications", "evaluations"}),
     ("dataset", {"source", "file_path", "generator_specification"}),
     ("adapter", {"process_input", "process_output"}),
     ("model", {"$provider", "connection_type", "rate_limit", "max_concurrent_requests"}),
@@ -72,7 +72,7 @@ _MAX_BYTES_SEARCHED = 100_000
 
 KIND_KEYS = (
     *("definition", "task_specifications", "source", "process_input", "process_output", "config"),
-    *("rules", "policies", "evaluation_specifications", *sorted(_RUN)),
+    *("rules", "policies", "evaluation_specifications", "evaluations", *sorted(_RUN)),
 )
 """The keys that determine the kind of a document."""
 
