@@ -224,3 +224,28 @@ def test_a_folder_is_valid_if_every_run_file_in_and_below_it_is(tmp_path: Path) 
     assert files["plan.yaml"]["kind"] == "plan"
     assert "compose.yaml" not in files
     assert counts(report_of(ran)) == {"ask": 5}
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        pytest.param("models: [{$provider: openai/x}]", "model test 'openai$x'", id="models"),
+        pytest.param(
+            "datasets: [{key: made, display_name: M, "
+            "generator_specification: {dataset_generator_key: g}}]\n"
+            "dataset_generators: [{key: g, display_name: G, "
+            "definition: {dataset: {type: empty}, synthesizers: [{type: empty}]}}]",
+            "dataset generate made",
+            id="a generated dataset",
+        ),
+    ],
+)
+def test_a_run_file_without_tasks_is_answered_with_what_can_be_done(
+    tmp_path: Path, written: str, hint: str
+) -> None:
+    write_project(tmp_path, run=written)
+    with ModelServer(chat("4")) as server:
+        done = evalwright(server, "run", "run.yaml", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert f"run.yaml: nothing to run\n  hint: `evalwright {hint}`" in done.stderr

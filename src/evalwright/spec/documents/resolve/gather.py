@@ -28,6 +28,7 @@ from evalwright.spec.documents.resolve.layout import (
     RUN_FILES,
     DocumentKind,
     ProjectFile,
+    describe_server_document,
     detect_kind,
     find_project_root,
     list_named_files,
@@ -60,8 +61,6 @@ _LISTS: Mapping[str, DocumentKind] = {
     "tasks": "task",
 }
 """The lists of a run file, and what is in them."""
-_APP_KEYS = {"model_under_test_key", "judge_model_key", "risk_profile", "risk_scorers"}
-"""What the document of a server's workspace has."""
 _MAY_USE_SECRETS = {"dataset", "generator", "model"}
 
 
@@ -249,10 +248,9 @@ def _file_problems(file: _ReadFile) -> list[Issue]:
 
 
 def _unknown_kind(data: Any) -> Fault:
-    keys = sorted(str(key) for key in data) if isinstance(data, dict) else []
-    if _APP_KEYS & {*keys}:
-        detail = "an app document is not used: the folder of a project is its workspace"
+    if detail := describe_server_document(data):
         return Fault((), "unsupported", detail, level="warning")
+    keys = sorted(str(key) for key in data) if isinstance(data, dict) else []
     got = f"the keys {', '.join(keys)}" if keys else f"`{type_name(data)}`"
     misspelt = next((key for key in keys if did_you_mean(key, KIND_KEYS)), "")
     return Fault(

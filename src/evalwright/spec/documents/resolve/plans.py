@@ -160,7 +160,7 @@ def _check_contents(plan: DocumentPart) -> list[Fault]:
     ]
     if not runs and not get_list(plan.data, _SPECIFICATIONS):
         detail = "the plan names no evaluation"
-        faults.append(Fault((), "missing_key", detail, f"list them in `{_SPECIFICATIONS}`"))
+        faults.append(Fault((), "bad_value", detail, f"list them in `{_SPECIFICATIONS}`"))
     return faults
 
 
