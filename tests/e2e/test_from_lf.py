@@ -68,8 +68,16 @@ UNSUPPORTED = {
     },
     **{
         field: f"key: a\ndisplay_name: A\n{field}: x\n"
-        for field in ("model_under_test_key", "judge_model_key", "risk_profile", "risk_scorers")
+        for field in (
+            *("model_under_test_key", "judge_model_key", "risk_profile", "risk_scorers"),
+            "key_info",
+        )
     },
+    **dict.fromkeys(
+        ("function", "metric_key"),
+        "key: a\ndisplay_name: A\nfunction: 1 - x\nmetric_key: x\nconfig_spec: []\n",
+    ),
+    "risk_scorer_key": "policies: [{key: a, display_name: A, risk_scorer_key: b, metric: x}]\n",
 }
 """A document with each part that the page says is not run here."""
 
@@ -89,3 +97,16 @@ def test_validate_names_each_part_that_is_not_run(tmp_path: Path, part: str) -> 
     problems = [*checking, *checking.warnings]
     assert [problem.rule for problem in problems] == ["unsupported"]
     assert problems[0].line
+
+
+def test_validate_names_them_in_a_folder_too(tmp_path: Path) -> None:
+    for name in ("risk_profile", "function", "risk_scorer_key"):
+        (tmp_path / f"{name}.yaml").write_text(UNSUPPORTED[name], encoding="utf-8")
+    (tmp_path / "app.yaml").write_text("key: a\ndisplay_name: A\n", encoding="utf-8")
+    (tmp_path / "run.yaml").write_text("models: [{$provider: openai/x}]\n", encoding="utf-8")
+
+    checked = api.checks([str(tmp_path)])
+
+    warnings = [warning.rule for checking in checked for warning in checking.warnings]
+    assert warnings == ["unsupported"] * 4
+    assert [problem for checking in checked for problem in checking] == []

@@ -143,3 +143,51 @@ def test_a_provider_is_sent_its_own_protocol_alone(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     sent: list[dict[str, Any]] = server.log[-1].body["messages"]
     assert [set(message) for message in sent] == [{"role", "content"}] * 3, json.dumps(sent)
+
+
+AGENT = """\
+        import json
+        import urllib.request
+
+        from latticeflow.core.dtypes import AssistantMessage, ChatCompletionInput, FunctionCall
+        from latticeflow.core.dtypes import FunctionCallOutput, FunctionCallStatus, MessageStatus
+        from latticeflow.core.dtypes import OpenResponsesModelOutput, OutputTextContent
+
+        def run_inference(body: str, environment: dict) -> str:
+            asked = ChatCompletionInput.model_validate(json.loads(body))
+            last = next(m for m in reversed(asked.messages) if m.role == "user")
+            before = [m for m in asked.messages if m.role == "assistant"]
+            session = getattr(before[-1], "session_id", "") if before else ""
+            own = [{"role": "assistant", "content": "", "session_id": session}] if session else []
+            sent = {"messages": [*own, {"role": "user", "content": last.content}]}
+            data = json.dumps(sent).encode()
+            with urllib.request.urlopen(environment["URL"], data=data) as reply:
+                said = json.load(reply)["choices"][0]["message"]
+            done = FunctionCallStatus.completed
+            return OpenResponsesModelOutput(items=[
+                FunctionCall(id="f", call_id="c", name="recall", arguments="{}", status=done),
+                FunctionCallOutput(id="o", call_id="c", output="known", status=done),
+                AssistantMessage(
+                    id="m",
+                    status=MessageStatus.completed,
+                    content=[OutputTextContent(text=said["content"])],
+                    session_id=said["session_id"],
+                ),
+            ]).model_dump_json()
+"""
+
+
+def test_an_agent_in_python_adds_fields_to_the_messages_that_it_constructs(tmp_path: Path) -> None:
+    sessions = Sessions()
+    connection = INFERENCE[: INFERENCE.index("        import")]
+    with ModelServer(sessions) as server:
+        inference = connection.format(url=server.url) + AGENT
+        model = f"  - key: agent\n    display_name: Agent\n{inference}"
+        run = run_file("{key: ask, task_key: ask, model_key: agent}", more=model)
+        project = write_project(tmp_path, tasks__ask=task(TURNS + SCORER), run=run)
+        write_rows(tmp_path, ROWS)
+
+        done = evalwright(server, "run", "run.yaml", "--json", cwd=project)
+
+    assert [metric["value"] for metric in report_of(done)["metrics"]] == [1.0]
+    assert all(heard[1] == f"Session {name}?" for name, heard in sessions.heard.items())

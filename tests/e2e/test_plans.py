@@ -64,6 +64,39 @@ def test_a_plan_runs_its_evaluations_with_their_values(tmp_path: Path) -> None:
     assert len(server.log) == 2 + 4 + 3  # the second run asks nothing
 
 
+def test_a_plan_may_contain_the_run_files_of_its_evaluations(tmp_path: Path) -> None:
+    asked = run_file("{key: ask, task_key: ask, model_key: << config.model >>}").replace(
+        "  task_spec",
+        "  config_spec: [{type: model, key: model, display_name: Model}]\n  task_spec",
+    )
+    written = [f"{asked}config: {{model: openai$x}}", "$ref: runs/tiny.yaml"]
+    inline = "".join("  - " + text.replace("\n", "\n    ") + "\n" for text in written)
+    tiny = f"{asked}config: {{model: openai$x}}\nrun_config: {{num_samples: 1}}\n"
+    contained = f"key: both\ndisplay_name: Both\nevaluations:\n{inline}"
+    release(tmp_path, runs__tiny=tiny, plan=contained)
+    unnamed = contained.replace("      key: whole\n", "")
+    write_project(tmp_path, bad=f"{unnamed}  - {{evaluation: {{}}, policies: []}}\n")
+    with ModelServer(chat("4")) as server:
+        checked = evalwright(server, "validate", "plan.yaml", cwd=tmp_path)
+        done = evalwright(server, "run", "plan.yaml", "--json", cwd=tmp_path)
+        refused = evalwright(server, "validate", "bad.yaml", cwd=tmp_path)
+
+    assert checked.returncode == 0, checked.stdout
+    assert counts(report_of(done)) == {"whole_1-ask": 5, "whole_2-ask": 1}
+    assert refused.returncode == 1
+    assert "missing_key: `evaluation` with a `key` is missing" in refused.stdout
+    assert "the policies of a plan's evaluations are not checked" in refused.stderr
+
+
+def test_a_plan_without_evaluations_is_an_error(tmp_path: Path) -> None:
+    release(tmp_path, plan="key: none\ndisplay_name: None\nevaluations: []\n")
+    with ModelServer(chat("4")) as server:
+        done = evalwright(server, "run", "plan.yaml", cwd=tmp_path)
+
+    assert (done.returncode, server.log) == (1, [])
+    assert "plan.yaml:1: the plan names no evaluation" in done.stderr
+
+
 @pytest.mark.parametrize("name", ["long", "whole"])
 def test_one_evaluation_of_a_plan_can_be_run(tmp_path: Path, name: str) -> None:
     release(tmp_path)
@@ -98,6 +131,27 @@ def test_a_repeatability_repeats_the_evaluation_of_another_run_file(tmp_path: Pa
     assert counts(report_of(first)) == {"whole-ask": 5}
     assert "again" in report_of(done)["tasks"]
     assert len(server.log) == 5 + 3 * 5
+
+
+def test_an_evaluation_of_another_run_file_keeps_the_values_of_that_file(tmp_path: Path) -> None:
+    asked = run_file("{key: ask, task_key: ask, model_key: << config.model >>}").replace(
+        "  task_spec",
+        "  config_spec: [{type: model, key: model, display_name: Model}]\n  task_spec",
+    )
+    inputs = "[{evaluation_key: whole}]"
+    again = f"{{key: again, type: repeatability, config: {{num_runs: 2}}, inputs: {inputs}}}"
+    release(
+        tmp_path,
+        whole=f"{asked}config: {{model: openai$x}}\n",
+        repeat=f"evaluation: {{key: b, display_name: B, task_specifications: [{again}]}}\n",
+    )
+    with ModelServer(chat("4")) as server:
+        checked = evalwright(server, "validate", ".", cwd=tmp_path)
+        done = evalwright(server, "run", "repeat.yaml", "-n", "2", "--json", cwd=tmp_path)
+
+    assert (checked.returncode, "no value" in checked.stderr) == (0, False), checked.stderr
+    assert "again" in report_of(done)["tasks"]
+    assert len(server.log) == 2 * 2
 
 
 def test_two_run_files_with_the_evaluation_that_a_plan_names_are_an_error(tmp_path: Path) -> None:
@@ -170,3 +224,28 @@ def test_a_folder_is_valid_if_every_run_file_in_and_below_it_is(tmp_path: Path) 
     assert files["plan.yaml"]["kind"] == "plan"
     assert "compose.yaml" not in files
     assert counts(report_of(ran)) == {"ask": 5}
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        pytest.param("models: [{$provider: openai/x}]", "model test 'openai$x'", id="models"),
+        pytest.param(
+            "datasets: [{key: made, display_name: M, "
+            "generator_specification: {dataset_generator_key: g}}]\n"
+            "dataset_generators: [{key: g, display_name: G, "
+            "definition: {dataset: {type: empty}, synthesizers: [{type: empty}]}}]",
+            "dataset generate made",
+            id="a generated dataset",
+        ),
+    ],
+)
+def test_a_run_file_without_tasks_is_answered_with_what_can_be_done(
+    tmp_path: Path, written: str, hint: str
+) -> None:
+    write_project(tmp_path, run=written)
+    with ModelServer(chat("4")) as server:
+        done = evalwright(server, "run", "run.yaml", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert f"run.yaml: nothing to run\n  hint: `evalwright {hint}`" in done.stderr

@@ -48,9 +48,11 @@ InputMessageContent = str | list[FileContentItem]
 
 
 class ChatCompletionInputMessage(JsonModel):
-    """A message that a chat model is sent."""
+    """A message that a chat model is sent; may have further fields."""
 
-    role: Literal["user", "system", "assistant"]
+    _keeps_unknown = True
+    role: Literal["user", "system", "assistant", "tool"]
+    """`tool`: the result of a call that an earlier answer asked for."""
     content: InputMessageContent
 
 

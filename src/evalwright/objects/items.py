@@ -169,8 +169,9 @@ def _wrap_part(part: Any) -> Any:
 
 
 class Item(JsonModel):
-    """One item of a trace, of a kind without its own class."""
+    """One item of a trace, of a kind without its own class; may have further fields."""
 
+    _keeps_unknown = True
     id: str | None = None
     status: str | None = None
 

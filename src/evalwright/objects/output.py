@@ -32,8 +32,9 @@ class ModelUsage(JsonModel):
 
 
 class ChatCompletionOutputMessage(JsonModel):
-    """A message of a completion, or of the older list of messages."""
+    """A message of a completion, or of the older list of messages; may have further fields."""
 
+    _keeps_unknown = True
     role: Literal["user", "system", "assistant"]
     content: str | None
     refusal: str | None = None

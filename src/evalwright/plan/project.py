@@ -132,9 +132,7 @@ def resolve_project(
         tell(f"warning: {_problem_line(problem)}")
     if not specs:
         refuse_errors(path, project.problems)
-        raise UsageError(
-            f"{path}: nothing to run", hint="a run file has an `evaluation`, or `tasks`"
-        )
+        raise UsageError(f"{path}: nothing to run", hint=_suggest_command(project))
     for note in _single_trial_notes(specs, options.trials):
         tell(f"warning: {note}")
     resolved = ResolvedProject(
@@ -149,6 +147,20 @@ def resolve_project(
             f"{snippets[0].path}:{snippets[0].line}"
         )
     return resolved
+
+
+def _suggest_command(project: Project) -> str:
+    """Say what can be done with a project that has neither an evaluation nor tasks."""
+    made = [
+        key
+        for key, dataset in project.datasets.items()
+        if "generator_specification" in dataset.part.data
+    ]
+    if made:
+        return f"`evalwright dataset generate {made[0]}` generates the rows of the dataset"
+    if project.models:
+        return f"`evalwright model test '{next(iter(project.models))}'` asks the model"
+    return "a run file has an `evaluation`, or `tasks`"
 
 
 def compile_project(

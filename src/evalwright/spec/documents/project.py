@@ -29,6 +29,7 @@ from evalwright.spec.documents.resolve.generations import Generations
 from evalwright.spec.documents.resolve.layout import (
     RUN_FILES,
     DocumentKind,
+    describe_server_document,
     detect_kind,
     list_nested_run_files,
     list_top_files,
@@ -294,19 +295,21 @@ def read_project(path: str | Path, *, environment: Mapping[str, str]) -> Project
 
 
 def read_projects(path: str | Path, *, environment: Mapping[str, str]) -> list[Project]:
-    """The project of a path and, for a folder, one per further run file or plan in or below it."""
+    """The project of a path and, for a folder, one per further file in or below it.
+
+    These are run files, plans, and documents that only a server uses, to report them.
+    """
     first = read_project(path, environment=environment)
     folder = Path(path)
     if not folder.is_dir() or first.root != folder:
         return [first]
     names = [file.path for file in list_top_files(folder)] + list_nested_run_files(folder)
     run_file = next((folder / name for name in RUN_FILES if (folder / name).is_file()), None)
-    others = [
-        file
-        for file in names
-        if file != run_file
-        and detect_kind(read_document(file, environment=environment).data) in {"run", "plan"}
-    ]
+    others = []
+    for file in names:
+        data = read_document(file, environment=environment).data if file != run_file else None
+        if detect_kind(data) in {"run", "plan"} or describe_server_document(data):
+            others.append(file)
     return [first, *(read_project(file, environment=environment) for file in others)]
 
 

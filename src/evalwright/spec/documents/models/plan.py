@@ -11,6 +11,14 @@
           num_samples: 50
       - evaluation_key: quality
 
+The older form has `evaluations` instead: whole run files, written there or as `$ref`.
+
+    evaluations:
+      - $ref: evaluations/safety.yaml
+      - tasks: [{$ref: tasks/quality.yaml}]
+        evaluation: {…}
+        config: {model: openai$gpt-4-1-mini}
+
 `evalwright run FILE` runs all of them as one run.
 """
 
@@ -20,6 +28,7 @@ from pydantic import Field
 
 from evalwright.components import Component, Title, UserKey
 from evalwright.spec.documents.models.evaluation import RunConfig
+from evalwright.spec.documents.models.run_file import RunFile
 
 
 class EvaluationSpecification(Component):
@@ -48,7 +57,9 @@ class PlanDocument(Component):
     """Description, in a sentence."""
     long_description: str | None = None
     """Long description, in Markdown."""
-    evaluation_specifications: list[EvaluationSpecification] = Field(min_length=1)
-    """Evaluations to run."""
+    evaluation_specifications: list[EvaluationSpecification] = Field(default_factory=list)
+    """Evaluations to run, by key."""
+    evaluations: list[RunFile] = Field(default_factory=list)
+    """Run files whose evaluations are run; the older form."""
     tags: list[str] = Field(default_factory=list)
     """Tags to search by."""

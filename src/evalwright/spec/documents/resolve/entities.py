@@ -59,11 +59,18 @@ class Entity:
     """
 
     def __init__(
-        self, kind: DocumentKind, part: DocumentPart, *, secrets: Mapping[str, str | Secret]
+        self,
+        kind: DocumentKind,
+        part: DocumentPart,
+        *,
+        secrets: Mapping[str, str | Secret],
+        values: Mapping[str, GivenValue] | None = None,
     ) -> None:
         self.kind = kind
         self.part = part
         """The source. A task may be resolved from it with several sets of values."""
+        self.values = values or {}
+        """Of an evaluation: the values in the `config` of its run file."""
         self._secrets = secrets
         self._resolved: dict[str, ResolvedDocument] = {}
         self.file, self.line, _ = part.place(("key",))

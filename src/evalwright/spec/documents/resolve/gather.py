@@ -28,6 +28,7 @@ from evalwright.spec.documents.resolve.layout import (
     RUN_FILES,
     DocumentKind,
     ProjectFile,
+    describe_server_document,
     detect_kind,
     find_project_root,
     list_named_files,
@@ -36,6 +37,7 @@ from evalwright.spec.documents.resolve.layout import (
     list_top_files,
 )
 from evalwright.spec.documents.resolve.placeholders import find_secret_names, reveal_secret
+from evalwright.spec.documents.resolve.plans import list_run_parts
 from evalwright.spec.documents.resolve.policies import WrittenPolicy, parse_policies
 from evalwright.spec.documents.yaml.compose import ComposedFiles
 from evalwright.spec.documents.yaml.problems import (
@@ -59,8 +61,6 @@ _LISTS: Mapping[str, DocumentKind] = {
     "tasks": "task",
 }
 """The lists of a run file, and what is in them."""
-_APP_KEYS = {"model_under_test_key", "judge_model_key", "risk_profile", "risk_scorers"}
-"""What the document of a server's workspace has."""
 _MAY_USE_SECRETS = {"dataset", "generator", "model"}
 
 
@@ -142,7 +142,6 @@ def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProjec
     between += [*policy_problems, *_merge_secrets(files, items, secrets), *duplicates]
     secrets |= _find_other_secrets(items, secrets, environment)
     in_order = sorted(items, key=lambda item: item.order)
-    config = get_mapping(runs[0].data, "config") if runs else {}
     run_problems = [
         problem
         for file in named
@@ -155,7 +154,7 @@ def gather_project(path: Path, environment: Mapping[str, str]) -> GatheredProjec
         kind=None if path.is_dir() else named[0].kind,
         run=run,
         secrets=secrets,
-        config=read_given_values(DocumentPart(runs[0]), ("config",), config) if runs else {},
+        config=_read_config(runs[0]) if runs else {},
         entities=entities,
         main=[item.entity for item in in_order if item.main],
         evaluations=_choose_evaluations(items),
@@ -249,10 +248,9 @@ def _file_problems(file: _ReadFile) -> list[Issue]:
 
 
 def _unknown_kind(data: Any) -> Fault:
-    keys = sorted(str(key) for key in data) if isinstance(data, dict) else []
-    if _APP_KEYS & {*keys}:
-        detail = "an app document has no effect: the folder of a project is its workspace"
+    if detail := describe_server_document(data):
         return Fault((), "unsupported", detail, level="warning")
+    keys = sorted(str(key) for key in data) if isinstance(data, dict) else []
     got = f"the keys {', '.join(keys)}" if keys else f"`{type_name(data)}`"
     misspelt = next((key for key in keys if did_you_mean(key, KIND_KEYS)), "")
     return Fault(
@@ -293,25 +291,41 @@ def _read_run_file(documents: list[YamlDocument]) -> tuple[RunFile | None, list[
     return run, problems
 
 
+def _read_config(run: YamlDocument) -> dict[str, GivenValue]:
+    """Read the values that a run file sets."""
+    return read_given_values(DocumentPart(run), ("config",), get_mapping(run.data, "config"))
+
+
 def _list_items(file: _ReadFile, secrets: Mapping[str, str | Secret]) -> Iterator[_Item]:
     document = file.document
     if file.kind not in {None, "policy", "run"}:
         entity = Entity(file.kind, DocumentPart(document), secrets=secrets)
         yield _Item(entity, file.main, in_run=False, borrowed=file.borrowed)
+    if file.kind == "plan" and file.main:
+        for _, run in list_run_parts(document):
+            for kind, path in _list_parts(run.raw.data):
+                entity = Entity(kind, DocumentPart.inside(run.raw, path), secrets=secrets)
+                yield _Item(entity, main=False, in_run=True, borrowed=True)
     if file.kind != "run":
         return
-    parts: list[tuple[DocumentKind, FieldPath]] = [
-        (kind, (name, number))
-        for name, kind in _LISTS.items()
-        for number, item in enumerate(get_list(document.data, name))
-        if isinstance(item, dict)
-    ]
+    parts = _list_parts(document.data)
     if isinstance(document.data.get("evaluation"), dict) and (file.main or file.borrowed):
         parts.append(("evaluation", ("evaluation",)))
     for kind, path in parts:
         part = DocumentPart.inside(document, path)
-        entity = Entity(kind, part, secrets=secrets)
+        values = _read_config(document) if kind == "evaluation" else None
+        entity = Entity(kind, part, secrets=secrets, values=values)
         yield _Item(entity, file.main, in_run=True, borrowed=file.borrowed)
+
+
+def _list_parts(run: Any) -> list[tuple[DocumentKind, FieldPath]]:
+    """The entities in the lists of a run file."""
+    return [
+        (kind, (name, number))
+        for name, kind in _LISTS.items()
+        for number, item in enumerate(get_list(run, name))
+        if isinstance(item, dict)
+    ]
 
 
 def _drop_duplicates(items: Iterable[_Item]) -> list[_Item]:
@@ -335,6 +349,8 @@ def _merge_secrets(
     files: list[_ReadFile], items: list[_Item], secrets: dict[str, str | Secret]
 ) -> Iterator[Issue]:
     parts = [DocumentPart(file.document) for file in files if file.kind == "run"]
+    plans = [file.document for file in files if file.kind == "plan" and file.main]
+    parts += [run for plan in plans for _, run in list_run_parts(plan)]
     parts += [item.entity.part for item in items if item.entity.kind in _MAY_USE_SECRETS]
     first: dict[str, Place] = {}
     for part in parts:

@@ -19,7 +19,7 @@ one. The keys of a document decide its kind, otherwise its folder does:
     generator    definition, with synthesizers or a data_source in it
     task         definition
     evaluation   task_specifications
-    plan         evaluation_specifications
+    plan         evaluation_specifications or evaluations
     dataset      source, file_path or generator_specification
     adapter      process_input or process_output
     policy       rules; or nothing but `policies`; or a list of mappings that have rules
@@ -60,7 +60,7 @@ _TASK = {"key", "display_name", "definition"}
 _SIGNS: tuple[tuple[DocumentKind, set[str]], ...] = (
     ("task", {"definition"}),
     ("evaluation", {"task_specifications"}),
-    ("plan", {"evaluation_specifications"}),
+    ("plan", {"evaluation_specifications", "evaluations"}),
     ("dataset", {"source", "file_path", "generator_specification"}),
     ("adapter", {"process_input", "process_output"}),
     ("model", {"$provider", "connection_type", "rate_limit", "max_concurrent_requests"}),
@@ -72,14 +72,37 @@ _MAX_BYTES_SEARCHED = 100_000
 
 KIND_KEYS = (
     *("definition", "task_specifications", "source", "process_input", "process_output", "config"),
-    *("rules", "policies", "evaluation_specifications", *sorted(_RUN)),
+    *("rules", "policies", "evaluation_specifications", "evaluations", *sorted(_RUN)),
 )
 """The keys that determine the kind of a document."""
 
 
+_APP_KEYS = {"model_under_test_key", "judge_model_key", "risk_profile", "risk_scorers", "key_info"}
+_TITLE_KEYS = {"key", "display_name", "description", "long_description", "tags"}
+
+
+def describe_server_document(data: Any) -> str:
+    """Say what a document is for that only a server uses; `""` for any other."""
+    if not isinstance(data, dict):
+        return ""
+    keys = {str(key) for key in data}
+    if keys & _APP_KEYS or {"key", "display_name"} <= keys <= _TITLE_KEYS:
+        return "an app document is not used: the folder of a project is its workspace"
+    if {"function", "metric_key"} <= keys:
+        return "a risk scorer (`function`, `metric_key`) is not used: there is no risk dashboard"
+    policies = data.get("policies") if keys == {"policies"} else None
+    if isinstance(policies, list) and any(map(_has_risk_scorer, policies)):
+        return "a risk policy (`risk_scorer_key`) is not used: there is no risk dashboard"
+    return ""
+
+
+def _has_risk_scorer(policy: Any) -> bool:
+    return isinstance(policy, dict) and "risk_scorer_key" in policy
+
+
 def detect_kind(data: Any, folder: str = "") -> DocumentKind | None:
     """Return the kind of a document; `folder` is the project folder that it is in."""
-    if not isinstance(data, dict):
+    if not isinstance(data, dict) or (not folder and describe_server_document(data)):
         return "policy" if isinstance(data, list) and any(map(_has_rules, data)) else None
     keys = {str(key) for key in data}
     if keys & _RUN or ("tasks" in keys and not keys & _TASK):

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
 
-from evalwright.spec.documents.checks.build import build_instance
+from evalwright.spec.documents.checks.build import DocumentPart, build_instance
 from evalwright.spec.documents.checks.task_rules import assign_keys
+from evalwright.spec.documents.models.evaluation import RunConfig
 from evalwright.spec.documents.models.plan import EvaluationSpecification
+from evalwright.spec.documents.models.run_file import RunFile
 from evalwright.spec.documents.resolve.config_values import GivenValue, read_given_values
 from evalwright.spec.documents.resolve.entities import Entity, References
 from evalwright.spec.documents.resolve.layout import DocumentKind
@@ -21,14 +23,17 @@ from evalwright.spec.documents.resolve.resolver import Resolver
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 from evalwright.spec.documents.yaml.problems import (
     Fault,
+    FieldPath,
     did_you_mean,
     get_list,
     get_mapping,
     quote_names,
 )
+from evalwright.spec.documents.yaml.reader import YamlDocument
 from evalwright.types import Issue
 
 _SPECIFICATIONS = "evaluation_specifications"
+_EVALUATIONS = "evaluations"
 
 MakeResolver = Callable[[Mapping[str, GivenValue]], Resolver]
 
@@ -42,9 +47,13 @@ class ResolvedPlan(Struct, frozen=True):
 
 
 class _PlannedEvaluation(NamedTuple):
-    number: int
     key: str
-    specification: EvaluationSpecification
+    evaluation_key: str
+    path: FieldPath
+    values: Mapping[str, GivenValue]
+    run_config: RunConfig
+    evaluation: Entity | None = None
+    """The evaluation itself, if the plan contains its run file."""
 
 
 def resolve_plan(
@@ -64,42 +73,95 @@ def resolve_plan(
     planned = _list_planned(plan)
     if wanted is not None:
         chosen = [each for each in planned if wanted == each.key]
-        chosen = chosen or [each for each in planned if wanted == each.specification.evaluation_key]
+        chosen = chosen or [each for each in planned if wanted == each.evaluation_key]
         if not chosen:
             resolved.problems.extend(plan.part.problems([_unknown_evaluation(wanted, planned)]))
         planned = chosen
     by_evaluation: list[tuple[str, list[ResolvedSpec]]] = []
-    for number, key, specification in planned:
-        path = (_SPECIFICATIONS, number)
-        fault = references.missing(
-            "evaluation", specification.evaluation_key, (*path, "evaluation_key")
-        )
-        evaluation = references.entities["evaluation"].get(specification.evaluation_key)
-        if fault is not None or evaluation is None:
+    for each in planned:
+        evaluation = each.evaluation or references.entities["evaluation"].get(each.evaluation_key)
+        if evaluation is None:
+            path = (*each.path, "evaluation_key")
+            fault = references.missing("evaluation", each.evaluation_key, path)
             resolved.problems.extend(plan.part.problems([fault] if fault else []))
             continue
-        config = get_mapping(get_list(plan.part.data, _SPECIFICATIONS)[number], "evaluation_config")
-        values = read_given_values(plan.part, (*path, "evaluation_config"), config)
-        resolver = make_resolver({**values, **given})
-        own = specification.evaluation_run_config.model_copy(update=dict(run_config))
-        by_evaluation.append((key, resolver.evaluation(evaluation, own)))
+        resolver = make_resolver({**each.values, **given})
+        own = each.run_config.model_copy(update=dict(run_config))
+        by_evaluation.append((each.key, resolver.evaluation(evaluation, own)))
         resolved.problems.extend([*evaluation.part.raw.problems, *resolver.problems])
         resolved.used.update(resolver.used)
-        resolved.used["evaluation", evaluation.key] = evaluation
+        resolved.used["evaluation", each.key] = evaluation
+    resolved.problems.extend(plan.part.problems(_check_contents(plan.part)))
     resolved.specs.extend(_distinguish_keys(by_evaluation))
     return resolved
 
 
+def list_run_parts(plan: YamlDocument) -> list[tuple[int, DocumentPart]]:
+    """Return the run files that a plan contains, each with its number."""
+    return [
+        (number, DocumentPart.inside(plan, (_EVALUATIONS, number)))
+        for number, data in enumerate(get_list(plan.data, _EVALUATIONS))
+        if isinstance(data, dict)
+    ]
+
+
 def _list_planned(plan: Entity) -> list[_PlannedEvaluation]:
     """The evaluations of a plan that are written correctly, each with a key."""
-    written = assign_keys(get_list(plan.part.data, _SPECIFICATIONS), name="evaluation_key")
+    part = plan.part
+    runs = list_run_parts(part.raw)
+    contained = [(run, get_mapping(run.data, "evaluation").get("key")) for _, run in runs]
+    listed = get_list(part.data, _SPECIFICATIONS)
+    named = assign_keys(
+        [*listed, *({"evaluation_key": key} for _, key in contained)], name="evaluation_key"
+    )
     planned: list[_PlannedEvaluation] = []
-    for number, data in enumerate(written):
+    for number, data in enumerate(named[: len(listed)]):
         specification, _ = build_instance(EvaluationSpecification, data)
         if specification is not None:
-            key = specification.key or specification.evaluation_key
-            planned.append(_PlannedEvaluation(number, key, specification))
+            path = (_SPECIFICATIONS, number)
+            config = get_mapping(listed[number], "evaluation_config")
+            planned.append(
+                _PlannedEvaluation(
+                    specification.key or specification.evaluation_key,
+                    specification.evaluation_key,
+                    path,
+                    read_given_values(part, (*path, "evaluation_config"), config),
+                    specification.evaluation_run_config,
+                )
+            )
+    for data, (number, run), (_, key) in zip(named[len(listed) :], runs, contained, strict=True):
+        typed, _ = build_instance(RunFile, run.data)
+        if typed is None or not isinstance(key, str):
+            continue
+        values = read_given_values(run, ("config",), get_mapping(run.data, "config"))
+        evaluation = Entity(
+            "evaluation", DocumentPart.inside(run.raw, ("evaluation",)), secrets={}, values=values
+        )
+        own = str(data.get("key") or key)
+        path = (_EVALUATIONS, number)
+        planned.append(_PlannedEvaluation(own, key, path, {}, typed.run_config, evaluation))
     return planned
+
+
+def _check_contents(plan: DocumentPart) -> list[Fault]:
+    """What a plan lacks, and what has no effect in it."""
+    runs = list_run_parts(plan.raw)
+    faults = [
+        Fault((_EVALUATIONS, number), "missing_key", "`evaluation` with a `key` is missing")
+        for number, run in runs
+        if "key" not in get_mapping(run.data, "evaluation")
+    ]
+    detail = "the policies of a plan's evaluations are not checked"
+    hint = "check them with `evalwright gate RUN --policy FILE`"
+    faults += [
+        Fault((_EVALUATIONS, number, "policies"), "no_effect", detail, hint, level="warning")
+        for number, run in runs
+        if "policies" in run.data
+    ]
+    if not runs and not get_list(plan.data, _SPECIFICATIONS):
+        detail = "the plan names no evaluation"
+        faults.append(Fault((), "bad_value", detail, f"list them in `{_SPECIFICATIONS}`"))
+    return faults
 
 
 def _unknown_evaluation(wanted: str, planned: Sequence[_PlannedEvaluation]) -> Fault:

@@ -87,8 +87,9 @@ class Resolver:
         """Resolve the specifications of an evaluation; `inputs_only`: a repeatability's inputs."""
         own = {parameter.key for parameter in entity.parameters}
         declared = self._list_task_parameters(entity)
-        for_tasks = {name for name in self._given if name not in own and name in declared}
-        values = {name: value for name, value in self._given.items() if name not in for_tasks}
+        given = {**entity.values, **self._given}
+        for_tasks = {n: value for n, value in given.items() if n not in own and n in declared}
+        values = {name: value for name, value in given.items() if name not in for_tasks}
         resolved = entity.resolve(values, lenient=self._lenient, also=declared)
         self._report(resolved.problems)
         self.warn_of_no_value(entity.parameters, values, entity)
@@ -151,7 +152,7 @@ class Resolver:
             self._report([locate_fault(fault, *missing_at(key))])
 
     def _resolve_spec(
-        self, spec: WrittenSpec, for_tasks: set[str], run_config: RunConfig
+        self, spec: WrittenSpec, for_tasks: Mapping[str, GivenValue], run_config: RunConfig
     ) -> list[ResolvedSpec]:
         part = spec.entity.part
         task_key = spec.text("task_key")
@@ -166,7 +167,7 @@ class Resolver:
         values = spec.values(entity)
         for parameter in entity.parameters:
             if parameter.key in for_tasks:
-                values[parameter.key] = self._given[parameter.key]
+                values[parameter.key] = for_tasks[parameter.key]
         resolved = entity.resolve(values, missing_at=spec.missing, lenient=self._lenient)
         self.warn_of_no_value(resolved.parameters, values, entity, spec)
         dataset_keys = self._check_task(entity, resolved, values)
