@@ -249,7 +249,7 @@ def _read_session(path: Path, name: str) -> Iterator[dict[str, Any]]:
         raise BadDataset(f"{show_path(path)}: more than {MOST_BYTES >> 20} MiB", hint=_BAD_LOG_HINT)
     lines = list(_read_log(path))
     main = [line for line in lines if not line.is_sidechain] if _has_main(lines) else lines
-    current = _drop_abandoned(main)
+    current = _drop_rewound_branches(main)
     messages = [line for line in current if _is_said(line)]
     if not any(line.is_prompt for line in messages):
         return
@@ -327,7 +327,7 @@ def _is_said(line: _LogLine) -> bool:
     return not is_synthetic and not line.is_api_error_message
 
 
-def _drop_abandoned(lines: list[_LogLine]) -> list[_LogLine]:
+def _drop_rewound_branches(lines: list[_LogLine]) -> list[_LogLine]:
     """Return the lines without the branches that the user went back from.
 
     A line names the one before it. Where two lines follow the same one, the branch that has the

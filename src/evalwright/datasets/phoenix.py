@@ -305,7 +305,7 @@ def _measure_depths(spans: Iterable[_PhoenixSpan]) -> dict[str, int]:
 
 def _read_messages(span: _PhoenixSpan, prefix: str) -> list[dict[str, Any]]:
     """Return the messages below a name: `llm.input_messages.0.message.role` and so on."""
-    return [_read_message(fields) for fields in _list_numbered(span.attributes, prefix)]
+    return [_read_message(fields) for fields in _list_by_number(span.attributes, prefix)]
 
 
 def _read_message(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -314,7 +314,7 @@ def _read_message(fields: Mapping[str, Any]) -> dict[str, Any]:
         {"type": part.get("message_content.type") or "text", "text": part["message_content.text"]}
         if "message_content.text" in part
         else {"type": part.get("message_content.type") or "image"}
-        for part in _list_numbered(fields, "message.contents")
+        for part in _list_by_number(fields, "message.contents")
     ]
     message: dict[str, Any] = {
         "role": _ROLES.get(str(fields.get("message.role")).lower(), fields.get("message.role")),
@@ -326,7 +326,7 @@ def _read_message(fields: Mapping[str, Any]) -> dict[str, Any]:
             "name": call.get("tool_call.function.name"),
             "arguments": call.get("tool_call.function.arguments") or "{}",
         }
-        for call in _list_numbered(fields, "message.tool_calls")
+        for call in _list_by_number(fields, "message.tool_calls")
     ]
     if calls:
         message["tool_calls"] = calls
@@ -339,7 +339,7 @@ def _read_message(fields: Mapping[str, Any]) -> dict[str, Any]:
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant"}
 
 
-def _list_numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
+def _list_by_number(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
     """Return what is below `PREFIX.0`, `PREFIX.1` and so on."""
     listed: dict[int, dict[str, Any]] = {}
     for name, value in attributes.items():

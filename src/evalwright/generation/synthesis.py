@@ -224,7 +224,7 @@ class _RowMaker:
         async with self._landed:
             while self._must_wait():
                 await self._landed.wait()
-            if self._is_over() or not self._is_needed():
+            if self._is_over() or not self._needs_more_rows():
                 return None
             taken, self._next = self._next, next(self._places, None)
             self._in_flight += taken is not None
@@ -232,13 +232,15 @@ class _RowMaker:
 
     def _must_wait(self) -> bool:
         """Whether rows in flight decide if another is needed."""
-        return self._in_flight > 0 and not self._is_over() and not self._is_needed()
+        return self._in_flight > 0 and not self._is_over() and not self._needs_more_rows()
 
-    def _is_needed(self) -> bool:
+    def _needs_more_rows(self) -> bool:
         """Whether the next row of the source is needed, as far as is known now."""
         if self._job.wanted is None or self._next is None or self._next[0] < self._known_places:
             return True
-        return self._count_expected() < self._job.wanted and not self._has_run_dry(self._next[0])
+        return self._estimate_row_count() < self._job.wanted and not self._has_run_dry(
+            self._next[0]
+        )
 
     def _has_run_dry(self, place: int) -> bool:
         """Whether a whole pass over the source made no row."""
@@ -250,7 +252,7 @@ class _RowMaker:
         is_futile = len(self._failures) >= _MAX_FUTILE and done == self._done_before
         return bool(self._stops) or is_futile
 
-    def _count_expected(self) -> float:
+    def _estimate_row_count(self) -> float:
         """Return the rows there are when those in flight are made, and what failed is repeated."""
         done, made = self._checkpoint.n_done, self._checkpoint.n_rows
         if not done and not self._failures:

@@ -87,7 +87,7 @@ class MovedScores(Struct, frozen=True, kw_only=True):
     """Samples with at least one changed score, trials counted one by one."""
 
     @property
-    def is_unmoved(self) -> bool:
+    def has_same_scores(self) -> bool:
         """Whether both runs were compared and nothing is different."""
         return not (self.reason or self.changed or any(row.has_moved for row in self.metrics))
 
@@ -127,7 +127,7 @@ def has_changed(pair: OutcomePair) -> bool:
     return next(_find_changes(pair), None) is not None
 
 
-def find_moved(
+def compare_with_parent(
     parent: str,
     metrics: tuple[Sequence["MetricRow"], Sequence["MetricRow"]],
     pairs: Iterable[OutcomePair],

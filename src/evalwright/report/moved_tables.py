@@ -79,7 +79,7 @@ def describe_moved(report: "Report") -> list[str]:
     """Return the sentence about a run in which nothing moved, or of which nothing is known."""
     if report.moved is None:
         return []
-    if report.moved.is_unmoved:
+    if report.moved.has_same_scores:
         return [f"No score changed: the results are the same as in {report.moved.parent}"]
     return [report.moved.reason] if report.moved.reason else []
 

@@ -11,7 +11,7 @@ from evalwright.plan.manifest import Manifest, read_manifest
 from evalwright.ports import Store
 from evalwright.report.build import build_report
 from evalwright.report.calibration import recalibrate
-from evalwright.report.moved import MovedScores, find_moved, pair_outcomes
+from evalwright.report.moved import MovedScores, compare_with_parent, pair_outcomes
 from evalwright.report.report import Report, ReportBody
 from evalwright.session.judges import add_judges
 from evalwright.session.manifests import report_facts
@@ -66,7 +66,7 @@ def add_moved(report: Report, run: Run, store: Store) -> Report:
         parent = store.find(run.parent)
         pairs = pair_outcomes(store.outcomes(parent.id), store.outcomes(run.id))
         metrics = load_report(store, parent).metrics
-        moved = find_moved(parent.id, (metrics, report.metrics), pairs)
+        moved = compare_with_parent(parent.id, (metrics, report.metrics), pairs)
     except UnknownName:
         reason = f"run {run.parent}, whose outputs were scored again, was deleted"
         moved = MovedScores(parent=run.parent, reason=f"{reason}: the changes are not known")
