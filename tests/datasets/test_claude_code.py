@@ -211,8 +211,8 @@ def test_subagents_are_no_part_of_a_session(tmp_path: Path) -> None:
     ("last", "error"),
     [
         pytest.param("prompt", "a request without an answer", id="a prompt"),
-        pytest.param("call", "cut at the call of a tool", id="a call"),
-        pytest.param("result", "cut after a tool's result", id="a result"),
+        pytest.param("call", "ends with a tool call", id="a call"),
+        pytest.param("result", "ends with a tool result", id="a result"),
         pytest.param("failure", "the call of the model failed: API Error: 529", id="a failure"),
     ],
 )
