@@ -37,5 +37,5 @@ def test_an_input_item_has_its_files_as_parts() -> None:
 
 
 def test_an_api_without_files_refuses_them() -> None:
-    with pytest.raises(ModelError, match="the messages API takes no files"):
+    with pytest.raises(ModelError, match="the messages API does not accept file ids"):
         refuse_files(FILES, "messages")

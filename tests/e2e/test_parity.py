@@ -419,7 +419,7 @@ def test_a_model_that_weighs_nothing_is_refused_before_it_is_asked(
         done = evalwright(server, "run", path, "-m", "openai/x", *WEIGHING, cwd=tmp_path)
 
         assert done.returncode == 2
-        assert "openai/x cannot weigh given answers" in done.stderr
+        assert "openai/x cannot compute the likelihood of given answers" in done.stderr
     write_both(tmp_path, choices(2), EQUAL)
     done = evalwright(server, "run", "run.yaml", "-m", "openai/x", *WEIGHING, cwd=tmp_path)
     assert done.returncode == 0, "no task of it is multiple choice"
