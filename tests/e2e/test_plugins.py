@@ -173,7 +173,7 @@ def test_a_provider_works_in_every_place_of_a_provider(
 
 MISTAKES = [
     pytest.param("at_most: 2", "at_mst: 2", "at_mst", "unknown_key", "`at_most`", id="scorer"),
-    pytest.param("at_most: 2", "at_most: 0", "0", "bad_value", "from 1 up", id="constraint"),
+    pytest.param("at_most: 2", "at_most: 0", "0", "bad_value", "at least 1", id="constraint"),
     pytest.param("start: 4", "start: four", "four", "wrong_type", "expected `int`", id="source"),
     pytest.param("question:", "qestion:", "qestion", "unknown_key", "`question`", id="solver"),
     pytest.param(

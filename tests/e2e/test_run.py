@@ -565,7 +565,7 @@ def test_every_end_of_a_program_arrives_in_the_outcomes(
         "error": 0.0,
     }
     assert set(found["pass"].metadata) == {
-        *("outcome", "passed", "total", "targets", "detail", "tier", "verified"),
+        *("outcome", "passed", "total", "targets", "detail", "tier", "verified", "reason"),
     }
     assert report.leaderboard[0].mean == pytest.approx(1.5 / 5)
     assert report.summary.failed == 0

@@ -349,7 +349,9 @@ def test_an_exported_program_has_its_record(folder: Path) -> None:
 
     (program, *_) = [row for row in rows if row["sample_id"] == "code_001"]
     held = program["metadata"]["record"]
-    assert list(held) == ["outcome", "passed", "total", "targets", "detail", "tier", "verified"]
+    assert list(held) == [
+        *("outcome", "passed", "total", "targets", "detail", "tier", "verified", "reason")
+    ]
     assert len(held["targets"]) == held["total"]
     assert all(not row["metadata"] for row in rows if not row["sample_id"].startswith("code"))
 

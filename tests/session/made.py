@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from msgspec import structs
 
 from evalwright.clients.scripted import Answer, Scripted
 from evalwright.engine.run import Resources
@@ -25,7 +26,7 @@ from evalwright.session.rescore import prepare_rescoring, restore_modes
 from evalwright.session.sandboxes import open_sandbox, sandbox_packages
 from evalwright.session.session import Session
 from evalwright.store.memory import MemoryStore
-from evalwright.types import Outcome, Request, Run
+from evalwright.types import Execution, Outcome, Program, Request, Run
 
 
 def record(task_id: str, **changes: Any) -> dict[str, Any]:
@@ -115,6 +116,9 @@ class Jail(Unsafe):
         self.packages = packages
         self.closed = 0
         self.made.append(self)
+
+    async def judge(self, program: Program) -> Execution:
+        return structs.replace(await super().judge(program), verified=self.verified)
 
     async def close(self) -> None:
         self.closed += 1

@@ -522,7 +522,9 @@ class TestBeforeTheFirstCall:
         )
 
         assert report.leaderboard[0].mean == 1.0
-        assert report.code_execution == CodeExecution(tier="rlimits", verified=False)
+        assert report.code_execution == CodeExecution(
+            tier="rlimits", verified=False, passes=1, mean=1.0, verified_mean=0.0
+        )
         assert progress.told[0].startswith("warning: programs run in a plain child process")
         assert "not isolated" in report.to_markdown()
 

@@ -71,7 +71,7 @@ def main(tier: Tier) -> int:
         os.execv(sys.executable, [sys.executable, "-m", __spec__.name, tier])  # noqa: S606 - no shell
     with Scene() as scene:
         try:
-            sandbox = Jailed(tier=tier, workers=1, python=_readable_python())
+            sandbox = Jailed(tier=tier, workers=1, verdicts="split", python=_readable_python())
         except NoTier as error:
             print(error)  # noqa: T201 - it is a script
             return UNAVAILABLE
