@@ -1,4 +1,4 @@
-# One target per job. `make` without a target lists them.
+# One target per job. Run `make` without a target to list them.
 # Everything runs in .venv, which `make setup` builds from requirements.lock (exact versions, hashes).
 
 PYTHON ?= python3
@@ -14,17 +14,17 @@ help:  ## show this list
 	@echo
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */\1\t/' | awk -F '\t' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-setup: .venv/.ready  ## build .venv with locked versions
+setup: .venv/.ready  ## build .venv from the locked versions
 
 .venv/.ready: requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'evalwright needs Python 3.11 or newer; set it with: make setup PYTHON=python3.12' >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'evalwright needs Python 3.11 or newer; choose one with: make setup PYTHON=python3.12' >&2; exit 2; }
 	@echo 'setting up .venv (once)' >&2
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes --requirement requirements.lock
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: .venv/.ready  ## show the main features: validate, rank and calibrate a real model, judge (offline)
+demo: .venv/.ready  ## show the main features offline: validate, rank and calibrate a real model, judge
 	@$(BIN)/python tools/demo.py
 
 check: format-check lint types architecture docs-check  ## run all checks except the tests
@@ -37,16 +37,16 @@ format: .venv/.ready  ## format the code and fix imports
 format-check: .venv/.ready
 	@$(BIN)/ruff format --check --quiet . || { echo 'run `make format`' >&2; exit 1; }
 
-lint: .venv/.ready  ## run ruff, with all rules
+lint: .venv/.ready  ## run ruff with all rules
 	@$(BIN)/ruff check --quiet .
 
-types: .venv/.ready  ## run mypy, strict
+types: .venv/.ready  ## run mypy in strict mode
 	@$(BIN)/mypy
 
-architecture: .venv/.ready  ## check the direction of imports
+architecture: .venv/.ready  ## check that imports go in one direction
 	@$(BIN)/lint-imports --no-cache
 
-docs: .venv/.ready  ## write the table of built-ins, the generated pages and schemas
+docs: .venv/.ready  ## generate the table of built-ins, the reference pages and the schemas
 	@$(BIN)/python -m tools.built_ins
 	@$(BIN)/python -m tools.docs
 
@@ -54,7 +54,7 @@ docs-check: .venv/.ready  ## fail if a generated file is out of date
 	@$(BIN)/python -m tools.built_ins --check
 	@$(BIN)/python -m tools.docs --check
 
-pictures: .venv/.ready  ## draw docs/pictures again: the terminal as people see it
+pictures: .venv/.ready  ## redraw the terminal pictures in docs/pictures
 	@$(BIN)/python -m tools.pictures
 
 golden: .venv/.ready  ## rewrite the golden reports; check the diff before you commit
@@ -63,10 +63,10 @@ golden: .venv/.ready  ## rewrite the golden reports; check the diff before you c
 test: check  ## run the checks and the tests, as CI does
 	@$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow'
 
-test-slow: .venv/.ready  ## run the simulations behind the published numbers (minutes)
+test-slow: .venv/.ready  ## run the simulations behind the published numbers (takes minutes)
 	@$(BIN)/python -m pytest -q -n $(JOBS) -m slow
 
-bench: .venv/.ready  ## run all benchmarks with their bars (a quarter of an hour)
+bench: .venv/.ready  ## run all benchmarks and check their thresholds (about 15 minutes)
 	@for script in startup validate text stats scale throughput durability sandbox local peers; do echo; echo "== bench/$$script.py"; $(BIN)/python bench/$$script.py || exit 1; done
 
 lock:  ## compile requirements.lock from pyproject.toml (needs uv)

@@ -497,7 +497,7 @@ def _tables(repeats: int) -> dict[str, Iterator[str]]:
         "graded": _graded("graded scores, coverage in %", GRADED, repeats),
         "hard": _graded("hard cases, coverage in %", HARD, repeats),
         "binary": binary_tables(),
-        "paired": _paired("equal models called different, in %", NULLS + HARD_NULLS, repeats),
+        "paired": _paired("equal models reported as different, in %", NULLS + HARD_NULLS, repeats),
         "means": _means("mean of numbers, coverage in %", ANY + HARD_ANY, repeats),
         "ratios": _ratios("ratio of sums, coverage in %", COUNTED + RARE, repeats),
         "rates": _rates("nats per token, coverage in %", WEIGHED + HARD_WEIGHED, repeats),
@@ -530,14 +530,14 @@ def binary_tables() -> Iterator[str]:
 
 
 def _binary_averaged() -> Iterator[str]:
-    yield from _head("binary scores with true rates spread as, coverage in %", SIZES)
+    yield from _head("binary scores, true rates distributed as, coverage in %", SIZES)
     for a, b in PRIORS:
         found = [averaged_binary_coverage(n, a, b) for n in SIZES]
         yield _row(f"Beta({a}, {b})", *(f"{100 * held:.1f}" for held in found))
 
 
 def _binary_fixed() -> Iterator[str]:
-    yield from _head("binary scores of one true rate, coverage in %", SIZES)
+    yield from _head("binary scores with one true rate, coverage in %", SIZES)
     rates = np.array(RATES)
     found = np.array([binary_coverage(n, rates) for n in SIZES]).T
     for rate, row in zip(RATES, found, strict=True):

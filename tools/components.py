@@ -59,13 +59,19 @@ from evalwright.spec.documents.models.task import (
 )
 
 PAGES = {
-    "solvers": ("Solvers", "A solver answers a sample: `definition.solver` of a task."),
-    "scorers": ("Scorers", "A scorer judges an answer or a row: `definition.scorers` of a task."),
-    "metrics": ("Metrics", "A metric is computed from scores: `metrics` of a scorer."),
-    "datasets": ("Sources of data", "The source of the rows of a dataset: `source`."),
+    "solvers": ("Solvers", "A solver answers samples. A task sets it in `definition.solver`."),
+    "scorers": (
+        "Scorers",
+        "A scorer judges answers or dataset rows. A task lists scorers in `definition.scorers`.",
+    ),
+    "metrics": ("Metrics", "A metric aggregates scores. A scorer lists its metrics in `metrics`."),
+    "datasets": (
+        "Data sources",
+        "A data source provides the rows of a dataset. A dataset sets it in `source`.",
+    ),
     "synthesizers": (
         "Synthesizers",
-        "A synthesizer changes or creates rows: `definition.synthesizers` of a dataset generator.",
+        "Synthesizers create or change rows. A generator lists them in `definition.synthesizers`.",
     ),
 }
 DOCUMENTS: dict[str, tuple[type[BaseModel], ...]] = {
@@ -132,9 +138,9 @@ def _component(name: str, target: str) -> str:
 def _documents(generated: str) -> str:
     head = (
         f"# Task documents\n\n{generated}"
-        "The YAML files of a project, key by key. Any string may contain `<< config.NAME >>`. "
-        "`evalwright schema task` (`dataset`, `model`, `evaluation`, `policy`, `run`) prints the "
-        "same as a JSON Schema.\n"
+        "This page describes every key of a project's YAML files. Any string may contain "
+        "`<< config.NAME >>`. `evalwright schema KIND` prints the JSON Schema of a document, where "
+        "KIND is `task`, `dataset`, `model`, `evaluation`, `policy` or `run`.\n"
     )
     parts = [head]
     for title, classes in DOCUMENTS.items():
@@ -159,7 +165,7 @@ def _fields(kind: type[BaseModel]) -> str:
             f"`{name}`",
             _type(one, schema.get("$defs", {})),
             "required" if name in required else _default(one),
-            " ".join(said.get(_attribute(kind, name), "").split()),
+            " ".join((said.get(_attribute(kind, name)) or one.get("description", "")).split()),
         )
         for name, one in schema.get("properties", {}).items()
     ]

@@ -62,7 +62,7 @@ def generated() -> Iterator[tuple[Path, str]]:
 
 
 def records_page() -> str:
-    """The tables of contract A, from the vocabulary."""
+    """Return the page on task records, with tables built from the vocabulary."""
     fields_table = table(
         ("field", "required", "rule"),
         (
@@ -86,27 +86,28 @@ def records_page() -> str:
     )
     return (
         f"# Task records, spec version {words.SPEC_VERSION}\n\n{GENERATED}"
-        "A task file is JSON Lines: one JSON object per line, UTF-8, uncompressed, gzip or zstd. "
-        "`evalwright schema records` prints the same rules as a JSON Schema.\n\n"
+        "A task file is in JSON Lines format: one JSON object per line, encoded in UTF-8. It can "
+        "be compressed with gzip or zstd. `evalwright schema records` prints the same rules as a "
+        "JSON Schema.\n\n"
         f"## Fields\n\n{fields_table}\n"
-        f"At most {words.MAX_EXAMPLES} examples. `metadata.timeout_s` is above 0 and at most "
-        f"{words.MAX_TIMEOUT_S} (default {words.DEFAULT_TIMEOUT_S:g}); `metadata.samples` is an "
-        f"integer from 1 to {words.MAX_SAMPLES}. The maximum length of a line is "
-        f"{words.MAX_LINE_BYTES // 2**20} MiB.\n\n"
+        f"`metadata.timeout_s` must be greater than 0 and at most {words.MAX_TIMEOUT_S} (default "
+        f"{words.DEFAULT_TIMEOUT_S:g}). `metadata.samples` must be an integer from 1 to "
+        f"{words.MAX_SAMPLES}. A line can be at most {words.MAX_LINE_BYTES // 2**20} MiB long.\n\n"
         f"## Legal combinations\n\n{legal}\n"
         f"## Post-process rules\n\n{meanings('rule', 'result', POST_PROCESS_RESULTS)}\n"
         f"## Metrics\n\n{meanings('metric', 'definition', METRIC_RESULTS)}\n"
-        "One tokenizer serves `f1`, `bleu_4` and `rouge_l`: lowercase, then runs of Unicode "
-        "`\\w`.\n\n"
+        "`f1`, `bleu_4` and `rouge_l` share a tokenizer, which converts text to lowercase and "
+        "splits it into runs of Unicode `\\w`.\n\n"
         "## Few-shot markers\n\n"
-        "A prompt contains a few-shot block if two or more of its lines start with "
-        f"{code(words.MARKERS)}, in any case, with or without leading spaces. A marker anywhere in "
-        "a line counts if it is followed by an answer (`Answer:` or `A:` with text after the colon "
-        "in the same line) and later by the same marker. "
+        "A prompt contains a few-shot block if two or more of its lines start with one of the "
+        f"markers {code(words.MARKERS)}. Case and leading spaces are ignored. A marker elsewhere "
+        "in a line also counts if it is followed by an answer (`Answer:` or `A:` with text after "
+        "the colon on the same line) and later by the same marker. "
         "`code_exec` prompts are exempt.\n\n"
-        "## Errors\n\nOne error per bad record: the first rule that it breaks, in this order. "
-        "`also` lists the other problems of the record, with `column`, `rule`, `field` and "
-        "`detail`: at most 16 unknown fields, and only rules whose fields are present and valid."
+        "## Errors\n\nEach invalid record has one error: the first rule in this table that it "
+        "breaks. `also` lists the record's other problems, each with `column`, `rule`, `field` and "
+        "`detail`. It lists at most 16 unknown fields, and covers only rules whose fields are "
+        "present and valid."
         f"\n\n{rules}"
     )
 
@@ -122,12 +123,12 @@ def models_page() -> str:
     ]
     return (
         f"# Models\n\n{GENERATED}"
-        "A model is written `provider/name`; `provider:name` is the same.\n\n" + "\n".join(sections)
+        "Models are named `provider/name` or `provider:name`.\n\n" + "\n".join(sections)
     )
 
 
 def module_docstring(target: str) -> str:
-    """What the module behind a registry line says of itself."""
+    """Return the docstring of the module behind a registry line."""
     return (import_module(target.partition(":")[0]).__doc__ or "").strip()
 
 
@@ -160,9 +161,9 @@ def report_page() -> str:
         )
     return (
         f"# The report\n\n{GENERATED}"
-        "What `evalwright run --json` prints and `Report.to_dict()` returns. A number that could "
-        "not be measured is `null`. `evalwright schema report` prints the JSON Schema.\n\n"
-        + "\n".join(parts)
+        "`evalwright run --json` prints this object, and `Report.to_dict()` returns it. A value "
+        "that could not be measured is `null` (`None` in Python). `evalwright schema report` "
+        "prints the JSON Schema.\n\n" + "\n".join(parts)
     )
 
 

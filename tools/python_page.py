@@ -1,4 +1,4 @@
-"""The reference page of the public names of `import evalwright as ew`, from their docstrings."""
+"""The reference page for the public names in `import evalwright as ew`, from their docstrings."""
 
 import ast
 import re
@@ -14,12 +14,12 @@ from tools.pages import field_docstrings, table
 import evalwright as ew
 
 INTRODUCTION = """\
-Every public name. All examples follow `import evalwright as ew`; `tasks.jsonl` is the file of the
-[tutorial](../start.md). Names are imported when they are first used. The guide [Python
-functions](../guides/python-functions.md) shows how they fit together.
+This page describes every public name. All examples assume `import evalwright as ew` and use the
+file `tasks.jsonl` from the [tutorial](../start.md). Names are imported when they are first used.
+The guide [Python functions](../guides/python-functions.md) shows how they fit together.
 
-`Numbers` is a list of numbers or a numpy array. `Verdicts` is the same for true and false. A
-`TaskSpec` is a checked record.
+`Numbers` is a list of numbers or a NumPy array. `Verdicts` is a list or NumPy array of booleans. A
+`TaskSpec` is a validated record.
 
 """
 SESSION = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -38,7 +38,7 @@ def python_page(generated: str) -> str:
             classes |= {member: found for member, found in members.items() if isclass(found)}
     parts.append("## Classes\n")
     parts += [_class(name, value) for name, value in classes.items()]
-    parts.append("## Version\n\n`ew.__version__` is the version of the package, as a string.\n")
+    parts.append("## Version\n\n`ew.__version__` is the package version as a string.\n")
     return "\n".join(parts)
 
 
@@ -73,7 +73,7 @@ def _wrap(signature: str, width: int = 96) -> str:
 def _class(name: str, kind: type) -> str:
     text = f"### `{name}`\n\n{_prose(kind)}\n"
     if not issubclass(kind, Struct) or name == "ew.Report":
-        more = {"ew.Report": "Its fields are those of [the report](report.md)."}
+        more = {"ew.Report": "It has the fields of [the report](report.md)."}
         return f"{text}\n{more[name]}\n" if name in more else text
     described: dict[str, tuple[ast.expr, str]] = {}
     for base in reversed(kind.__mro__):

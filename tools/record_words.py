@@ -1,36 +1,45 @@
-"""What the words of contract A mean, for the reference page of records."""
+"""The meanings of the terms on the reference page for task records."""
 
 POST_PROCESS_RESULTS: dict[str, str] = {
-    "none": "the text, unchanged",
-    "strip_whitespace": "leading and trailing whitespace removed",
-    "lower": "lowercased, nothing else",
+    "none": "the text unchanged",
+    "strip_whitespace": "the text without leading and trailing whitespace",
+    "lower": "the text in lowercase",
     "extract_letter": (
         "the first standalone `A`-`E` (no adjacent letter or digit); "
-        "otherwise the first character in `A`-`E`; otherwise empty"
+        "otherwise the first `A`-`E` character; empty if there is none"
     ),
     "extract_code_block": (
         "the body of the first triple-backtick block; without a block, the text unchanged"
     ),
-    "extract_first_line": "the first line that is not blank, stripped; otherwise empty",
+    "extract_first_line": "the first non-blank line, stripped; empty if there is none",
 }
 
 METRIC_RESULTS: dict[str, str] = {
     "exact_match": "1 if the stripped prediction equals any stripped target",
-    "f1": "token multiset F1, best target",
-    "bleu_4": "sentence BLEU, n = 1..4, add-one smoothing, brevity penalty, best target",
-    "rouge_l": "LCS F-measure with beta = 1, best target",
-    "accuracy": "the same as `exact_match`, under the usual name in classification",
-    "code_exec": "passed targets / all targets, run in the sandbox",
+    "f1": (
+        "token multiset F1 for the best target; "
+        "if neither text has a token, 1 if they are equal, otherwise 0"
+    ),
+    "bleu_4": "sentence BLEU for the best target: n = 1..4, add-one smoothing, brevity penalty",
+    "rouge_l": (
+        "LCS F-measure with beta = 1 for the best target; "
+        "texts without tokens are treated as in `f1`"
+    ),
+    "accuracy": "same as `exact_match`, under the name customary for classification",
+    "code_exec": "passed targets / all targets, run in a sandbox",
 }
 
 RULE_MEANINGS: dict[str, str] = {
     "bad_encoding": "the line is not UTF-8",
-    "bad_json": "not JSON, a repeated key, NaN, a lone surrogate, or longer than 16 MiB",
-    "not_an_object": "JSON, but not an object",
+    "bad_json": (
+        "the line is not JSON, is longer than 16 MiB, or contains a repeated key, NaN or a lone "
+        "surrogate"
+    ),
+    "not_an_object": "the line is JSON but not an object",
     "missing_required": "a required field is missing",
-    "unknown_field": "a field that is not in the spec",
-    "bad_type": "a field of the wrong type",
-    "bad_value": "the right type, but empty, out of vocabulary or out of range",
+    "unknown_field": "a field is not part of the specification",
+    "bad_type": "a field has the wrong type",
+    "bad_value": "a value is empty, not an allowed word or out of range",
     "embedded_few_shot": "the prompt contains a few-shot block (see above)",
     "illegal_metric": "the category does not allow this metric",
     "illegal_post_process": "the category does not allow this post-process rule",

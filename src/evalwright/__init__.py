@@ -6,10 +6,10 @@
     report = ew.run("tasks.jsonl", models=["scripted/oracle"])
     print(report.to_markdown())
 
-Functions for single steps are `score_answer`, `execute`, `post_process` and `render`, and those of
-the modules `metrics`, `calibration`, `intervals` and `leaderboard`: `ew.metrics.f1("a", ["a b"])`.
+Functions for individual steps are `score_answer`, `execute`, `post_process` and `render`, and those
+in the modules `metrics`, `calibration`, `intervals` and `leaderboard`, such as `ew.metrics.f1`.
 
-Names are imported when they are first used, so that `import evalwright` costs next to nothing.
+Names are imported when they are first used, which keeps `import evalwright` fast.
 """
 
 from importlib import import_module

@@ -1,18 +1,19 @@
-"""Whether a model that is 80 % sure is right 80 % of the time: `ew.calibration.ece([0.8], [True])`.
+"""Measure how well confidence matches accuracy: `ew.calibration.ece([0.8], [True])`.
 
-    answer_confidence    how sure a model was, from the log-probabilities of its tokens
-    ece, brier_score     expected calibration error and Brier score, 0 is best
+    answer_confidence    a model's confidence, from the log-probabilities of its tokens
+    ece, brier_score     expected calibration error and Brier score; 0 is best
     brier_parts          reliability, resolution and uncertainty
     ece_interval, brier_interval
+                         confidence intervals for both
     reliability_bins     confidence and accuracy per bin, for a reliability diagram
-    fit_temperature      the temperature that makes a model as sure as it is right
-    apply_temperature    confidences at that temperature
+    fit_temperature      the temperature that best matches confidence to accuracy
+    apply_temperature    confidences at a given temperature
     perplexity           exp of the mean negative log-likelihood per token
 
-Confidences are probabilities in [0, 1]; `correct` has one true or false (1 or 0) per confidence.
-NaN, a number outside [0, 1] and lists of different lengths are a ValueError. ECE and Brier score of
-no answers are 0.0, and perplexity of no tokens is NaN, as the specification of records says; any
-other function raises a ValueError for empty input.
+Confidences are probabilities in [0, 1]; `correct` has one boolean (or 1 or 0) per confidence. NaN,
+values outside [0, 1] and lists of different lengths raise `ValueError`. For empty input, ECE and
+Brier score are 0.0 and perplexity is NaN, as required by the specification of task records; other
+functions raise `ValueError`.
 """
 
 from collections.abc import Sequence
@@ -41,7 +42,7 @@ __all__ = [
 
 
 def answer_confidence(logprobs: Sequence[float]) -> float:
-    """Return exp of the mean log-probability of the tokens of an answer.
+    """Return exp of the mean log-probability of an answer's tokens.
 
     >>> round(ew.calibration.answer_confidence([-0.1, -0.3]), 3)
     0.819
@@ -56,7 +57,8 @@ def ece(confidences: Numbers, correct: Verdicts, *, bins: int = 10) -> float:
 
         Σ over bins of  n_b/N · |accuracy_b - mean confidence_b|
 
-    Bins have equal width. The value depends on their number, so compare values of equal `bins`.
+    Bins have equal width. The value depends on the number of bins, so compare only values with the
+    same `bins`.
     Naeini, Cooper & Hauskrecht (2015), AAAI; Guo et al. (2017), ICML.
 
     >>> round(ew.calibration.ece([0.9, 0.9, 0.6, 0.6], [True, True, True, False]), 3)
@@ -72,7 +74,7 @@ def brier_score(confidences: Numbers, correct: Verdicts) -> float:
 
         1/N · Σ (p - y)²
 
-    0.25 is what a constant confidence of 50 % gets. Brier (1950), Monthly Weather Review 78(1).
+    A constant confidence of 50 % scores 0.25. Brier (1950), Monthly Weather Review 78(1).
 
     >>> round(ew.calibration.brier_score([0.9, 0.2], [True, False]), 3)
     0.025
@@ -83,8 +85,8 @@ def brier_score(confidences: Numbers, correct: Verdicts) -> float:
 def brier_parts(confidences: Numbers, correct: Verdicts, *, bins: int = 10) -> BrierParts:
     """Split the Brier score into reliability, resolution and uncertainty.
 
-    reliability - resolution + uncertainty + within_bin is the Brier score. `within_bin` is 0 if all
-    confidences in a bin are equal. Murphy (1973), J. Applied Meteorology 12(4).
+    The Brier score is reliability - resolution + uncertainty + within_bin. `within_bin` is 0 if all
+    confidences in each bin are equal. Murphy (1973), J. Applied Meteorology 12(4).
 
     >>> parts = ew.calibration.brier_parts([0.9, 0.9, 0.2, 0.2], [True, True, False, True])
     >>> round(parts.reliability, 3), round(parts.resolution, 3), parts.uncertainty
@@ -102,9 +104,9 @@ def ece_interval(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """Return the interval of the expected calibration error.
+    """Return the confidence interval for the expected calibration error.
 
-    Chance alone makes gaps, so ECE is too high on average; the lower end allows for that.
+    Random variation alone creates gaps, so ECE is biased upward. The lower bound corrects for this.
 
     >>> interval = ew.calibration.ece_interval([0.9] * 100, [True] * 50 + [False] * 50)
     >>> round(interval.low, 2), round(interval.high, 2)
@@ -120,7 +122,7 @@ def ece_interval(
 def brier_interval(
     confidences: Numbers, correct: Verdicts, *, confidence: float = 0.95, seed: int = 0
 ) -> Interval:
-    """Return the interval of the Brier score.
+    """Return the confidence interval for the Brier score.
 
     >>> interval = ew.calibration.brier_interval([0.9] * 10, [True] * 5 + [False] * 5)
     >>> round(interval.low, 2), round(interval.high, 2)
@@ -132,7 +134,7 @@ def brier_interval(
 
 
 def reliability_bins(confidences: Numbers, correct: Verdicts, *, bins: int = 10) -> list[Bin]:
-    """Return count, mean confidence and accuracy per bin: the bars of a reliability diagram.
+    """Return the count, mean confidence and accuracy of each bin in a reliability diagram.
 
     Empty bins are included; their confidence and accuracy are None.
 
@@ -145,7 +147,9 @@ def reliability_bins(confidences: Numbers, correct: Verdicts, *, bins: int = 10)
 
 
 def apply_temperature(confidences: Numbers, temperature: float) -> list[float]:
-    """Return the confidences at a temperature: above 1 closer to 50 %, below 1 further from it.
+    """Return the confidences at a temperature.
+
+    A temperature above 1 moves confidences closer to 50 %; one below 1 moves them away from it.
 
         p' = sigmoid(logit(p) / T)
 

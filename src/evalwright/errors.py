@@ -24,7 +24,7 @@ from evalwright.types import Issue, Stage
 
 
 class EvalwrightError(Exception):
-    """Base class of the errors that evalwright raises."""
+    """Base class for the errors that evalwright raises."""
 
     exit_code = 4
 
@@ -48,7 +48,7 @@ class UnknownName(UsageError):
 
 
 class InvalidTask(EvalwrightError, ValueError):
-    """One record that breaks a rule of contract A; `issue` says which."""
+    """A record that breaks a rule; `issue` tells which one."""
 
     exit_code = 1
 

@@ -1,13 +1,13 @@
-"""Confidence intervals of scores: `ew.intervals.mean([1, 0, 1, 1])`.
+"""Compute confidence intervals for scores: `ew.intervals.mean([1, 0, 1, 1])`.
 
-    wilson             of a proportion, such as a pass rate
-    mean               of a mean of scores in [0, 1], by the method that reports use
-    bootstrap_mean     of the same, by the plain percentile bootstrap
-    paired_difference  of the mean difference between two models on the same tasks
-    pass_at_k          of the mean pass@k of tasks with several attempts
+    wilson             a proportion, such as a pass rate
+    mean               the mean of scores in [0, 1], by the method that reports use
+    bootstrap_mean     the same mean, by the plain percentile bootstrap
+    paired_difference  the mean difference between two models on the same tasks
+    pass_at_k          the mean pass@k over tasks with several attempts
 
-Scores are numbers in [0, 1], one per task. Empty input, NaN and a score outside the range are a
-ValueError. The same input and seed give the same interval, in any order of the scores.
+Scores are numbers in [0, 1], one per task. Empty input, NaN and scores outside this range raise
+`ValueError`. The same scores and seed give the same interval, regardless of order.
 """
 
 from collections.abc import Sequence
@@ -34,10 +34,10 @@ __all__ = [
 def mean(
     scores: Numbers, *, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> Interval:
-    """Return the interval of a mean, by the method that suits the scores.
+    """Return the confidence interval for a mean, by the method that suits the scores.
 
-    Zeros and ones get Wilson's interval, other scores a bootstrap interval (BCa, or bootstrap-t
-    below 20 scores), equal scores a bound. `method` of the result says which.
+    Zeros and ones get a Wilson interval. Other scores get a bootstrap interval: BCa, or bootstrap-t
+    for fewer than 20 scores. Equal scores get a bound. `method` in the result names the method.
 
     >>> interval = ew.intervals.mean([1, 0, 1, 1])
     >>> round(interval.low, 2), round(interval.high, 2), interval.method
@@ -52,10 +52,11 @@ def mean(
 def paired_difference(
     a: Numbers, b: Numbers, *, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> PairedDifference:
-    """Return the mean of a - b over the tasks, with its interval.
+    """Return the mean of a - b over the tasks, with its confidence interval.
 
-    Both have one score per task, in the same order. The difference is significant if the interval
-    excludes zero; otherwise the two are tied. It is not corrected for many comparisons.
+    `a` and `b` have one score per task, in the same order. The difference is significant if the
+    interval excludes zero; otherwise the two are tied. The interval is not corrected for multiple
+    comparisons.
 
     >>> a = [1, 1, 1, 0, 1, 1, 1, 1, 1, 0]
     >>> b = [0, 1, 0, 0, 1, 0, 0, 1, 0, 0]
@@ -77,10 +78,10 @@ def pass_at_k(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Interval:
-    """Return the interval of the mean pass@k of tasks, each given as (attempts, passes).
+    """Return the confidence interval for the mean pass@k over tasks.
 
-    `ew.metrics.pass_at_k` is the value for one task. Only tasks are resampled, because the attempts
-    at one task are not independent.
+    Each task is given as (attempts, passes). `ew.metrics.pass_at_k` computes the value for one
+    task. Only tasks are resampled, because attempts at the same task are not independent.
 
     >>> interval = ew.intervals.pass_at_k([(5, 5), (5, 0), (5, 2), (5, 1)], k=1)
     >>> round(interval.low, 2), round(interval.high, 2)

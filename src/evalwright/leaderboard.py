@@ -4,13 +4,13 @@
     compare      one row per pair of models: the mean difference on the same tasks
     to_text, to_markdown, to_json
 
-Scores are given per model, in one of two forms; None is a task that the model did not complete:
+Scores are given per model, in one of two forms. None marks a task that the model did not complete:
 
     {"a": {"t1": 1.0, "t2": None}, "b": {"t1": 0.5, "t2": 1.0}}     by task id
-    {"a": [1.0, None], "b": [0.5, 1.0]}                             in the order of the tasks
+    {"a": [1.0, None], "b": [0.5, 1.0]}                             in task order
 
-Models are ranked on the tasks that all of them completed. A task that is missing for a model
-counts as not completed. A score outside [0, 1] is a ValueError.
+Models are ranked on the tasks that all of them completed. A task that is missing for a model counts
+as not completed. A score outside [0, 1] raises `ValueError`.
 """
 
 import math
@@ -29,7 +29,7 @@ from evalwright.stats.arrays import Booleans, Floats, np
 __all__ = ["LeaderboardRow", "PairwiseRow", "compare", "rank", "to_json", "to_markdown", "to_text"]
 
 ModelScores = Mapping[str, float | None] | Sequence[float | None]
-"""The scores of one model, by task id or in the order of the tasks."""
+"""One model's scores, by task id or in task order."""
 
 
 def rank(
@@ -40,10 +40,10 @@ def rank(
 ) -> list[LeaderboardRow]:
     """Return one row per model, best first; models with the same mean share a rank.
 
-    A row has the mean over the tasks that all models completed with its 95 % interval, the share of
-    tasks on which the model is best (ties are split), the number of completed tasks, the own mean
-    of the model with its bounds if failures had scored 0 or 1, and with `categories` the mean per
-    category.
+    `mean`, with its 95 % confidence interval, covers the tasks that all models completed.
+    `win_rate` is the share of tasks on which the model is best; ties are split. `own_mean` covers
+    all tasks that the model completed, with bounds for failures scoring 0 or 1. `categories` adds
+    the mean per category.
 
     >>> scores = {"small": [0, 1, 0, 1], "large": [1, 1, 1, None]}
     >>> for row in ew.leaderboard.rank(scores):
@@ -59,10 +59,10 @@ def rank(
 
 
 def compare(scores: Mapping[str, ModelScores], *, seed: int = 0) -> list[TaskPairwiseRow]:
-    """Return the paired difference of every two models, the better one first.
+    """Return the paired difference for each pair of models, with the better model first.
 
-    The tasks are those that all models completed. A difference is significant if its 95 % interval
-    excludes zero; otherwise the two are tied.
+    Only tasks that all models completed are compared. A difference is significant if its 95 %
+    confidence interval excludes zero; otherwise the two models are tied.
 
     >>> (row,) = ew.leaderboard.compare({"a": [0] * 8, "b": [1] * 8})
     >>> row.a, row.b, row.difference, row.significant, row.n
@@ -74,7 +74,7 @@ def compare(scores: Mapping[str, ModelScores], *, seed: int = 0) -> list[TaskPai
 
 
 def to_text(rows: Sequence[LeaderboardRow], pairs: Sequence[TaskPairwiseRow] = ()) -> str:
-    """Return the leaderboard as plain text, and the differences if they are given.
+    """Return the leaderboard, and any paired differences, as plain text.
 
     >>> rows = ew.leaderboard.rank({"small": [0, 1, 0, 1], "large": [1, 1, 1, 1]})
     >>> print(ew.leaderboard.to_text(rows).splitlines()[0])
@@ -84,7 +84,7 @@ def to_text(rows: Sequence[LeaderboardRow], pairs: Sequence[TaskPairwiseRow] = (
 
 
 def to_markdown(rows: Sequence[LeaderboardRow], pairs: Sequence[TaskPairwiseRow] = ()) -> str:
-    r"""Return the leaderboard as markdown tables, and the differences if they are given.
+    r"""Return the leaderboard, and any paired differences, as Markdown tables.
 
     >>> rows = ew.leaderboard.rank({"small": [0, 1, 0, 1], "large": [1, 1, 1, 1]})
     >>> print(ew.leaderboard.to_markdown(rows))
@@ -101,7 +101,7 @@ def to_markdown(rows: Sequence[LeaderboardRow], pairs: Sequence[TaskPairwiseRow]
 
 
 def to_json(rows: Sequence[LeaderboardRow], pairs: Sequence[TaskPairwiseRow] = ()) -> str:
-    """Return the rows as JSON: `{"leaderboard": […], "pairwise": […]}`, as in a report.
+    """Return the rows as JSON, as in a report: `{"leaderboard": […], "pairwise": […]}`.
 
     >>> text = ew.leaderboard.to_json(ew.leaderboard.rank({"a": [1, 0]}))
     >>> import json

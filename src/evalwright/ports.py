@@ -28,7 +28,7 @@ from evalwright.types import (
 
 
 class Model(Protocol):
-    """Anything that answers a conversation."""
+    """An object that answers a conversation."""
 
     caveat: str
     """A caveat about its results for the report; empty for a real model."""

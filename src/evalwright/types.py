@@ -55,7 +55,7 @@ class Example(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 class TaskSpec(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
-    """One validated record of contract A. Its fields are the record's keys."""
+    """One validated task record. Its fields are the record's keys."""
 
     task_id: str
     category: Category
@@ -87,26 +87,26 @@ class OtherProblem(Struct, frozen=True, kw_only=True):
 
 
 class Issue(Struct, frozen=True, kw_only=True):
-    """One problem at a place in a file: in a record, a task document or a policy."""
+    """One problem at one location in a record, a task document or a policy."""
 
     file: str = ""
-    """The file as messages name it; empty for a record that is not from a file."""
+    """The file name used in messages; empty if the record is not from a file."""
     line: int
     column: int | None = None
-    """In characters, from 1; None if the problem has no single place."""
+    """Column in characters, starting at 1; None if the problem has no single location."""
     rule: str
     field: str | None = None
-    """The key of a record, or a dotted path such as `definition.scorers[0].ground_truth`."""
+    """A record's key, or a dotted path such as `definition.scorers[0].ground_truth`."""
     task_id: str | None = None
     detail: str
-    """One line: what was expected, and what was found."""
+    """What was expected and what was found, on one line."""
     raw: str = ""
-    """The offending line, cut at 500 characters."""
+    """The offending line, truncated to 500 characters."""
     hint: str = ""
-    """One line: what to write instead."""
+    """What to write instead, on one line."""
     level: Literal["error", "warning"] = "error"
     also: tuple[OtherProblem, ...] = ()
-    """Other problems of the same record; error counts do not include these."""
+    """Other problems in the same record; error counts do not include these."""
 
     @property
     def message(self) -> str:
@@ -143,7 +143,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
-    """One turn of a conversation. A message of the role `tool` has the result of a tool call."""
+    """One turn of a conversation. A message with the role `tool` contains a tool call's result."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
@@ -154,7 +154,7 @@ class Message(Struct, frozen=True, omit_defaults=True):
 
 
 class Usage(Struct, frozen=True):
-    """Tokens, requests and cost. `cost` is None if a price is not known: never a guess."""
+    """Tokens, requests and cost. `cost` is None if a price is unknown; it is never estimated."""
 
     requests: int = 0
     prompt_tokens: int = 0
@@ -189,23 +189,23 @@ class Sample(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """One call of a model. `sample` is for fakes and logs: no client ever sends it."""
+    """One model call. `sample` is for scripted models and logs; no client sends it."""
 
     messages: tuple[Message, ...] = ()
     sample: Sample
     trial: int = 0
     task: MLTask = "chat_completion"
     input: Any = None
-    """JSON. For chat: more keys of the request, such as `response_format`. For the other tasks
-    there are no messages, and this is the whole request: texts to embed, or any other input."""
+    """JSON. For chat, additional request keys, such as `response_format`. Other tasks have no
+    messages, and this is the whole request: strings to embed, or any other input."""
     takes_all: bool = False
-    """Whether an empty answer and a refusal count as answers; otherwise they are failures."""
+    """Whether empty answers and refusals count as answers; otherwise they are failures."""
     given: tuple[str, ...] = ()
-    """Answers to score instead of generating one; without messages, whole texts. Only for a model
-    that can compute likelihoods (`ports.weighs`)."""
+    """Answers to score instead of generating one; without messages, whole documents. Only for
+    models that can compute likelihoods (`ports.weighs`)."""
     message_fields: tuple[tuple[int, dict[str, Any]], ...] = ()
-    """Other fields of messages, such as `session_id`, by the index of the message. Endpoints that a
-    document declares get them back; providers with their own protocol do not."""
+    """Other message fields, such as `session_id`, by message index. They are sent back to endpoints
+    that a document declares, but not to providers with their own protocol."""
 
 
 class ModelOptions(Struct, frozen=True, kw_only=True):
@@ -224,7 +224,7 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
 
 
 class Completion(Struct, frozen=True, kw_only=True):
-    """One answer of a model, unchanged."""
+    """One model answer, unchanged."""
 
     text: str
     usage: Usage = Usage()
@@ -233,9 +233,9 @@ class Completion(Struct, frozen=True, kw_only=True):
     """Natural log-probability of each answer token; None if the model returns none."""
     output: Any = None
     """JSON, if the answer is more than text: `{"embeddings": [[…]]}`, the result of a custom task,
-    a chat completion with references or tool calls. None if there is only text."""
+    or a chat completion with references or tool calls. None if the answer is only text."""
     bodies: tuple[str, str] | None = None
-    """The bodies of request and response, if the client keeps them."""
+    """The request and response bodies, if the client keeps them."""
     given: tuple[tuple[float, ...], ...] = ()
     """For each answer in the request, the log-probability of each of its tokens."""
 
@@ -285,14 +285,14 @@ class Execution(Struct, frozen=True, kw_only=True):
 
 
 class Score(Struct, frozen=True, kw_only=True):
-    """One score: named values, and the reason for them."""
+    """One score: named values and the reason for them."""
 
     values: dict[str, Any]
-    """Numbers and booleans in contract A; any JSON in contract B."""
+    """Numbers and booleans for task records; any JSON for projects."""
     correct: bool | None = None
-    """Right or wrong, for calibration and pass@k; None if that does not apply."""
+    """Whether the answer is right, for calibration and pass@k; None if this does not apply."""
     reason: str = ""
-    """Why, in words a person can check. Empty when the value speaks for itself."""
+    """Why the score has this value, in words; empty if no explanation is needed."""
     metadata: dict[str, Any] = {}
 
 
@@ -311,7 +311,7 @@ def without_self_report(scores: Mapping[str, Score]) -> dict[str, Score]:
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """What broke. A failure is never a score."""
+    """An error in one stage. A failure is never a score."""
 
     stage: Stage
     type: str
@@ -340,7 +340,7 @@ class Part(Struct, frozen=True, kw_only=True):
 class Outcome(Struct, frozen=True, kw_only=True):
     """One job's result: its `scores`, and the first `failure` if something failed.
 
-    Without an answer there are no scores; a scorer that failed has none.
+    Without an answer, there are no scores. A scorer that failed has no score.
     """
 
     task: str
@@ -348,25 +348,25 @@ class Outcome(Struct, frozen=True, kw_only=True):
     sample_id: str
     trial: int = 0
     group: str = ""
-    """What tables are grouped by; the category in contract A."""
+    """The group in tables; for task records, the category."""
     trace: Trace | None = None
     scores: dict[str, Score] = {}
     failure: Failure | None = None
     ordinal: int = 0
-    """The position of the sample in its task, from 0."""
+    """The sample's position in its task, starting at 0."""
     sample: dict[str, Any] = {}
-    """Contract B: the row itself; a record of contract A is found in its file."""
+    """For projects, the row. Task records are not stored here; they are read from their file."""
     solve_key: str = ""
     """Hash of everything that the trace depends on; empty if nothing is stored."""
     score_keys: dict[str, str] = {}
-    """The same for the score of each scorer."""
+    """The same hash for each scorer's score."""
     others: dict[str, Usage] = {}
-    """Usage by model name: of other models, and of the evaluated one if a scorer queried it."""
+    """Usage per model: other models, and the evaluated model if a scorer queried it."""
     parts: tuple[Part, ...] = ()
-    """The samples that a postprocessor made from this one; `scores` is then empty."""
+    """The samples that a postprocessor created from this sample. If any, `scores` is empty."""
     actions: tuple[Action, ...] = ()
     whole: dict[str, Score] = {}
-    """What an imported log reports over all trials of the sample; stored with the first trial."""
+    """Scores over all trials, from an imported log; stored with the sample's first trial."""
 
 
 class Run(Struct, frozen=True, kw_only=True):

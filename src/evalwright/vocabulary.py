@@ -84,10 +84,10 @@ GRADED_CORRECT_FROM = 0.5
 FIELD_RULES: dict[str, str] = {
     "task_id": "non-empty string without whitespace, unique in the file",
     "category": "one of the categories below",
-    "prompt": "non-empty string, no trailing whitespace, no few-shot block in its body",
-    "targets": "non-empty list of strings; for `mcq` exactly one letter `A`-`E`",
+    "prompt": "non-empty string without trailing whitespace and without a few-shot block",
+    "targets": "non-empty list of strings; for `mcq`, exactly one letter `A`-`E`",
     "metric_name": "one of the metrics below",
-    "post_process": "one post-process rule, never a list",
+    "post_process": "one post-process rule, not a list",
     "few_shot_examples": "list of at most 8 objects with exactly `prompt` and `completion`",
-    "metadata": "object; `timeout_s` and `samples` are used and checked",
+    "metadata": "object; only `timeout_s` and `samples` are used and checked",
 }

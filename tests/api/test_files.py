@@ -66,7 +66,7 @@ def test_init_overwrites_nothing(name: str, tmp_path: Path) -> None:
     mine.parent.mkdir(exist_ok=True)
     mine.write_text("mine")
 
-    with pytest.raises(UsageError, match="already exists, and was not changed"):
+    with pytest.raises(UsageError, match="already exists and was not changed"):
         api.init(tmp_path)
 
     assert mine.read_text() == "mine"

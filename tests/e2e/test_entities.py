@@ -96,7 +96,7 @@ def test_delete_asks_for_yes_where_nobody_can_answer(project: Path) -> None:
     before = files_in(project)
 
     refused = evalwright("task", "delete", "sums", cwd=project, exit_code=2)
-    assert "warning: it is used in 2 places:" in refused.stderr
+    assert "warning: `sums` is used in 2 places:" in refused.stderr
     assert "hint: add --yes to confirm" in refused.stderr
     assert files_in(project) == before
 

@@ -130,6 +130,7 @@ def test_in_its_own_process_a_program_can_lie_and_this_is_said(folder: Path) -> 
     [
         pytest.param(["add.py"], "--target 'add(1, 2) == 3'", id="no targets"),
         pytest.param(["add.py", "--target", "add(1,"], "target 1 of 1 does not", id="no Python"),
+        pytest.param(["add.py", "--target", ""], "target 1 of 1 is empty", id="an empty target"),
         pytest.param(["nope.py", *THREE], "nope.py: no such file", id="no program"),
         pytest.param(["add.py", "--task", "tasks.jsonl"], "together", id="no id"),
         pytest.param(

@@ -82,8 +82,14 @@ UNSUPPORTED = {
 """A document with each part that the page says is not run here."""
 
 
+def read_first_cells(number: int) -> list[str]:
+    """The first cells of a table of the section, without its head."""
+    tables = [part.splitlines() for part in NOT_RUN.split("\n\n") if part.startswith("|")]
+    return [line.split("|")[1] for line in tables[number][2:]]
+
+
 def test_the_page_lists_exactly_what_is_not_run() -> None:
-    cells = [line.split("|")[1] for line in NOT_RUN.splitlines() if line.startswith("| ")][2:]
+    cells = read_first_cells(0)
 
     assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == {*UNSUPPORTED}
 
@@ -110,3 +116,86 @@ def test_validate_names_them_in_a_folder_too(tmp_path: Path) -> None:
     warnings = [warning.rule for checking in checked for warning in checking.warnings]
     assert warnings == ["unsupported"] * 4
     assert [problem for checking in checked for problem in checking] == []
+
+
+TASK = """\
+key: t
+display_name: T
+description: D
+definition:
+  dataset: {key: d}
+  solver:
+    type: pass_through_solver
+    trace_column: trace
+    postprocessor:
+      type: python
+      postprocess_snippet: "def postprocess(sample, solver_output): return []"
+"""
+DATASET = "key: d\ndisplay_name: D\nsource: {type: local, file_path: d.jsonl}\n"
+EVALUATION = "evaluation: {key: e, display_name: E, task_specifications: [SPECIFICATION]}\n"
+GENERATOR = """\
+key: g
+display_name: G
+definition:
+  dataset: {type: dataset_sample_combinations, keys: KEYS}
+  synthesizers: [{type: empty}]
+"""
+COMBINED: dict[str, tuple[str, str]] = {
+    "postprocessor": (
+        "conflict",
+        EVALUATION.replace("SPECIFICATION", "{key: s, task_key: t, repeatability: {num_runs: 2}}"),
+    ),
+    "keys": ("bad_value", "dataset_generators: [{$ref: combined.yaml}]\n"),
+    "policies": (
+        "no_effect",
+        (
+            "key: p\ndisplay_name: P\nevaluations:\n  - {policies: [], evaluation: {key: e, "
+            "display_name: E, task_specifications: [{key: s, task_key: t}]}}\n"
+        ),
+    ),
+    "trials": (
+        "no_effect",
+        EVALUATION.replace(
+            "SPECIFICATION",
+            "{key: s, task_key: t, trials: {num_trials: 2}, task_result_log_path: log.json}",
+        ),
+    ),
+    "debug": (
+        "without_effect",
+        (
+            "datasets: [{key: made, display_name: M, generator_specification: "
+            "{dataset_generator_key: g, debug: true}}]\n"
+        ),
+    ),
+}
+"""A document with each combination of the second table, and the rule that reports it."""
+
+
+def test_the_page_lists_exactly_the_combinations_that_are_checked() -> None:
+    rules = [line.split("|")[2].strip(" `") for line in NOT_RUN.splitlines() if "|" in line][-5:]
+
+    assert [re.findall(r"`(\w+)`", cell)[0] for cell in read_first_cells(1)] == [*COMBINED]
+    assert rules == [rule for rule, _ in COMBINED.values()]
+
+
+@pytest.mark.parametrize("part", sorted(COMBINED))
+def test_validate_names_each_combination(tmp_path: Path, part: str) -> None:
+    rule, document = COMBINED[part]
+    files = {
+        "tasks/t.yaml": TASK,
+        "datasets/d.yaml": DATASET,
+        "datasets/d.jsonl": "{}\n",
+        "dataset_generators/g.yaml": GENERATOR.replace("KEYS", "[d]"),
+        "combined.yaml": GENERATOR.replace("KEYS", "[d, d]").replace("key: g", "key: h"),
+        "document.yaml": document,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    checked = list(api.checks([str(tmp_path / "document.yaml")]))
+
+    problems = [p for checking in checked for p in (*checking, *checking.warnings)]
+    named = [problem for problem in problems if problem.rule == rule]
+    assert named, problems
+    assert all(problem.line for problem in named)

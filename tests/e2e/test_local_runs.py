@@ -103,8 +103,8 @@ def said(folder: Path) -> list[tuple[str, str, float | None]]:
 def test_threads_and_slots_change_nothing(folders: tuple[Path, Path]) -> None:
     one, other = folders
 
-    once = ran(one, "--limit", "5", "-p", "threads=1", "-p", "slots=1")
-    again = ran(other, "--limit", "5", "-p", "threads=2", "-p", "slots=4")
+    once = ran(one, "--limit", "3", "-p", "threads=1", "-p", "slots=1")
+    again = ran(other, "--limit", "3", "-p", "threads=2", "-p", "slots=4")
 
     assert metrics_of(once) == metrics_of(again)
     assert once["usage"] == again["usage"]

@@ -167,27 +167,47 @@ AGENT = """\
             return OpenResponsesModelOutput(items=[
                 FunctionCall(id="f", call_id="c", name="recall", arguments="{}", status=done),
                 FunctionCallOutput(id="o", call_id="c", output="known", status=done),
-                AssistantMessage(
-                    id="m",
-                    status=MessageStatus.completed,
-                    content=[OutputTextContent(text=said["content"])],
-                    session_id=said["session_id"],
-                ),
+                AssistantMessage.model_validate({
+                    "id": "m",
+                    "status": MessageStatus.completed,
+                    "content": [OutputTextContent(text=said["content"])],
+                    "session_id": said["session_id"],
+                }),
             ]).model_dump_json()
 """
 
 
-def test_an_agent_in_python_adds_fields_to_the_messages_that_it_constructs(tmp_path: Path) -> None:
-    sessions = Sessions()
+def write_agent(folder: Path, server: ModelServer, snippet: str) -> Path:
+    """A project whose model is a Python function that talks to the server."""
     connection = INFERENCE[: INFERENCE.index("        import")]
+    inference = connection.format(url=server.url) + snippet
+    model = f"  - key: agent\n    display_name: Agent\n{inference}"
+    run = run_file("{key: ask, task_key: ask, model_key: agent}", more=model)
+    write_rows(folder, ROWS)
+    return write_project(folder, tasks__ask=task(TURNS + SCORER), run=run)
+
+
+def test_an_agent_in_python_passes_on_the_fields_that_its_endpoint_adds(tmp_path: Path) -> None:
+    sessions = Sessions()
     with ModelServer(sessions) as server:
-        inference = connection.format(url=server.url) + AGENT
-        model = f"  - key: agent\n    display_name: Agent\n{inference}"
-        run = run_file("{key: ask, task_key: ask, model_key: agent}", more=model)
-        project = write_project(tmp_path, tasks__ask=task(TURNS + SCORER), run=run)
-        write_rows(tmp_path, ROWS)
+        project = write_agent(tmp_path, server, AGENT)
 
         done = evalwright(server, "run", "run.yaml", "--json", cwd=project)
 
     assert [metric["value"] for metric in report_of(done)["metrics"]] == [1.0]
     assert all(heard[1] == f"Session {name}?" for name, heard in sessions.heard.items())
+
+
+def test_a_field_that_an_author_misspells_in_a_constructor_fails_with_advice(
+    tmp_path: Path,
+) -> None:
+    misspelt = AGENT.replace('call_id="c", output=', 'callid="c", output=')
+    with ModelServer(Sessions()) as server:
+        project = write_agent(tmp_path, server, misspelt)
+        evalwright(server, "run", "run.yaml", cwd=project)
+        done = evalwright(server, "export", "latest", cwd=project)
+
+    failure = json.loads(done.stdout.splitlines()[0])["failure"]
+    assert "FunctionCallOutput: " in failure["message"]
+    assert "unknown field `callid`: expected `id`" in failure["message"]
+    assert "`FunctionCallOutput.model_validate({…})` keeps other fields" in failure["message"]

@@ -65,7 +65,7 @@ def records(count: int) -> list[dict[str, Any]]:
 
 
 @needs_local_model
-@pytest.mark.parametrize("count", [6, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.slow)])
 def test_the_likeliest_option_is_that_of_llama_cpp_asked_directly(
     tmp_path: Path, count: int
 ) -> None:

@@ -226,6 +226,26 @@ def test_a_folder_is_valid_if_every_run_file_in_and_below_it_is(tmp_path: Path) 
     assert counts(report_of(ran)) == {"ask": 5}
 
 
+def test_an_evaluation_beside_the_run_file_is_checked_once(tmp_path: Path) -> None:
+    wrong = QUICK.replace("task_key: ask", "task_key: asc")
+    release(
+        tmp_path,
+        run="evaluation: {$ref: weekly.yaml}\n",
+        weekly=QUICK.replace("key: quick", "key: weekly").replace(
+            "config_spec", "tagz: []\nconfig_spec"
+        ),
+        evaluation=wrong.replace("key: quick", "key: other"),
+    )
+    with ModelServer(chat("4")) as server:
+        done = evalwright(server, "validate", ".", "--json", cwd=tmp_path)
+
+    files = {each["file"]: each for each in json.loads(done.stdout)["files"]}
+    assert files["evaluation.yaml"]["kind"] == "evaluation"
+    assert [error["rule"] for error in files["evaluation.yaml"]["errors"]] == ["unknown_task"]
+    assert [error["field"] for error in files["weekly.yaml"]["errors"]] == ["tagz"]
+    assert json.loads(done.stdout)["errors"] == 2
+
+
 @pytest.mark.parametrize(
     ("written", "hint"),
     [

@@ -192,7 +192,7 @@ def test_records_that_changed_since_the_run_are_not_exported_and_that_is_said(
     done = in_process.evalwright("export", cwd=tmp_path)
 
     assert "sample" not in json.loads(done.stdout)
-    assert "tasks.jsonl was changed or removed since the run" in done.stderr
+    assert "tasks.jsonl has been changed or removed since the run" in done.stderr
 
 
 def test_an_export_to_a_json_file_is_one_json_list(tmp_path: Path) -> None:

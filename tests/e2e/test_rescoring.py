@@ -16,7 +16,7 @@ import evalwright as ew
 from evalwright import api
 from evalwright.errors import Unreadable, UsageError
 
-MANY = 5_000
+MANY = 500
 ASK = """\
   dataset: {key: rows}
   solver:

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -688,27 +687,39 @@ def test_a_terminal_that_cannot_show_a_sign_still_shows_the_report(tmp_path: Pat
     assert b"2 of 2 samples completed" in done.stdout
 
 
-SLEEP_S = 3.0
 TIERS = {"namespaces+seccomp", "landlock+seccomp"}
+GATE = """\
+import os, time
+HERE = os.path.dirname(__file__)
+def wait(name):
+    with open(os.path.join(HERE, name)):
+        while not os.path.exists(os.path.join(HERE, "opened")): time.sleep(0.01)
+"""
+WAITING = ("waiting-0", "waiting-1")
 
 
 class Slow:
-    """A run of twenty programs, two at a time, of which two in a row sleep."""
+    """A run of twenty programs, two at a time, of which two in a row wait for a gate to open."""
 
-    arguments = ("tasks.jsonl", "-m", "replay/outputs.jsonl", "--concurrency", "2")
+    arguments = (
+        *("tasks.jsonl", "-m", "replay/outputs.jsonl", "--concurrency", "2"),
+        *("--sandbox-package", "gate"),
+    )
 
     def __init__(self, folder: Path, write: Write, *, quick: int) -> None:
         """So many come before them."""
         self._folder, self._quick = folder, quick
         self._processes: set[Path] = set()
+        self._gate = folder / "packages" / "gate"
+        self._gate.mkdir(parents=True)
+        (self._gate / "__init__.py").write_text(GATE)
+        for name in WAITING:
+            (self._gate / name).touch()
         names = [f"t{n}" for n in range(20)]
         write("tasks.jsonl", *(code(name, "True", timeout_s=30) for name in names))
-        sleep = f"import time\ntime.sleep({SLEEP_S})"
-        slow = range(quick, quick + 2)
-        write(
-            "outputs.jsonl",
-            *(answer(name, sleep if n in slow else "") for n, name in enumerate(names)),
-        )
+        programs = ["" for _ in names]
+        programs[quick : quick + 2] = [f"import gate\ngate.wait({name!r})" for name in WAITING]
+        write("outputs.jsonl", *map(answer, names, programs))
 
     def start(self, *command: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -719,16 +730,43 @@ class Slow:
             text=True,
         )
 
-    def wait_for_sleepers(self, process: subprocess.Popen[str]) -> None:
-        """Until all before them are stored, and they have had a moment to fall asleep."""
-        wait_until(lambda: stored() == self._quick)
-        time.sleep(SLEEP_S / 6)
+    def wait_for_both(self, process: subprocess.Popen[str]) -> None:
+        """Until all before them are stored, and they stand at the gate."""
+        wait_until(lambda: stored() == self._quick or process.poll() is not None)
+        assert process.poll() is None, process.communicate()
+        wait_until(lambda: held_files(process.pid).issuperset(WAITING))
         self._processes = descendants(process.pid)
         assert len(self._processes) >= 2, "at least a process for each of them"
+
+    def open(self) -> None:
+        """From now on nobody waits."""
+        (self._gate / "opened").touch()
 
     def left_behind(self) -> set[Path]:
         """Of what ran then. The kernel may take a moment to clear away what was killed."""
         return {path for path in self._processes if path.exists()}
+
+
+@pytest.fixture
+def slow_run(
+    tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[int], Slow]:
+    """A slow run, with so many quick programs first."""
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "packages"))
+    return lambda quick: Slow(tmp_path, write, quick=quick)
+
+
+def held_files(pid: int) -> set[str]:
+    """The names of the files that the processes below one have open."""
+    names: set[str] = set()
+    for process in descendants(pid):
+        try:
+            names |= {link.readlink().name for link in (process / "fd").iterdir()}
+        except PermissionError:  # hidden from a user without rights: it runs, and that has to do
+            names |= {*WAITING}
+        except OSError:  # it has ended, or the file is closed by now
+            continue
+    return names
 
 
 def descendants(pid: int) -> set[Path]:
@@ -755,13 +793,14 @@ def interrupted(process: subprocess.Popen[str]) -> str:
 
 
 def test_ctrl_c_once_waits_for_those_in_flight_and_says_how_to_go_on(
-    tmp_path: Path, write: Write
+    tmp_path: Path, slow_run: Callable[[int], Slow]
 ) -> None:
-    slow = Slow(tmp_path, write, quick=2)
+    slow = slow_run(2)
 
     with slow.start() as process:
-        slow.wait_for_sleepers(process)
+        slow.wait_for_both(process)
         said = interrupted(process)
+        slow.open()
         out, rest = process.communicate(timeout=PATIENCE_S)
     wait_until(lambda: not slow.left_behind())
     resumed = run(*slow.arguments, "--json", cwd=tmp_path)
@@ -774,15 +813,18 @@ def test_ctrl_c_once_waits_for_those_in_flight_and_says_how_to_go_on(
     assert (summary["samples"], summary["completed"], summary["reused"]) == (20, 20, 4)
 
 
-def test_ctrl_c_twice_stops_at_once_and_can_be_gone_on_with(tmp_path: Path, write: Write) -> None:
-    slow = Slow(tmp_path, write, quick=2)
+def test_ctrl_c_twice_stops_at_once_and_can_be_gone_on_with(
+    tmp_path: Path, slow_run: Callable[[int], Slow]
+) -> None:
+    slow = slow_run(2)
 
     with slow.start() as process:
-        slow.wait_for_sleepers(process)
+        slow.wait_for_both(process)
         interrupted(process)
         process.send_signal(signal.SIGINT)
         out, rest = process.communicate(timeout=PATIENCE_S)
     wait_until(lambda: not slow.left_behind())
+    slow.open()
     resumed = run_json(*slow.arguments, cwd=tmp_path)
 
     assert (process.returncode, rest) == (130, "")
@@ -790,12 +832,13 @@ def test_ctrl_c_twice_stops_at_once_and_can_be_gone_on_with(tmp_path: Path, writ
     assert (resumed["status"], resumed["summary"]["reused"]) == ("finished", 2)
 
 
-def test_ctrl_c_at_the_last_sample_is_a_finished_run(tmp_path: Path, write: Write) -> None:
-    slow = Slow(tmp_path, write, quick=18)
+def test_ctrl_c_at_the_last_sample_is_a_finished_run(slow_run: Callable[[int], Slow]) -> None:
+    slow = slow_run(18)
 
     with slow.start() as process:
-        slow.wait_for_sleepers(process)
+        slow.wait_for_both(process)
         interrupted(process)
+        slow.open()
         out, _ = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 0
@@ -803,14 +846,15 @@ def test_ctrl_c_at_the_last_sample_is_a_finished_run(tmp_path: Path, write: Writ
 
 
 def test_killed_at_any_moment_only_what_was_in_flight_is_done_again(
-    tmp_path: Path, write: Write
+    tmp_path: Path, slow_run: Callable[[int], Slow]
 ) -> None:
-    slow = Slow(tmp_path, write, quick=5)
+    slow = slow_run(5)
 
     with slow.start() as process:
-        slow.wait_for_sleepers(process)
+        slow.wait_for_both(process)
         process.kill()
     wait_until(lambda: not slow.left_behind())
+    slow.open()
     resumed = run_json(*slow.arguments, cwd=tmp_path)
     whole = run_json(*slow.arguments, "--fresh", cwd=tmp_path)
 
@@ -819,21 +863,23 @@ def test_killed_at_any_moment_only_what_was_in_flight_is_done_again(
 
 
 def test_ctrl_c_ends_a_run_in_a_notebook_too_and_keeps_what_was_done(
-    tmp_path: Path, write: Write
+    tmp_path: Path, slow_run: Callable[[int], Slow]
 ) -> None:
-    slow = Slow(tmp_path, write, quick=3)
+    slow = slow_run(3)
     script = (
         "import asyncio, evalwright as ew\n"
         "async def cell():\n"
-        "    ew.run('tasks.jsonl', 'replay/outputs.jsonl', concurrency=2)\n"
+        "    options = {'concurrency': 2, 'sandbox_packages': ['gate']}\n"
+        "    ew.run('tasks.jsonl', 'replay/outputs.jsonl', **options)\n"
         "asyncio.new_event_loop().run_until_complete(cell())\n"
     )
 
     with slow.start(sys.executable, "-W", "ignore", "-c", script) as process:
-        slow.wait_for_sleepers(process)
+        slow.wait_for_both(process)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=PATIENCE_S)
     wait_until(lambda: not slow.left_behind())
+    slow.open()
     resumed = run_json(*slow.arguments, cwd=tmp_path)
 
     assert said.rstrip().endswith("KeyboardInterrupt")

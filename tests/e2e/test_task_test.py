@@ -114,7 +114,7 @@ def test_a_sample_that_fails_makes_exit_1(project: Path) -> None:
     assert "Sample `fr`, model openai/gpt-test: failed" in done.stdout
     assert "    stage: solver\n" in done.stdout
     assert "who are you?" in done.stdout
-    assert "there were errors: see above" in done.stderr
+    assert "errors occurred; see above" in done.stderr
 
 
 def test_what_a_snippet_prints_is_shown(project: Path) -> None:

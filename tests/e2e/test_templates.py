@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.e2e.commands import evalwright, outcomes_in, report_of
-from tests.e2e.projects import run_file, task, write_project, write_rows
+from tests.e2e.projects import SOLVER, run_file, task, write_project, write_rows
 from tests.servers import model_server as serve
 from tests.servers.model_server import ModelServer
 
@@ -83,3 +83,27 @@ def test_templates_build_requests_and_no_template_sees_what_another_changed(
     assert [row["value"] for row in report["metrics"]] == [1.0, 1.0]
     (outcome,) = outcomes_in(tmp_path)
     assert outcome.sample["words"] == ["up", "clear", "it"]
+
+
+def test_a_template_that_changes_a_trace_fails_with_its_place_and_what_to_write(
+    tmp_path: Path,
+) -> None:
+    scorer = """\
+  scorers:
+    - type: string_equals
+      value: |
+        {% set items = trace.items | list %}{% do items.clear() %}
+        {% do solver_output.append_user_message("x") %}
+      ground_truth: "4"
+"""
+    run = run_file("{key: ask, task_key: ask, model_key: openai$x}")
+    write_project(tmp_path, run=run, tasks__ask=task(SOLVER + scorer))
+    write_rows(tmp_path, [{"question": "2 + 2"}])
+    with ModelServer() as server:
+        evalwright(server, "run", "run.yaml", cwd=tmp_path)
+
+    (outcome,) = outcomes_in(tmp_path)
+    assert outcome.failure is not None
+    assert "`append_user_message` changes a trace" in outcome.failure.message
+    assert "copy what it needs first" in outcome.failure.message
+    assert "(tasks/ask.yaml:16)" in outcome.failure.message

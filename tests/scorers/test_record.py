@@ -51,6 +51,8 @@ def test_there_is_a_metric_for_every_name_and_a_name_for_every_metric() -> None:
         pytest.param("accuracy", "yes", ("yes",), 1.0, id="accuracy is the same comparison"),
         pytest.param("f1", "a b", ("b c",), 0.5, id="f1: one of two tokens each way"),
         pytest.param("rouge_l", "a b c d", ("a c",), 2 / 3, id="rouge_l: P 2/4, R 2/2"),
+        pytest.param("rouge_l", "👍", ("👎",), 0, id="rouge_l: no words, another text"),
+        pytest.param("f1", "👍", ("👎", "👍"), 1, id="f1: no words, the same text"),
         pytest.param("bleu_4", "a b c d e", ("a b c d e",), 1.0, id="bleu_4: the same text"),
         pytest.param("bleu_4", "", ("a",), 0.0, id="bleu_4: nothing"),
     ],
@@ -99,6 +101,20 @@ def test_a_score_does_not_depend_on(other: dict[str, Any]) -> None:
     assert RecordScorer().describe_inputs(Sample("a", after)) == RecordScorer().describe_inputs(
         Sample("a", before)
     )
+
+
+@pytest.mark.parametrize(
+    ("metric", "scored_anew"),
+    [("f1", True), ("rouge_l", True), ("bleu_4", False), ("exact_match", False)],
+)
+def test_only_metrics_whose_scores_can_have_changed_are_scored_anew(
+    metric: MetricName, *, scored_anew: bool
+) -> None:
+    before = f'["none","{metric}",["👍"],3.0]'
+
+    after = RecordScorer().describe_inputs(Sample("a", task(metric, "👍")))
+
+    assert (after != before) is scored_anew
 
 
 @pytest.mark.parametrize("metric", METRIC_NAMES)

@@ -110,13 +110,16 @@ def test_a_change_of_what_came_from_outside_is_a_change_of_a_copy(
     [
         pytest.param("{% do trace.items.append({'role': 'user', 'content': 'x'}) %}", id="items"),
         pytest.param("{% do solver_output.append_user_message('x') %}", id="a message"),
+        pytest.param("{{ solver_output.append({}) }}", id="an item"),
+        pytest.param("{% set add = solver_output.extend %}{{ add([]) }}", id="by another name"),
+        pytest.param("{{ solver_output['append']({}) }}", id="by its key"),
     ],
 )
 def test_the_objects_of_the_format_refuse_changes(source: str) -> None:
     given = outside()
     before = shown(given)
 
-    with pytest.raises(ValueError, match=r"not accessible|not safely callable"):
+    with pytest.raises(ValueError, match=r"^`\w+` changes a trace, .* \(line 1\)$"):
         Template(source).render(**given)
 
     assert shown(given) == before

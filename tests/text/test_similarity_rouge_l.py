@@ -26,12 +26,15 @@ WORDS = st.lists(st.sampled_from(["a", "97", "b", "bb", "é", "猫"]), max_size=
         pytest.param("a", "97", 0.0, id="a letter is not its code"),
         pytest.param("dog", "cat", 0.0, id="nothing shared"),
         pytest.param("", "", 1.0, id="both empty"),
-        pytest.param("?!", " ", 1.0, id="both without words"),
+        pytest.param("?!", " ", 0.0, id="both without words, another text"),
+        pytest.param(" ?!", "?!\n", 1.0, id="both without words, the same text"),
         pytest.param("", "cat", 0.0, id="empty prediction"),
         pytest.param("cat", "", 0.0, id="empty target"),
         pytest.param("قط أسود كبير", "قط كبير", 2 * 2 / (3 + 2), id="Arabic"),
         pytest.param("猫 狗", "狗 猫", 2 * 1 / (2 + 2), id="CJK, spaced"),
-        pytest.param("👍", "👎", 1.0, id="emoji are no words: both empty"),
+        pytest.param("👍", "👎", 0.0, id="emoji are no words: another one is wrong"),
+        pytest.param("👍", "👍", 1.0, id="emoji are no words: the same one is right"),
+        pytest.param("", "👍", 0.0, id="an empty prediction is no emoji"),
         pytest.param("e\u0301", "e", 2 * 1 / (1 + 1), id="a combining mark is no word"),
     ],
 )
@@ -65,7 +68,11 @@ def test_equal_to_the_plain_table(prediction: str, target: str) -> None:
     one, other = tokens(prediction), tokens(target)
     size = len(one) + len(other)
 
-    expected = 2 * longest_common_subsequence(one, other) / size if size else 1.0
+    expected = (
+        2 * longest_common_subsequence(one, other) / size
+        if size
+        else float(prediction.strip() == target.strip())
+    )
 
     assert rouge_l(prediction, [target]) == expected
 

@@ -23,14 +23,14 @@ def score_answer(
     sandbox_packages: Sequence[str] = (),
     unsafe_code_exec: bool = False,
 ) -> Score:
-    r"""Score one answer of a model as a run does: post-process rule first, then the metric.
+    r"""Score one answer as a run does: apply the post-process rule, then the metric.
 
-    `values["score"]` is in [0, 1]; `correct` says whether the answer counts as right, and `reason`
-    why it is not perfect. A `code_exec` answer runs in the sandbox, and `metadata` has its outcome;
-    the options are those of `execute`.
+    `values["score"]` is in [0, 1]. `correct` tells whether the answer counts as right, and `reason`
+    explains a score below 1. A `code_exec` answer runs in the sandbox, and `metadata` contains its
+    outcome. The options are the same as for `execute`.
 
-    A record that breaks a rule raises `InvalidTask`. A target that does not compile is a
-    ValueError.
+    A record that breaks a rule raises `InvalidTask`. A target that does not compile raises
+    `ValueError`.
 
     >>> task = {
     ...     "task_id": "sum",

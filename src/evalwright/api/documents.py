@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evalwright.plan.row_checks import row_problems
+from evalwright.session.stores import make_earlier_finder
 from evalwright.spec.checking import Checking
 from evalwright.spec.documents.lint import DocumentLint, lint_project
 from evalwright.spec.documents.project import Project, read_project, read_projects
@@ -16,7 +17,8 @@ def validate_project(path: str, env: Sequence[str]) -> Iterator[Checking]:
     """What is wrong with the documents of a project and their rows, file by file."""
     environment, problems = load_environment(env)
     reads_rows = not any(problem.level == "error" for problem in problems)
-    projects = read_projects(path, environment=environment)
+    finder = make_earlier_finder()
+    projects = read_projects(path, environment=environment, find_earlier=finder)
     kinds: dict[str, str] = {}
     for project in reversed(projects):
         kinds |= _list_entity_kinds(project)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def validate(path: str | Path) -> Validated:
-    """Check a task file: return every valid record and every error, as two lists.
+    """Check a task file and return two lists: the valid records and the errors.
 
     >>> records, errors = ew.validate("tasks.jsonl")
     >>> len(records), len(errors)
@@ -45,7 +45,7 @@ def checks(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Checking]:
 
 
 def lint(path: str | Path) -> Linting:
-    """Find records of a task file that are valid but suspicious; iterate over the findings.
+    """Find valid but suspicious records in a task file. Iterate over the result for the findings.
 
     >>> [finding.rule for finding in ew.lint("tasks.jsonl")]
     []
@@ -61,7 +61,7 @@ def lint(path: str | Path) -> Linting:
 
 
 def lints(paths: Sequence[str], *, env: Sequence[str] = ()) -> list[Linting | DocumentLint]:
-    """The same for many files and projects. A project is one entry a file."""
+    """Lint several files and projects. A project has one entry per file."""
     lintings: list[Linting | DocumentLint] = []
     for path in paths:
         if is_project(path):
@@ -91,7 +91,7 @@ def init(directory: str | Path) -> list[Path]:
     files[folder / TASKS.name] = TASKS.read_bytes()
     for path in files:
         if path.exists() and path.name != "README.md":
-            raise UsageError(f"{path}: already exists, and was not changed")
+            raise UsageError(f"{path}: already exists and was not changed")
     for kind in ("task", "dataset", "model", "evaluation", "run"):
         text = json.dumps(schema(kind), indent=2)
         files[folder / ".evalwright" / "schemas" / f"{kind}.json"] = text.encode()
@@ -122,7 +122,7 @@ SCHEMAS = (
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """Return the JSON Schema of a document, such as `records`, `task` or `report`.
+    """Return the JSON Schema for a document type, such as `records`, `task` or `report`.
 
     >>> ew.schema("records")["required"]
     ['task_id', 'category', 'prompt', 'targets', 'metric_name', 'post_process']

@@ -44,13 +44,14 @@ def execute(
     """Run a Python program in the sandbox and check it against targets.
 
     A target is an expression that must be true, or statements that must not raise an exception. It
-    can use the names that the program defines. The result says what happened (`outcome`), how many
-    targets passed (`passed` of `total`), which ones (`targets`) and why not (`detail`). The
-    `outcome` is `pass`, `assertion_fail`, `syntax_error`, `timeout` or `error`; the last three fail
-    every target.
+    can use the names that the program defines. The result contains the `outcome`, how many targets
+    passed (`passed` out of `total`), which targets passed (`targets`) and why others did not
+    (`detail`). The `outcome` is `pass`, `assertion_fail`, `syntax_error`, `timeout` or `error`; the
+    last three fail every target.
 
-    `timeout_s` is for the program with all its targets: 3 seconds unless given, at most 30. The
-    other options are those of `run`. A target that does not compile is a ValueError.
+    `timeout_s` limits the total time for the program and its targets: 3 seconds by default, at most
+    30. The other options are the same as for `run`. A target that is empty or does not compile
+    raises `ValueError`.
 
     >>> program = "def add(a, b): return a + b"
     >>> result = ew.execute(program, ["add(1, 2) == 3", "assert add(1, 2) == 4"])
@@ -78,6 +79,7 @@ def _check_program(program: str, targets: Sequence[str], timeout_s: float) -> Pr
     ):
         if not isinstance(text, str):
             raise TypeError(f"expected a text, got {text!r} - at `{name}`")
+    _refuse_empty_targets(targets)
     if not 0 < timeout_s <= MAX_TIMEOUT_S:
         raise ValueError(
             f"expected a timeout above 0 and at most {MAX_TIMEOUT_S} seconds, got `{timeout_s}`"
@@ -85,12 +87,25 @@ def _check_program(program: str, targets: Sequence[str], timeout_s: float) -> Pr
     return Program(source=program, targets=tuple(targets), timeout_s=timeout_s)
 
 
+def _refuse_empty_targets(targets: Sequence[str]) -> None:
+    """Refuse targets without code, which every program would pass."""
+    for number, target in enumerate(targets, start=1):
+        if not any(
+            line.strip() and not line.lstrip().startswith("#") for line in target.split("\n")
+        ):
+            raise ValueError(
+                f"target {number} of {len(targets)} is empty: expected an expression that must be "
+                "true, such as `add(1, 2) == 3`"
+            )
+
+
 def execute_file(
     request: ProgramRequest, options: RunOptions, *, tell: Callable[[str], None] = lambda _: None
 ) -> JudgedProgram:
-    """Judge the program of a file. A target that does not compile is a `UsageError`."""
+    """Judge the program in a file; raise `UsageError` if a target is empty or does not compile."""
     program, where = _program(request)
     try:
+        _refuse_empty_targets(program.targets)
         return _execute(program, options, tell=tell)
     except ValueError as error:
         raise UsageError(f"{where}{error}") from error

@@ -26,7 +26,7 @@ from evalwright.session.project_models import project_connector
 from evalwright.session.rescore import prepare_rescoring
 from evalwright.session.run_files import find_folder, refuse_other_project, relative_to
 from evalwright.session.session import Session
-from evalwright.session.stores import open_store
+from evalwright.session.stores import make_earlier_finder, open_store
 from evalwright.types import Run
 
 
@@ -37,7 +37,8 @@ def run_project(
     files = map(Secret, secrets_in(read_environment(options.env)))
     refuse_secrets([path, *models], {**options.parameters, **options.settings}, files)
     with closing(open_store(options.store, durable=options.durable)) as store:
-        resolved = resolve_project(path, models, options, tell=progress.tell)
+        finder = make_earlier_finder(options.store)
+        resolved = resolve_project(path, models, options, tell=progress.tell, find_earlier=finder)
         if models and all(spec.task.evaluates != "model" for spec in resolved.specs):
             raise UsageError(
                 f"{path}: none of its tasks calls a model, so `-m {models[0]}` has no effect"
@@ -126,7 +127,10 @@ def score_project(parent: Run, store: Store, options: RunOptions, progress: Prog
         env=tuple(relative_to(folder, file) for file in command.env),
     )
     path = relative_to(folder, manifest.plan.path)
-    resolved = resolve_project(path, command.models, options, tell=progress.tell)
+    finder = make_earlier_finder(options.store)
+    resolved = resolve_project(
+        path, command.models, options, tell=progress.tell, find_earlier=finder
+    )
     plan = compile_run(resolved, options, store=store)
     refuse_other_project(parent, plan.outline.tasks, path)
     plan, rescoring = prepare_rescoring(plan, parent)

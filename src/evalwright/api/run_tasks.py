@@ -33,10 +33,11 @@ def run(
     progress: Progress | None = None,
     **options: Any,
 ) -> Report:
-    """Run every task with every model and report; the options are those of `RunOptions`.
+    """Run every task with every model and return the report.
 
-    A path is a file of task records, or a project: its run file, its folder, one of its tasks. The
-    models of a project are those that it names, unless some are given here.
+    The options are the fields of `RunOptions`. A path is a file of task records or a project: its
+    run file, its folder or one of its tasks. A project runs with the models that it names, unless
+    you pass `models`.
     Invalid tasks, models or options raise an exception before the first model call.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
@@ -74,11 +75,11 @@ def run(
 def score(
     run_name: str = "latest", /, *, progress: Progress | None = None, **options: Any
 ) -> Report:
-    """Score the stored outputs of a run again, with the task files as they are now.
+    """Score the stored outputs of a run again, with the current task files.
 
-    Evaluated models are not queried: a sample without a stored output fails. A judge
-    of a project is queried again if its scorer, the sample or the answer has changed, or if it
-    gave no verdict. The result is a new run, which names its parent.
+    Evaluated models are not queried; a sample without a stored output fails. A project's judge is
+    queried again if its scorer, the sample or the answer has changed, or if it gave no verdict. The
+    result is a new run that names its parent.
 
     >>> report = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2)
     >>> ew.score(report.run_id).summary.completed

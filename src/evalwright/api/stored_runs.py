@@ -35,9 +35,9 @@ def load(
     bins: int | None = None,
     calibrate: bool | None = None,
 ) -> Report:
-    """Return the report of a stored run, with its own seed and bins unless others are given.
+    """Return the report for a stored run, with the run's seed and bins unless you pass others.
 
-    Metrics that were computed when the run ended stay as they were.
+    Metrics that were computed at the end of the run are not recomputed.
 
     >>> run_id = ew.run("tasks.jsonl", models=["scripted/oracle"], limit=2).run_id
     >>> ew.load(run_id).leaderboard[0].mean

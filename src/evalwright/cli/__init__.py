@@ -17,30 +17,30 @@ from evalwright.cli.messages import print_message
 
 COMMANDS = {
     "init": "Create a small example project.",
-    "validate": "Report every mistake in task files and projects.",
-    "lint": "Report what is valid but looks wrong.",
-    "run": "Run tasks with models and rank them.",
-    "perplexity": "Measure how well models predict a text.",
+    "validate": "Report every error in task files and projects.",
+    "lint": "Report likely mistakes in valid task files and projects.",
+    "run": "Run tasks with models and rank the models.",
+    "perplexity": "Measure how well models predict text.",
     "score": "Score the stored outputs of a run again.",
     "exec": "Test one program the way `run` tests code answers.",
-    "report": "Print the report of a run.",
+    "report": "Print a run's report.",
     "gate": "Check a run against policies.",
     "judge": "Measure how reliable a judge model is.",
     "list": "List runs, component types, model providers or the contents of a project.",
     "show": "Show the details of a run or the outcomes of its samples.",
-    "task": "Manage the tasks of a project.",
-    "dataset": "Manage the datasets of a project.",
-    "generator": "Manage the dataset generators of a project.",
-    "model": "Manage the models of a project.",
-    "adapter": "Manage the model adapters of a project.",
-    "eval": "Manage the evaluations of a project.",
-    "secret": "Manage the secrets that are stored on this machine.",
-    "export": "Export the outcomes of a run for other tools.",
+    "task": "Manage a project's tasks.",
+    "dataset": "Manage a project's datasets.",
+    "generator": "Manage a project's dataset generators.",
+    "model": "Manage a project's models.",
+    "adapter": "Manage a project's model adapters.",
+    "eval": "Manage a project's evaluations.",
+    "secret": "Manage the secrets stored on this machine.",
+    "export": "Export a run's outcomes for other tools.",
     "import": "Import results from other tools as a run.",
     "delete": "Delete a run and its outcomes.",
-    "gc": "Free the disk space of deleted runs.",
-    "schema": "Print the JSON Schema of a document.",
-    "doctor": "Show what this machine can do.",
+    "gc": "Free the disk space used by deleted runs.",
+    "schema": "Print the JSON Schema for a document type.",
+    "doctor": "Show what this machine supports.",
 }
 _ENTITIES = ("task", "dataset", "generator", "model", "adapter", "eval")
 SHORTHANDS = {f"{name}s": name for name in _ENTITIES}
@@ -48,7 +48,7 @@ SHORTHANDS = {f"{name}s": name for name in _ENTITIES}
 MODULES = {"import": "import_"}
 """Commands whose name is not a valid module name."""
 EXIT_CODES = """\
-Exit codes: 0 success; 1 a check failed; 2 usage error; 3 finished, but some samples failed;
+Exit codes: 0 success; 1 check failed; 2 usage error; 3 finished with failed samples;
 4 could not run; 130 interrupted."""
 
 

@@ -14,8 +14,8 @@ from evalwright.cli.progress import TerminalProgress
 
 command = entity_group(
     "dataset",
-    "Manage the datasets of a project.",
-    "Datasets are the files in datasets/ and those that run.yaml lists.",
+    "Manage a project's datasets.",
+    "Datasets are the files in datasets/ and those listed in run.yaml.",
 )
 
 
@@ -28,11 +28,12 @@ command = entity_group(
 @shared.project_options
 @shared.json_option
 def test(name: str, *, samples: int, show_io: bool, as_json: bool, **place: Any) -> None:
-    """Read a whole dataset and show what tasks get from it.
+    """Read a whole dataset and show what tasks receive from it.
 
-    Shows the number of rows, what each filter drops, the types in each column, and the first rows.
-    If the rows have not been generated yet, the first N are generated and shown step by step, but
-    not stored. Exit 1 if the dataset cannot be read or a row cannot be generated.
+    Shows the number of rows, the rows that each filter drops, the types in each column, and the
+    first rows. If the rows have not been generated yet, the first N are generated and shown step by
+    step, but not stored. Exits with status 1 if the dataset cannot be read or a row cannot be
+    generated.
     """
     preview = api.try_dataset(name, samples=samples, anew=show_io, **place)
     write_result(preview, api.dataset_preview_lines(preview, bodies=show_io), as_json=as_json)
@@ -55,9 +56,9 @@ def test(name: str, *, samples: int, show_io: bool, as_json: bool, **place: Any)
 def generate(key: str, *, again: bool, project: str, as_json: bool, **options: Any) -> None:
     """Generate the rows of a dataset that names a generator.
 
-    Rows are generated once and stored under .evalwright/generated/; a run generates the rows that
-    it needs and does not find. Datasets that these rows depend on are generated first. If a row
-    fails, the others are kept, the exit code is 1, and the same command resumes.
+    Rows are generated once and stored under .evalwright/generated/. A run generates the rows that
+    it needs and that are missing. Datasets that these rows depend on are generated first. If a row
+    fails, the others are kept and the exit status is 1; running the same command again resumes.
     """
     datasets = api.generate(
         key, project=project, again=again, progress=TerminalProgress(), **options

@@ -21,9 +21,9 @@ from evalwright.cli.output import confirm_deletion, format_count, write_json
 def command(run: str, *, yes: bool, store: str | None, as_json: bool) -> None:
     """Delete a run and its outcomes.
 
-    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`. Asks first on a
-    terminal; elsewhere --yes is required. Runs that rescored it are kept. `evalwright gc` frees
-    the disk space.
+    RUN is a run id or a prefix of one, a run name, a tag (KEY=VALUE), or `latest`. On a terminal,
+    asks for confirmation first; otherwise, --yes is required. Runs that rescored RUN are kept.
+    `evalwright gc` frees the disk space.
     """
     if not yes:
         listed = api.show_run(run, store)

@@ -12,11 +12,12 @@ from evalwright.report.machine import machine_blocks
 @store_option
 @json_option
 def command(*, store: str | None, as_json: bool) -> None:
-    """Show what this machine can do.
+    """Show what this machine supports.
 
     Shows how programs are isolated and why stronger isolation is not available; which local models
-    can run and how to install what is missing; which API keys are set (never their values); and
-    where runs are stored. Always exits 0; with --json, `tier` is null without isolation.
+    can run and how to install missing parts; which API keys are set (never their values); and where
+    runs are stored. Always exits with status 0. With --json, `tier` is null if programs cannot be
+    isolated.
     """
     machine = api.doctor(store)
     write_result(machine, machine_blocks(machine), as_json=as_json)

@@ -40,7 +40,7 @@ def _plural(kind: EntityKind) -> str:
 
 
 def _list(group: click.Group, kind: EntityKind) -> None:
-    @group.command("list", help=f"List the {_plural(kind)} of the project.")
+    @group.command("list", help=f"List the project's {_plural(kind)}.")
     @project_options
     @json_option
     def command(*, as_json: bool, **place: Any) -> None:
@@ -55,11 +55,11 @@ def _list(group: click.Group, kind: EntityKind) -> None:
         for entity in entities:
             if not entity.valid:
                 hint = f"`evalwright validate {entity.file}`"
-                print_message(f"warning: {entity.key}: has errors: {hint}")
+                print_message(f"warning: `{entity.key}` has errors; see {hint}")
 
 
 def _show(group: click.Group, kind: EntityKind) -> None:
-    @group.command("show", help=f"Show one {kind}: its file, what uses it, and its full document.")
+    @group.command("show", help=f"Show one {kind}: its file, its uses and its full document.")
     @click.argument("key", metavar="KEY")
     @project_options
     @json_option
@@ -73,7 +73,7 @@ def _add(group: click.Group, kind: EntityKind) -> None:
         "add",
         help=f"Check documents and copy them into the project.\n\nEach FILE (globs are allowed) is "
         f"copied to {FOLDERS[kind]}/, together with the files that it includes or refers to. If "
-        "any document is invalid, nothing is changed and the exit code is 1.",
+        "any document is invalid, nothing is changed and the exit status is 1.",
     )
     @click.argument("files", nargs=-1, metavar="FILE...", required=kind != "model")
     @click.option("--update", is_flag=True, help=f"Replace {_plural(kind)} that already exist.")
@@ -106,8 +106,9 @@ def _add(group: click.Group, kind: EntityKind) -> None:
 def _validate(group: click.Group, kind: EntityKind) -> None:
     @group.command(
         "validate",
-        help=f"Report every mistake in {_plural(kind)}.\n\nNAME is a key or a file; without it, "
-        f"all {_plural(kind)} of the project are checked. Exit 0 if all are valid, 1 if not.",
+        help=f"Report every error in {_plural(kind)}.\n\nNAME is a key or a file. Without it, all "
+        f"the project's {_plural(kind)} are checked. Exits with status 0 if all are valid, 1 if "
+        "not.",
     )
     @click.argument("names", nargs=-1, metavar="[NAME...]")
     @project_options
@@ -120,7 +121,8 @@ def _export(group: click.Group, kind: EntityKind) -> None:
     @group.command(
         "export",
         help=f"Export one {kind} as a single YAML document.\n\nThe document contains everything "
-        "that it includes or refers to; secrets are masked. Data paths are relative to the output.",
+        f"that the {kind} includes or refers to; secrets are masked. Data paths are relative to "
+        "the output file.",
     )
     @click.argument("key", metavar="KEY")
     @click.option(
@@ -135,7 +137,7 @@ def _export(group: click.Group, kind: EntityKind) -> None:
     def command(key: str, *, output: Path | None, as_json: bool, **place: Any) -> None:
         if output is not None and output.exists():
             raise UsageError(
-                f"{output}: already exists, and was not changed", hint="name a new file"
+                f"{output}: already exists and was not changed", hint="choose a new file name"
             )
         folder = str(output.parent) if output else "."
         document = api.export_entity(kind, key, folder=folder, **place)
@@ -157,9 +159,10 @@ def _export(group: click.Group, kind: EntityKind) -> None:
 def _delete(group: click.Group, kind: EntityKind) -> None:
     @group.command(
         "delete",
-        help=f"Delete the file of one {kind}.\n\nAsks first on a terminal; elsewhere --yes is "
-        "required. Included files and data files are kept. If the file also holds other "
-        "documents, nothing is deleted, and the message says where the document is.",
+        help=f"Delete the file that defines one {kind}.\n\nOn a terminal, asks for confirmation "
+        "first; otherwise, --yes is required. Included files and data files are kept. If the file "
+        f"also contains other documents, nothing is deleted, and an error shows where the {kind} "
+        "is defined.",
     )
     @click.argument("key", metavar="KEY")
     @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -171,7 +174,7 @@ def _delete(group: click.Group, kind: EntityKind) -> None:
         references = [use for use in entity.used_by if use.file != entity.file]
         if references:
             places = format_count(len(references), "place")
-            print_message(f"warning: it is used in {places}:")
+            print_message(f"warning: `{key}` is used in {places}:")
         for use in references:
             print_message(f"  {use.file}:{use.line}: {use.what}")
         if not yes:

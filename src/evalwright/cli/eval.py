@@ -11,7 +11,7 @@ from evalwright.cli.options import SectionedCommand, project_option
 
 command = entity_group(
     "evaluation",
-    "Manage the evaluations of a project.",
+    "Manage a project's evaluations.",
     "Evaluations are the files in evaluations/ and the one in run.yaml.",
 )
 
@@ -22,9 +22,9 @@ command = entity_group(
 @project_option
 @click.pass_context
 def _run(context: click.Context, /, key: str, project: str, **options: Any) -> None:
-    """Run one evaluation of the project.
+    """Run one evaluation in the project.
 
-    The same as `evalwright run FILE --evaluation KEY`, with the same options.
+    This command is the same as `evalwright run FILE --evaluation KEY`, with the same options.
     """
     file = api.show_entity("evaluation", key, project, env=options["env"]).file
     context.invoke(run.command, paths=(file,), files=(), evaluation=key, **options)

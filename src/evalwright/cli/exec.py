@@ -21,10 +21,10 @@ from evalwright.vocabulary import LEGAL, MAX_TIMEOUT_S
     "targets",
     multiple=True,
     metavar="CODE",
-    help="Python that the program must satisfy; repeatable.",
+    help="Python code that the program must satisfy; repeatable.",
 )
 @click.option("--task", metavar="FILE.jsonl", help="Take the targets from a record in this file.")
-@click.option("--id", "task_id", metavar="ID", help="Id of the record that has the targets.")
+@click.option("--id", "task_id", metavar="ID", help="Id of the record that contains the targets.")
 @click.option(
     "--timeout",
     "timeout_s",
@@ -35,16 +35,17 @@ from evalwright.vocabulary import LEGAL, MAX_TIMEOUT_S
 @click.option(
     "--post-process",
     type=click.Choice(LEGAL["code_exec"].post_processes),
-    help="Post-process FILE.py first. Default: the record's rule, or none.",
+    help="Post-processing to apply to FILE.py first. Default: the record's rule, or none.",
 )
 @sandbox_options
 @json_option
 def command(path: str, *, as_json: bool, **options: Any) -> None:
     """Test one program the way `run` tests code answers.
 
-    FILE.py is the program; `-` reads standard input. A target is Python: an expression that must be
-    true, or statements that must not raise an exception. Exit 0 if the program passes,
-    1 if it does not, 2 if a target does not compile, 4 without a sandbox.
+    FILE.py is the program; `-` reads standard input. A target is Python code: an expression that
+    must be true, or statements that must not raise an exception. Exits with status 0 if the program
+    passes, 1 if it does not, 2 if a target is empty or does not compile, 4 if no sandbox is
+    available.
     """
     fields = {name: options.pop(name) for name in api.ProgramRequest._fields if name in options}
     execution = api.execute_file(

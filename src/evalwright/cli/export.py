@@ -27,22 +27,22 @@ LOGS = "logs"
     "--format",
     "form",
     type=click.Choice([*FORMATS, LOGS]),
-    help="Output format; `logs` is a folder of result logs. Default: by the extension of FILE, "
-    "or jsonl.",
+    help="Output format; `logs` writes a folder of result logs. Default: the extension of FILE, or "
+    "jsonl.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
+@click.option("--json", "as_json", is_flag=True, help="Same as --format jsonl.")
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Write to FILE, completely or not at all. For `logs`, a folder.",
+    help="Write to FILE, completely or not at all. For `logs`, FILE is a folder.",
 )
 @click.option("--failed", is_flag=True, help="Export only failed outcomes.")
 @click.option(
     "--link-logs",
     is_flag=True,
-    help="With `logs`: make the exported evaluation refer to its logs, so that it can be run.",
+    help="With `logs`: make the exported evaluation refer to its logs so it can be run.",
 )
 @store_option
 def command(  # noqa: PLR0913 - one option each
@@ -55,12 +55,12 @@ def command(  # noqa: PLR0913 - one option each
     link_logs: bool,
     store: str | None,
 ) -> None:
-    """Export the outcomes of a run for other tools.
+    """Export a run's outcomes for other tools.
 
-    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. Each line
-    or row is one outcome: input, output, scores, failure, usage and latency. `logs` writes one
-    result log per task, for `evalwright import` and `task_result_log_path`. Memory use does not
-    grow with the run.
+    RUN is a run id or a prefix of one, a run name, a tag (KEY=VALUE), or `latest` (the default).
+    Each line or row is one outcome: input, output, scores, failure, usage and latency. `logs`
+    writes one result log per task, for `evalwright import` and `task_result_log_path`. Memory use
+    does not grow with the size of the run.
     """
     if form == LOGS and not as_json:
         _export_logs(run, output, store, link_logs=link_logs, failed=failed)
@@ -77,10 +77,12 @@ def _export_logs(
     if output is None:
         raise UsageError("result logs need a folder", hint="add --output DIR")
     if failed:
-        raise UsageError("a result log contains all samples: use `--failed` with another format")
+        raise UsageError(
+            "a result log contains all samples; use `--failed` with a different format"
+        )
     done = api.export_logs(output, run, store, link_logs=link_logs)
     logs, samples = format_count(len(done.logs), "log"), format_count(done.samples, "sample")
-    print_message(f"wrote {done.evaluation} and {logs} of {samples}")
+    print_message(f"wrote {done.evaluation} and {logs} with {samples}")
 
 
 def _export_outcomes(
@@ -91,7 +93,7 @@ def _export_outcomes(
     run_id = api.find(run, store).id  # once: `latest` may be another one when a table is reread
     for path in api.find_changed_files(run_id, store):
         print_message(
-            f"note: {path} was changed or removed since the run: its records are not exported"
+            f"note: {path} has been changed or removed since the run; its records are not exported"
         )
     read = partial(api.export, run_id, store, failed=failed or None)
     write = WRITERS[form]

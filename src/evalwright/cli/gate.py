@@ -30,13 +30,13 @@ from evalwright.spec.checking import Checking
     "policies",
     multiple=True,
     metavar="FILE",
-    help="YAML file with policies, `-` for standard input; repeatable. Default: those of the run "
-    "file.",
+    help="YAML file with policies, or `-` for standard input; repeatable. Default: the policies in "
+    "the run file.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Require that whole confidence intervals meet the thresholds and no samples are missing.",
+    help="Require whole confidence intervals to meet the thresholds and no samples to be missing.",
 )
 @env_option
 @store_option
@@ -54,10 +54,10 @@ def command(  # noqa: PLR0913 - one option each
 ) -> None:
     """Check a run against policies.
 
-    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. Prints
-    every rule with its verdict, the reason and the confidence interval. Nothing is run. Exit 0 if
-    all rules hold, 1 if any fails, 2 if nothing could be checked: a policy is invalid, the run does
-    not exist, or its report cannot be read.
+    RUN is a run id or a prefix of one, a run name, a tag (KEY=VALUE), or `latest` (the default).
+    Prints every rule with its verdict, the reason and the confidence interval. Nothing is run.
+    Exits with status 0 if all rules hold, 1 if any fails, 2 if nothing could be checked because a
+    policy is invalid, the run does not exist, or its report cannot be read.
     """
     check_writable(markdown)
     read = api.read_policies(policies, env=env)

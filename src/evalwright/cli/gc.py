@@ -12,9 +12,9 @@ from evalwright.cli.output import write_json
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the number of freed bytes as JSON.")
 def command(*, store: str | None, as_json: bool) -> None:
-    """Free the disk space of deleted runs.
+    """Free the disk space used by deleted runs.
 
-    Runs in `evalwright list` are not changed.
+    Runs that `evalwright list` shows are not changed.
     """
     freed = api.collect_garbage(store)
     if as_json:

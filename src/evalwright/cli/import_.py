@@ -17,9 +17,10 @@ from evalwright.cli.progress import TerminalProgress
 def command(path: str, *, store: str | None, as_json: bool, markdown: Path | None) -> None:
     """Import results from other tools as a run.
 
-    PATH is a result log (JSON) or a folder of logs as `evalwright export --format logs` writes it.
-    Samples, scores and metrics are stored as a run; nothing is queried, scored or computed again.
-    Exit 0, or 1 if a log is damaged, in which case nothing is imported.
+    PATH is a result log (JSON) or a folder of logs in the format that `evalwright export --format
+    logs` writes. Samples, scores and metrics are stored as a run; nothing is queried, scored or
+    computed again. Exits with status 0 on success. If a log is damaged, nothing is imported and the
+    exit status is 1.
     """
     check_writable(markdown)
     report = api.import_results(path, store, progress=TerminalProgress())

@@ -16,9 +16,9 @@ from evalwright.cli.output import write_json
 def command(directory: str, *, as_json: bool) -> None:
     """Create a small example project.
 
-    Writes a run file with eight example tasks, their datasets and a model that works offline;
-    JSON Schemas for your editor; and ten task records, two per category. Existing files are never
-    changed.
+    Writes a run file with eight example tasks, their datasets and a model that works offline. Also
+    writes JSON Schemas for your editor and ten task records, two per category. Never changes
+    existing files.
     """
     written = api.init(directory)
     if as_json:

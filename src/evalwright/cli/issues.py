@@ -61,10 +61,12 @@ def report_unreadable(checks: Sequence[Checking]) -> bool:
 
 
 def report_warnings(checks: Iterable[Checking]) -> None:
-    """Print the warnings, each with its place."""
+    """Print the warnings, each with its place and its hint."""
     for check in checks:
         for issue in check.warnings:
             print_message(f"warning: {check.file}:{issue.line}: {issue.detail}")
+            if issue.hint:
+                print_message(f"  hint: {issue.hint}")
 
 
 def count_by_rule(checks: Iterable[Checking]) -> str:

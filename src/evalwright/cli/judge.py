@@ -36,16 +36,17 @@ command = shared.OrderedGroup(
     show_default=True,
     help="Column with the labels.",
 )
-@click.option("--column", metavar="NAME", help="Take the labels from this column of the dataset.")
-@click.option("--task", metavar="KEY", help="Check the judge of this task specification.")
+@click.option("--column", metavar="NAME", help="Take the labels from this dataset column.")
+@click.option("--task", metavar="KEY", help="Check the judge in this task specification.")
 @click.option("--scorer", metavar="KEY", help="Check the judge with this scorer key.")
-@click.option("--model", metavar="MODEL", help="Use only verdicts on the answers of this model.")
+@click.option("--model", metavar="MODEL", help="Use only verdicts on this model's answers.")
 @click.option(
     "--probe",
     "probes",
     multiple=True,
     type=click.Choice([*PROBES, "all"]),
-    help="Judge again with a change that should not affect verdicts; repeatable, or `all`.",
+    help="Judge again with a change that should not affect verdicts. Repeatable; `all` runs every "
+    "probe.",
 )
 @click.option(
     "--repeat",
@@ -73,12 +74,12 @@ def check(
 ) -> None:
     """Compare a judge with human labels, and test what changes its verdicts.
 
-    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`. With --labels or
-    --column, the verdicts of the run are compared with human labels; no model is queried. With
-    --probe or --repeat, the judge is queried again about some samples: `swap` reverses the order
-    of what it is shown, `pad` makes answers longer, `fence` marks them as data. The result is
-    stored with the run and shown in reports of runs with the same judge. Exit 0, 3 if the judge
-    gave no verdict for some samples, 130 if interrupted.
+    RUN is a run id or a prefix of one, a run name, a tag (KEY=VALUE), or `latest`. With --labels or
+    --column, the run's verdicts are compared with human labels; no model is queried. With --probe
+    or --repeat, the judge is queried again about some samples: `swap` reverses the order of the
+    items it is shown, `pad` makes answers longer, `fence` marks answers as data. The result is
+    stored with the run and shown in reports on runs with the same judge. Exits with status 0 on
+    success, 3 if the judge gave no verdict for some samples, 130 if interrupted.
     """
     progress = TerminalProgress()
     own_names = options.keys() & {*api.JudgeCheckOptions.__struct_fields__}

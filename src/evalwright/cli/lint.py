@@ -13,17 +13,18 @@ from evalwright.cli.output import format_count
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--strict", is_flag=True, help="Exit 1 if anything is found.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 if anything is found.")
 @env_option
 @issue_format_options
 def command(
     paths: tuple[str, ...], *, strict: bool, env: tuple[str, ...], form: str, as_json: bool
 ) -> None:
-    """Report what is valid but looks wrong.
+    """Report likely mistakes in valid task files and projects.
 
-    In records: leaked answers, duplicates, skewed answer letters, targets that no answer can
+    In records: leaked answers, duplicates, skewed answer letters, and targets that no answer can
     match. In project documents: judge prompts that do not mark where the answer begins and ends.
-    Invalid records are skipped; `validate` reports them. Exit 0 unless --strict is given.
+    Invalid records are skipped; `validate` reports them. Exits with status 0 unless --strict is
+    given.
     """
     lints = api.lints(paths, env=env)
     write_issues(lints, "json" if as_json else form)

@@ -23,12 +23,12 @@ _KINDS = ("runs", "models", "scorers", "solvers", "metrics", "sources", *_OF_A_P
 def command(kind: str, *, store: str | None, as_json: bool) -> None:
     """List runs, component types, model providers or the contents of a project.
 
-    Without an argument, lists runs, newest first: models, primary metric with its 95 %
+    Without an argument, lists runs, newest first, with models, the primary metric and its 95 %
     confidence interval, failures, cost, and the parameters that differ between runs.
 
-    `scorers`, `solvers`, `metrics`, `sources` (of datasets) and `models` list the types and
-    providers that documents can name, and the plugin each comes from. `tasks`, `datasets`,
-    `generators`, `adapters` and `evals` list what the project in the current folder has;
+    `scorers`, `solvers`, `metrics`, `sources` (dataset sources) and `models` list the types and
+    providers that documents can name, and the plugin that provides each. `tasks`, `datasets`,
+    `generators`, `adapters` and `evals` list the contents of the project in the current folder;
     `evalwright models` lists its models.
     """
     if kind in _OF_A_PROJECT:
@@ -47,7 +47,7 @@ def command(kind: str, *, store: str | None, as_json: bool) -> None:
         print_list(models, ("model", "from", "what"), rows, as_json=as_json)
         if not as_json:
             click.echo(
-                "to use another address, set NAME_BASE_URL, such as OPENAI_BASE_URL", err=True
+                "to use a different address, set NAME_BASE_URL, such as OPENAI_BASE_URL", err=True
             )
     else:
         types = api.list_components(kind)

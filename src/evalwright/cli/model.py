@@ -15,9 +15,9 @@ from evalwright.errors import Unreadable
 
 command = entity_group(
     "model",
-    "Manage the models of a project.",
-    "Models are the files in models/ and those that run.yaml lists. `evalwright list models` lists "
-    "the providers, whose models need no file.",
+    "Manage a project's models.",
+    "Models are the files in models/ and those listed in run.yaml. `evalwright list models` lists "
+    "the providers; their models need no file.",
 )
 
 
@@ -36,7 +36,7 @@ def test(name: str, *, given: str | None, as_json: bool, **place: Any) -> None:
     """Query a model once and show every step.
 
     Shows the connection, the request, the response and the output; secrets are masked. A failed
-    query is not retried. KEY may also be PROVIDER/MODEL. Exit 1 if the query fails.
+    query is not retried. KEY may also be PROVIDER/MODEL. Exits with status 1 if the query fails.
     """
     text = _read(given) if given else None
     trial = api.try_model(name, given=text, **place)

@@ -94,20 +94,20 @@ def max_cost_option(about: str = "Stop when this many dollars are spent.") -> De
 
 
 label_options = combine(
-    click.option("--name", metavar="NAME", help="Name of the run, accepted wherever its id is."),
+    click.option("--name", metavar="NAME", help="Name for the run, accepted wherever its id is."),
     click.option(
         "--tag",
         "tags",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Tag of the run; repeatable. `show KEY=VALUE` finds the newest run with it.",
+        help="Tag for the run; repeatable. `show KEY=VALUE` finds the newest run with that tag.",
     ),
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 store_option = click.option(
     "--store",
     metavar="FILE",
-    help="File that stores runs. Default: EVALWRIGHT_STORE, or .evalwright/runs.db.",
+    help="File in which runs are stored. Default: $EVALWRIGHT_STORE, or .evalwright/runs.db.",
 )
 report_options = combine(
     click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
@@ -122,7 +122,7 @@ issue_format_options = combine(
         show_default=True,
         help="Output format.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+    click.option("--json", "as_json", is_flag=True, help="Same as --format json."),
 )
 env_option = click.option(
     "--env",
@@ -134,7 +134,7 @@ project_option = click.option(
     "--project",
     metavar="DIR",
     default=".",
-    help="Folder of the project. Default: the current folder.",
+    help="Project folder. Default: the current folder.",
 )
 project_options = combine(project_option, env_option)
 value_options = combine(
@@ -143,7 +143,7 @@ value_options = combine(
         "settings",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Set a parameter of the evaluation or of its tasks.",
+        help="Set a parameter of the evaluation or its tasks.",
     ),
     click.option("--config", metavar="FILE", help="YAML file with `config` and `run_config`."),
 )
@@ -154,7 +154,7 @@ model_options = combine(
         "models",
         multiple=True,
         metavar="MODEL",
-        help="Model to evaluate: provider/model or provider/model@URL; repeat to compare models.",
+        help="Model to evaluate: provider/model or provider/model@URL. Repeat to compare models.",
     ),
     click.option(
         "-p",
@@ -162,20 +162,20 @@ model_options = combine(
         "parameters",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Generation parameter, such as temperature=0 (JSON or text). "
-        "extra.NAME=VALUE is sent unchecked.",
+        help="Generation parameter, such as temperature=0; VALUE is JSON or text. "
+        "extra.NAME=VALUE is sent without checks.",
     ),
 )
 sandbox_options = combine(
     click.option(
         "--in-process-targets",
         is_flag=True,
-        help="Test a program inside its own process: faster, but it could fake its result.",
+        help="Run targets inside the program's process. Faster, but programs could fake results.",
     ),
     click.option(
         "--require-verified",
         is_flag=True,
-        help="Fail a sample whose program passes but could not be checked from outside its own "
+        help="Fail samples whose program passes but could not be checked from outside its own "
         "process.",
     ),
     click.option(
@@ -201,7 +201,7 @@ snippet_timeout_option = click.option(
     type=POSITIVE,
     default=60.0,
     show_default=True,
-    help="Time limit for one call of a project's Python code.",
+    help="Time limit for each call to a project's Python code.",
 )
 retries_option = click.option(
     "--retries",
@@ -220,7 +220,7 @@ cache_option = click.option(
 durable_option = click.option(
     "--durable",
     is_flag=True,
-    help="Sync to disk at every commit, to survive a power failure; slower.",
+    help="Sync to disk at every commit to survive a power failure. Slower.",
 )
 seed_option = click.option(
     "--seed",
@@ -243,7 +243,7 @@ statistics_options = combine(
     click.option(
         "--calibrate",
         is_flag=True,
-        help="Fit a temperature to the confidences of half of the answers; test it on the rest.",
+        help="Fit a temperature to the confidences of half the answers and test it on the rest.",
     ),
 )
 

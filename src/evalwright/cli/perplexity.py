@@ -15,7 +15,7 @@ from evalwright.cli.progress import TerminalProgress
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @shared.model_options
 @click.option(
-    "--field", metavar="NAME", help="Field of a .jsonl file that holds the text. Default: text."
+    "--field", metavar="NAME", help="Field of a .jsonl file that contains the text. Default: text."
 )
 @click.option(
     "--split",
@@ -39,13 +39,13 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Measure how well models predict a text.
+    """Measure how well models predict text.
 
     FILE is a .jsonl file with one document per line, plain or compressed, or a plain text file.
     Reports perplexity, bits per byte and bits per character, each with a confidence interval over
-    the documents. MODEL must be able to score a text: `local/smollm2` or `local/PATH.gguf`;
-    provider APIs cannot. Running the same command again computes only what is missing. Exit 0, 3
-    if some documents failed, 130 if interrupted.
+    the documents. MODEL must be able to score text: `local/smollm2` or `local/PATH.gguf`. Provider
+    APIs cannot. Running the same command again computes only the missing results. Exits with status
+    0 on success, 3 if some documents failed, 130 if interrupted.
     """
     progress = TerminalProgress()
     report = api.perplexity(

@@ -16,13 +16,13 @@ from evalwright.cli.output import check_writable, print_report
     "--seed",
     metavar="N",
     type=click.IntRange(min=0),
-    help="Seed for the bootstrap. Default: that of the run.",
+    help="Seed for the bootstrap. Default: the run's seed.",
 )
 @click.option(
     "--bins",
     metavar="N",
     type=click.IntRange(1, 100),
-    help="Number of bins for the expected calibration error (ECE). Default: that of the run.",
+    help="Number of bins for the expected calibration error (ECE). Default: the run's setting.",
 )
 @click.option(
     "--calibrate/--no-calibrate",
@@ -30,7 +30,9 @@ from evalwright.cli.output import check_writable, print_report
     help="Fit a temperature to the confidences. Default: as in the run.",
 )
 @click.option(
-    "--keys", is_flag=True, help="Show keys of tasks, scorers and metrics, not display names."
+    "--keys",
+    is_flag=True,
+    help="Show the keys of tasks, scorers and metrics instead of display names.",
 )
 @store_option
 @report_options
@@ -43,10 +45,11 @@ def command(
     markdown: Path | None,
     **statistics: Any,
 ) -> None:
-    """Print the report of a run.
+    """Print a run's report.
 
-    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. The
-    report is built from stored results: nothing is run or scored. Always exits 0 if RUN exists.
+    RUN is a run id or a prefix of one, a run name, a tag (KEY=VALUE), or `latest` (the default).
+    The report is built from stored results: nothing is run or scored. Exits with status 0 if RUN
+    exists.
     """
     check_writable(markdown)
     chosen = {name: value for name, value in statistics.items() if value is not None}

@@ -79,18 +79,18 @@ Examples:
     type=click.Choice(["letter", "loglikelihood"]),
     default="letter",
     show_default=True,
-    help="How multiple choice is answered: by the letter in the generated text, or by the option "
-    "with the highest likelihood.",
+    help="How multiple-choice questions are answered: by the letter in the generated text, or by "
+    "the option with the highest likelihood.",
 )
 @click.option(
     "--confidence",
     type=click.Choice(["logprobs", "self"]),
     default="logprobs",
     show_default=True,
-    help="Where confidences come from: log-probabilities of the answer, or the model's own "
+    help="Where confidences come from: the answer's log-probabilities, or the model's own "
     "estimate.",
 )
-@click.option("--allow-bad-tasks", is_flag=True, help="Run the valid records of an invalid file.")
+@click.option("--allow-bad-tasks", is_flag=True, help="Run the valid records in an invalid file.")
 @shared.sandbox_options
 @shared.no_snippets_option
 @shared.snippet_timeout_option
@@ -142,13 +142,14 @@ def command(  # noqa: PLR0913 - the rest goes to `RunOptions` as it is
     markdown: Path | None,
     **options: Any,
 ) -> None:
-    """Run tasks with models and rank them.
+    """Run tasks with models and rank the models.
 
     PATH is a JSONL file of records or a project: its run.yaml, its folder or one of its tasks. A
-    project names its models; -m overrides them. MODEL is `openai/gpt-4.1-mini`, `ollama/llama3.2`
-    or similar, `replay/outputs.jsonl` (recorded answers), or a fake such as `scripted/oracle` that
-    needs no key. Running the same command again resumes an unfinished run. Exit 0, 1 if a policy of
-    the run file does not hold, 3 if some samples failed or a limit was reached, 130 if interrupted.
+    project names its models; -m overrides them. MODEL is a provider's model, such as
+    `openai/gpt-4.1-mini` or `ollama/llama3.2`; recorded answers, such as `replay/outputs.jsonl`; or
+    a scripted model that needs no key, such as `scripted/oracle`. Running the same command again
+    resumes an unfinished run. Exits with status 0 on success, 1 if a policy in the run file does
+    not hold, 3 if some samples failed or a limit was reached, 130 if interrupted.
     """
     paths = (*paths, *files)
     if not paths:

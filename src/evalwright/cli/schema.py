@@ -10,10 +10,10 @@ from evalwright import api
 @click.command()
 @click.argument("kind", type=click.Choice(api.SCHEMAS))
 def command(kind: str) -> None:
-    """Print the JSON Schema of a document.
+    """Print the JSON Schema for a document type.
 
-    `records` describes one line of a task file; `task`, `dataset`, `generator`, `model`,
-    `evaluation`, `policy` and `run` describe the YAML documents of a project; `report` describes
-    the output of `evalwright run --json`, `perplexity` that of `evalwright perplexity --json`.
+    `records` describes one line of a task file. `task`, `dataset`, `generator`, `model`,
+    `evaluation`, `policy` and `run` describe a project's YAML documents. `report` describes the
+    output of `evalwright run --json`, and `perplexity` that of `evalwright perplexity --json`.
     """
     click.echo(json.dumps(api.schema(kind), indent=2))

@@ -13,7 +13,7 @@ from evalwright.cli.progress import TerminalProgress
 
 @click.command()
 @click.argument("run", metavar="RUN")
-@click.option("--allow-bad-tasks", is_flag=True, help="Score the valid records of an invalid file.")
+@click.option("--allow-bad-tasks", is_flag=True, help="Score the valid records in an invalid file.")
 @shared.sandbox_options
 @shared.env_option
 @shared.no_snippets_option
@@ -22,9 +22,9 @@ from evalwright.cli.progress import TerminalProgress
     "--requests-per-minute",
     metavar="N",
     type=shared.POSITIVE,
-    help="Requests per minute, per judge.",
+    help="Rate limit per judge.",
 )
-@shared.max_cost_option("Stop when judges have cost this many dollars.")
+@shared.max_cost_option("Stop when this many dollars are spent on judges.")
 @shared.prices_option
 @click.option("--retry-failed", is_flag=True, help="Retry samples that could not be scored.")
 @shared.durable_option
@@ -37,13 +37,14 @@ def command(
 ) -> None:
     """Score the stored outputs of a run again.
 
-    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`. Uses the current task
-    files: targets, scorers, metrics and post-process rules may have changed. Evaluated models are
-    not queried; a sample whose prompt has changed has no stored output and fails. A judge is
-    queried again if its scorer, the row or the answer has changed, or if it gave no verdict. A
-    project is read from the folder of RUN, with the models, `--set`, `--config` and `--env` of RUN.
-    The result is a new run with RUN as its parent. Exit 0, 1 if a policy of the run file does not
-    hold, 3 if some samples failed, 130 if interrupted.
+    RUN is a run id or a prefix of one, a run name, a tag (KEY=VALUE), or `latest`. Scoring uses the
+    current task files, whose targets, scorers, metrics and post-process rules may have changed.
+    Evaluated models are not queried; a sample whose prompt has changed has no stored output and
+    fails. A judge is queried again if its scorer, the row or the answer has changed, or if it gave
+    no verdict. A project is read from the folder used by RUN, with the same models, `--set`,
+    `--config` and `--env`. The result is a new run with RUN as its parent. Exits with status 0 on
+    success, 1 if a policy in the run file does not hold, 3 if some samples failed, 130 if
+    interrupted.
     """
     check_writable(markdown)
     progress = TerminalProgress()

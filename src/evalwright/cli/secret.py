@@ -11,11 +11,11 @@ from evalwright.cli.output import write_json
 
 @click.group()
 def command() -> None:
-    """Manage the secrets that are stored on this machine.
+    """Manage the secrets stored on this machine.
 
-    A document uses a secret as `<< secrets.NAME >>`. Its value comes from `secrets:` of the
-    documents, from the environment variable NAME, or from this store: .evalwright/secrets.json in
-    the current folder, which only you may read. Values are never printed.
+    A document refers to a secret as `<< secrets.NAME >>`. Its value comes from the documents'
+    `secrets:`, from the environment variable NAME, or from this store: .evalwright/secrets.json in
+    the current folder, which only you can read. Values are never printed.
     """
 
 
@@ -24,8 +24,8 @@ def command() -> None:
 def set_command(name: str) -> None:
     """Store a secret.
 
-    Asks for the value on a terminal, without showing it. Elsewhere the value is read from standard
-    input: `evalwright secret set NAME < FILE`.
+    On a terminal, prompts for the value without showing it. Otherwise, reads the value from
+    standard input: `evalwright secret set NAME < FILE`.
     """
     if sys.stdin.isatty():
         value = click.prompt(f"Value of {name}", hide_input=True, err=True)

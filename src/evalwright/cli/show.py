@@ -19,9 +19,9 @@ _PAGE = 20
 @click.command()
 @click.argument("run", metavar="[RUN]", default="latest")
 @click.argument("sample_id", metavar="[SAMPLE_ID]", required=False)
-@click.option("--model", metavar="MODEL", help="Show only outcomes of this model.")
-@click.option("--task", metavar="NAME", help="Show only outcomes of this task.")
-@click.option("--category", metavar="NAME", help="Show only outcomes of this category.")
+@click.option("--model", metavar="MODEL", help="Show only this model's outcomes.")
+@click.option("--task", metavar="NAME", help="Show only this task's outcomes.")
+@click.option("--category", metavar="NAME", help="Show only outcomes in this category.")
 @click.option("--failed", is_flag=True, help="Show only failed outcomes.")
 @click.option("--wrong", is_flag=True, help="Show only wrong answers.")
 @click.option(
@@ -31,7 +31,7 @@ _PAGE = 20
     "--page",
     metavar="N",
     type=COUNT,
-    help=f"Show page N ({_PAGE} outcomes per page). Default: page 1 on a terminal, else all.",
+    help=f"Show page N ({_PAGE} outcomes per page). Default: page 1 on a terminal, otherwise all.",
 )
 @store_option
 @json_option
@@ -47,10 +47,11 @@ def command(
 ) -> None:
     """Show the details of a run or the outcomes of its samples.
 
-    RUN is an id or the start of one, a name, a tag (KEY=VALUE), or `latest`, the default. By
-    itself it shows what was run: hashes of the task files, models, versions, seed, platform, git
-    commit. With SAMPLE_ID, --model, --task, --category, --failed, --wrong, --changed or --page
-    it shows outcomes: input, output, post-processed output, scores and the reason for each.
+    RUN is a run id or a prefix of one, a run name, a tag (KEY=VALUE), or `latest` (the default).
+    Without other arguments, shows what was run: hashes of the task files, models, versions, seed,
+    platform and git commit. With SAMPLE_ID, --model, --task, --category, --failed, --wrong,
+    --changed or --page, shows outcomes: input, output, post-processed output, scores and the reason
+    for each score.
     """
     if not (sample_id or failed or page or any(more.values())):
         listed = api.show_run(run, store)

@@ -13,14 +13,14 @@ from evalwright.cli.output import format_count, write_result
 
 command = entity_group(
     "task",
-    "Manage the tasks of a project.",
-    "Tasks are the files in tasks/ and those that run.yaml lists.",
+    "Manage a project's tasks.",
+    "Tasks are the files in tasks/ and those listed in run.yaml.",
 )
 
 
 @command.command("test")
 @click.argument("name", metavar="[KEY|FILE]", required=False)
-@click.option("-f", "--file", metavar="FILE", help="Run file with the task specification.")
+@click.option("-f", "--file", metavar="FILE", help="Run file that contains the task specification.")
 @click.option("-s", "--spec", "-sk", metavar="SPEC", help="Key of the task specification.")
 @click.option(
     "-m", "--model", "--model-key", "models", multiple=True, metavar="MODEL", help="Model to query."
@@ -29,7 +29,9 @@ command = entity_group(
     "--dataset", "--dataset-key", metavar="KEY", help="Use this dataset instead of the task's own."
 )
 @shared.value_options
-@shared.samples_option("samples", default=1, about="Number of samples to try, from the first.")
+@shared.samples_option(
+    "samples", default=1, about="Number of samples to try, starting with the first."
+)
 @click.option(
     "--id",
     "-id",
@@ -60,10 +62,10 @@ def test(  # noqa: PLR0913 - one option each
 ) -> None:
     """Try a task on a few samples, and show every step.
 
-    Shows each sample's row, conversation, scores and the rules that apply to it, then the
-    metrics over these samples. Everything is computed as in a run, but nothing is stored. A KEY is
-    tried with the model and values that run.yaml gives it; a FILE only with those of -m, --set and
-    --config. Exit 1 if anything fails.
+    Shows each sample's row, conversation, scores and the rules that apply to it, then the metrics
+    over these samples. Everything is computed as in a run, but nothing is stored. A KEY is tried
+    with the model and values that run.yaml specifies; a FILE is tried only with those from -m,
+    --set and --config. Exits with status 1 if anything fails.
     """
     path, key = api.locate_task(name, file=file, spec=spec, project=project, env=env)
     preview = api.try_task(
@@ -77,6 +79,6 @@ def test(  # noqa: PLR0913 - one option each
     write_result(preview, preview.to_lines(bodies=show_io), as_json=as_json)
     if not as_json:
         samples_tried = format_count(len(preview.samples) // preview.tries, "sample")
-        result = "no errors" if preview.ok else "there were errors: see above"
+        result = "no errors" if preview.ok else "errors occurred; see above"
         print_message(f"{samples_tried} tried: {result}")
     sys.exit(not preview.ok)

@@ -1,13 +1,14 @@
-"""`anthropic/MODEL`: the messages API of Anthropic.
+"""`anthropic/MODEL`: the Anthropic Messages API.
 
     -m anthropic/claude-haiku-4-5           ANTHROPIC_API_KEY
 
-`ANTHROPIC_BASE_URL` sets another address. `/v1/messages` is appended to it, or `/messages` if it
-ends in `/v1`. For keys, proxies and timeouts see `openai/…`.
+`ANTHROPIC_BASE_URL` overrides the address. `/v1/messages` is appended to it, or `/messages` if it
+ends in `/v1`. For keys, proxies and timeouts, see `openai/…`.
 
-Parameters are sent unchanged; `stop` is sent as `stop_sequences`. The API requires `max_tokens`;
-the default is 4096. System messages are sent as `system`. The API has no log-probabilities, no
-`seed` and no `n`. A JSON schema in the `response_format` of a task is sent as `output_config`.
+Parameters are sent unchanged, except that `stop` is sent as `stop_sequences`. The API requires
+`max_tokens`, which defaults to 4096. System messages are sent as `system`. The API does not support
+log-probabilities, `seed` or `n`. If a task sets a JSON schema in `response_format`, it is sent as
+`output_config`.
 """
 
 from typing import Any

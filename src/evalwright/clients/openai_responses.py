@@ -1,16 +1,17 @@
-"""`openai-responses/MODEL`: the responses API of OpenAI, or of the server at `OPENAI_BASE_URL`.
+"""`openai-responses/MODEL`: the OpenAI Responses API, or the server at `OPENAI_BASE_URL`.
 
     -m openai-responses/gpt-5-mini          OPENAI_API_KEY
 
-`/responses` is appended to the address. For addresses, keys, proxies and timeouts see `openai/…`.
-Parameters are sent unchanged, but three names of the chat completions API are translated, so that
-one command can query both:
+`/responses` is appended to the address. For addresses, keys, proxies and timeouts, see `openai/…`.
+Parameters are sent unchanged, except that three names from the Chat Completions API are translated.
+The same command can therefore query both APIs:
 
     max_tokens        max_output_tokens
     logprobs=true     include: [message.output_text.logprobs]
     response_format   text.format
 
-`n`, `seed` and `stop` do not exist here. Nothing is stored at the provider unless `store=true`.
+The API does not support `n`, `seed` or `stop`. The provider is asked not to store requests unless
+you set `store=true`.
 """
 
 from typing import Any

@@ -5,10 +5,11 @@
 
     {"id": "row_7", "output": {"choices": [{"message": {"role": "assistant", "content": "7"}}]}}
 
-One line per answer: its text, or the JSON of a whole output (embeddings, tool calls, references,
-the result of a custom task). Several lines with the same id are its trials, in order. `logprobs`
-(natural logarithm, one per token) is optional; the confidence of the answer is computed from it. If
-an id is not in the file, that sample fails; it does not count as a wrong answer.
+Each line holds one answer. `output` is the text of the answer, or a whole output as JSON
+(embeddings, tool calls, references or the result of a custom task). Lines with the same id are
+trials of the same sample, in order. `logprobs` is optional: it holds one natural logarithm per
+token and is used to compute the confidence of the answer. If an id is not in the file, the sample
+fails and does not count as a wrong answer.
 """
 
 from hashlib import blake2b

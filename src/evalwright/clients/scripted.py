@@ -1,17 +1,18 @@
-"""`scripted/…`: answers from a script. Scripts are not models, and every report says so.
+"""`scripted/…`: answers from a script. Scripts are not models, and every report notes this.
 
     scripted/oracle   the first target, in the shape the post-process rule expects
     scripted/noisy    mostly wrong, but confident
     scripted/biased   good at arithmetic, poor at everything else
     scripted/echo     the prompt, unchanged
 
-An embedding is a vector of hashed words: texts that share words are similar. A given answer is
-likely if the script would give it itself. For a custom request, `echo` returns the input. The first
-three answer task records only; `echo` answers any row.
+Embeddings are vectors of hashed words, so strings that share words are similar. The likelihood of
+an answer is high if it is the answer that the script would give. For a custom request, `echo`
+returns the input. `oracle`, `noisy` and `biased` answer task records only; `echo` answers any
+sample.
 
-Scripts know the targets, so they show what a report looks like, not how good a model is. They are
-deterministic: an answer depends only on the script, the record and the trial. For a code_exec
-record, the correct answer is the program in `metadata.solution`.
+Scripts have access to the targets. Use them to see what a report looks like, not to measure
+quality. They are deterministic: an answer depends only on the script, the record and the trial. For
+a `code_exec` record, the correct answer is the program in `metadata.solution`.
 """
 
 import hashlib

@@ -4,26 +4,28 @@
       type: chat_jsonl
       file_path: chats.jsonl       # also .jsonl.gz, .jsonl.zst
 
-A line has one of these forms. Any other key is an additional column (named `line_NAME` if one of
-the columns below has its name):
+A line has one of the following forms. Any other key becomes an additional column, which is renamed
+to `line_NAME` if its name clashes with a column listed below.
 
     {"messages": […]}                                     the answer is the last message
     {"messages": […], "choices": […]}                     or `response`: a completion, or its text
-    {"request": {"messages": […]}, "response": {…}}       what a proxy logs
-    {"custom_id": …, "response": {"status_code": …, "body": {…}}}     a line of a batch's results
-    {"custom_id": …, "body": {"messages": […]}}           a request of a batch: it has no answer
+    {"request": {"messages": […]}, "response": {…}}       the log of a proxy
+    {"custom_id": …, "response": {"status_code": …, "body": {…}}}     a batch result
+    {"custom_id": …, "body": {"messages": […]}}           a batch request, without an answer
 
-    sample_id    the line's `sample_id` or `custom_id`; without them its position, from 0
-    input        the last user message; empty if the line has none
-    output       the text of the answer: only what follows the last user message
+Every row has these columns:
+
+    sample_id    `sample_id` or `custom_id` from the line, or else its position, from 0
+    input        the last user message; empty if there is none
+    output       the text of the answer, starting after the last user message
     trace        the conversation, for `pass_through_solver`; null without an answer
     error        why the answer is missing; null if there is one
     model        the model that answered; null if the line does not name it
 
-A line without an answer is also a row; it fails when its trace is used. Examples: a failed call, a
-reply that was cut off before its first word (`length`, `content_filter`), a conversation that ends
-with a tool call or its result. A completion that only calls a tool is an answer with an empty text.
-A file without any answer is an error. If there are several choices, the first is used.
+A line without an answer is also a row. It fails when its trace is used. Examples are a failed call,
+a reply that was cut off before its first word (`length`, `content_filter`), and a conversation that
+ends with a tool call or a tool result. A completion that only calls a tool is an answer with empty
+text. If there are several choices, the first is used. A file without any answers is rejected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -218,7 +220,7 @@ class ChatJsonlSource(SourceSpec):
 
     type: Literal["chat_jsonl"]
     file_path: Annotated[Location, AfterValidator(_check_ending)]
-    """Path relative to the document: `.jsonl`, plain or compressed."""
+    """Path of a `.jsonl` file, plain or compressed, relative to the document."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
         """Return a reader of the file, which is opened for the first row."""

@@ -1,4 +1,4 @@
-"""`claude_code`: the sessions that Claude Code has recorded on this machine, one per row.
+"""`claude_code`: sessions recorded by Claude Code on this machine, one per row.
 
     source:
       type: claude_code
@@ -6,25 +6,25 @@
       from_time: 2026-03-01
       limit: 50
 
-Without `path`, the logs in `~/.claude/projects` are read (in `$CLAUDE_CONFIG_DIR/projects` if that
-variable is set). The newest session comes first. A row has these columns:
+The default `path` is `~/.claude/projects`, or `$CLAUDE_CONFIG_DIR/projects` if that variable is
+set. Sessions are sorted from newest to oldest. Every row has these columns:
 
-    sample_id    the id of the session, which is the name of its file
-    input        the last prompt of the user
-    output       the text of the answer: only what follows the last prompt
+    sample_id    the session id, which is also the file name
+    input        the user's last prompt
+    output       the text of the answer, starting after the last prompt
     trace        the conversation with its tool calls, for `pass_through_solver`; null without an
                  answer
     error        why the answer is missing; otherwise null
-    model        the model that answered last
+    model        the last model that answered
     metadata     `project` (the folder of the log), `cwd`, `git_branch`, `version`, `summary` (the
-                 title of the session), `sidechain_messages`, `compactions`
+                 session title), `sidechain_messages`, `compactions`
     tags         an empty list
     created_at   the time of the first message
 
-Omitted from the trace: the messages of subagents (sidechains; their logs `agent-*.jsonl` are read
-only if `path` names one), branches that the user abandoned, messages that Claude Code added itself,
-and the summaries of compactions, because the trace has the messages that they summarize. A session
-without a prompt is not a row. The maximum size of a log is 256 MiB.
+The trace omits messages from subagents, branches that the user abandoned, and messages that Claude
+Code added itself. It also omits compaction summaries, because it contains the messages that they
+summarize. Subagent logs (`agent-*.jsonl`) are read only if `path` names one. Sessions without a
+prompt are skipped. The maximum size of a log is 256 MiB.
 """
 
 import os
@@ -168,16 +168,16 @@ class ClaudeCode(SourceSpec):
 
     type: Literal["claude_code"]
     path: Annotated[Location | None, BeforeValidator(_expand_home)] = None
-    """Path of a log, or of a folder that is searched recursively, relative to the document; `~` is
+    """Path of a log or a folder, relative to the document. A folder is searched recursively. `~` is
     the home folder."""
     session_id: str | None = None
-    """Only this session."""
+    """Id of the only session to read."""
     from_time: Instant | None = None
-    """Only sessions that began at this time or later; without a zone, it is UTC."""
+    """Earliest start time of a session. Times without a time zone are UTC."""
     to_time: Instant | None = None
-    """Only sessions that began before this time."""
+    """Time before which a session must have started."""
     limit: int | None = Field(default=None, ge=1)
-    """Maximum number of sessions. The newest are used."""
+    """Maximum number of sessions, starting with the newest."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
         """Return a reader of the logs, which are looked for with the first row."""

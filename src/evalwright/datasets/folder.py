@@ -1,17 +1,17 @@
-"""`folder`: every file of a directory is a row.
+"""`folder`: every file in a directory is a row.
 
     source:
       type: folder
-      directory_path: articles     # and the directories in it
-      extension: .md               # all files, without it
+      directory_path: articles     # including subdirectories
+      extension: .md               # default: all files
 
-    sample_id    the SHA-256 of the file
-    file_name    its path from the directory, with `/`
-    content      its text, after the front matter
-    …            the keys of its YAML front matter, except these three
+    sample_id    the SHA-256 digest of the file
+    file_name    the path relative to the directory, with `/` as the separator
+    content      the text of the file, without the front matter
+    …            one column per key in the YAML front matter, except these three names
 
-Rows are sorted by path. PDFs and hidden files (`.git`, `.DS_Store`) are skipped. Links are
-followed; a directory that links to itself is read once.
+Rows are sorted by path. PDFs and hidden files (`.git`, `.DS_Store`) are skipped. Symbolic links are
+followed, and a directory that links to itself is read only once.
 """
 
 import re
@@ -121,9 +121,9 @@ class Folder(SourceSpec):
 
     type: Literal["folder"]
     directory_path: Location
-    """Relative to the document."""
+    """Path of the directory, relative to the document."""
     extension: str | None = None
-    """Only files with this extension; `.md`, `md` and `.MD` are the same."""
+    """Extension of the files to read. `.md`, `md` and `.MD` are equivalent."""
 
     @field_validator("extension")
     @classmethod

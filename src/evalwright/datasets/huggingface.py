@@ -1,4 +1,4 @@
-"""`huggingface`: a dataset of the Hugging Face hub, or one in its layout on disk.
+"""`huggingface`: a dataset from the Hugging Face Hub, or a local one in the same layout.
 
     source:
       type: huggingface
@@ -6,8 +6,8 @@
       split: test
       load_dataset_kwargs: { name: main }
 
-It is loaded by `datasets.load_dataset` (extra `hf`), which has its own cache. Datasets that run
-Python code are rejected.
+The dataset is loaded with `datasets.load_dataset`, which has its own cache. Install the `hf` extra
+to use this source. Datasets that run Python code are rejected.
 """
 
 from collections.abc import Iterator
@@ -77,11 +77,11 @@ class HuggingFace(SourceSpec):
 
     type: Literal["huggingface"]
     path: str
-    """Name on the hub; a directory if it starts with a dot or a slash."""
+    """Name on the Hub, or a directory if it starts with a dot or a slash."""
     split: str | None = None
-    """Split; optional if there is only one."""
+    """Split to load. Optional if the dataset has only one."""
     load_dataset_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """Other arguments of `datasets.load_dataset`: `name`, `revision`, `data_files`…"""
+    """Other arguments for `datasets.load_dataset`, such as `name`, `revision` or `data_files`."""
 
     @field_validator("path", mode="before")
     @classmethod

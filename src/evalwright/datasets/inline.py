@@ -5,7 +5,7 @@
       samples:
         - { question: "What is 2 + 2?", target: "4" }
 
-For a handful of rows: an example, a test, a smoke check.
+Use this source for a handful of rows, such as an example or a smoke test.
 """
 
 from copy import deepcopy

@@ -1,32 +1,32 @@
-"""`inspect_ai`: the samples of Inspect AI logs, with their conversations as traces.
+"""`inspect_ai`: samples from Inspect AI logs, with their conversations as traces.
 
     source:
       type: inspect_ai
       path: logs/2026-03-01T09-00-00_orders_4kQ.eval     # or .json, or a folder of logs
-      limit: 100                                         # the first rows; all without it
+      limit: 100                                         # default: all rows
 
-`file_path` and `directory_path` are other names of `path`, for a log and for a folder.
+Instead of `path`, you can write `file_path` for a log or `directory_path` for a folder.
 
-    sample_id        the sample's id; `ID_epoch_2` if samples were run more than once; with the path
-                     of the log (`PATH/ID`) if a directory is read
-    epoch            from 1
-    input            the text of the question: the last user message
-    target           as in the log: a text or a list of texts
+    sample_id        the sample id; `ID_epoch_2` if samples were run more than once; `PATH/ID`, with
+                     the path of the log, if a folder is read
+    epoch            the epoch, from 1
+    input            the text of the last user message
+    target           the target from the log: a string or a list of strings
     choices          the choices of a multiple-choice question; otherwise null
-    metadata         the metadata of the sample
+    metadata         the sample's metadata
     trace            the conversation, for `pass_through_solver`; null if the sample failed or
                      has no answer
-    output           the text of the answer, as Inspect's scorers saw it; if it is not the last
-                     message, it is added to the trace
+    output           the text of the answer that Inspect scored; if it is not the last message, it
+                     is added to the trace
     error            why the sample failed or has no answer; otherwise null
     limit            the limit that ended the sample (`token`, `time` …); otherwise null
     model            the evaluated model
-    inspect_scores   Inspect's scores: {"match": {"value": "C", "answer": …}}
+    inspect_scores   the scores from Inspect: {"match": {"value": "C", "answer": …}}
     inspect_status   the status of the whole log: `success`, `error`, `cancelled`, `started`
 
 Rows are in the order of the evaluated dataset. If a run did not finish, its finished samples are
-read. A `.eval` log is read sample by sample; a `.json` log is read whole and may have at most 256
-MiB. A damaged, truncated or invalid log is one `BadDataset` error with the position.
+read. A `.eval` log is read one sample at a time. A `.json` log is read at once and must not exceed
+256 MiB. A damaged, truncated or invalid log raises a `BadDataset` error with the position.
 """
 
 import fnmatch
@@ -294,13 +294,13 @@ class InspectAi(SourceSpec):
 
     type: Literal["inspect_ai"]
     path: Location | None = None
-    """Path of a log or of a folder with logs, relative to the document."""
+    """Path of a log or a folder with logs, relative to the document."""
     file_path: Location | None = None
-    """Path of a log, `.eval` or `.json`, relative to the document."""
+    """Path of a `.eval` or `.json` log, relative to the document."""
     directory_path: Location | None = None
-    """Path of a directory with logs, searched recursively, relative to the document."""
+    """Path of a folder with logs, relative to the document. It is searched recursively."""
     limit: int | None = Field(default=None, ge=1)
-    """Maximum number of rows. The first are used."""
+    """Maximum number of rows, starting with the first."""
 
     @model_validator(mode="after")
     def _check_paths(self) -> Self:

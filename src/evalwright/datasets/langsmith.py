@@ -1,4 +1,4 @@
-"""`langsmith`: the traces of a LangSmith project, or the examples of a dataset there.
+"""`langsmith`: traces from a LangSmith project, or examples from a LangSmith dataset.
 
     source:
       type: langsmith
@@ -7,28 +7,30 @@
       tags: [production]
       limit: 200
 
-The key is `api_key` (`<< secrets.NAME >>`), or the environment variable `LANGSMITH_API_KEY`. The
-address is `api_url`, `LANGSMITH_ENDPOINT`, or `https://api.smith.langchain.com`, in this order. A
-row is the root run of a trace, the newest first, or an example:
+The API key is taken from `api_key` (`<< secrets.NAME >>`) or the environment variable
+`LANGSMITH_API_KEY`. The address is taken from `api_url` or `LANGSMITH_ENDPOINT`, and defaults to
+`https://api.smith.langchain.com`. Each row is the root run of a trace, sorted from newest to
+oldest, or a dataset example:
 
-    sample_id    the id of the run, or of the example
-    input        the last message of the user, or the text of the input
-    output       the text of the answer; for an example, of its reference output
+    sample_id    the id of the run or example
+    input        the last user message, or the text of the input
+    output       the text of the answer; for an example, the text of its reference output
     trace        the conversation, for `pass_through_solver`; null without an answer
-    error        the error of the run, or why the answer is missing; otherwise null
+    error        the run's error, or why the answer is missing; otherwise null
     model        the model that answered; null if the run does not name it
-    metadata     the metadata of the run or of the example
-    tags         the tags of the run
-    created_at   when the run began, or the example was created
-    inputs       the inputs as they were recorded
-    outputs      the outputs as they were recorded
-    feedback     the feedback statistics of the run: {"helpful": {"n": 2, "avg": 0.5}}
+    metadata     the metadata of the run or example
+    tags         the run's tags
+    created_at   when the run began or the example was created
+    inputs       the recorded inputs
+    outputs      the recorded outputs
+    feedback     the run's feedback statistics: {"helpful": {"n": 2, "avg": 0.5}}
 
-Messages of LangChain and of OpenAI are understood; any other input or output becomes text. Only
-root runs are read, so a trace has only the tool calls in the messages of its root.
+Messages in the LangChain and OpenAI formats are recognized. Any other input or output is converted
+to text. Only root runs are read, so a trace contains only the tool calls in the messages of its
+root run.
 
-The rows are stored in `.evalwright/downloads/` and are not fetched again. Delete the file there to
-fetch newer runs.
+The rows are stored in `.evalwright/downloads/` and are not fetched again. To fetch newer runs,
+delete the file in that folder.
 """
 
 from collections.abc import Iterator, Mapping
@@ -69,23 +71,24 @@ class LangSmith(SourceSpec):
 
     type: Literal["langsmith"]
     project: str | None = None
-    """Name of a project, whose traces are read."""
+    """Name of the project to read traces from."""
     dataset: str | None = None
-    """Name of a dataset, whose examples are read."""
+    """Name of the dataset to read examples from."""
     api_key: ApiKey | None = None
-    """Key of the account, as `<< secrets.NAME >>`; default: `LANGSMITH_API_KEY`."""
+    """API key, as `<< secrets.NAME >>`. Default: `LANGSMITH_API_KEY`."""
     api_url: str | None = None
-    """Address of the service; default: `LANGSMITH_ENDPOINT`."""
+    """Address of the service. Default: `LANGSMITH_ENDPOINT`."""
     from_time: Instant | None = None
-    """Only what began at this time or later; without a zone, it is UTC."""
+    """Earliest start time of a run or creation time of an example. Times without a time zone are
+    UTC."""
     to_time: Instant | None = None
-    """Only what began before this time."""
+    """Time before which a run must have started or an example must have been created."""
     tags: tuple[str, ...] | None = None
-    """Only runs that have all these tags."""
+    """Tags that a run must have."""
     filter: str | None = None
-    """Filter of runs in LangSmith's own language: `eq(status, "success")`."""
+    """Filter for runs in LangSmith's query language, such as `eq(status, "success")`."""
     limit: int | None = Field(default=None, ge=1)
-    """Maximum number of rows. The newest are used."""
+    """Maximum number of rows, starting with the newest."""
 
     @field_validator("api_url")
     @classmethod

@@ -1,4 +1,4 @@
-"""`phoenix`: the traces of an Arize Phoenix project.
+"""`phoenix`: traces from an Arize Phoenix project.
 
     source:
       type: phoenix
@@ -6,30 +6,30 @@
       from_time: 2026-03-01
       limit: 200
 
-The address is `base_url`, `PHOENIX_BASE_URL`, `PHOENIX_COLLECTOR_ENDPOINT`, or
-`http://localhost:6006`, in this order. The key is `api_key` (`<< secrets.NAME >>`), or
-`PHOENIX_API_KEY`; it is optional. A row is a trace, the newest first:
+The address is taken from `base_url`, `PHOENIX_BASE_URL` or `PHOENIX_COLLECTOR_ENDPOINT`, and
+defaults to `http://localhost:6006`. The optional API key is taken from `api_key`
+(`<< secrets.NAME >>`) or `PHOENIX_API_KEY`. Each row is a trace, sorted from newest to oldest:
 
-    sample_id    the id of the trace
-    input        the last message of the user
+    sample_id    the trace id
+    input        the last user message
     output       the text of the answer
     trace        the conversation with its tool calls, for `pass_through_solver`; null without an
                  answer
-    error        the error of the root span, or why the answer is missing; otherwise null
+    error        the root span's error, or why the answer is missing; otherwise null
     model        the model that answered; null if no span names it
-    metadata     the `metadata` of the root span, and `session_id` and `user_id` if it has them
-    tags         the tags of its spans
+    metadata     the root span's `metadata`, with `session_id` and `user_id` if it has them
+    tags         the tags of the spans
     created_at   when the trace began
-    spans        the names and kinds of its spans, in the order of their start: [{"name": …,
+    spans        the names and kinds of the spans, sorted by start time: [{"name": …,
                  "kind": "LLM"}]
 
-The conversation is taken from the last model call (a span of the kind `LLM`) that is closest to the
-root, because it contains the earlier messages. A trace without messages has the input and output of
-its root span as texts, and its tool spans between them.
+The conversation is taken from a model call: the last `LLM` span among those closest to the root,
+because it contains the earlier messages. If the trace has no messages, the conversation consists of
+the root span's input, its tool spans and its output.
 
 All spans between `from_time` and `to_time` are fetched (at most 200,000), because the spans of a
 trace may be on different pages. The rows are stored in `.evalwright/downloads/` and are not fetched
-again. Delete the file there to fetch newer traces.
+again. To fetch newer traces, delete the file in that folder.
 """
 
 import re
@@ -95,23 +95,23 @@ class Phoenix(SourceSpec):
     project: str = Field(min_length=1)
     """Name or id of the project."""
     from_time: Instant | None = None
-    """Only spans that began at this time or later; without a zone, it is UTC."""
+    """Earliest start time of a span. Times without a time zone are UTC."""
     to_time: Instant | None = None
-    """Only spans that began before this time."""
+    """Time before which a span must have started."""
     trace_id: str | tuple[str, ...] | None = None
-    """Only this trace, or these."""
+    """Id or ids of the traces to read."""
     session_id: str | tuple[str, ...] | None = None
-    """Only traces of this session, or of these."""
+    """Id or ids of the sessions whose traces are read."""
     tags: tuple[str, ...] | None = None
-    """Only traces that have all these tags."""
+    """Tags that a trace must have."""
     metadata: dict[str, str] | None = None
-    """Only traces whose metadata has these values."""
+    """Metadata values that a trace must have."""
     limit: int | None = Field(default=None, ge=1)
-    """Maximum number of traces. The newest are used."""
+    """Maximum number of traces, starting with the newest."""
     api_key: ApiKey | None = None
-    """Key of the server, as `<< secrets.NAME >>`; default: `PHOENIX_API_KEY`."""
+    """API key, as `<< secrets.NAME >>`. Default: `PHOENIX_API_KEY`."""
     base_url: str | None = None
-    """Address of the server; default: `PHOENIX_BASE_URL`, or `PHOENIX_COLLECTOR_ENDPOINT`."""
+    """Address of the server. Default: `PHOENIX_BASE_URL` or `PHOENIX_COLLECTOR_ENDPOINT`."""
 
     @field_validator("base_url")
     @classmethod

@@ -29,9 +29,11 @@ class SourceSpec(Component):
     type: str
     """The kind of source."""
     filters: tuple[AnyFilter, ...] = ()
-    """Only rows that pass all filters are used. Expressions see `sample` and every column."""
+    """Filters that a row must pass to be used. Expressions may refer to `sample` and to every
+    column."""
     missing: Missing = "absent"
-    """How a missing value is represented: no key (`absent`), or NaN (`nan`), as in a data frame."""
+    """Representation of missing values. `absent`: the key is omitted. `nan`: NaN, as in a data
+    frame."""
 
     def rows(self, surroundings: Surroundings) -> Rows:
         """Return the rows, ready to be read; reading them raises errors."""

@@ -1,12 +1,13 @@
-"""`task_result`: the outcomes of another task.
+"""`task_result`: the results of another task.
 
     source:
       type: task_result
-      key: first-pass            # the key of a task specification, of this run or an earlier one
+      key: first-pass            # a task specification key, from this run or an earlier one
 
 A row has `sample`, `sample_id`, `solver_output`, `scores` and `errors`. The conversation is in
-`solver_output.output.trace.items`, what the model returned in `solver_output.output.raw_outputs`.
-The last of these outputs is also in `solver_output.output` itself: `solver_output.output.choices`.
+`solver_output.output.trace.items`, and the raw model outputs are in
+`solver_output.output.raw_outputs`. The keys of the last raw output are also in
+`solver_output.output` itself, such as `solver_output.output.choices`.
 """
 
 from typing import Literal
@@ -24,7 +25,7 @@ class TaskResultSource(SourceSpec):
 
     type: Literal["task_result"]
     key: str
-    """Key of its task specification."""
+    """Key of the task specification."""
 
     def reader(self, surroundings: Surroundings) -> Reader:
         """Return the result; `UnknownName` if no task has that key."""

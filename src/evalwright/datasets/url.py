@@ -4,8 +4,8 @@
       type: url
       url: https://example.org/questions.jsonl.gz
 
-The file is stored in `.evalwright/downloads/` under the hash of its URL. Delete it there to
-download it again. Only `http` and `https` are allowed, also after a redirect.
+The file is stored in `.evalwright/downloads/` under the hash of its URL. To download it again,
+delete it there. Only `http` and `https` URLs are allowed, including after redirects.
 """
 
 from hashlib import sha256
@@ -38,7 +38,7 @@ class Url(SourceSpec):
 
     type: Literal["url"]
     url: str
-    """`http` or `https` URL; the extension of its path sets the format."""
+    """`http` or `https` URL. The file extension determines the format."""
 
     @field_validator("url")
     @classmethod

@@ -59,6 +59,7 @@ from evalwright.session.progress import Progress
 from evalwright.session.project_models import project_connector
 from evalwright.session.run_files import find_folder, relative_to
 from evalwright.session.snippets import open_snippets
+from evalwright.session.stores import make_earlier_finder
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec
 from evalwright.types import Outcome, Run, Sample, Trace, Usage
 
@@ -202,7 +203,11 @@ class Rejudging:
         self._evaluated = manifest.plan.models
         path = relative_to(folder, manifest.plan.path)
         self._project = resolve_project(
-            path, manifest.command.models, self._options, tell=progress.tell
+            path,
+            manifest.command.models,
+            self._options,
+            tell=progress.tell,
+            find_earlier=make_earlier_finder(options.store),
         )
         self._spec = _find_spec(self._project.specs, judge, path)
         self._judge_spec = _find_scorer(self._spec, judge)

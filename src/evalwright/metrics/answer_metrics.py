@@ -54,6 +54,7 @@ def f1(prediction: str, targets: Sequence[str]) -> float:
     """Return the F1 score of the words, against the best target.
 
     Words are lowercase runs of letters, digits and underscores, and count as often as they occur.
+    Two texts without a word are compared as they are.
 
     >>> round(ew.metrics.f1("the cat sat", ["a cat sat down", "dogs"]), 3)
     0.571
@@ -78,6 +79,8 @@ def bleu_4(prediction: str, targets: Sequence[str]) -> float:
 
 def rouge_l(prediction: str, targets: Sequence[str]) -> float:
     """Return the F-measure of the longest common subsequence of words, against the best target.
+
+    Two texts without a word are compared as they are.
 
     >>> round(ew.metrics.rouge_l("the old bridge is closed", ["the bridge was closed"]), 3)
     0.667

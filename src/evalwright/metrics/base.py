@@ -29,9 +29,9 @@ class MetricSpec(Component):
     type: str
     """The kind of metric."""
     key: OwnKey | None = None
-    """Name of this metric in reports. Default: its type."""
+    """Name of the metric in reports. Default: the metric's type."""
     display_name: Name | None = None
-    """Display name; for a metric with several values, a prefix of their names."""
+    """Display name. For a metric with several values, it is a prefix of their names."""
 
     version: ClassVar[int] = 1
     """Increases with every change that could change a value."""
@@ -94,9 +94,9 @@ class FieldMetric(ScoreMetric):
     """A metric of one field."""
 
     field: Name
-    """Score that the metric is computed from. True and false count as 1 and 0; null is skipped."""
+    """Score to aggregate. True counts as 1 and false as 0; null is skipped."""
     name: Name | None = None
-    """Name of the value. Default: the field and the type, such as `is_correct_mean`."""
+    """Name of the result. Default: the field and the type, such as `is_correct_mean`."""
 
     def fields(self) -> frozenset[str]:
         """Return the field."""

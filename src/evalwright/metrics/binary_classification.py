@@ -1,4 +1,4 @@
-"""`binary-classification`: how well a score distinguishes two answers.
+"""`binary-classification`: how well predictions match two possible answers.
 
     metrics:
       - type: binary-classification
@@ -7,7 +7,8 @@
         positive_answer: spam
         negative_answer: ham
 
-It computes accuracy, precision, recall, F1 and the four counts.
+The metric reports accuracy, precision, recall, F1 and the counts of true and false positives and
+negatives.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -36,9 +37,9 @@ class BinaryClassification(ScoreMetric):
 
     type: Literal["binary-classification"]
     field_gt: Name
-    """Score that contains the true answer."""
+    """Score with the true answer."""
     field_pred: Name
-    """Score that contains the predicted answer."""
+    """Score with the predicted answer."""
     positive_answer: Answer
     """Answer that counts as positive."""
     negative_answer: Answer

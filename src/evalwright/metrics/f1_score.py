@@ -6,7 +6,7 @@
         num_false_positives_field: num_fp
         num_false_negatives_field: num_fn
 
-The counts are summed over all samples before they are divided.
+Each count is summed over all samples before the ratio is computed.
 """
 
 from typing import Literal

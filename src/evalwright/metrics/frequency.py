@@ -4,7 +4,7 @@
       - type: frequency
         field: label
 
-The shares of all values add up to 1.
+The result is the share of each value. The shares add up to 1.
 """
 
 from typing import Literal

@@ -4,7 +4,7 @@
       - type: max
         field: score
 
-It has no interval: the extreme value of a sample says nothing about unseen values.
+The metric has no confidence interval, because an observed extreme does not bound unseen values.
 """
 
 from typing import ClassVar, Literal

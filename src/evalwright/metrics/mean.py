@@ -4,7 +4,7 @@
       - type: mean
         field: is_correct
 
-Booleans count as 0 and 1.
+True counts as 1 and false as 0.
 """
 
 from typing import ClassVar, Literal

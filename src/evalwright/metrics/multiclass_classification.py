@@ -1,11 +1,11 @@
-"""`multiclass-classification`: how well a score distinguishes several classes.
+"""`multiclass-classification`: how well predictions match the true classes.
 
     metrics:
       - type: multiclass-classification
         field_gt: expected
         field_pred: answered
 
-The classes are all values that occur in the scores.
+Every value that occurs in the scores is a class.
 """
 
 from typing import Literal
@@ -23,9 +23,9 @@ class MulticlassClassification(ScoreMetric):
 
     type: Literal["multiclass-classification"]
     field_gt: Name
-    """Score that contains the true class."""
+    """Score with the true class."""
     field_pred: Name
-    """Score that contains the predicted class."""
+    """Score with the predicted class."""
 
     def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute `accuracy`, and `{class}_precision` and `{class}_recall`, class by class."""

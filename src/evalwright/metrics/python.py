@@ -6,8 +6,8 @@
           def compute_metrics(scores):
               return {"longest": max(score.values["length"] for score in scores)}
 
-For its intervals, the function is called again on resampled scores. This requires 10 to 1,000
-samples and a first call within two seconds.
+To compute confidence intervals, the function is called again on resampled scores. This requires
+between 10 and 1,000 samples, and the first call must take at most two seconds.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ class PythonMetric(MetricSpec):
 
     type: Literal["python"]
     compute_metrics_snippet: Snippet
-    """Python that defines `compute_metrics(scores)`, with `def` or `async def`. It takes a list of
-    scores, each with `values` and `metadata`, and returns a dict of numbers."""
+    """Python code that defines `compute_metrics(scores)`, with `def` or `async def`. The function
+    takes a list of scores, each with `values` and `metadata`, and returns a dict of numbers."""
 
     def fields(self) -> None:
         """Return None: what the code reads is not known."""

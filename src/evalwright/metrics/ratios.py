@@ -41,7 +41,7 @@ class CountsMetric(ShareMetric):
     """A ratio of counts, each summed over all samples before they are divided."""
 
     name: Name | None = None
-    """Name of the value. Default: the type."""
+    """Name of the result. Default: the type."""
 
     divide = staticmethod(share)
 

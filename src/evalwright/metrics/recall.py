@@ -5,7 +5,7 @@
         num_true_positives_field: num_tp
         num_false_negatives_field: num_fn
 
-The counts are summed over all samples before they are divided.
+Each count is summed over all samples before the ratio is computed.
 """
 
 from typing import Literal

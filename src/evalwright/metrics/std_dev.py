@@ -4,7 +4,7 @@
       - type: std_dev
         field: score
 
-It is the sample standard deviation: the sum of squares is divided by n - 1.
+This is the sample standard deviation, with n - 1 in the denominator.
 """
 
 from typing import Literal

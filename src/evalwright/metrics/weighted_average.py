@@ -8,7 +8,7 @@
           fair: 0.5
           poor: 0
 
-A label without a weight is an error.
+If a label has no weight, the metric fails.
 """
 
 from typing import Annotated, ClassVar, Literal
@@ -29,9 +29,9 @@ class WeightedAverage(FieldMetric):
 
     type: Literal["weighted_average"]
     field: Annotated[str, Field(min_length=1)]
-    """Score that contains the label. Null is skipped."""
+    """Score with the label. Null is skipped."""
     weights: Annotated[dict[str, float], Field(min_length=1)]
-    """Weight of each label. A label without a weight is an error."""
+    """Weight of each label. Every label that occurs must have one."""
 
     def compute(self, scores: Scores, *, seed: int) -> list[Measure]:
         """Compute one average, `{field}_weighted_average`."""

@@ -70,7 +70,9 @@ class Fields(dict[str, Any]):
 
     def check(self, owner: str, given: Mapping[str, Any], *, keep_unknown: bool) -> dict[str, Any]:
         """The values as their declared types; ValueError lists all that is wrong with them."""
-        problems = [] if keep_unknown else [_refuse(name, self) for name in given.keys() - self]
+        problems = (
+            [] if keep_unknown else [_refuse(name, self, owner) for name in given.keys() - self]
+        )
         values = {**self.constants, **given}
         for name, default in self.items():
             if name not in values:
@@ -90,9 +92,10 @@ class Fields(dict[str, Any]):
         return values
 
 
-def _refuse(name: str, known: Iterable[str]) -> str:
+def _refuse(name: str, known: Iterable[str], owner: str) -> str:
     fields = ", ".join(f"`{field}`" for field in known) or "no fields"
-    return f"unknown field `{name}`: expected {fields}"
+    advice = f"`{owner}.model_validate({{…}})` keeps other fields"
+    return f"unknown field `{name}`: expected {fields}; {advice}"
 
 
 def _resolve(annotation: Any, module: str) -> Any:

@@ -48,9 +48,8 @@ InputMessageContent = str | list[FileContentItem]
 
 
 class ChatCompletionInputMessage(JsonModel):
-    """A message that a chat model is sent; may have further fields."""
+    """A message that a chat model is sent."""
 
-    _keeps_unknown = True
     role: Literal["user", "system", "assistant", "tool"]
     """`tool`: the result of a call that an earlier answer asked for."""
     content: InputMessageContent

@@ -169,9 +169,8 @@ def _wrap_part(part: Any) -> Any:
 
 
 class Item(JsonModel):
-    """One item of a trace, of a kind without its own class; may have further fields."""
+    """One item of a trace, of a kind without its own class."""
 
-    _keeps_unknown = True
     id: str | None = None
     status: str | None = None
 

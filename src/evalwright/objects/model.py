@@ -8,8 +8,8 @@
     Verdict.model_validate({"score": 1})    the same for data: unknown fields are kept
     Verdict.from_json({"score": 1})         wraps JSON without a check, part by part when it is read
 
-Messages and other items of a trace may be constructed with further fields: an endpoint that keeps
-conversations adds its `session_id` to the message, and gets it back with the next turn.
+An author's misspelt field is a mistake. A field that an endpoint adds to a message, such as
+`session_id`, is kept: it arrives as data, and goes back with the next turn.
 
 `LFBaseModel` keeps its values as attributes, which are also keys. `JsonModel` is a dict whose keys
 are also attributes: what comes from a model, and what a trace consists of. Both remember which
@@ -54,8 +54,6 @@ class LFBaseModel:
     _fields: ClassVar[Fields] = Fields(object)
     _views: ClassVar[tuple[str, ...]] = ()
     """Properties that are keys too."""
-    _keeps_unknown: ClassVar[bool] = False
-    """Whether an object may be constructed with fields that are not declared."""
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
@@ -68,7 +66,7 @@ class LFBaseModel:
         given = {**dict(zip(self._fields, values, strict=False)), **fields}
         if len(values) > len(self._fields):
             raise ValueError(f"{type(self).__name__}: expected at most {len(self._fields)} values")
-        checked = self._fields.check(type(self).__name__, given, keep_unknown=self._keeps_unknown)
+        checked = self._fields.check(type(self).__name__, given, keep_unknown=False)
         for name, value in checked.items():
             setattr(self, name, value)
         self.model_post_init(None)
@@ -263,9 +261,7 @@ class JsonModel(Record, LFBaseModel):  # type: ignore[misc] # its keys are those
     def __init__(self, data: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
         """Of fields, which are checked; or of JSON, which is not."""
         if data is None:
-            fields = self._fields.check(
-                type(self).__name__, fields, keep_unknown=self._keeps_unknown
-            )
+            fields = self._fields.check(type(self).__name__, fields, keep_unknown=False)
         super().__init__(data or {}, **fields)
         self.model_post_init(None)
 

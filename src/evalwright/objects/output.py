@@ -32,9 +32,8 @@ class ModelUsage(JsonModel):
 
 
 class ChatCompletionOutputMessage(JsonModel):
-    """A message of a completion, or of the older list of messages; may have further fields."""
+    """A message of a completion, or of the older list of messages."""
 
-    _keeps_unknown = True
     role: Literal["user", "system", "assistant"]
     content: str | None
     refusal: str | None = None

@@ -108,7 +108,7 @@ def perplexity_schema() -> dict[str, Any]:
 
 
 class PerplexityReport(PerplexityBody, frozen=True, kw_only=True):
-    """The metrics, and access to the documents that they were computed from."""
+    """The metrics, with access to the documents that they were computed from."""
 
     rows: Callable[[], Iterator[DocumentRow]]
     """Returns an iterator over the rows, one per document and model."""

@@ -46,6 +46,7 @@ from evalwright.solvers.single_turn_solver import ChoiceSolver, SingleTurnSolver
 from evalwright.spec.documents.models.model import ProviderModel
 from evalwright.spec.documents.models.task import SystemTask
 from evalwright.spec.documents.project import Project, read_config, read_project
+from evalwright.spec.documents.resolve.earlier import FindEarlier
 from evalwright.spec.documents.resolve.entities import PLACEHOLDER_MODEL
 from evalwright.spec.documents.resolve.specifications import (
     ResolvedSpec,
@@ -110,10 +111,11 @@ def resolve_project(
     options: RunOptions,
     *,
     tell: Callable[[str], None] = lambda _: None,
+    find_earlier: FindEarlier | None = None,
 ) -> ResolvedProject:
     """Read and resolve the project of a path; `BadTasks` if anything is wrong with it."""
     environment = read_environment(options.env)
-    project = read_project(path, environment=environment)
+    project = read_project(path, environment=environment, find_earlier=find_earlier)
     config = read_config(options.config, environment=environment) if options.config else None
     specs, problems = project.specs(
         config=config,
@@ -214,6 +216,7 @@ def compile_project(
         notes=(
             *external.notes,
             *earlier_result_notes(resolved.project, specs, store),
+            *_earlier_run_notes(specs),
             *_single_trial_notes(specs, options.trials),
         ),
         current_run=current_run,
@@ -479,6 +482,12 @@ def _declared_tasks(spec: ResolvedSpec, resolved: ResolvedProject) -> set[MLTask
         getattr(entity.document if entity else None, "task", "chat_completion")
         for entity in entities
     }
+
+
+def _earlier_run_notes(specs: Sequence[ResolvedSpec]) -> Iterator[str]:
+    for spec in specs:
+        if spec.earlier_run:
+            yield f"{spec.key}: repeats task `{spec.task.key}` as run {spec.earlier_run} ran it"
 
 
 def _single_trial_notes(specs: Sequence[ResolvedSpec], trials: int | None) -> Iterator[str]:

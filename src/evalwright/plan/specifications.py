@@ -1,6 +1,8 @@
 """What an exported result log contains about its task.
 
     key task_key display_name task_config dataset_keys num_samples subsampling
+    given_config                    the values that are not defaults, as they were given
+    evaluation_key
     trials repeatability            if there are any
     scorers                         each with its key, type, name and purpose
     metric_display_names            by scorer and metric, if there are any
@@ -9,6 +11,7 @@
 It is plain data and stored with the run, so that the run can be exported without the project.
 """
 
+import json
 from typing import Any
 
 import msgspec
@@ -31,6 +34,8 @@ def describe_specification(spec: ResolvedSpec, trials: TrialPlan | None) -> dict
         "task_key": spec.task.key,
         "display_name": spec.display_name,
         "task_config": spec.values,
+        "given_config": _list_given_values(spec),
+        "evaluation_key": spec.evaluation_key,
         "dataset_keys": spec.dataset_keys,
         "num_samples": spec.num_samples,
         "subsampling": spec.subsampling,
@@ -59,3 +64,15 @@ def describe_specification(spec: ResolvedSpec, trials: TrialPlan | None) -> dict
         description["repeatability"] = {"num_runs": trials.repeats} if trials.repeats > 1 else None
         description[LOG_EXTENSION] = {"aggregates": msgspec.to_builtins(trials.aggregates)}
     return description
+
+
+def _list_given_values(spec: ResolvedSpec) -> dict[str, Any]:
+    """Return the given values, before the parameters translate them; so they can be given again."""
+    parameters = {parameter.key: parameter for parameter in spec.task.config_spec}
+    values = {
+        name: parameters[name].parse(given.value) if given.text else given.value
+        for name, given in spec.given_values.items()
+        if name in parameters or not given.text
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(values))  # texts of documents are `Authored`
+    return plain

@@ -95,7 +95,7 @@ def add_provider(name: str, project: str = ".") -> AddedEntity:
         return entity
     target = Path(project) / FOLDERS["model"] / f"{model.key.replace('$', '-')}.yaml"
     if target.exists():
-        raise UsageError(f"{target}: already exists, and was not changed")
+        raise UsageError(f"{target}: already exists and was not changed")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(f"$provider: {model.model}\n", encoding="utf-8")
     return structs.replace(entity, status="created", files=[str(target)])

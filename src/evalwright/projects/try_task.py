@@ -41,7 +41,7 @@ from evalwright.report.report import Report
 from evalwright.session.progress import SilentProgress
 from evalwright.session.project_models import project_connector
 from evalwright.session.session import Session
-from evalwright.session.stores import MEMORY, open_store, store_name
+from evalwright.session.stores import MEMORY, make_earlier_finder, open_store, store_name
 from evalwright.spec.documents.checks.task_rules import assign_keys, leaves_dataset_open
 from evalwright.spec.documents.project import Project
 from evalwright.spec.documents.resolve.specifications import ResolvedSpec
@@ -85,7 +85,9 @@ def try_task(
     settings = {**_dataset_setting(selection), **options.pop("settings", {})}
     run_options = parse_options({**options, "settings": settings, "store": MEMORY, "limit": limit})
     names = canonical_names(models) if models else []
-    resolved = resolve_project(selection.path, names, run_options, tell=tell)
+    resolved = resolve_project(
+        selection.path, names, run_options, tell=tell, find_earlier=make_earlier_finder()
+    )
     project, specs = resolved.project, resolved.specs
     spec = _replace_dataset(_choose_spec(specs, selection), selection.dataset, project)
     if spec.recording is not None:

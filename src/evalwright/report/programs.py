@@ -15,7 +15,7 @@ _LONGEST_TARGET = 80
 
 
 class JudgedProgram(Struct, frozen=True, kw_only=True):
-    """A program's result. Its first keys are those of a `code_exec` outcome's metadata."""
+    """A program's result. Its first keys are also in the metadata of `code_exec` outcomes."""
 
     outcome: ExecutionOutcome
     passed: int
@@ -26,16 +26,16 @@ class JudgedProgram(Struct, frozen=True, kw_only=True):
     """Why the program did not pass; empty if it passed."""
     tier: str
     verified: bool
-    """Whether a process that the program cannot reach confirms every target that passed."""
+    """Whether a process that the program cannot reach confirmed every passed target."""
     reason: str
-    """Why it is not verified; empty if it is."""
+    """Why the result is not verified; empty if it is."""
     packages: list[str]
     output: str
     """The first 4 KiB of stdout and stderr."""
     duration_s: float
     timeout_s: float
     texts: list[str]
-    """The targets themselves."""
+    """The source code of the targets."""
 
 
 def count_verified(execution: CodeExecution, outcomes: Iterable[Outcome]) -> CodeExecution:

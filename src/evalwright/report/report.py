@@ -1,7 +1,7 @@
-"""The Report: all results of a run, frozen. Its fields are the keys of `--json`.
+"""The Report: all results of a run, immutable. Its fields are the keys of `--json`.
 
-A number that could not be measured is None, never 0. Every mean comes with its interval, and with
-how many samples it is over, how many failed and how many were left out.
+A value that could not be measured is None, never 0. Every mean comes with its interval and with
+the number of samples that it covers, that failed and that were excluded.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ def interval_fields(interval: Interval | None) -> dict[str, Any]:
 
 
 class MetricRow(Struct, frozen=True, kw_only=True):
-    """One number of one scorer, for one task and one model."""
+    """One metric of one scorer, for one task and one model."""
 
     task: str
     model: str
@@ -37,28 +37,28 @@ class MetricRow(Struct, frozen=True, kw_only=True):
     ci_low: float | None
     ci_high: float | None
     interval: str | None
-    """The method of the interval; None if there is none."""
+    """How the interval was computed; null without an interval."""
     n: int
     failed: int
     excluded: int
     purpose: Literal["score", "qa"]
-    """`qa`: a check of the samples, not a result of the task."""
+    """`qa` marks a check of the samples rather than a result of the task."""
     reason: str
     """Why the value or its interval is missing, or what the value does not include."""
     key: str = ""
-    """The key of the metric, shared by all its values. Empty in reports of older versions."""
+    """The metric's key, shared by all its values. Empty in reports from older versions."""
     own_key: bool = False
-    """Whether the author of the task chose the key."""
+    """Whether the task defines the key."""
     name: str = ""
-    """Name that the metric gives the value. `metric` adds the key if the name is not unique."""
+    """The metric's name for the value. `metric` adds the key if the name is not unique."""
     absent: int = 0
-    """Samples whose score has no value for this metric; `n` does not count them."""
+    """Number of samples whose score has no value for this metric. `n` does not count them."""
     is_default: bool = False
-    """Whether it is shown because the scorer has no `metrics`: the mean of a score."""
+    """Whether this is the mean of a score, shown because the scorer has no `metrics`."""
 
 
 class JudgedRow(Struct, frozen=True, kw_only=True):
-    """One metric that a rule of a policy applies to."""
+    """One metric that a policy rule applies to."""
 
     run_id: str
     task: str
@@ -71,31 +71,31 @@ class JudgedRow(Struct, frozen=True, kw_only=True):
     failed: int
     meets: bool
     reason: str
-    """The comparison in words, with the interval."""
+    """The comparison in words, including the interval."""
     n: int = 0
     """Number of samples."""
     absent: int = 0
-    """Samples whose score has no value for it."""
+    """Number of samples whose score has no value for this metric."""
 
 
 class PolicyRow(Struct, frozen=True, kw_only=True):
-    """One rule of a policy, and whether it holds."""
+    """One policy rule, and whether it holds."""
 
     policy: str
     rule: str
     name: str
     """Display name of the rule."""
     demand: str
-    """Condition that must hold: `is_correct_mean >= 0.8`."""
+    """Condition that must hold, such as `is_correct_mean >= 0.8`."""
     holds: bool
     reason: str
-    """Reason, with the interval. If there are several metrics, those that decide."""
+    """Why the rule holds or fails, for the metrics that decide it, including the interval."""
     figures: list[JudgedRow]
     """Every metric that the rule applies to."""
 
 
 class RuleRow(Struct, frozen=True, kw_only=True):
-    """What one action rule did to one task."""
+    """The effect of one action rule on one task."""
 
     task: str
     model: str
@@ -104,7 +104,7 @@ class RuleRow(Struct, frozen=True, kw_only=True):
 
 
 class RepeatRow(Struct, frozen=True, kw_only=True):
-    """One metric of a task that was run several times, and its spread over the runs."""
+    """One metric of a task that was run several times, and how it varies between runs."""
 
     task: str
     model: str
@@ -113,40 +113,40 @@ class RepeatRow(Struct, frozen=True, kw_only=True):
     runs: int
     mean: float | None
     std: float | None
-    """The sample standard deviation of the runs."""
+    """The sample standard deviation over the runs."""
     min: float | None
     max: float | None
     ci_low: float | None
-    """Interval of the mean over more runs on the same samples; not over other samples."""
+    """Interval for the mean over further runs on the same samples, not over new samples."""
     ci_high: float | None
     interval: str | None
     values: list[float | None]
-    """The value of each run, in order."""
+    """Each run's value, in order."""
     reason: str
     """Why the value or its interval is missing."""
 
 
 class AgreementRow(Struct, frozen=True, kw_only=True):
-    """How far several runs of a task agree on a score."""
+    """How well several runs of a task agree on a score."""
 
     task: str
     model: str
     scorer: str
     score: str
     agreement: float
-    """The mean over the samples of the share of runs that give the most common value."""
+    """The share of runs that give the most common value, averaged over the samples."""
     ci_low: float | None
     ci_high: float | None
     interval: str | None
     n: int
-    """Samples that every run has scored."""
+    """Number of samples that every run scored."""
     flaky: int
-    """Samples among them whose runs do not all agree."""
+    """Number of those samples on which the runs disagree."""
     runs: int
 
 
 class FlakyRow(Struct, frozen=True, kw_only=True):
-    """A sample whose runs do not all agree."""
+    """A sample on which the runs disagree."""
 
     task: str
     model: str
@@ -156,39 +156,39 @@ class FlakyRow(Struct, frozen=True, kw_only=True):
     """The score on which the runs agree least."""
     agreement: float
     values: list[tuple[str, int]]
-    """The most common values, and how many runs gave each."""
+    """The most common values, and the number of runs that gave each."""
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True):
-    """One model, on the samples that all models completed, and on its own."""
+    """One model's result on the samples that all models completed, and on all its own samples."""
 
     rank: int | None
     model: str
-    """The model; `SPECIFICATION (MODEL)` if two specifications ran the same model, and the
-    specification alone if it calls no model."""
+    """The model. `SPECIFICATION (MODEL)` if two task specifications ran the same model; only the
+    specification's key if it calls no model."""
     mean: float | None
     ci_low: float | None
     ci_high: float | None
     interval: str | None
     n: int
-    """Samples that all models completed; the mean is over these."""
+    """Number of samples that all models completed; `mean` is over these."""
     win_rate: float | None
     completed: int
     total: int
     own_mean: float | None
     own_low: float | None
-    """The own mean if every failure had scored 0; None if scores are outside [0, 1]."""
+    """`own_mean` if every failure had scored 0; None if scores are outside [0, 1]."""
     own_high: float | None
-    """The own mean if every failure had scored 1; None if scores are outside [0, 1]."""
+    """`own_mean` if every failure had scored 1; None if scores are outside [0, 1]."""
     categories: dict[str, float | None]
     task: str = ""
-    """The task that the models are ranked on; empty for all tasks together."""
+    """The task on which the models are ranked; empty for all tasks together."""
     metric: str = ""
-    """The metric that they are ranked by; empty for the mean score of all tasks."""
+    """The metric by which the models are ranked; empty for the mean score of all tasks."""
 
 
 class PairwiseRow(Struct, frozen=True, kw_only=True):
-    """Two models, task by task."""
+    """The paired difference between two models."""
 
     a: str
     b: str
@@ -200,14 +200,14 @@ class PairwiseRow(Struct, frozen=True, kw_only=True):
 
 
 class TaskPairwiseRow(PairwiseRow, frozen=True, kw_only=True):
-    """Two models of a leaderboard, sample by sample; its task and metric are the leaderboard's."""
+    """The paired difference between two models on the leaderboard for `task` and `metric`."""
 
     task: str = ""
     metric: str = ""
 
 
 class CalibrationFigures(Struct, frozen=True, kw_only=True):
-    """ECE and Brier score of some answers, with their 95 % intervals."""
+    """ECE and Brier score over a set of answers, with their 95 % confidence intervals."""
 
     ece: float
     ece_low: float
@@ -220,34 +220,34 @@ class CalibrationFigures(Struct, frozen=True, kw_only=True):
 class ScaledRow(Struct, frozen=True, kw_only=True):
     """Confidences after temperature scaling: fitted on one half, evaluated on the other.
 
-    The numbers are null if nothing could be fitted.
+    The values are null if no temperature could be fitted.
     """
 
     reason: str
     """Why the temperature is missing or unreliable; otherwise empty."""
     fitted_on: int
-    """Answers that the temperature was fitted on; all answers to a record are in one half."""
+    """Number of answers used for fitting; all answers to a record are in the same half."""
     n: int
-    """Held-out answers; all numbers here are over these."""
+    """Number of held-out answers; all values in this row are over these."""
     temperature: float | None = None
-    """Above 1: the model was overconfident."""
+    """The fitted temperature. A value above 1 means that the model was overconfident."""
     temperature_low: float | None = None
     temperature_high: float | None = None
     raw: CalibrationFigures | None = None
-    """Metrics of the confidences before scaling."""
+    """Metrics on the held-out answers before scaling."""
     scaled: CalibrationFigures | None = None
-    """Metrics of the same answers with the temperature."""
+    """Metrics on the same answers after scaling."""
     brier_difference: float | None = None
-    """Scaled minus raw, paired by answer; below 0 the temperature helped."""
+    """Scaled minus raw Brier score, paired by answer. A value below 0 is an improvement."""
     brier_difference_low: float | None = None
     brier_difference_high: float | None = None
     bins: list[Bin] = []
-    """The reliability diagram at the temperature."""
+    """The reliability diagram after scaling."""
     populated_bins: int = 0
 
 
 class CalibrationRow(Struct, frozen=True, kw_only=True):
-    """Whether a model is right as often as its confidence says."""
+    """How closely a model's confidence matches how often it is right."""
 
     ece: float | None = None
     ece_low: float | None = None
@@ -262,14 +262,14 @@ class CalibrationRow(Struct, frozen=True, kw_only=True):
     """The reliability diagram."""
     populated_bins: int
     covered: int
-    """Answers with a confidence; the numbers are over these."""
+    """Number of answers with a confidence; all values in this row are over these."""
     n: int
     scaled: ScaledRow | None = None
-    """With `--calibrate`: the same on held-out answers, raw and with a temperature."""
+    """With `--calibrate`: metrics on held-out answers, before and after temperature scaling."""
 
 
 class PerplexityRow(Struct, frozen=True, kw_only=True):
-    """exp(sum NLL / sum tokens) of a model's own answers."""
+    """Perplexity of a model's own answers: exp(sum NLL / sum tokens)."""
 
     perplexity: float | None
     tokens: int
@@ -278,7 +278,7 @@ class PerplexityRow(Struct, frozen=True, kw_only=True):
 
 
 class UsageRow(Struct, frozen=True, kw_only=True):
-    """Requests, tokens and cost of a model; the cost is None if a price is unknown."""
+    """A model's requests, tokens and cost. The cost is null if a price is unknown."""
 
     requests: int
     prompt_tokens: int
@@ -288,7 +288,7 @@ class UsageRow(Struct, frozen=True, kw_only=True):
 
 
 class FailureRow(Struct, frozen=True, kw_only=True):
-    """Failures of one kind."""
+    """A group of failures of the same kind."""
 
     model: str
     stage: str
@@ -298,19 +298,19 @@ class FailureRow(Struct, frozen=True, kw_only=True):
     hint: str
     count: int
     sample_ids: list[str]
-    """The first few samples."""
+    """The ids of the first few samples."""
     messages: int = 1
-    """Different messages of this kind among the first 1,000 failures of the run."""
+    """Number of different messages of this kind among the run's first 1,000 failures."""
     task: str = ""
-    """The task whose metrics are missing, if no single sample failed."""
+    """The task whose metrics are missing, if the failure is not tied to individual samples."""
     scorer: str = ""
-    """The scorer whose metrics are missing; empty for all of the task."""
+    """The scorer whose metrics are missing; empty if it is all scorers of the task."""
     metric: str = ""
-    """The key of the missing metric; empty for all of the scorer."""
+    """The key of the missing metric; empty if it is all metrics of the scorer."""
 
 
 class LeftOutRow(Struct, frozen=True, kw_only=True):
-    """A bad record that `--allow-bad-tasks` excluded."""
+    """An invalid record that `--allow-bad-tasks` excluded."""
 
     file: str
     line: int
@@ -324,51 +324,51 @@ class CodeExecution(Struct, frozen=True, kw_only=True):
     """How model-written code was isolated."""
 
     tier: str
-    """`namespaces+seccomp` and `landlock+seccomp` isolate, `rlimits` does not."""
+    """`namespaces+seccomp` and `landlock+seccomp` isolate programs; `rlimits` does not."""
     verified: bool
     """Whether verdicts were checked by a process that the program cannot reach."""
     packages: list[str] = []
     """Packages that programs could import in addition to the standard library."""
     only_verified: bool = False
-    """Whether a pass that could not be verified is a failure: `--require-verified`."""
+    """Whether unverified passes count as failures (`--require-verified`)."""
     passes: int = 0
-    """Programs that passed all their targets."""
+    """Number of programs that passed all their targets."""
     verified_passes: int = 0
-    """Those whose pass was confirmed by a process that the program cannot reach."""
+    """Number of passes confirmed by a process that the program cannot reach."""
     mean: float | None = None
-    """Mean score of all programs; None without programs."""
+    """Mean score over all programs; null if there are no programs."""
     verified_mean: float | None = None
-    """The same if scores that are not verified counted 0."""
+    """The same mean with unverified scores counted as 0."""
 
     @property
     def isolates(self) -> bool:
-        """Whether a program was kept from the files, the network and the processes of the host."""
+        """Whether programs had no access to the host's files, network and processes."""
         return self.tier != "rlimits"
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """Totals of the run."""
+    """The run's totals."""
 
     samples: int
     completed: int
     reused: int
-    """Outcomes of samples or trials that needed no new request."""
+    """Number of outcomes that needed no new request."""
     failed: int
     excluded: int
     wall_seconds: float
-    """Seconds for which samples were running in this invocation."""
+    """Seconds that this invocation spent running samples."""
     trials: int = 0
-    """Trials that finished, if samples of a project have several; else 0."""
+    """Number of finished trials if a project's samples have several trials; otherwise 0."""
     flaky: int = 0
-    """Samples whose runs do not all agree."""
+    """Number of samples on which the runs disagree."""
     wrong: int = 0
-    """Outcomes that the first scorer judged to be wrong."""
+    """Number of outcomes that the first scorer judged to be wrong."""
     planned: int = 0
-    """Samples that the run has when it is finished; 0 in reports of older versions."""
+    """Number of samples in the finished run; 0 in reports from older versions."""
 
 
 class DisplayNames(Struct, frozen=True, kw_only=True):
-    """The names that people read, by key; only those that differ from the key."""
+    """Display names by key. Only names that differ from the key are listed."""
 
     tasks: dict[str, str] = {}
     scorers: dict[str, dict[str, str]] = {}
@@ -377,18 +377,18 @@ class DisplayNames(Struct, frozen=True, kw_only=True):
     """By task, scorer and metric."""
 
     def task(self, key: str) -> str:
-        """Return the name of a task."""
+        """Return a task's display name."""
         return self.tasks.get(key, key)
 
     def metric(self, task: str, scorer: str, metric: str) -> str:
-        """Return the name of a metric; without a scorer, of the first that has it."""
+        """Return a metric's display name; without a scorer, use the first that has the metric."""
         by_scorer = self.metrics.get(task, {})
         several = [by_scorer.get(scorer, {})] if scorer else by_scorer.values()
         return next((names[metric] for names in several if metric in names), metric)
 
 
 class ReportBody(Struct, frozen=True, kw_only=True):
-    """What `--json` prints and `evalwright schema report` describes."""
+    """The object that `--json` prints and `evalwright schema report` describes."""
 
     run_id: str
     status: Status
@@ -404,40 +404,40 @@ class ReportBody(Struct, frozen=True, kw_only=True):
     failures: list[FailureRow]
     left_out: list[LeftOutRow]
     rules: list[RuleRow]
-    """How many samples each action rule excluded; several rules may exclude the same sample."""
+    """Number of samples excluded by each action rule. Several rules may exclude one sample."""
     code_execution: CodeExecution | None
     notes: list[str]
     version: str
     kind: Literal["records", "evaluation"]
-    """`records`: models are ranked over all tasks together; `evaluation`: task by task."""
+    """`records` ranks models over all tasks together; `evaluation` ranks them task by task."""
     policies: list[PolicyRow] = []
-    """The verdict of every rule of the run file's policies."""
+    """The verdict for every rule in the run file's policies."""
     repeatability: list[RepeatRow] = []
-    """The metrics of tasks that were run several times, and their spread over the runs."""
+    """The metrics of tasks that were run several times, and how they vary between runs."""
     agreement: list[AgreementRow] = []
-    """How far the runs agree, score by score."""
+    """How well the runs agree on each score."""
     flaky: list[FlakyRow] = []
-    """The samples on which runs agree least: at most 50 per task and model, worst first."""
+    """The samples on which runs agree least, worst first: at most 50 per task and model."""
     asked_beside: dict[str, UsageRow] = {}
-    """Usage by scorers and solvers, by model: judges, embeddings, simulated users. `usage` counts
-    answers only; the cost of a run is the sum of both."""
+    """Usage by scorers and solvers, per model: judges, embeddings and simulated users. `usage`
+    counts only answers; the cost of a run is the sum of both."""
     judges: list[JudgeRow] = []
-    """The models that judged, and what checks of this or earlier runs say about each."""
+    """The judge models, and the results of checking them in this or earlier runs."""
     display_names: DisplayNames = DisplayNames()
-    """The names of tasks, scorers and metrics that tables show instead of their keys."""
+    """The names that tables show instead of the keys of tasks, scorers and metrics."""
     name: str = ""
-    """The name of the run, from `--name`."""
+    """The run's name, from `--name`."""
     tags: dict[str, str] = {}
-    """The tags of the run, from `--tag`."""
+    """The run's tags, from `--tag`."""
     moved: MovedScores | None = None
-    """What `evalwright score` changed since the parent run; null for a run without a parent."""
+    """How `evalwright score` changed the scores of the parent run; null without a parent."""
 
 
 class Report(ReportBody, frozen=True, kw_only=True):
-    """A report, and access to the outcomes that it was built from."""
+    """A report, with access to the outcomes that it was built from."""
 
     stored: Callable[..., Iterator[Outcome]]
-    """Reads them from the store; `failed=True` gives only those that failed."""
+    """Reads the outcomes from the store; `failed=True` reads only failed outcomes."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--json` prints."""
@@ -446,30 +446,30 @@ class Report(ReportBody, frozen=True, kw_only=True):
         }
 
     def to_json(self) -> str:
-        """Return the same as text."""
+        """Return that object as a JSON string."""
         return msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=2).decode()
 
     def to_markdown(self, *, keys: bool = False) -> str:
-        """Return tables for an issue, a pull request or a page.
+        """Return Markdown tables for an issue, a pull request or a page.
 
-        `keys`: with the keys of tasks, scorers and metrics instead of their display names.
+        With `keys`, tables show the keys of tasks, scorers and metrics instead of display names.
         """
         from evalwright.report.to_tables import to_markdown
 
         return to_markdown(self, keys=keys)
 
     def samples(self, *, failed: bool | None = None) -> Iterator[Outcome]:
-        """Read the outcomes by task, record, trial and model; all, the failed or the others."""
+        """Read all, only failed or only other outcomes, by task, record, trial and model."""
         return self.stored(failed=failed)
 
 
 def report_schema() -> dict[str, Any]:
-    """Return the JSON Schema of what `evalwright run --json` prints."""
+    """Return the JSON Schema for the output of `evalwright run --json`."""
     return struct_schema(ReportBody, "evalwright report")
 
 
 def struct_schema(printed: type[Struct], title: str) -> dict[str, Any]:
-    """Return the JSON Schema of a struct whose fields are all printed, defaults included."""
+    """Return the JSON Schema for a struct whose fields are all printed, including defaults."""
     (body,), components = msgspec.json.schema_components([printed], ref_template="#/$defs/{name}")
     for component in components.values():
         if "properties" in component:

@@ -205,7 +205,7 @@ def _new_folder(target: Path) -> Iterator[Path]:
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise UsageError(
-                f"{target}: already exists, and was not changed",
+                f"{target}: already exists and was not changed",
                 hint="name a folder that is new or empty",
             )
         temporary.mkdir(parents=True)

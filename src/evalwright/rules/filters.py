@@ -1,21 +1,22 @@
-"""Filters, which select samples, and the action rules that use them.
+"""Filters select samples. Action rules use filters to exclude samples from metrics.
 
     filter: {op: exists, expression: "{{ sample.answer }}"}
     filter: {op: equals, expression: "{{ sample.language }}", value: en}
     filter: {op: in, expression: "{{ sample.id }}", values: ["3", "6"]}
 
-An expression is a native template: its value is compared unchanged; a string that looks like a
-Python literal (`3`, `True`) is compared as that literal. If this does not match, its text is
-compared too (`3` matches "3", `3.0` matches "3.0" and "3", true matches "True" and "true"),
-because an author who lists "3" and "6" means the ids 3 and 6, and a table cell that was read as
-true may have had either spelling. `{{ solver_output.output }}` is the text of the answer.
+An expression is a template that keeps the type of its value. A string that looks like a Python
+literal (`3`, `True`) is compared as that literal. If the values differ, their text is compared as
+well: `3` matches "3", `3.0` matches "3.0" and "3", and true matches "True" and "true".
+`{{ solver_output.output }}` is the text of the answer.
+
+The table shows what each operator does if the expression is undefined, and what it tests otherwise:
 
     op                     undefined     otherwise
     exists, not_exists     missing       present, including null
-    is_true, is_false      an error      a boolean, or an error
-    equals, not_equals     an error      ==, or the same text
-    less_than, …           an error      two numbers, or an error
-    in, not_in             an error      == to one of them, or the same text
+    is_true, is_false      error         a boolean; error for any other type
+    equals, not_equals     error         equal values, or equal text
+    less_than, …           error         two numbers; error for any other type
+    in, not_in             error         equal to one of the values, or equal text
 
 An action rule applies to samples after scoring:
 
@@ -62,10 +63,10 @@ class _Filter(Component):
 
 
 class FilterUnary(_Filter):
-    """Whether a value exists or is true."""
+    """Tests whether a value exists or is true."""
 
     op: Literal["exists", "not_exists", "is_true", "is_false"]
-    """Condition: the value exists (null does), does not exist, is true, or is false."""
+    """Condition to test. Null counts as an existing value."""
 
     def matches(self, variables: Mapping[str, Any]) -> bool:
         """Whether it holds; ValueError or TypeError if that cannot be decided."""
@@ -85,14 +86,14 @@ class FilterUnary(_Filter):
 
 
 class FilterComparison(_Filter):
-    """How an expression compares with a value."""
+    """Compares an expression with a value."""
 
     op: Literal[
         "equals", "not_equals", "greater_than", "less_than", "greater_or_equal", "less_or_equal"
     ]
-    """How the expression must compare with the value."""
+    """Comparison operator."""
     value: Scalar
-    """Value to compare with: text, a number, true or false."""
+    """Value to compare with: a string, a number, true or false."""
 
     def warnings(self) -> list[str]:
         """The same, and a warning for an order of values that have none."""
@@ -115,12 +116,12 @@ class FilterComparison(_Filter):
 
 
 class FilterMembership(_Filter):
-    """Whether an expression is one of several values."""
+    """Tests whether an expression is one of several values."""
 
     op: Literal["in", "not_in"]
-    """Whether the expression must be one of the values, or none of them."""
+    """Whether the expression must be one of the values or none of them."""
     values: list[Scalar]
-    """Values to compare with: texts, numbers, true or false."""
+    """Values to compare with: strings, numbers, true or false."""
 
     def matches(self, variables: Mapping[str, Any]) -> bool:
         """Whether it holds; ValueError if that cannot be decided."""
@@ -162,15 +163,15 @@ AnyFilter = Annotated[
 
 
 class ActionRule(Component):
-    """Excludes the samples that match the filter from the metrics; their scores are stored."""
+    """Excludes samples that match the filter from the metrics. Their scores are still stored."""
 
     key: UserKey
-    """Name of this rule in reports."""
+    """Name of the rule in reports."""
     action: Literal["exclude_from_metrics"]
-    """Action to apply to the sample."""
+    """Action to apply to matching samples."""
     filter: AnyFilter
-    """Samples that the rule applies to. The expression may refer to `sample`, `solver_output`, and
-    `scores` by the key of the scorer, such as `{{ scores.language.label }}`."""
+    """Filter for the samples that the rule applies to. The expression may refer to `sample`,
+    `solver_output`, and `scores` by scorer key, such as `{{ scores.language.label }}`."""
 
     def applies(
         self,

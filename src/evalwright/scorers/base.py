@@ -36,15 +36,15 @@ class ScorerSpec(Component):
     type: str
     """The kind of scorer."""
     key: UserKey | None = None
-    """Name of this scorer in action rules and reports. Default: its type."""
+    """Name of the scorer in action rules and reports. Default: the scorer's type."""
     purpose: Literal["score", "qa"] = "score"
-    """`score`: its metrics are results of the task. `qa`: its values are for checks and action
-    rules, it has no default metrics, and the metrics that it lists are shown in a separate
-    table."""
+    """`score`: the scorer's metrics are results of the task. `qa`: its scores are for checks and
+    action rules. A `qa` scorer has no default metrics, and its listed metrics are shown in a
+    separate table."""
     display_name: str | None = None
     """Display name."""
     metrics: list[AnyMetric] | None = None
-    """Metrics over its scores. Default: the default metrics of its type."""
+    """Metrics computed from the scores. Default: the default metrics of the scorer's type."""
 
     version: ClassVar[int] = 1
     """Increases with every change that could change a score."""
@@ -103,10 +103,10 @@ class ComparisonScorer(ScorerSpec):
     """A scorer that compares two texts: a value and its ground truth."""
 
     ground_truth: Template
-    """Text that the value is compared with. May refer to `sample`."""
+    """Text to compare the value with. May refer to `sample`."""
     value: Template | None = None
-    """Text that is compared. May refer to `sample` and `solver_output`. Default: the text of the
-    last assistant message. Required in a task without a solver."""
+    """Text to compare with the ground truth. May refer to `sample` and `solver_output`. Default:
+    the text of the last assistant message. Required in tasks without a solver."""
 
     def render_pair(self, case: Case) -> tuple[str, str]:
         """Return the rendered value (without one, the answer) and the rendered ground truth."""

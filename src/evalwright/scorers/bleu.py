@@ -1,14 +1,16 @@
-"""`bleu`: how much of the ground truth's wording the value contains, from 0 to 1.
+"""`bleu`: how closely the value's wording matches the ground truth, from 0 to 1.
 
     scorers:
       - type: bleu
         ground_truth: "{{ sample.translation }}"
 
-It is sacrebleu's sentence BLEU with 13a tokens, exponential smoothing and the effective order
-(signature `nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp`), divided by 100. Identical texts score
-1, even if both are empty. A value that shares no word with the ground truth scores 0.
+The score is sentence BLEU as computed by sacrebleu, with 13a tokenization, exponential smoothing
+and effective order (signature `nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp`), divided by 100.
+Identical strings score 1, even if both are empty. A value that shares no word with the ground truth
+scores 0.
 
-Languages without spaces are not split into words. A mean of sentence scores is not corpus BLEU.
+Text in languages without spaces is not split into words. The mean of sentence scores is not corpus
+BLEU.
 """
 
 from functools import cache

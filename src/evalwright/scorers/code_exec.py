@@ -1,4 +1,4 @@
-"""`code_exec`: run the answer as Python in the sandbox and check it against targets.
+"""`code_exec`: run the answer as Python in a sandbox and check it against targets.
 
     scorers:
       - type: code_exec
@@ -11,12 +11,12 @@
           - "add(2, 3) == 5"
           - "add({{ sample.a }}, {{ sample.b }}) == {{ sample.sum }}"
 
-A target is an expression that must be true, or statements that must not raise; it can use the names
-that the answer defines. An answer that is not valid Python, raises or takes too long scores 0. A
-target that is not valid Python is an error in the task: the sample fails.
+A target is an expression that must be true, or statements that must not raise. It can use the names
+that the answer defines. An answer that is not valid Python, raises an exception or exceeds the time
+limit scores 0. If a target is not valid Python, the sample fails, because the error is in the task.
 
-This scorer is an extension by evalwright. It scores like `category: code_exec` of a record.
-`evalwright doctor` shows how programs are isolated on this machine.
+This scorer is an evalwright extension. It scores answers in the same way as a task record with
+`category: code_exec`. `evalwright doctor` shows how programs are isolated on your machine.
 """
 
 import ast
@@ -84,16 +84,16 @@ class CodeExec(ScorerSpec):
 
     type: Literal["code_exec"]
     targets: _Targets
-    """The tests: a list of Python expressions or statements, each a template, or one template
+    """Tests: a list of templates that render to Python expressions or statements, or one template
     that renders to a JSON or Python list of them. May refer to `sample`."""
     value: Template | None = None
-    """The program. May refer to `sample` and `solver_output`. Default: the text of the last
-    assistant message. Required in a task without a solver."""
+    """Program to run. May refer to `sample` and `solver_output`. Default: the text of the last
+    assistant message. Required in tasks without a solver."""
     post_process: Literal["extract_code_block", "none"] = "extract_code_block"
-    """Part of the value to run: the first block between triple backticks (the whole text if there
-    is none), or always the whole text."""
+    """Part of the value to run. `extract_code_block`: the first block between triple backticks, or
+    the whole value if there is none. `none`: always the whole value."""
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S)
-    """Time limit for the program with all its targets, in seconds; at most 30."""
+    """Time limit in seconds for the program and all its targets. At most 30."""
 
     async def score(self, case: Case) -> Score:
         """Run the program and its targets."""

@@ -5,11 +5,12 @@
         function_calls: "{{ sample.expected_calls | tojson }}"   # ["search", {"name": "book", …}]
         mode: in_order
 
-The list contains names, or objects `{"name": …, "arguments": {…}}` whose arguments must be equal as
-JSON values: `1` equals `1.0`, `true` does not equal `1`, and the order of keys does not matter. A
-call matches at most one entry; entries with arguments are matched first. Calls before the first
-user message do not count. With `in_order`, `all_required_calls_made` is only true if the calls were
-made in this order, with or without others in between; the counts are the same in both modes.
+Each entry of the list is a name or an object `{"name": …, "arguments": {…}}`. Arguments are
+compared as JSON values: `1` equals `1.0`, `true` does not equal `1`, and the order of keys does not
+matter. Each call matches at most one entry, and entries with arguments are matched first. Calls
+before the first user message do not count. With `in_order`, `all_required_calls_made` is true only
+if the calls were made in the listed order; other calls may occur between them. The counts are the
+same in both modes.
 """
 
 from collections.abc import Sequence
@@ -61,10 +62,10 @@ class FunctionCallCoverage(ScorerSpec):
 
     type: Literal["function_call_coverage"]
     function_calls: Template
-    """The required calls: renders to a JSON or Python list of names, or of objects with `name` and
-    `arguments`. May refer to `sample`."""
+    """Required calls: a template that renders to a JSON or Python list of names, or of objects with
+    `name` and `arguments`. May refer to `sample`."""
     mode: Mode = "any_order"
-    """Whether the calls must also be in the order of the list."""
+    """Whether the calls must be made in the listed order."""
 
     async def score(self, case: Case) -> Score:
         """Match the calls that were made with the required ones."""

@@ -7,8 +7,8 @@
           Which language is this? <text>{{ sample.text }}</text>
         valid_labels: [Arabic, English, German]
 
-Without `valid_labels`, any text of one line and at most 8 words is a label. With `valid_labels`,
-any other reply is a failure of the sample, and the message quotes it.
+Without `valid_labels`, any single-line reply of at most 8 words is a label. With `valid_labels`,
+any other reply makes the sample fail, and the error message quotes the reply.
 """
 
 from functools import cached_property
@@ -39,8 +39,8 @@ class LabelerViaModel(JudgeSpec):
     )
     """System message. May refer to the same names as `user_prompt`. An empty text is not sent."""
     valid_labels: list[Title] = Field(default_factory=list)
-    """Labels that it may give. Labels must differ in more than case, quotation marks or a final
-    period. An empty list allows any text of one line and at most 8 words."""
+    """Labels that the model may assign. They must differ in more than case, quotation marks or a
+    final period. An empty list allows any single-line label of at most 8 words."""
 
     @property
     def verdict_schema(self) -> tuple[str, str, dict[str, Any]]:

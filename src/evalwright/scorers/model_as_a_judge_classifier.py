@@ -1,4 +1,4 @@
-"""`model_as_a_judge_classifier`: correct if a judge gives one of the labels that mean correct.
+"""`model_as_a_judge_classifier`: correct if a judge model returns one of the `correct_labels`.
 
     scorers:
       - type: model_as_a_judge_classifier
@@ -11,9 +11,10 @@
         incorrect_labels: [incorrect]
         use_structured_outputs: true
 
-The verdict is one of the labels, in any case: the whole reply, its last line, a line
-`Verdict: correct`, or `prediction` of a JSON object. Any other reply is a failure of the sample,
-and the message quotes it. The rules are in `evalwright.scorers.judging.verdicts`.
+The verdict is one of the labels, in upper or lower case. It can be the whole reply, the last line,
+a line such as `Verdict: correct`, or the `prediction` key of a JSON object. Any other reply makes
+the sample fail, and the error message quotes the reply. The `evalwright.scorers.judging.verdicts`
+module documents the exact rules.
 """
 
 from functools import cached_property
@@ -41,10 +42,10 @@ class ModelAsAJudgeClassifier(JudgeSpec):
 
     type: Literal["model_as_a_judge_classifier"]
     correct_labels: LabelList
-    """Labels that mean that the answer is correct. Labels must differ in more than case, quotation
-    marks or a final period."""
+    """Labels for a correct answer. They must differ in more than case, quotation marks or a final
+    period."""
     incorrect_labels: LabelList
-    """Labels that mean incorrect. A reply that is in neither list is a failure."""
+    """Labels for an incorrect answer. If the reply is in neither list, the sample fails."""
 
     @property
     def labels(self) -> tuple[str, ...]:

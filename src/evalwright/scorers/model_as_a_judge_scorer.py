@@ -9,9 +9,10 @@
         score_min: 1
         score_max: 5
 
-The score is (raw - score_min) / (score_max - score_min), so 0 is the worst and 1 the best on every
-scale; the metadata contains the judge's own number. A number outside the scale, of another scale,
-in words or in percent is a failure of the sample, and the message quotes the judge.
+The score is (rating - score_min) / (score_max - score_min), so 0 is the worst and 1 the best score
+on every scale. The metadata contains the original rating. The sample fails if the rating is out of
+range, refers to a different scale, is spelled out in words or is a percentage. The error message
+quotes the reply.
 """
 
 from functools import cached_property
@@ -37,9 +38,9 @@ class ModelAsAJudgeScorer(JudgeSpec):
 
     type: Literal["model_as_a_judge_scorer"]
     score_min: Bound = 0.0
-    """Lowest rating that the judge may give; it scores 0."""
+    """Lowest rating on the scale. It is converted to a score of 0."""
     score_max: Bound = 1.0
-    """Highest rating that the judge may give; it scores 1."""
+    """Highest rating on the scale. It is converted to a score of 1."""
 
     @field_validator("score_max")
     @classmethod

@@ -9,9 +9,9 @@
           - type: mean
             field: is_short
 
-In a task without a solver the function is `compute_scores(sample)`. Either may be `async def`. It
-runs in a separate process; an exception is a failure of that sample, not a score. Without
-`metrics`, the report shows the mean of each numeric score, marked as default.
+In a task without a solver, the function is `compute_scores(sample)`. It may be an `async def`
+function, and it runs in a separate process. If it raises an exception, the sample fails and has no
+score. Without `metrics`, the report shows the mean of each numeric score, marked as a default.
 """
 
 from typing import ClassVar, Literal
@@ -29,9 +29,9 @@ class PythonScorer(ScorerSpec):
 
     type: Literal["python"]
     compute_scores_snippet: Snippet
-    """Python that defines `compute_scores(sample, solver_output)`, or `compute_scores(sample)` for
-    a task without a solver. It returns a dict of scores, `{"scores": …, "metadata": …}` or a
-    `SampleScore`; metadata is stored with the scores and is not used by metrics."""
+    """Python code that defines `compute_scores(sample, solver_output)`, or `compute_scores(sample)`
+    in a task without a solver. The function returns a dict of scores, `{"scores": …, "metadata":
+    …}` or a `SampleScore`. Metadata is stored with the scores but not used by metrics."""
 
     async def score(self, case: Case) -> Score:
         """Call the function."""

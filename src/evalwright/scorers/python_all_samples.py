@@ -1,4 +1,4 @@
-"""`python_all_samples`: scores that a Python function computes, once, for all samples of a task.
+"""`python_all_samples`: scores that a Python function computes for all samples at once.
 
     scorers:
       - type: python_all_samples
@@ -7,9 +7,10 @@
           - type: mean
             field: is_unique
 
-It returns a list with one entry per sample, in their order. Use it for scores that depend on other
-samples: duplicates, ranks, shares. All samples are in memory at once; for large tasks use `python`.
-Without `metrics`, the report shows the mean of each numeric score, marked as default.
+The function returns a list with one entry per sample, in the same order. Use this scorer for scores
+that depend on other samples, such as duplicates, ranks or shares. All samples are in memory at
+once, so use `python` for large tasks if you can. Without `metrics`, the report shows the mean of
+each numeric score, marked as a default.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,10 +31,11 @@ class PythonAllSamples(ScorerSpec):
 
     type: Literal["python_all_samples"]
     compute_scores_snippet: Snippet
-    """Python that defines `compute_scores(samples)`. It returns one entry per sample, in the same
-    order: a dict of scores, or `{"scores": …, "metadata": …}`. With several datasets, `samples` is
-    a dict of lists, and there is one entry per row of the first. A function that takes a second
-    argument gets the solver's outputs, in a task that has a solver."""
+    """Python code that defines `compute_scores(samples)`. The function returns one entry per
+    sample, in the same order: a dict of scores, or `{"scores": …, "metadata": …}`. With several
+    datasets, `samples` is a dict of lists, and the result has one entry per row of the first
+    dataset. In a task with a solver, a function with a second parameter receives the solver
+    outputs."""
 
     async def score_all(
         self,

@@ -1,4 +1,4 @@
-"""`rag_checker`: how well an answer is supported by retrieved texts, and which claims are wrong.
+"""`rag_checker`: how well retrieved chunks support an answer, and which claims are wrong.
 
     scorers:
       - type: rag_checker
@@ -7,11 +7,12 @@
         target_column: answer
         scores_to_compute: [faithfulness, hallucination]
 
-The judge splits target and response into claims, and checks the claims against each other's text
-and against every chunk that the model returned as `references`. Scores are shares of claims or of
-chunks; the formulas are in `rag.formulas`. An undefined score is null; a mean skips and counts it.
-The judge gets only the requests that the scores need. Claims and verdicts are stored, so adding
-scores for the same answers costs nothing.
+The judge model splits the target and the response into claims. It checks the claims of each against
+the text of the other and against every chunk that the model returned in `references`. Scores are
+proportions of claims or chunks; the `evalwright.scorers.rag.formulas` module documents the
+formulas. An undefined score is null: means skip it, and the report counts it. Only the checks that
+the requested scores need are sent to the judge. Claims and verdicts are stored, so requests that
+were already answered are not repeated when you add scores.
 """
 
 from collections.abc import Mapping
@@ -62,31 +63,32 @@ class RagChecker(ScorerSpec):
 
     type: Literal["rag_checker"]
     judge_model_key: ModelKey
-    """Model that extracts and checks claims: a key of the project, or `provider/model`."""
+    """Model that extracts and checks claims: the key of a model in the project, or
+    `provider/model`."""
     query_column: ColumnName = "query"
-    """Column with the question. It is used to extract and label claims."""
+    """Column with the question, which is part of the prompts that extract and label claims."""
     target_column: ColumnName | None = None
-    """Column with the correct answer. Default: the column `target` if the sample has one;
-    otherwise the claims of `target_claims_column` replace the target."""
+    """Column with the correct answer. Default: the column `target`. If the sample has no such
+    column, the claims in `target_claims_column` replace the target."""
     scores_to_compute: Annotated[list[ScoreName], Field(min_length=1)] | None = None
     """Scores to compute. Default: all eleven."""
     target_claims_column: ColumnName | None = None
-    """The column with the claims of the target: a list of objects with `subject`, `predicate` and
-    `object`, or the JSON of one. Without it, the judge extracts them."""
+    """Column with the target's claims: a list of objects with `subject`, `predicate` and `object`,
+    or the same list as a JSON string. Default: the judge extracts the claims."""
     response_claims_column: ColumnName | None = None
-    """Column with the claims of the response, for recorded answers."""
+    """Column with the response's claims, for recorded answers."""
     claim_extraction_instructions: str | None = None
-    """Additional instructions for the judge when it extracts claims."""
+    """Additional instructions for extracting claims."""
     mode: Mode = "all_claims"
-    """`all_claims`: scores over all claims. `required_only`: scores over the required claims only,
-    with names that start with `required_`. `required_and_optional`: both."""
+    """Claims to include. `all_claims`: all claims. `required_only`: only the required claims, in
+    scores whose names start with `required_`. `required_and_optional`: both sets of scores."""
     target_labels_column: ColumnName | None = None
-    """The column with `REQUIRED` or `OPTIONAL` for each claim of `target_claims_column`. Without
-    it, the judge labels them. With `all_claims`, no labels are needed."""
+    """Column with `REQUIRED` or `OPTIONAL` for each claim in `target_claims_column`. Default: the
+    judge labels the claims. Labels are not used with `all_claims`."""
     response_labels_column: ColumnName | None = None
-    """Column with `REQUIRED` or `OPTIONAL` for each claim of `response_claims_column`."""
+    """Column with `REQUIRED` or `OPTIONAL` for each claim in `response_claims_column`."""
     claim_labeling_instructions: str | None = None
-    """Additional instructions for the judge when it labels claims."""
+    """Additional instructions for labeling claims."""
 
     @model_validator(mode="after")
     def _labels_are_of_claims(self) -> "RagChecker":

@@ -26,6 +26,10 @@ TEXT_METRICS: dict[str, Callable[[str, Sequence[str]], float]] = {
 }
 
 
+METRIC_VERSIONS = {"f1": 2, "rouge_l": 2, "code_exec": EXECUTION_VERSION}
+"""The version of a metric increases with every change that could change its scores alone."""
+
+
 class RecordScorer(Scorer):
     """Scores by the `metric_name` of the record."""
 
@@ -33,11 +37,11 @@ class RecordScorer(Scorer):
     version = 2
 
     def describe_inputs(self, sample: Sample) -> str:
-        """Return the rule, the metric, the targets and the time limit."""
+        """Return the rule, the metric with its version, the targets and the time limit."""
         task = sample.data
         parts: tuple[Any, ...] = (
             *(task.post_process, task.metric_name, task.targets, task.timeout_s),
-            *((EXECUTION_VERSION,) if task.metric_name == "code_exec" else ()),
+            *((version,) if (version := METRIC_VERSIONS.get(task.metric_name)) else ()),
         )
         return msgspec.json.encode(parts).decode()
 

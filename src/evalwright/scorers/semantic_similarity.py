@@ -1,14 +1,14 @@
-"""`semantic_similarity`: how similar two texts are according to an embedding model.
+"""`semantic_similarity`: how similar two strings are according to an embedding model.
 
     scorers:
       - type: semantic_similarity
         ground_truth: "{{ sample.reference }}"
         model_key: local/wordllama
 
-One request embeds both texts; the score is the cosine of their vectors. This scorer is an extension
-by evalwright. `local/wordllama` runs on this machine, without a key; any other embedding model
-works too. Compare only scores of the same model: with most models, unrelated texts score well
-above 0. If a text is empty, the sample fails.
+One request embeds both strings. The score is the cosine similarity of the two vectors. If either
+string is empty, the sample fails. `local/wordllama` runs on your machine and needs no key. You can
+also use any other embedding model. Compare only scores from the same model: with most models,
+unrelated strings score well above 0. This scorer is an evalwright extension.
 """
 
 from collections.abc import Sequence
@@ -33,8 +33,8 @@ class SemanticSimilarity(ComparisonScorer):
 
     type: Literal["semantic_similarity"]
     model_key: ModelKey | None = None
-    """Embedding model: a key of the project, or `local/wordllama`, which needs no key and no
-    server. Default: the evaluated model."""
+    """Embedding model: the key of a model in the project, or `local/wordllama`, which needs no API
+    key and no server. Default: the evaluated model."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:

@@ -5,8 +5,8 @@
         ground_truth: "{{ sample.target }}"
         value: "{{ solver_output.output.choices[0].message.content | trim }}"   # optional
 
-Every character counts, including case, spaces and line ends. To ignore them, use `trim` and
-`lower`.
+Every character counts, including case, spaces and line breaks. Use the `trim` and `lower` filters
+to ignore surrounding white space and case.
 """
 
 from typing import Any, ClassVar, Literal

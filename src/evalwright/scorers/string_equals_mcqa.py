@@ -7,18 +7,20 @@
 
 The predicted choice is the first character of the last assistant message, unchanged: `A) Paris`
 predicts `A`, but ` A` predicts a space and `The answer is A` predicts `T`. The prompt should
-therefore ask for the letter only. An empty answer predicts the empty string.
+therefore ask for the letter only. For an empty answer, the predicted choice is an empty string.
 
-`completion_validity`, in the metadata, does not affect the score. It is
-    valid      if the predicted choice is the ground truth or a label: one of the choices if each is
-               one character long, else one of the first capital letters, one per choice
-    invalid    if it is any other character
-    unknown    if the answer is empty, or there are no choices
+`completion_validity` in the metadata does not affect the score. Its values are:
 
-With `--mcq loglikelihood`, the model writes no answer; the likelihood of each label is computed
-instead. The metadata then contains the probability of each label as `options`.
+    valid      the predicted choice is the ground truth or a label; the labels are the choices
+               themselves if each is one character long, otherwise `A`, `B`, `C` and so on
+    invalid    the predicted choice is any other character
+    unknown    the answer is empty, or there are no choices
 
-The older spelling, `ground_truth_choice_field: answer` and `choices_field: options`, names columns.
+With `--mcq loglikelihood`, the model does not generate an answer. Instead, the likelihood of each
+label is computed, and `options` in the metadata contains the probability of each label.
+
+The deprecated keys `ground_truth_choice_field` and `choices_field` take column names instead of
+templates.
 """
 
 from collections.abc import Sequence
@@ -39,9 +41,9 @@ _OLD = {"ground_truth_choice_field": "ground_truth_choice", "choices_field": "ch
 
 
 def _add_deprecated_fields(schema: dict[str, Any]) -> None:
-    """Add the older spelling to the schema for editors, though it is not a field."""
+    """Add the deprecated keys to the schema for editors."""
     for old, new in _OLD.items():
-        meaning = f"Older form of `{new}` that names a column; write `{new}` instead."
+        meaning = f"Deprecated: use `{new}`. Name of the column."
         schema["properties"][old] = {"type": "string", "description": meaning, "deprecated": True}
     schema["required"] = [key for key in schema["required"] if key not in _OLD.values()]
     schema["allOf"] = [
@@ -60,9 +62,9 @@ class StringEqualsMcqa(ScorerSpec):
 
     type: Literal["string_equals_mcqa"]
     ground_truth_choice: Template
-    """The correct choice; the answer must start with it. May refer to `sample`."""
+    """Correct choice, which the answer must start with. May refer to `sample`."""
     choices: Template
-    """The possible choices: renders to a JSON or Python list. May refer to `sample`."""
+    """Possible choices: a template that renders to a JSON or Python list. May refer to `sample`."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,12 +1,14 @@
 """Open the store of runs."""
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from evalwright.errors import UsageError
+from evalwright.plan.earlier_evaluations import find_earlier_evaluation
 from evalwright.plan.options import STATE
 from evalwright.ports import ReplyCache, Store
+from evalwright.spec.documents.resolve.earlier import EarlierEvaluation, FindEarlier
 from evalwright.store.memory import MemoryStore
 from evalwright.store.reply_cache import SqliteReplyCache
 from evalwright.store.sqlite import SqliteStore
@@ -31,6 +33,19 @@ def open_store(
     if "://" in name:
         raise UsageError(f"{name}: a store must be a file", hint="give the path of a file")
     return SqliteStore(name, durable=durable, create=create)
+
+
+def make_earlier_finder(name: str | Path | None = None) -> FindEarlier:
+    """Return a function that finds evaluations in a store, which is opened only when needed."""
+
+    def find(key: str) -> EarlierEvaluation:
+        opened_name = store_name(name)
+        if opened_name == MEMORY or not Path(opened_name).exists():
+            return EarlierEvaluation(key, opened_name)
+        with closing(open_store(opened_name, create=False)) as store:
+            return find_earlier_evaluation(key, store=store, name=opened_name)
+
+    return find
 
 
 def open_reply_cache(exit_stack: ExitStack) -> ReplyCache:

@@ -75,7 +75,7 @@ class SolverSpec(Component):
     type: str
     """The kind of solver."""
     postprocessor: PythonPostprocessor | None = None
-    """Runs after the solver: changes what is scored, or splits one sample into several."""
+    """Step after the solver that can change its output or split one sample into several."""
 
     version: ClassVar[int] = 1
     """Increases with every change that could change an answer."""

@@ -8,10 +8,10 @@
           {"short": {"messages": [{"role": "user", "content": {{ sample.q | tojson }}}]},
            "long": {"messages": [{"role": "user", "content": {{ sample.q_long | tojson }}}]}}
 
-The template renders to a list or an object of inputs, each as for a `single_turn_solver`. They are
-sent one after another, as independent requests. `solver_output.solver_outputs` is a list of
-outputs, or an object with the same keys; each output has its own `output` and `messages`. The group
-contains all items and raw outputs.
+The template renders to a list or an object of inputs. Each input has the same format as for a
+`single_turn_solver`. The inputs are sent one after another, as independent requests.
+`solver_output.solver_outputs` is a list of outputs, or an object with the same keys. Each output
+has its own `output` and `messages`. `solver_output` itself contains all items and raw outputs.
 """
 
 from collections.abc import Callable

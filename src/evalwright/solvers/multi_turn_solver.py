@@ -1,4 +1,4 @@
-"""`multi_turn_solver`: a conversation of several turns, written as a list of builders.
+"""`multi_turn_solver`: run a multi-turn conversation, defined as a list of message builders.
 
     solver:
       type: multi_turn_solver
@@ -19,9 +19,9 @@
               terminate_if: {includes: <done>, keep_iteration: false}
             - type: generate
 
-Messages that a `terminate_if` discards are removed from the trace and the raw outputs; their calls
-are still counted. The raw outputs, and therefore `solver_output.output`, are those of the evaluated
-model.
+Messages that a `terminate_if` discards are removed from the trace and the raw outputs, but their
+calls are still counted. The raw outputs, and therefore `solver_output.output`, come from the
+evaluated model only.
 """
 
 from collections.abc import Iterator, Sequence
@@ -171,7 +171,7 @@ class MultiTurnSolver(SolverSpec):
     message_builders: list[MessageBuilder] = Field(min_length=1)
     """Builders that add messages, in order."""
     message_format: MessageFormat = "open_responses"
-    """Accepted, but has no effect: every solver output can be read in both formats."""
+    """Has no effect: every solver output can be read in both formats."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:

@@ -1,12 +1,12 @@
-"""`pass_through_solver`: score conversations that are in the dataset.
+"""`pass_through_solver`: score conversations from the dataset.
 
     solver:
       type: pass_through_solver
       trace_column: conversation
 
-No model is called. The column contains a trace: an object with `items`, a list of items or of chat
-messages, or any of these as JSON text. Scorers without a `value` judge the last assistant message.
-A row whose trace is null fails with the text of its column `error`.
+No model is called. The column contains a trace: an object with `items`, a list of items or chat
+messages, or any of these as a JSON string. Scorers without a `value` judge the last assistant
+message. If the trace is null, the sample fails with the text in the `error` column.
 """
 
 from typing import Any, Literal
@@ -23,9 +23,9 @@ class PassThroughSolver(SolverSpec):
 
     type: Literal["pass_through_solver"]
     trace_column: str
-    """Column that contains the trace."""
+    """Column with the trace."""
     message_format: MessageFormat = "open_responses"
-    """Accepted, but has no effect: every solver output can be read in both formats."""
+    """Has no effect: every solver output can be read in both formats."""
 
     @property
     def calls_model(self) -> bool:

@@ -1,4 +1,4 @@
-"""`python`: a solver written in Python.
+"""`python`: run a Python function that calls the model.
 
     solver:
       type: python
@@ -8,11 +8,11 @@
             trace.add_model_response(await model.predict(trace.items))
             return trace
 
-`model.predict` takes a trace or its items, a list of messages, a text, or, for tasks other than
-chat, any JSON. Additional keyword arguments become keys of the request (`temperature=0`); `sample=`
-replaces the sample that a custom inference receives. Retries, limits, cache and cost apply to each
-call, even if its answer is not added to the trace. A call that fails raises an exception in the
-snippet; if it is not caught, the sample fails.
+`model.predict` takes a trace or its items, a list of messages or a string. For tasks other than
+chat, it takes any JSON value. Additional keyword arguments, such as `temperature=0`, become keys of
+the request. `sample=` replaces the sample that a custom inference receives. Retries, limits,
+caching and costs apply to each call, even if its answer is not added to the trace. A failed call
+raises an exception in the snippet. If the snippet does not catch it, the sample fails.
 """
 
 from typing import Any, ClassVar, Literal
@@ -37,7 +37,7 @@ class PythonSolver(SolverSpec):
 
     type: Literal["python"]
     run_solver_snippet: Snippet
-    """Python that defines `run_solver(sample, model, trace)`."""
+    """Python code that defines `run_solver(sample, model, trace)`."""
 
     async def solve(self, case: Case) -> Trace:
         """Call the author's function, and read the returned trace."""

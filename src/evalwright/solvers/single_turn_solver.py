@@ -10,8 +10,8 @@
           - role: user
             content: "{{ sample.question }}"
 
-Nothing is added to these messages. Answers are stored by request: if a change to the document
-leaves the request unchanged, the model is not called again.
+No other messages are added. Answers are cached by request: if a change to the document leaves the
+request unchanged, the model is not called again.
 """
 
 from collections.abc import Callable
@@ -33,9 +33,9 @@ class SingleTurnSolver(SolverSpec):
 
     type: Literal["single_turn_solver"]
     input_builder: InputBuilder
-    """How a request is built from a sample."""
+    """How to build a request from a sample."""
     message_format: MessageFormat = "open_responses"
-    """Accepted, but has no effect: every solver output can be read in both formats."""
+    """Has no effect: every solver output can be read in both formats."""
 
     def describe_inputs(self, sample: Sample) -> str:
         """Return the request; the whole row if it cannot be built (`solve` reports why)."""

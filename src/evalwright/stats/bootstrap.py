@@ -32,13 +32,13 @@ _COUNT_COST = 20
 def bootstrap_mean_ci(
     scores: Numbers, *, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> Interval:
-    """Percentile bootstrap interval of the mean of scores in [0, 1].
+    """Return the percentile bootstrap interval for the mean of scores in [0, 1].
 
         [q(a/2), q(1 - a/2)] of the means of samples drawn with replacement, a = 1 - confidence
 
-    The textbook method, for comparison with other tools. It is too narrow
-    for few scores (it covers 92 to 94 % at n = 20) and has no width when all are equal:
-    `ew.intervals.mean` is the one that reports use.
+    This is the textbook method, for comparison with other tools. The interval is too narrow for
+    few scores (its coverage is 92 to 94 % at n = 20) and has zero width if all scores are equal.
+    Reports use `ew.intervals.mean` instead.
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.
 
     >>> interval = ew.bootstrap_mean_ci([0.2, 0.9, 0.5, 1.0, 0.7], seed=1)

@@ -33,28 +33,28 @@ _BEYOND_CHANCE = 2.0
 
 
 class Bin(Struct, frozen=True, kw_only=True):
-    """One bar of a reliability diagram. An empty bin has no confidence and no accuracy."""
+    """One bar of a reliability diagram. An empty bin has no confidence or accuracy."""
 
     low: float
     high: float
     count: int
     confidence: float | None
-    """Mean confidence of the answers in it."""
+    """Mean confidence of the answers in the bin."""
     accuracy: float | None
-    """Share of them that are right."""
+    """Share of the answers in the bin that are right."""
 
 
 class BrierParts(Struct, frozen=True, kw_only=True):
-    """reliability - resolution + uncertainty + within_bin = the Brier score."""
+    """The Brier score as reliability - resolution + uncertainty + within_bin."""
 
     reliability: float
-    """How far confidence is from accuracy: 0 is best."""
+    """How far confidence is from accuracy; 0 is best."""
     resolution: float
-    """How far accuracy differs between bins: more is better."""
+    """How much accuracy differs between bins; higher is better."""
     uncertainty: float
-    """How hard the answers were to predict: depends only on the accuracy."""
+    """How hard the answers were to predict; depends only on accuracy."""
     within_bin: float
-    """What the bins hide: 0 when all confidences in a bin are equal."""
+    """Variation hidden within bins; 0 if all confidences in each bin are equal."""
 
 
 class Calibration(Struct, frozen=True, kw_only=True):
@@ -320,14 +320,14 @@ _NEAR = 1e-9
 
 
 class Temperature(Struct, frozen=True, kw_only=True):
-    """A fitted temperature, with its interval."""
+    """A fitted temperature with its confidence interval."""
 
     value: float
-    """Above 1: the model was too sure. Below 1: not sure enough."""
+    """Above 1, the model was overconfident; below 1, underconfident."""
     low: float
     high: float
     end: Literal["", "lowest", "highest"] = ""
-    """The end of the range that was reached, if the best temperature is beyond it."""
+    """The end of the allowed range that was reached, if the best temperature is beyond it."""
 
 
 def apply_temperature(confidences: Numbers, temperature: float) -> Floats:
@@ -352,15 +352,15 @@ def fit_temperature(
     groups: Groups | None = None,
     confidence: float = 0.95,
 ) -> Temperature:
-    """Return the temperature at which the verdicts are most likely.
+    """Return the temperature that maximizes the likelihood of the verdicts.
 
         T = argmin of loss(T) over [0.01, 100],   loss(T) = -Σ (y·ln p' + (1 - y)·ln(1 - p'))
         [low, high] = where loss(T) - loss(fitted T) is at most d·z²/2
 
-    The loss is convex in 1/T, so its slope goes through 0 once, or not in this range. A
-    single parameter overfits less than a curve. `groups` says which answers belong together,
-    such as the trials of a record. d is the ratio of the variance of the slope between groups
-    to its variance between independent answers; without groups it is 1.
+    The loss is convex in 1/T, so its slope is 0 at most once in this range. A single parameter
+    overfits less than a curve. `groups` identifies answers that belong together, such as a record's
+    trials. d is the ratio of the slope's variance between groups to its variance between
+    independent answers; without groups, it is 1.
     Guo et al. (2017), ICML; Platt (1999), Advances in Large Margin Classifiers, with slope 1/T
     and offset 0; Good (1952), J. Royal Statistical Society B 14(1), for the
     loss; Chandler & Bate (2007), Biometrika 94(1), for d.

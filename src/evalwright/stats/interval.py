@@ -9,7 +9,7 @@ from evalwright.stats.quantiles import normal_quantile, tail
 
 
 class Interval(Struct, frozen=True):
-    """Where the true value plausibly lies."""
+    """A confidence interval."""
 
     low: float
     high: float
@@ -42,13 +42,14 @@ def join_bounds(several: Iterable[Bounds]) -> Bounds:
 
 
 def wilson(successes: float, n: int, *, confidence: float = 0.95) -> Interval:
-    """Wilson score interval for a proportion; accurate where the normal approximation is not.
+    """Return the Wilson score interval for a proportion.
 
         center ± z·√(p(1-p)/n + z²/4n²), all over 1 + z²/n,  with  center = p + z²/2n
 
-    Unlike p ± z·SE it stays inside [0, 1] and has width at p = 0 and p = 1.
-    `successes` may be fractional, as the sum of graded scores is. No scores in [0, 1] vary
-    more than zeros and ones of the same mean, so for graded scores it is a wide envelope.
+    Unlike the normal approximation p ± z·SE, it stays inside [0, 1] and has nonzero width at p = 0
+    and p = 1. `successes` may be fractional, such as a sum of graded scores. For a
+    given mean, scores in [0, 1] vary most if they are zeros and ones, so the interval is
+    conservative for graded scores.
     Wilson (1927), JASA 22(158), 209-212.
 
     >>> interval = ew.intervals.wilson(7, 10)

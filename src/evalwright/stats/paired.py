@@ -27,16 +27,16 @@ _ZERO_WITHIN = 1e-12
 
 
 class PairedDifference(Struct, frozen=True):
-    """Mean of a - b over the tasks, and its interval. All None when there are no tasks.
+    """Mean of a - b over the tasks, and its confidence interval. None if there are no tasks.
 
-    Without a known range, equal differences have no interval.
+    The interval is missing if all differences are equal and the range of scores is unknown.
     """
 
     difference: float | None
     low: float | None
     high: float | None
     significant: bool
-    """The interval excludes zero. If not, the two are tied."""
+    """Whether the interval excludes zero. If not, the two are tied."""
     n: int
 
 

@@ -143,6 +143,14 @@ class _Formatter(SandboxedFormatter):
         return super().format_field(value, format_spec)
 
 
+def refuse_change(method: str) -> str:
+    """Say that a method of a trace is not for templates, and what to write instead."""
+    return (
+        f"`{method}` changes a trace, and a template may not: copy what it needs first, as in "
+        "`{% set items = trace.items | list %}`, or use a `python` solver"
+    )
+
+
 class Text(ImmutableSandboxedEnvironment):
     """For prompts: a template becomes text."""
 
@@ -212,6 +220,8 @@ class Text(ImmutableSandboxedEnvironment):
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call a function for a template, within the budget."""
         budget: WorkBudget = context.budget
+        if not self.is_safe_callable(obj):
+            raise SecurityError(refuse_change(getattr(obj, "__name__", "this method")))
         before_call(obj, (*args, *kwargs.values()), budget)
         return budget.pay_for(super().call(context, obj, *args, **kwargs))
 

@@ -19,7 +19,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.utils import pass_context
 
 from evalwright.templates.bounds import WorkBudget, before_change
-from evalwright.templates.environment import MUTATORS, Missing, NativeValues, Text
+from evalwright.templates.environment import MUTATORS, Missing, NativeValues, Text, refuse_change
 from evalwright.templates.filters import STEPS
 
 _PAID = " paid"
@@ -55,8 +55,7 @@ class MutableText(Text):
             return super().method(obj, attribute)
         change = getattr(obj, attribute)
         if getattr(change, "alters_data", False):
-            hint = f"a template cannot change a trace: `{attribute}` is not accessible"
-            return Missing(hint, name=attribute, obj=obj, exc=SecurityError)
+            return Missing(refuse_change(attribute), name=attribute, obj=obj, exc=SecurityError)
         return change
 
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:

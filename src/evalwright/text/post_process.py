@@ -14,7 +14,7 @@ from evalwright.nearest import nearest
 
 
 def post_process(text: str, rule: str) -> str:
-    r"""Apply a post-process rule of records to a text.
+    r"""Apply a post-process rule to a string.
 
     >>> ew.post_process("The answer is C, not A.", "extract_letter")
     'C'

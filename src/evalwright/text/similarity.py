@@ -54,15 +54,19 @@ def f1(prediction: str, targets: Sequence[str]) -> float:
     """Token multiset F1 against the best target.
 
     With o words shared, c in the prediction and r in the target: precision P = o/c, recall
-    R = o/r, and F1 = 2PR/(P + R) = 2o/(c + r). Both empty: 1; one empty: 0.
+    R = o/r, and F1 = 2PR/(P + R) = 2o/(c + r). Both without a word: 1 if the stripped texts are
+    equal, else 0; one without: 0.
     """
     predicted = Counter(tokens(prediction))
-    return max(_f1(predicted, Counter(tokens(target))) for target in targets)
 
+    def measure(target: str) -> float:
+        wanted = Counter(tokens(target))
+        size = predicted.total() + wanted.total()
+        if not size:
+            return exact_match(prediction, [target])
+        return 2 * (predicted & wanted).total() / size
 
-def _f1(predicted: Counter[str], target: Counter[str]) -> float:
-    size = predicted.total() + target.total()
-    return 2 * (predicted & target).total() / size if size else 1.0
+    return max(map(measure, targets))
 
 
 _ORDERS = (1, 2, 3, 4)
@@ -116,16 +120,20 @@ def rouge_l(prediction: str, targets: Sequence[str]) -> float:
     """LCS F-measure with beta = 1 against the best target.
 
     With a longest common subsequence of l words, c in the prediction and r in the target:
-    precision P = l/c, recall R = l/r, and F = 2PR/(P + R) = 2l/(c + r). Both empty: 1; one
-    empty: 0. No stemming, no sentences (that is ROUGE-Lsum). Lin (2004), ROUGE, section 3.
+    precision P = l/c, recall R = l/r, and F = 2PR/(P + R) = 2l/(c + r). Both without a word: 1
+    if the stripped texts are equal, else 0; one without: 0. No stemming, no sentences (that is
+    ROUGE-Lsum). Lin (2004), ROUGE, section 3.
     """
     # Lists of str only: to rapidfuzz, the string "a" and the number 97 are equal.
     from rapidfuzz.distance.LCSseq import similarity
 
     predicted = tokens(prediction)
 
-    def measure(target: Sequence[str]) -> float:
-        size = len(predicted) + len(target)
-        return 2 * similarity(predicted, target) / size if size else 1.0
+    def measure(target: str) -> float:
+        wanted = tokens(target)
+        size = len(predicted) + len(wanted)
+        if not size:
+            return exact_match(prediction, [target])
+        return 2 * similarity(predicted, wanted) / size
 
-    return max(measure(tokens(target)) for target in targets)
+    return max(map(measure, targets))

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
 import pytest
@@ -24,24 +24,56 @@ def asks(text: str, **more: Any) -> Request:
     return Request(messages=(Message("user", text),), sample=SAMPLE, **more)
 
 
-def with_model(work: Callable[[Llama], Awaitable[T]], **parameters: Any) -> T:
-    async def run() -> T:
-        told = {"max_tokens": 6, "context": 256, "slots": 2, "threads": 1, **parameters}
-        model = connect("smollm2", ModelOptions(parameters=told))
-        assert isinstance(model, Llama)
-        try:
-            return await work(model)
-        finally:
-            await model.close()
+DEFAULTS = {"max_tokens": 6, "context": 256, "slots": 2, "threads": 1}
 
-    return asyncio.run(run())
+
+class Shared:
+    """A loop for all tests here, and a model, loaded once, for those that set no parameter."""
+
+    def __init__(self) -> None:
+        self.runner = asyncio.Runner()
+        self._usual: Llama | None = None
+
+    def run(self, work: Callable[[Llama], Awaitable[T]], **parameters: Any) -> T:
+        async def run() -> T:
+            if not parameters:
+                self._usual = self._usual or load()
+                return await work(self._usual)
+            model = load(**parameters)
+            try:
+                return await work(model)
+            finally:
+                await model.close()
+
+        return self.runner.run(run())
+
+    def close(self) -> None:
+        with self.runner:
+            if self._usual is not None:
+                self.runner.run(self._usual.close())
+                self._usual = None
+
+
+SHARED = Shared()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loop() -> Iterator[None]:
+    yield
+    SHARED.close()
+
+
+def load(**parameters: Any) -> Llama:
+    model = connect("smollm2", ModelOptions(parameters=DEFAULTS | parameters))
+    assert isinstance(model, Llama)
+    return model
 
 
 def all_of(*requests: Request, **parameters: Any) -> list[Completion]:
     async def ask(model: Llama) -> list[Completion]:
         return await asyncio.gather(*map(model.complete, requests))
 
-    return with_model(ask, **parameters)
+    return SHARED.run(ask, **parameters)
 
 
 def failure(request: Request, **parameters: Any) -> ModelError:

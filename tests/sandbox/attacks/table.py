@@ -41,7 +41,8 @@ class Liar:
     def __hash__(self): return 0
 """
 REFUSED = ("attempt() == 'refused'",)
-LOOP_S = 0.4
+LOOP_S = 0.1
+"""Long enough to get into the loop on a quiet machine; on a busy one it ends earlier, as late."""
 
 
 RAW = """

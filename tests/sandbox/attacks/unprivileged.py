@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.sandbox.attacks import ATTACKS
 from tests.sandbox.attacks.scene import Scene
-from tests.sandbox.attacks.trial import HONEST, try_attack
+from tests.sandbox.attacks.trial import HONEST, try_attacks
 
 from evalwright.sandbox.jailed import Jailed
 from evalwright.sandbox.tiers import NoTier
@@ -75,13 +75,12 @@ def main(tier: Tier) -> int:
         except NoTier as error:
             print(error)  # noqa: T201 - it is a script
             return UNAVAILABLE
-        wrong = {}
-        for name in ("honest", *SAMPLE):
-            wrong[name] = try_attack(scene, sandbox, ATTACKS.get(name, HONEST))
+        attacks = {"honest": HONEST, **{name: ATTACKS[name] for name in SAMPLE}}
+        wrong = try_attacks(scene, sandbox, attacks)
         asyncio.run(sandbox.close())
     for name, what in wrong.items():
-        print(name, *what, sep="\n    ") if what else None  # noqa: T201 - it is a script
-    return 1 if any(wrong.values()) else 0
+        print(name, *what, sep="\n    ")  # noqa: T201 - it is a script
+    return 1 if wrong else 0
 
 
 def _drop() -> None:

@@ -114,8 +114,8 @@ ATTACKS = [
         "all(map(lambda n: answer(n) == 'plum', [1, 2]))",
         outcomes=EITHER,
     ),
-    _says("half an answer", "frame(['ok', 'plum', []])[:-3]", outcomes="timeout", timeout_s=0.5),
-    _says("half a length", "b'\\0\\0'", outcomes="timeout", timeout_s=0.5),
+    _says("half an answer", "frame(['ok', 'plum', []])[:-3]", outcomes="timeout", timeout_s=0.1),
+    _says("half a length", "b'\\0\\0'", outcomes="timeout", timeout_s=0.1),
     _replies("an unknown tag", "['?', 1]"),
     _replies("an array without a tag", "[1, 2, 3]"),
     _replies("an object", "{'__class__': 'str'}"),
@@ -253,7 +253,7 @@ ATTACKS = [
         "    while True: time.sleep(1000)\n",
         ("answer() == 'plum'", "answer() == 'pear'"),
         ("timeout", "error"),
-        timeout_s=0.5,
+        timeout_s=0.1,
         because=_NO_WIRE,
     ),
     forged(
@@ -278,7 +278,7 @@ ATTACKS = [
         "threading.Thread(target=drain, daemon=True).start()\n"
         "def answer(): return 'no idea'",
         outcomes=(*EITHER, "timeout"),
-        timeout_s=0.5,
+        timeout_s=0.1,
         because=_NO_WIRE,
     ),
     forged(

@@ -38,9 +38,9 @@ class ClaimSynthesizer(SynthesizerSpec):
     """Base class of the synthesizers about claims."""
 
     model_key: ModelKey
-    """Model to query: a key of the project, or `provider/model`."""
+    """Model to call: the key of a model in the project, or `provider/model`."""
     output_field: Title
-    """The column to set."""
+    """Column to create or overwrite."""
     instructions: str | None = None
     """Additional instructions for the model."""
     columns: AnswerColumns

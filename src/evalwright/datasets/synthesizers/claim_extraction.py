@@ -1,14 +1,14 @@
-"""`claim_extraction`: asks a model for the claims of an answer.
+"""`claim_extraction`: ask a model to extract the claims in an answer.
 
     synthesizers:
       - type: claim_extraction
         model_key: openai/gpt-4.1-mini
         columns: { question: question, answer: expected_answer }
 
-A claim is one fact that the answer states. The new column has a list of claims, each as
-`{claim: {subject: …, predicate: …, object: …}}`. An answer that states nothing has none. For an
-empty answer, the model is not queried. A reply without a list of claims fails its row and is
-quoted.
+A claim is one fact that the answer states. The new column contains a list of claims, each in the
+form `{claim: {subject: …, predicate: …, object: …}}`. The list is empty if the answer states
+nothing. If the answer is empty, the model is not called. If the reply does not contain a list of
+claims, the row fails, and the error message quotes the reply.
 """
 
 from typing import Any, Literal
@@ -33,7 +33,7 @@ class ClaimExtraction(ClaimSynthesizer):
     output_field: Title = "claims"
     """The column to set."""
     columns: AnswerColumns = AnswerColumns()
-    """The columns to read."""
+    """Columns to read."""
 
     async def _make_value(self, case: Case, row: Row) -> Any:
         answer = read_text(row, self.columns.answer)

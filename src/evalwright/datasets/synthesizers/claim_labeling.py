@@ -1,4 +1,4 @@
-"""`claim_labeling`: asks a model which claims of an answer are required.
+"""`claim_labeling`: ask a model which claims in an answer are required.
 
     synthesizers:
       - type: claim_labeling
@@ -6,10 +6,11 @@
         columns: { question: question, answer: response, claims: response_claims }
         output_field: response_claims_labels
 
-The new column has one label per claim, in the order of the claims: `REQUIRED` if an answer to the
-question would be incomplete or wrong without it, else `OPTIONAL`. `rag_checker` reads these as
-`target_labels_column` and `response_labels_column`. Without claims, the model is not queried. A
-reply without exactly one label per claim fails its row and is quoted.
+The new column contains one label per claim, in the order of the claims. The label is `REQUIRED` if
+an answer to the question would be incomplete or wrong without the claim, otherwise `OPTIONAL`.
+`rag_checker` reads these columns with `target_labels_column` and `response_labels_column`. If there
+are no claims, the model is not called. If the reply does not contain exactly one label per claim,
+the row fails, and the error message quotes the reply.
 """
 
 from typing import Any, Literal
@@ -34,7 +35,7 @@ class ClaimLabeling(ClaimSynthesizer):
     output_field: Title = "claims_labels"
     """The column to set."""
     columns: ClaimColumns = ClaimColumns()
-    """The columns to read."""
+    """Columns to read."""
 
     async def _make_value(self, case: Case, row: Row) -> Any:
         question, answer = (

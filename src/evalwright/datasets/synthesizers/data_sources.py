@@ -133,12 +133,12 @@ class InlineSamples(DataSource):
 
 
 class DatasetSamples(DataSource):
-    """Rows of a dataset."""
+    """Rows from a dataset."""
 
     type: Literal["dataset_samples"]
     """The kind of source."""
     key: UserKey
-    """The dataset."""
+    """Key of the dataset."""
     random_seed: Seed | None = None
     """Seed for a random order of the rows. Default: their original order."""
 
@@ -173,16 +173,16 @@ class DatasetSamples(DataSource):
 
 
 class DatasetSampleCombinations(DataSource):
-    """Combinations of the rows of several datasets: one row per combination, with all columns."""
+    """Combinations of rows from several datasets, with the columns of all of them."""
 
     type: Literal["dataset_sample_combinations"]
     """The kind of source."""
     keys: Annotated[tuple[UserKey, ...], Field(min_length=1), AfterValidator(_refuse_duplicates)]
-    """The datasets. A row has the columns of all of them. If several have the same column, the
-    value of the last one is used."""
+    """Keys of the datasets. If several datasets have the same column, the value from the last one
+    is used."""
     random_seed: Seed | None = None
-    """Seed for a random draw, if fewer combinations are used than exist. Default: the first
-    combinations."""
+    """Seed for a random selection if not all combinations are used. Default: the first combinations
+    are used."""
 
     @property
     def dataset_keys(self) -> tuple[str, ...]:
@@ -234,14 +234,14 @@ class DatasetSampleCombinations(DataSource):
 
 
 class TaskResultSamples(DataSource):
-    """The outcomes of a task in an earlier run."""
+    """The results of a task in an earlier run."""
 
     type: Literal["task_result"]
     """The kind of source."""
     ai_app_key: str | None = None
-    """Accepted and ignored: results are always those of this project."""
+    """Has no effect: results always come from this project."""
     key: str
-    """Key of its task specification."""
+    """Key of the task specification."""
 
     @property
     def result_key(self) -> str | None:

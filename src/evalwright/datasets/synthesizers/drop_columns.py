@@ -1,12 +1,12 @@
-"""`drop_columns`: removes columns.
+"""`drop_columns`: remove columns.
 
     synthesizers:
       - type: drop_columns
         columns: [draft, notes]
 
-Use it for columns that only later synthesizers need. A row without a value in one of the columns is
-left unchanged. A column that no row has is an error; if the columns are known, it is reported
-before the first row is generated.
+Use this synthesizer to remove columns that only other synthesizers need. A row may lack some of the
+columns. A column that no row has is reported as an error, if possible before the first row is
+generated.
 """
 
 from typing import Annotated, Literal
@@ -24,7 +24,7 @@ class DropColumns(SynthesizerSpec):
     type: Literal["drop_columns"]
     """The kind of synthesizer."""
     columns: Annotated[tuple[Title, ...], Field(min_length=1)]
-    """The columns to remove."""
+    """Columns to remove."""
 
     async def synthesize(self, case: Case) -> list[Row]:
         """Return the row without them; ValueError if no column is left."""

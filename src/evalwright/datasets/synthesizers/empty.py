@@ -1,10 +1,10 @@
-"""`empty`: returns the row unchanged.
+"""`empty`: leave the row unchanged.
 
     synthesizers:
       - type: empty
 
-For a generator whose data source already has the right rows: a sample of a dataset, or
-combinations of the rows of several.
+Use this synthesizer if the data source already provides the rows you need, such as a sample of a
+dataset or combinations of rows from several datasets.
 """
 
 from typing import Literal

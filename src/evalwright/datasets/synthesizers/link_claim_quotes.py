@@ -1,14 +1,14 @@
-"""`link_claim_quotes`: asks a model for the passages of an answer that state its claims.
+"""`link_claim_quotes`: ask a model which passages of an answer state its claims.
 
     synthesizers:
       - type: link_claim_quotes
         model_key: openai/gpt-4.1-mini
         columns: { question: question, answer: expected_answer, claims: claims }
 
-The new column has one entry per claim, in the order of the claims: the claim, and the `quotes` that
-state it. A claim that the answer does not state has an empty list. Every quote must be in the
-answer, apart from white space: a reply with another text fails its row and is quoted. Without
-claims, the model is not queried.
+The new column contains one entry per claim, in the order of the claims. Each entry has the claim
+and the `quotes` that state it. If the answer does not state the claim, `quotes` is an empty list.
+Every quote must occur in the answer, ignoring differences in white space. Otherwise the row fails,
+and the error message quotes the reply. If there are no claims, the model is not called.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ class LinkClaimQuotes(ClaimSynthesizer):
     output_field: Title = "claim_source_quotes"
     """The column to set."""
     columns: ClaimColumns = ClaimColumns()
-    """The columns to read."""
+    """Columns to read."""
 
     async def _make_value(self, case: Case, row: Row) -> Any:
         question, answer = (

@@ -1,4 +1,4 @@
-"""`llm`: queries a model and stores its reply in columns.
+"""`llm`: call a model and store its reply in columns.
 
     synthesizers:
       - type: llm
@@ -11,19 +11,20 @@
         use_structured_outputs: true
 
 `sample_properties` is the `properties` mapping of a JSON Schema: one property per column. The reply
-is JSON: an object with these properties, or a list of such objects. Each object becomes a row
-with the columns of the source row and its own. With structured outputs, the schema is sent: an
-object whose list `samples` has the rows. Without them, `format_instructions` are appended to the
-user message; the default asks for the same JSON. A server that rejects the schema is queried again
-without it, with the instructions.
+is JSON: an object with these properties, or a list of objects. Each object becomes a row, with the
+columns of the source row and the properties of the object. With structured outputs, a schema is
+sent with the request. It requires an object whose `samples` key contains a list of rows. Without
+structured outputs, `format_instructions` are appended to the user message. The default instructions
+ask for the same JSON. If a server rejects the schema, the request is sent again with the
+instructions instead.
 
-A row fails if its reply is empty, was cut off at the token limit, is a refusal, or lacks a
-property. The JSON may be alone, in a fence, between `<output_json>` tags, or in prose. Two
-different JSON values that both fit, a missing property and a value of another type are errors that
-quote the reply.
+The JSON may be the whole reply, in a code fence, between `<output_json>` tags, or surrounded by
+prose. A row fails if the reply is empty, a refusal or cut off at the token limit. It also fails if
+a property is missing or has the wrong type, or if the reply contains two different JSON values that
+both match. In these cases, the error message quotes the reply.
 
-The earlier spelling still works: `user_prompt` with `output_column`, whose value is the text of the
-reply, or with `output_columns`, a mapping of columns to types.
+The old syntax still works: `user_prompt` with `output_column`, which stores the text of the reply,
+or with `output_columns`, which maps columns to types.
 """
 
 from collections.abc import Mapping
@@ -68,34 +69,34 @@ class Llm(SynthesizerSpec):
     type: Literal["llm"]
     """The kind of synthesizer."""
     model_key: ModelKey
-    """Model to query: a key of the project, or `provider/model`."""
+    """Model to call: the key of a model in the project, or `provider/model`."""
     system_prompt: Template | None = None
-    """System message. May refer to `source`, the row, and `index`."""
+    """System message. May refer to `source` (the row) and `index`."""
     user_prompt_template: Template | None = None
-    """User message. May refer to `source`, the row, and `index`."""
+    """User message. May refer to `source` (the row) and `index`."""
     file_ids_field: Title | None = None
-    """Column with the id of a file at the provider, or a list of ids, to send with the user
-    message."""
+    """Column with the id of a file stored at the provider, or a list of ids. The files are sent
+    with the user message."""
     format_instructions: str | None = None
-    """Format of the reply, appended to the user message if structured outputs are off. Default: a
-    request for JSON with `sample_properties`."""
+    """Description of the reply format, appended to the user message if structured outputs are off.
+    Default: instructions to return JSON with `sample_properties`."""
     sample_properties: (
         Annotated[dict[Title, Any], Field(min_length=1), AfterValidator(to_json_row)] | None
     ) = None
-    """The columns of a row, as `properties` of a JSON Schema."""
+    """Columns of a row, as the `properties` of a JSON Schema."""
     use_structured_outputs: Flag = False
-    """Whether to send a JSON Schema that constrains the reply."""
+    """Whether to constrain the reply with a JSON Schema."""
     user_prompt: Annotated[Template | None, Field(json_schema_extra=_DEPRECATED)] = None
-    """Deprecated: write `user_prompt_template`."""
+    """Deprecated: use `user_prompt_template`."""
     output_column: Annotated[Title | None, Field(json_schema_extra=_DEPRECATED)] = None
-    """Deprecated: write `sample_properties`. The column for the text of the reply."""
+    """Deprecated: use `sample_properties`. Column for the text of the reply."""
     output_columns: Annotated[
         Annotated[dict[Title, ColumnType], Field(min_length=1)]
         | Annotated[list[Title], Field(min_length=1)]
         | None,
         Field(json_schema_extra=_DEPRECATED),
     ] = None
-    """Deprecated: write `sample_properties`. The columns of a JSON reply, each with its type."""
+    """Deprecated: use `sample_properties`. Columns of a JSON reply and their types."""
 
     @model_validator(mode="after")
     def _check_prompts(self) -> Self:

@@ -1,4 +1,4 @@
-"""`python`: calls a Python function of the author with each row.
+"""`python`: call a Python function with each row.
 
     synthesizers:
       - type: python
@@ -7,16 +7,17 @@
               words = source["text"].split()
               return [{"word": word} for word in words if len(word) > 3]
 
-The function is `synthesize(source)` or `synthesize(source, index)`, may be `async def`, and runs in
-another process. It returns a list of dicts, one row per dict, or one dict. A row has the columns of
-its dict only: return `{**source, …}` to keep the others. An empty list removes the row.
+The function is `synthesize(source)` or `synthesize(source, index)`. It may be an `async def`
+function, and it runs in a separate process. It returns one dict, or a list with one dict per row.
+The new row has only the columns in its dict. To keep the other columns, return `{**source, …}`. An
+empty list removes the row.
 
-`<< secrets.NAME >>` inside a string of the snippet is the value of a secret of the generator or the
-project. It is inserted in the process that runs the snippet, and is redacted from everything
+`<< secrets.NAME >>` in a string of the snippet is replaced by a secret of the generator or the
+project. The value is inserted in the process that runs the snippet, and is redacted from everything
 that is stored or printed.
 
-The earlier spelling still works: a function whose first parameter is called `sample` returns
-columns that are merged into the row.
+The old syntax still works: if the first parameter is named `sample`, the returned columns are
+merged into the row.
 """
 
 import ast
@@ -36,8 +37,8 @@ class PythonSynthesizer(SynthesizerSpec):
     type: Literal["python"]
     """The kind of synthesizer."""
     synthesize_snippet: Snippet
-    """Python that defines `synthesize(source)`, or `synthesize(source, index)`. It returns a list
-    of dicts, one row per dict, or one dict."""
+    """Python code that defines `synthesize(source)` or `synthesize(source, index)`. The function
+    returns one dict, or a list with one dict per row."""
 
     @cached_property
     def merges_columns(self) -> bool:

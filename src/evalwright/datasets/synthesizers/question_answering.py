@@ -1,4 +1,4 @@
-"""`question_answering`: asks a model for a question about a text, and its answer.
+"""`question_answering`: ask a model to write a question about a passage, and its answer.
 
     synthesizers:
       - type: question_answering
@@ -6,15 +6,15 @@
         qa_type: multiple_choice          # or open_ended
         content_column: text
 
-The new columns are `question` and `expected_answer`. With `multiple_choice` there are also
-`choices`, a list of four, and `expected_choice`, the letter of the right one, as
-`string_equals_mcqa` takes them; `expected_answer` is the text of that choice.
+The new columns are `question` and `expected_answer`. With `multiple_choice`, there are two more:
+`choices`, a list of four, and `expected_choice`, the letter of the correct one. `expected_answer`
+is then the text of the correct choice. You can pass these columns to `string_equals_mcqa`.
 
-The prompts are our own. `system_prompt` and `user_prompt` replace them: templates that may refer to
-`source`, the row, and `index`. The columns of the title and the summary may be missing. If a model
-does not accept a schema, instructions to answer with JSON are appended to the user message. A reply
-with several questions produces several rows. A reply without a question, its answer, and four
-different choices fails its row and is quoted.
+`system_prompt` and `user_prompt` replace the built-in prompts. They are templates that may refer to
+`source` (the row) and `index`. The title and summary columns may be missing. If a model does not
+accept a schema, instructions to reply with JSON are appended to the user message. A reply with
+several questions produces several rows. If the question or its answer is missing, or if there are
+not four different choices, the row fails, and the error message quotes the reply.
 """
 
 from typing import Any, Literal
@@ -67,21 +67,21 @@ class QuestionAnswering(SynthesizerSpec):
     type: Literal["question_answering"]
     """The kind of synthesizer."""
     model_key: ModelKey
-    """Model to query: a key of the project, or `provider/model`."""
+    """Model to call: the key of a model in the project, or `provider/model`."""
     qa_type: Literal["multiple_choice", "open_ended"]
-    """Whether the question has choices."""
+    """Kind of question: with choices, or open-ended."""
     content_column: Title | None = "text"
-    """Column of the text."""
+    """Column with the passage."""
     title_column: Title | None = "document_title"
-    """Column of the title of its document; rows may lack it."""
+    """Column with the document title. Rows may lack it."""
     summary_column: Title | None = "document_summary"
-    """Column of a summary of its document; rows may lack it."""
+    """Column with the document summary. Rows may lack it."""
     system_prompt: Template | None = None
-    """System message. Default: ours."""
+    """System message. Default: a built-in prompt."""
     user_prompt: Template | None = None
-    """User message. Default: ours."""
+    """User message. Default: a built-in prompt."""
     additional_instructions: str | None = "none"
-    """Instructions to append; `none` for none."""
+    """Instructions to append to the prompt, or `none`."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:

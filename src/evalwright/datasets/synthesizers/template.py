@@ -1,4 +1,4 @@
-"""`template`: creates texts from templates, one row per combination of field values.
+"""`template`: create text from templates, one row per combination of field values.
 
     synthesizers:
       - type: template
@@ -7,13 +7,16 @@
           distance: [100 km, 200 km]
           direction: [north, south]
 
-Each row of the source becomes one row per template and combination of values: 4 here. A row has the
-columns of the source row, the text in the column `text`, and a column per field with its value.
+Each source row becomes one row per template and combination of values, which is 4 rows in this
+example. A new row has the columns of the source row, the text in the column `text`, and one column
+per field with its value.
 
-`{field}` is replaced by the value of a field. `{{ … }}` is Jinja: `source` is the current row,
-`index` the position of its row in the data source, from 0. Braces in values are not replaced.
+`{field}` is replaced by the value of a field. `{{ … }}` is a Jinja expression, in which `source` is
+the current row and `index` is its position in the data source, from 0. Braces in values are not
+replaced.
 
-The earlier spelling still works: `columns` with a template per column, and one row per row.
+The old syntax still works: `columns` has one template per column, and each source row becomes one
+row.
 """
 
 import re
@@ -48,17 +51,17 @@ class TemplateSynthesizer(SynthesizerSpec):
     type: Literal["template"]
     """The kind of synthesizer."""
     template: Template | Annotated[list[Template], Field(min_length=1)] | None = None
-    """The template, or a list of them. May refer to `source`, the row, to `index`, and to fields
-    as `{field}`."""
+    """Template or list of templates. May refer to `source` (the row), `index`, and fields as
+    `{field}`."""
     fields: Annotated[
         dict[Title, Annotated[list[Any], Field(min_length=1)]], AfterValidator(to_json_row)
     ] = Field(default_factory=dict)
-    """The values of each field. Every combination becomes a row."""
+    """Values of each field. Every combination becomes a row."""
     columns: Annotated[
         Annotated[dict[Title, Template], Field(min_length=1)] | None,
         Field(json_schema_extra={"deprecated": True}),
     ] = None
-    """Deprecated: write `template` and `fields`. The template of each column."""
+    """Deprecated: use `template` and `fields`. Template of each column."""
 
     @model_validator(mode="after")
     def _check_templates(self) -> Self:

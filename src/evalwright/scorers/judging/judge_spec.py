@@ -28,18 +28,20 @@ class JudgeSpec(ScorerSpec):
     version: ClassVar[int] = 2
 
     model_key: ModelKey
-    """Model that judges: a key of the project, or `provider/model`."""
+    """Judge model: the key of a model in the project, or `provider/model`."""
     system_prompt: Template = Template(
         "You are a helpful assistant and will be used to judge the output of another model."
     )
-    """System message. May refer to the same names as `user_prompt`. An empty text is not sent."""
+    """System message. May refer to the same names as `user_prompt`. An empty message is not
+    sent."""
     user_prompt: Template
     """User message for the judge. May refer to `sample` and, in a task with a solver, to
     `solver_output`, `model_output`, `model_outputs`, `messages`, `trace` and, in a chat,
-    `input_prompt` (which is the text of the last output). It is sent as it is rendered."""
+    `input_prompt`, which holds the text of the last output. The rendered prompt is sent without
+    additions."""
     use_structured_outputs: Flag = False
-    """Whether to constrain the reply with a JSON schema: reasoning, verdict, confidence. If a
-    server rejects the schema, the request is sent without it, and the report says so."""
+    """Whether to constrain the reply with a JSON schema for reasoning, verdict and confidence. If a
+    server rejects the schema, the request is sent again without it, and the report notes this."""
 
     @property
     def model_keys(self) -> tuple[str, ...]:

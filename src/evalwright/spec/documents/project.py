@@ -8,6 +8,7 @@
 Nothing is run, no dataset is opened, no server is contacted.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,7 @@ from evalwright.spec.documents.models.model import IDENTITY
 from evalwright.spec.documents.models.run_file import ConfigFile, RunFile
 from evalwright.spec.documents.models.task import TaskDocument
 from evalwright.spec.documents.resolve.config_values import GivenValue, read_given_values
+from evalwright.spec.documents.resolve.earlier import FindEarlier
 from evalwright.spec.documents.resolve.entities import Entity, References
 from evalwright.spec.documents.resolve.gather import GatheredProject, gather_project
 from evalwright.spec.documents.resolve.generations import Generations
@@ -60,8 +62,9 @@ class GivenConfig(Struct, frozen=True):
 class Project:
     """The documents of a path, and everything they refer to."""
 
-    def __init__(self, gathered: GatheredProject) -> None:
+    def __init__(self, gathered: GatheredProject, find_earlier: FindEarlier | None = None) -> None:
         self._gathered = gathered
+        self._find_earlier = find_earlier
         self.path = gathered.path
         self.root = gathered.root
         """The folder of the project: paths of documents are shown from the current folder."""
@@ -286,31 +289,61 @@ class Project:
     def _references(self, *, strict: bool = False) -> References:
         gathered = self._gathered
         alone = self._alone and not strict
-        return References(gathered.entities, alone=alone, unread=frozenset(gathered.unread))
+        return References(
+            gathered.entities,
+            alone=alone,
+            unread=frozenset(gathered.unread),
+            find_earlier=self._find_earlier,
+        )
 
 
-def read_project(path: str | Path, *, environment: Mapping[str, str]) -> Project:
-    """Read a document, a run file or a folder, and the project around it."""
-    return Project(gather_project(Path(path), environment))
+def read_project(
+    path: str | Path,
+    *,
+    environment: Mapping[str, str],
+    find_earlier: FindEarlier | None = None,
+) -> Project:
+    """Read a document, a run file or a folder, and the project around it.
+
+    `find_earlier` finds evaluations that no file has in a store of runs.
+    """
+    return Project(gather_project(Path(path), environment), find_earlier)
 
 
-def read_projects(path: str | Path, *, environment: Mapping[str, str]) -> list[Project]:
+def read_projects(
+    path: str | Path,
+    *,
+    environment: Mapping[str, str],
+    find_earlier: FindEarlier | None = None,
+) -> list[Project]:
     """The project of a path and, for a folder, one per further file in or below it.
 
-    These are run files, plans, and documents that only a server uses, to report them.
+    These are run files, plans, evaluations that none of them contains, and documents that only a
+    server uses, to report them.
     """
-    first = read_project(path, environment=environment)
+    first = read_project(path, environment=environment, find_earlier=find_earlier)
     folder = Path(path)
     if not folder.is_dir() or first.root != folder:
         return [first]
-    names = [file.path for file in list_top_files(folder)] + list_nested_run_files(folder)
     run_file = next((folder / name for name in RUN_FILES if (folder / name).is_file()), None)
-    others = []
-    for file in names:
-        data = read_document(file, environment=environment).data if file != run_file else None
-        if detect_kind(data) in {"run", "plan"} or describe_server_document(data):
-            others.append(file)
-    return [first, *(read_project(file, environment=environment) for file in others)]
+    files = [file.path for file in list_top_files(folder)] + list_nested_run_files(folder)
+    data = {
+        file: read_document(file, environment=environment).data
+        for file in files
+        if file != run_file
+    }
+    kinds = {file: detect_kind(content) for file, content in data.items()}
+    projects = [first]
+    for wanted in ({"run", "plan", None}, {"evaluation"}):
+        known = {os.path.realpath(name) for project in projects for name in project.files}
+        projects += [
+            read_project(file, environment=environment, find_earlier=find_earlier)
+            for file, kind in kinds.items()
+            if kind in wanted
+            and (kind is not None or describe_server_document(data[file]))
+            and (kind != "evaluation" or os.path.realpath(file) not in known)
+        ]
+    return projects
 
 
 def read_config(path: str | Path, *, environment: Mapping[str, str]) -> GivenConfig:

@@ -58,7 +58,7 @@ class Validated(NamedTuple):
 
 
 def validate_file(path: str | Path) -> Validated:
-    """Check a whole file; `-` is standard input. A bad line is in `errors`, not raised.
+    """Check a whole file; `-` is standard input. Invalid lines go to `errors` and raise nothing.
 
     >>> records, errors = ew.validate_file("tasks_bad.jsonl")
     >>> errors[0].line, errors[0].rule, errors[0].field
@@ -74,7 +74,7 @@ def validate_file(path: str | Path) -> Validated:
 
 
 def validate_task(record: Any) -> TaskSpec:
-    """Return a decoded record as a TaskSpec; `InvalidTask` lists every rule it breaks.
+    """Return a decoded record as a `TaskSpec`, or raise `InvalidTask` with every rule it breaks.
 
     >>> ew.validate_task({"task_id": "sum", "category": "arithmetic"})
     Traceback (most recent call last):

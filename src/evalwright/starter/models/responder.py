@@ -1,4 +1,4 @@
-"""A small rule-based model: no network, and always the same answers."""
+"""A small rule-based model that needs no network and always gives the same answers."""
 
 import json
 import re
@@ -9,12 +9,12 @@ CAPITALS = {
     "Kenya": "Nairobi",
     "Peru": "Lima",
     "Australia": "Sydney",  # wrong, so that the report has something to show
-    "Bolivia": "La Paz",  # the seat of its government, but not its capital by law
+    "Bolivia": "La Paz",  # the seat of government, but not the constitutional capital
 }
 
 
 def run_inference(body: str, environment: dict[str, str]) -> str:
-    """Answer a chat request, JSON in and JSON out."""
+    """Answer a chat request. Both the request and the answer are JSON."""
     messages = json.loads(body)["messages"]
     texts = [str(message["content"]) for message in messages]
     answer = reply(texts)

@@ -1,4 +1,4 @@
-"""Evidence about the Python version that runs snippets."""
+"""Collect evidence about the Python version that runs snippets."""
 
 import sys
 from typing import Any
@@ -8,5 +8,5 @@ def compute_evidence() -> dict[str, Any]:
     """Return one metric, with the reason for its value."""
     version = ".".join(map(str, sys.version_info[:2]))
     recent = sys.version_info >= (3, 11)
-    reason = f"snippets run in Python {version}; 3.11 is the oldest that is supported"
+    reason = f"snippets run in Python {version}; the oldest supported version is 3.11"
     return {"metrics": {"recent enough": {"value": int(recent), "reason": reason}}}

@@ -1,4 +1,4 @@
-"""Find values that occur only once; an empty value is not a duplicate."""
+"""Find values that occur only once. A missing value is not a duplicate."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""A dataset of a project.
+"""A dataset in a project.
 
     key: trivia
     display_name: Trivia
@@ -10,7 +10,7 @@
     display_name: Quiz
     generator_specification: { dataset_generator_key: quiz, num_samples: 100 }
 
-The keys of each source are described in its own module, such as `datasets/local.py`.
+The page [Data sources](datasets.md) describes the keys of each source.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,24 +31,24 @@ from evalwright.spec.documents.yaml.problems import Fault
 
 
 class DatasetDocument(Component):
-    """Rows that tasks can refer to by a key."""
+    """Rows that tasks and evaluations can use."""
 
     key: UserKey
-    """Key by which tasks and evaluations refer to it."""
+    """Key of the dataset."""
     display_name: Title
     """Display name."""
     description: str | None = None
-    """Description, in one line."""
+    """Description in one line."""
     long_description: str | None = None
-    """Long description, in Markdown."""
+    """Long description in Markdown."""
     tags: tuple[str, ...] = ()
-    """Tags to search by."""
+    """Tags for searching."""
     source: AnySource | None = None
-    """Where the rows come from."""
+    """Data source of the rows."""
     file_path: TableFile | None = None
-    """Deprecated: write a `local` source."""
+    """Deprecated: use `source` with the type `local`."""
     generator_specification: GeneratorSpecification | None = None
-    """Generator of the rows, instead of a source."""
+    """Generator of the rows. Use it instead of `source`."""
 
     @model_validator(mode="after")
     def _check_one_source(self) -> Self:

@@ -1,4 +1,4 @@
-"""An evaluation: which tasks are run, with which values, on which models and datasets.
+"""An evaluation: the tasks to run, with their parameters, models and datasets.
 
     key: release-check
     display_name: "Release check"
@@ -10,8 +10,8 @@
         task_config: { style: "short" }
         num_samples: 200
 
-The older form has no `config_spec`, names its models and datasets directly, and sets the number of
-samples itself. Both forms may be mixed.
+The old syntax has no `config_spec`. It names models and datasets directly and sets the number of
+samples itself. You can mix the two.
 """
 
 from collections.abc import Iterator
@@ -34,33 +34,33 @@ DEBUG_SAMPLES = 10
 
 
 class TaskSpecification(Component):
-    """One task of an evaluation, with its values."""
+    """One task in an evaluation, with values for its parameters."""
 
     type: Literal["standard"] = "standard"
     """Kind of specification."""
     key: UserKey | None = None
-    """Key of its results. Default: the task's key, numbered if it repeats."""
+    """Key of the results. Default: the task's key, with a number if it is used more than once."""
     task_key: UserKey
     """Key of the task."""
     display_name: str | None = None
-    """Display name. Default: that of the task."""
+    """Display name. Default: the task's display name."""
     task_config: dict[str, Any] = Field(default_factory=dict)
-    """Values of the task's parameters, by key."""
+    """Values for the task's parameters, by key."""
     model_key: Title | None = None
-    """Model to evaluate: a key of the project, or `provider/model`."""
+    """Model to evaluate: the key of a model in the project, or `provider/model`."""
     dataset_key: Title | None = None
-    """Dataset to evaluate, for a task that does not name one itself."""
+    """Dataset to evaluate, for a task that does not name one."""
     num_samples: SampleCount | None = None
-    """Number of samples. Default: as set by the evaluation or the run, otherwise all."""
+    """Number of samples. Default: the number set by the evaluation or the run, otherwise all."""
     subsampling: Subsampling | None = None
-    """Which samples: the first ones, or a random draw with a fixed seed."""
+    """Which samples to use: the first ones, or a random selection with a fixed seed."""
     trials: TrialsNumber | None = None
-    """Number of trials per sample; overrides the task and the run."""
+    """Number of trials per sample. Overrides the task and the run."""
     repeatability: RepeatabilityConfig | None = None
-    """Run the specification several times, and report how much the runs agree."""
+    """Runs the specification several times and reports how well the runs agree."""
     task_result_log_path: Title | None = None
-    """Path of a result log, relative to this document. The specification is then not run: its whole
-    result is read from the log, and the project needs neither the task nor a model."""
+    """Path of a result log, relative to this document. The result is read from the log instead of
+    running the specification, so the project needs neither the task nor a model."""
 
 
 class RepeatedInput(Component):
@@ -80,7 +80,7 @@ class RepeatabilitySpecification(Component):
     key: UserKey
     """Key of its results; with several inputs, the prefix of their keys."""
     display_name: str | None = None
-    """Display name. Default: that of the task."""
+    """Display name. Default: the task's display name."""
     repeatability_config: RepeatabilityConfig | None = None
     """Number of runs."""
     config: RepeatabilityConfig | None = None
@@ -88,9 +88,9 @@ class RepeatabilitySpecification(Component):
     num_samples: SampleCount | None = None
     """Number of samples. Default: as in the specification that is run."""
     subsampling: Subsampling | None = None
-    """Which samples: the first ones, or a random draw with a fixed seed."""
+    """Which samples to use: the first ones, or a random selection with a fixed seed."""
     inputs: list[RepeatedInput] = Field(min_length=1)
-    """Specifications to run."""
+    """Task specifications to run."""
 
     @property
     def num_runs(self) -> int:
@@ -112,29 +112,30 @@ class EvaluationDocument(Component):
     display_name: Title
     """Display name."""
     description: str = ""
-    """Description, in one sentence."""
+    """Description in one sentence."""
     long_description: str | None = None
-    """Long description, in Markdown."""
+    """Long description in Markdown."""
     config_spec: list[AnyParameter] = Field(default_factory=list)
-    """Parameters. In a specification, `<< config.NAME >>` is replaced by the value."""
+    """Parameters. In a specification, `<< config.NAME >>` is replaced by the value of a
+    parameter."""
     task_specifications: list[AnySpecification]
-    """Specifications to run."""
+    """Task specifications to run."""
     num_samples: SampleCount | None = None
     """Number of samples per task, unless its specification sets it."""
     subsampling: Subsampling | None = None
-    """Which samples, unless the specification sets it."""
+    """Which samples to use, unless the specification sets it."""
     cache_policy: CachePolicy | None = None
-    """Use of stored results: `reuse` them (the default), `update` them, or `no-cache`."""
+    """Whether to `reuse` stored results (default), `update` them, or ignore them (`no-cache`)."""
     mode: Literal["debug", "full"] | None = None
-    """Deprecated: `debug` takes 10 samples."""
+    """Deprecated: `debug` uses 10 samples."""
     tags: list[str] = Field(default_factory=list)
-    """Tags to search by."""
+    """Tags for searching."""
     use_cases: AnyOrNames | None = None
-    """Intended users; not used."""
+    """Intended users. Not used."""
     domains: AnyOrNames | None = None
-    """Subject; not used."""
+    """Subject. Not used."""
     providers: AnyOrNames | None = None
-    """Intended model providers; not used."""
+    """Intended model providers. Not used."""
 
 
 class RunConfig(Component):
@@ -143,9 +144,9 @@ class RunConfig(Component):
     num_samples: SampleCount | None = None
     """Number of samples per task, unless its specification sets it."""
     subsampling: Subsampling | None = None
-    """Which samples, unless the specification sets it."""
+    """Which samples to use, unless the specification sets it."""
     cache_policy: CachePolicy | None = None
-    """Use of stored results: `reuse` them (the default), `update` them, or `no-cache`."""
+    """Whether to `reuse` stored results (default), `update` them, or ignore them (`no-cache`)."""
     trials_config: TrialsNumber | None = None
     """Number of trials per sample for every task that calls a model, unless its specification sets
     it."""

@@ -21,7 +21,7 @@
       num_samples: 100
       dataset_generator_config: { writer: openai/gpt-4.1-mini }
 
-The keys of each synthesizer are described in its module: `datasets/synthesizers/llm.py` etc.
+The page [Synthesizers](synthesizers.md) describes the keys of each synthesizer.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -40,9 +40,9 @@ class GeneratorDefinition(Component):
     type: Literal["declarative_dataset_generator"] = "declarative_dataset_generator"
     """The kind of definition."""
     dataset: AnyDataSource | None = None
-    """Source of the rows that the synthesizers start from."""
+    """Data source of the initial rows."""
     data_source: AnyDataSource | None = None
-    """Name of `dataset` before version 3.16 of the format."""
+    """Old name of `dataset`, before version 3.16 of the format."""
     synthesizers: Annotated[list[AnySynthesizer], Field(min_length=1)]
     """Steps applied to each row, in order."""
 
@@ -81,33 +81,33 @@ class GeneratorDocument(Component):
     """How rows are generated."""
 
     key: UserKey
-    """Key by which datasets refer to it."""
+    """Key of the generator."""
     display_name: Title
     """Display name."""
     description: str | None = None
-    """Description, in one line."""
+    """Description in one line."""
     long_description: str | None = None
-    """Long description, in Markdown."""
+    """Long description in Markdown."""
     tags: tuple[str, ...] = ()
-    """Tags to search by."""
+    """Tags for searching."""
     config_spec: list[AnyParameter] = Field(default_factory=list)
-    """Parameters. In the definition, `<< config.NAME >>` is replaced by the value."""
+    """Parameters. In the definition, `<< config.NAME >>` is replaced by a parameter value."""
     definition: GeneratorDefinition
     """How rows are generated."""
     secrets: dict[str, Hidden] = Field(default_factory=dict)
-    """Values of `<< secrets.NAME >>` in its `python` synthesizers and in the models of the
-    project."""
+    """Values for `<< secrets.NAME >>` in the generator's `python` synthesizers and in the project's
+    models."""
 
 
 class GeneratorSpecification(Component):
-    """Which generator generates the rows of a dataset, and how many."""
+    """The generator of a dataset, with its values."""
 
     dataset_generator_key: UserKey
     """Key of the generator."""
     num_samples: Count | None = None
-    """Number of rows to generate. Default: each row of the data source is used once."""
+    """Number of rows to generate. Default: use each row of the data source once."""
     dataset_generator_config: dict[str, Any] = Field(default_factory=dict)
-    """Values of the generator's parameters, by key."""
+    """Values for the generator's parameters, by key."""
     debug: Flag = False
     """Has no effect: `evalwright dataset test KEY --show-io` shows requests and
     replies."""

@@ -1,4 +1,4 @@
-"""A model of a project, and the adapter that translates for its endpoint.
+"""A model in a project, and the adapter that translates requests for its endpoint.
 
     key: support-bot
     display_name: Support bot
@@ -11,8 +11,7 @@
       api_key: << secrets.BOT_KEY >>
       adapter: { key: latticeflow$openai_chat_completion }
 
-Secrets are resolved before these classes see a document. A field that may hold one is a `Secret`,
-which prints as `[redacted]`, in a repr and in a dump.
+Secrets are replaced by their values when the document is read. They are shown as `[redacted]`.
 """
 
 import base64
@@ -113,11 +112,11 @@ class TlsContext(Component):
 
 
 class CustomConnection(Component):
-    """An endpoint that takes a JSON body by POST."""
+    """An endpoint that accepts JSON in POST requests."""
 
     connection_type: Literal["custom_connection"] = "custom_connection"
     url: str
-    """Full URL; nothing is appended to it."""
+    """Full URL. Nothing is appended to it."""
     api_key: Header | None = None
     """Sent as `Authorization: Bearer …`."""
     model_key: str | None = None
@@ -127,7 +126,7 @@ class CustomConnection(Component):
     custom_headers: dict[HeaderName, Header] = Field(default_factory=dict)
     """Additional headers."""
     tls_context: TlsContext | None = None
-    """How the endpoint's certificate is checked. Default: the usual verification."""
+    """How to verify the endpoint's certificate. Default: standard verification."""
 
     @field_validator("url")
     @classmethod
@@ -152,19 +151,19 @@ class CustomInference(Component):
     run_inference_snippet: Snippet
     """`run_inference(body: str, environment: dict[, sample: dict | None]) -> str`."""
     environment: dict[str, Hidden] = Field(default_factory=dict)
-    """Passed to the snippet as `environment`: API keys, URLs."""
+    """Values passed to the snippet as `environment`, such as API keys and URLs."""
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    """Time limit of a call, in seconds."""
+    """Time limit per call, in seconds."""
     adapter: AdapterReference = AdapterReference()
-    """Builds the body and parses what the snippet returns."""
+    """Builds the body and parses the return value of the snippet."""
 
 
 class ProviderConnection(Component):
-    """A model of a built-in provider or a plugin."""
+    """A model from a built-in provider or a plugin."""
 
     connection_type: Literal["provider_connection"]
     provider_id: str
-    """`openai`, `anthropic`, `gemini`, `together`, `fireworks`, `sambanova`, `novita`…"""
+    """Provider, such as `openai`, `anthropic` or `gemini`."""
     model_key: Annotated[str, StringConstraints(min_length=1)]
     """Name of the model at the provider."""
 
@@ -180,7 +179,7 @@ class ProviderConnection(Component):
 
 
 class PlaceholderConnection(Component):
-    """No model: the answer is empty, and nothing is called."""
+    """A placeholder that returns an empty answer without calling a model."""
 
     connection_type: Literal["placeholder"]
 
@@ -200,12 +199,12 @@ Connection = Annotated[
 
 
 class ModelDocument(Component):
-    """A model that tasks can name by its key."""
+    """A model that tasks and evaluations can use."""
 
     model_config = ConfigDict(hide_input_in_errors=True)  # pydantic would quote the key
 
     key: ReferencedKey
-    """Key by which tasks and evaluations refer to it."""
+    """Key of the model."""
     display_name: str = ""
     """Display name."""
     description: str = ""
@@ -215,11 +214,11 @@ class ModelDocument(Component):
     max_concurrent_requests: Annotated[int, Field(ge=1)] | None = None
     """Maximum concurrent requests."""
     task: MLTask = "chat_completion"
-    """Kind of requests that it answers."""
+    """Kind of requests that the model answers."""
     secrets: dict[str, Hidden] = Field(default_factory=dict)
-    """Values of `<< secrets.NAME >>` in this document."""
+    """Values for `<< secrets.NAME >>` in this document."""
     config: Connection
-    """How to reach it."""
+    """How to connect to the model."""
 
     @field_validator("config", mode="before")
     @classmethod
@@ -259,7 +258,7 @@ class ModelDocument(Component):
 
 
 class ProviderModel(Component):
-    """An entry of `models:` that names a provider's model: `$provider: openai/gpt-4o`."""
+    """An entry in `models:` that names a provider's model, such as `$provider: openai/gpt-4o`."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
@@ -293,11 +292,11 @@ class Process(Component):
 class AdapterDocument(Component):
     """Translates between a solver and an endpoint with its own request format.
 
-    A direction that is omitted changes nothing.
+    If `process_input` or `process_output` is omitted, that direction is left unchanged.
     """
 
     key: ReferencedKey
-    """Key by which models refer to it."""
+    """Key of the adapter."""
     display_name: str = ""
     """Display name."""
     description: str = ""
@@ -311,7 +310,7 @@ class AdapterDocument(Component):
     process_output: Process | None = None
     """Builds the output from `body`, `status_code` and `model_info`."""
     task: MLTask | None = None
-    """Deprecated; has no effect: an adapter serves every model that names it."""
+    """Deprecated, has no effect: any model can use the adapter."""
 
     def warnings(self) -> Iterator[Fault]:
         """What is deprecated."""

@@ -1,4 +1,4 @@
-"""`config_spec`: the parameters of a task or an evaluation, and the values they take.
+"""`config_spec`: the parameters of a task, an evaluation or a dataset generator.
 
     config_spec:
       - type: int
@@ -7,9 +7,9 @@
         min: 1
         default_value: 3
 
-A parameter without a default that is not nullable requires a value. Values are checked, never
-converted: a boolean is not a number, and a text of digits is a text. Only an integer is also
-accepted as a float.
+A value is required unless the parameter has a default or is nullable. Values are checked but never
+converted: a boolean is not accepted as a number, and neither is a string of digits. The only
+exception is that a float parameter accepts an integer.
 """
 
 import json
@@ -109,7 +109,7 @@ class Parameter(Component):
     description: str | None = None
     """Description."""
     default_value: Any = None
-    """Value if none is given. Without a default, a value is required unless `nullable`."""
+    """Default value. Without one, a value is required unless `nullable` is true."""
     nullable: Flag = False
     """Whether `null` is allowed."""
 
@@ -247,11 +247,11 @@ class StringParameter(Parameter):
     takes: ClassVar[str] = "text"
     type: Literal["string"]
     string_kind: Literal["freeform", "python", "jinja"] = "freeform"
-    """Kind of text. Used only by editors."""
+    """Kind of text, used only by editors."""
     default_file_content: str | None = None
-    """Initial content of a new file for this text. Not a default: no task runs with it."""
+    """Initial content of a new file for this text. It is not used as a default value."""
     examples: list[StringExample] = Field(default_factory=list)
-    """Suggested values. Other values are allowed too."""
+    """Suggested values. Other values are also allowed."""
 
     def _check(self, value: Any) -> Any:
         return _check_scalar(value, "string")
@@ -306,7 +306,7 @@ class TaskResultParameter(_NameParameter):
 
 
 class ListParameter(Parameter):
-    """A list of texts, numbers or booleans."""
+    """A list of strings, numbers or booleans."""
 
     takes: ClassVar[str] = "list"
     type: Literal["list"]
@@ -325,7 +325,7 @@ class ListParameter(Parameter):
 
 
 class DictParameter(Parameter):
-    """A mapping from names to texts, numbers or booleans."""
+    """A mapping from names to strings, numbers or booleans."""
 
     takes: ClassVar[str] = "mapping"
     type: Literal["dict"]
@@ -344,7 +344,7 @@ class DictParameter(Parameter):
 
 
 class CategoricalParameter(Parameter):
-    """One of several allowed texts, or a list of them."""
+    """One of several allowed strings, or a list of them."""
 
     takes: ClassVar[str] = "value that is allowed"
     type: Literal["categorical"]
@@ -353,7 +353,7 @@ class CategoricalParameter(Parameter):
     multiple: Flag = False
     """Whether several values may be given, as a list."""
     values_mapping: dict[str, bool | int | float | str] | None = None
-    """Values that replace the given texts. A text without an entry is used unchanged."""
+    """Replacements for the given values. A value without an entry is used unchanged."""
 
     def faults(self) -> Iterator[Fault]:
         """Check that every mapped text is allowed."""

@@ -1,4 +1,4 @@
-"""An assessment plan: several evaluations, each with its values.
+"""An assessment plan: several evaluations, with values for their parameters.
 
     key: release
     display_name: Release check
@@ -11,7 +11,7 @@
           num_samples: 50
       - evaluation_key: quality
 
-The older form has `evaluations` instead: whole run files, written there or as `$ref`.
+The old syntax is `evaluations`, a list of whole run files, inline or as `$ref`.
 
     evaluations:
       - $ref: evaluations/safety.yaml
@@ -19,7 +19,7 @@ The older form has `evaluations` instead: whole run files, written there or as `
         evaluation: {…}
         config: {model: openai$gpt-4-1-mini}
 
-`evalwright run FILE` runs all of them as one run.
+`evalwright run FILE` runs all evaluations as one run.
 """
 
 from typing import Any
@@ -32,34 +32,35 @@ from evalwright.spec.documents.models.run_file import RunFile
 
 
 class EvaluationSpecification(Component):
-    """One evaluation of a plan, with its values."""
+    """One evaluation in a plan, with values for its parameters."""
 
     key: UserKey | None = None
-    """Key in the plan. Default: the key of the evaluation, with a number if it repeats."""
+    """Key in the plan. Default: the evaluation's key, with a number if it is used more than
+    once."""
     evaluation_key: UserKey
     """Key of the evaluation."""
     display_name: str | None = None
-    """Name that is shown."""
+    """Display name."""
     evaluation_config: dict[str, Any] = Field(default_factory=dict)
-    """Values of the evaluation's parameters, by key."""
+    """Values for the evaluation's parameters, by key."""
     evaluation_run_config: RunConfig = RunConfig()
-    """Number of samples, trials, and use of the store."""
+    """Number of samples, number of trials and cache policy."""
 
 
 class PlanDocument(Component):
-    """Evaluations to run together, each with its values."""
+    """Evaluations to run together."""
 
     key: UserKey
     """Key of the plan."""
     display_name: Title
-    """Name that is shown."""
+    """Display name."""
     description: str = ""
-    """Description, in a sentence."""
+    """Description in one sentence."""
     long_description: str | None = None
-    """Long description, in Markdown."""
+    """Long description in Markdown."""
     evaluation_specifications: list[EvaluationSpecification] = Field(default_factory=list)
     """Evaluations to run, by key."""
     evaluations: list[RunFile] = Field(default_factory=list)
-    """Run files whose evaluations are run; the older form."""
+    """Old syntax: run files whose evaluations are run."""
     tags: list[str] = Field(default_factory=list)
-    """Tags to search by."""
+    """Tags for searching."""

@@ -1,4 +1,4 @@
-"""A policy: rules that the metrics of a run must meet.
+"""A policy: rules that a run's metrics must meet.
 
     key: release
     display_name: "Release"
@@ -9,8 +9,8 @@
       - key: measured
         definition: { type: exists, metric: bleu_score_mean }
 
-A rule without a scope applies to the run being checked. A policy is not part of the plan: a new
-threshold needs no new model calls.
+A rule without a scope applies to the run being checked. A policy is not part of the run's plan, so
+you can change a threshold without new model calls.
 """
 
 from typing import Annotated, Any, Literal
@@ -65,44 +65,44 @@ Threshold = Annotated[float, BeforeValidator(_check_number), Field(allow_inf_nan
 
 
 class ExistsDefinition(Component):
-    """The metric was measured: it has at least one value."""
+    """Requires that the metric has at least one value."""
 
     type: Literal["exists"]
     """Kind of rule."""
     metric: Title
-    """Name of a metric value, as reports or its metric name it. If no value has this name:
-    the key of the metric in the task."""
+    """Name of a metric value, as shown in reports or set in the metric. If no value has this name,
+    it is read as the key of a metric in the task."""
 
 
 class ThresholdDefinition(Component):
-    """The metric was measured, and all its values meet a threshold."""
+    """Requires that the metric has at least one value, and that all its values meet a threshold."""
 
     type: Literal["threshold"]
     """Kind of rule."""
     metric: Title
-    """Name of a metric value, as reports or its metric name it. If no value has this name:
-    the key of the metric in the task."""
+    """Name of a metric value, as shown in reports or set in the metric. If no value has this name,
+    it is read as the key of a metric in the task."""
     operator: Operator
-    """How a value must compare with the threshold. Quote it: `>` begins a text block in YAML."""
+    """Comparison operator. Put it in quotes, because `>` begins a text block in YAML."""
     threshold: Threshold
-    """Threshold. Values within 1e-9 of it count as equal."""
+    """Threshold. Values within 1e-9 of the threshold count as equal."""
 
 
 RuleDefinition = Annotated[ExistsDefinition | ThresholdDefinition, Field(discriminator="type")]
 
 
 class Scope(Component):
-    """Which metric values a rule applies to: those that match every list. Without a list, all.
+    """The metric values that a rule applies to. They must match every list that is given.
 
-    Values of checks (`purpose: qa`) count only where `scorer_keys` names their scorer.
+    Metrics of `qa` scorers are included only if `scorer_keys` lists their scorer.
     """
 
     evaluation_keys: Keys | None = None
-    """Evaluations; the latest finished run of each is used. Default: the run being checked."""
+    """Evaluations. The latest finished run of each is used. Default: the run being checked."""
     task_specification_keys: Keys | None = None
-    """Task specifications; for task records, the file names without extension."""
+    """Task specifications. For task records, the file names without their extensions."""
     scorer_keys: Keys | None = None
-    """Scorers."""
+    """Scorers, by key."""
     metric_keys: Keys | None = None
     """Metrics, by key."""
 
@@ -118,30 +118,31 @@ AnyScope = Annotated[
 
 
 class PolicyRule(Component):
-    """One condition that must hold."""
+    """A condition that must hold."""
 
     key: UserKey
     """Key of the rule, unique in the policy."""
     display_name: str | None = None
     """Display name. Default: the key."""
     description: str | None = None
-    """Description, in one sentence."""
+    """Description in one sentence."""
     methodology: str | None = None
-    """How the threshold was chosen; not used."""
+    """How the threshold was chosen. Not used."""
     definition: RuleDefinition
-    """The condition."""
+    """Condition that must hold."""
     scope: AnyScope | None = None
-    """Metric values that it applies to: `all_latest`, or keys. Default: all values of the run."""
+    """Metric values that the rule applies to: `all_latest`, or lists of keys. Default: all values
+    of the run."""
 
 
 class PolicyDocument(Component):
-    """A set of rules; it passes if all rules hold."""
+    """A set of rules. The policy passes if all rules hold."""
 
     key: UserKey
     """Key of the policy."""
     display_name: str | None = None
     """Display name. Default: the key."""
     description: str | None = None
-    """Description, in one sentence."""
+    """Description in one sentence."""
     rules: Annotated[list[PolicyRule], Field(min_length=1)]
-    """The condition."""
+    """Rules of the policy."""

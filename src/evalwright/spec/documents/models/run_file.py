@@ -1,4 +1,4 @@
-"""`run.yaml`: a whole project in one file, and what to run.
+"""`run.yaml`: a whole project in one file, with the evaluation to run.
 
     models:
       - $provider: openai/gpt-4.1-mini
@@ -13,7 +13,7 @@
     run_config:
       num_samples: 100
 
-Each entry of a list is checked as a document of its kind, with its own file and line in errors.
+Each list entry is checked as a document of its kind, and errors report its own file and line.
 """
 
 from typing import Any
@@ -25,14 +25,14 @@ from evalwright.spec.documents.models.evaluation import RunConfig
 
 
 class RunFile(Component):
-    """The entities of a project, and how to run its evaluation."""
+    """A project's documents, and how to run its evaluation."""
 
     secrets: dict[str, Hidden] = Field(default_factory=dict)
-    """Values of `<< secrets.NAME >>` in the models of the project."""
+    """Values for `<< secrets.NAME >>` in the project's models."""
     model_adapters: list[dict[str, Any]] = Field(default_factory=list)
     """Model adapters."""
     models: list[dict[str, Any]] = Field(default_factory=list)
-    """Models: documents, or `$provider: provider/model`."""
+    """Models, as documents or as `$provider: provider/model`."""
     dataset_generators: list[dict[str, Any]] = Field(default_factory=list)
     """Dataset generators."""
     datasets: list[dict[str, Any]] = Field(default_factory=list)
@@ -42,18 +42,18 @@ class RunFile(Component):
     evaluation: dict[str, Any] | None = None
     """Evaluation to run. Default: every task."""
     config: dict[str, Any] = Field(default_factory=dict)
-    """Values of the evaluation's parameters, by key."""
+    """Values for the evaluation's parameters, by key."""
     run_config: RunConfig = RunConfig()
-    """Number of samples, trials, and use of the store."""
+    """Number of samples, number of trials and cache policy."""
     policies: Any = None
-    """Policies that the metrics of the run must meet, or `$ref` to policy files. If one fails,
-    `evalwright run` exits with 1; `evalwright gate` checks them again."""
+    """Policies that the run's metrics must meet, inline or as `$ref`. If one fails, `evalwright
+    run` exits with status 1. `evalwright gate` checks the policies again."""
 
 
 class ConfigFile(Component):
     """The file that `--config FILE` names."""
 
     config: dict[str, Any] = Field(default_factory=dict)
-    """Values of the evaluation's parameters, by key."""
+    """Values for the evaluation's parameters, by key."""
     run_config: RunConfig = RunConfig()
-    """Number of samples, trials, and use of the store."""
+    """Number of samples, number of trials and cache policy."""

@@ -14,9 +14,8 @@
       scorers:
         - { type: string_equals, ground_truth: "{{ sample.capital }}" }
 
-A task with a solver evaluates a model, one without evaluates a dataset, and a `system_task`
-evaluates whatever its snippet looks at. These classes define single fields; rules between fields
-are in `checks.task_rules`, so they are reported even if a field is wrong.
+A task with a solver evaluates a model. A task without a solver evaluates a dataset. A `system_task`
+evaluates whatever its snippet inspects.
 """
 
 from typing import Annotated, Literal
@@ -36,15 +35,15 @@ Evaluated = Literal["model", "dataset", "system"]
 
 
 class DatasetTemplate(Component):
-    """Where the samples of a task come from."""
+    """The dataset or datasets of a task."""
 
     key: Title | None = None
-    """Key of the dataset; with `source: task_result`, of the task specification."""
+    """Key of the dataset, or of the task specification with `source: task_result`."""
     keys: list[Title] | None = Field(default=None, min_length=1)
-    """Several datasets, joined row by row: a sample is a mapping from the name of the
-    parameter to that dataset's row."""
+    """Keys of several datasets, joined row by row. Each sample maps parameter names to rows of
+    their datasets."""
     source: Literal["dataset", "task_result"] = "dataset"
-    """`task_result`: the rows are the results of another task specification."""
+    """`dataset`: rows from a dataset. `task_result`: results of another task specification."""
     fast_subset_size: int | str | None = None
     """Deprecated; has no effect."""
 
@@ -53,57 +52,58 @@ class BenchmarkTask(Component):
     """A task with samples, a solver that answers them, and scorers that judge the answers."""
 
     type: Literal["benchmark_task"] = "benchmark_task"
-    """Kind of task. `declarative_task` is its old name."""
+    """Kind of task. The old name is `declarative_task`."""
     evaluated_entity_type: Literal["model", "dataset"] = "model"
     """What is evaluated. Default: a model if there is a solver, otherwise a dataset."""
     dataset: DatasetTemplate | None = None
-    """Where the samples come from. A task that evaluates a dataset may omit it: then the
-    task specification names the dataset, as `dataset_key`."""
+    """Dataset of the samples. A task that evaluates a dataset may omit it. In that case, the task
+    specification sets `dataset_key`."""
     solver: AnySolver | None = None
-    """Solver that answers the samples. Required to evaluate a model; without a solver, the task
+    """Solver that answers the samples. Required to evaluate a model. Without a solver, the task
     evaluates a dataset."""
     scorers: list[AnyScorer] = Field(default_factory=list)
-    """Scorers that judge the answers, or the rows."""
+    """Scorers that judge the answers or the rows."""
     trials: TrialsDefinition | None = None
-    """Number of trials per sample, and how they are combined into one score. Default: one trial."""
+    """Number of trials per sample, and how their scores are combined. Default: one trial."""
     actions: list[ActionRule] | None = None
     """Rules that exclude samples from the metrics."""
 
 
 class SystemTask(Component):
-    """A check of something that has no samples."""
+    """A check that has no samples."""
 
     type: Literal["system_task"]
     """Kind of task."""
     compute_evidence_snippet: Snippet
-    """Python that defines `compute_evidence()`. It returns
-    `{"metrics": {name: {"value": number, "reason": text}}}`."""
+    """Python code that defines `compute_evidence()`. The function returns `{"metrics": {name:
+    {"value": number, "reason": text}}}`."""
 
 
 TaskDefinition = Annotated[BenchmarkTask | SystemTask, Field(discriminator="type")]
 
 
 class TaskDocument(Component):
-    """A task, with the values of its parameters filled in."""
+    """A task, after its parameters are replaced by their values."""
 
     key: UserKey
-    """Key by which evaluations refer to it."""
+    """Key of the task."""
     display_name: Title
     """Display name."""
     description: str
-    """Description, in one sentence."""
+    """Description in one sentence."""
     long_description: str | None = None
-    """Long description, in Markdown; usually `!include README.md`."""
+    """Long description in Markdown, usually `!include README.md`."""
     tasks: list[MLTask] = Field(default_factory=list)
-    """Kinds of requests that a model must answer. Empty: any."""
+    """Kinds of requests that the model must support. Default: any."""
     evaluated_entity_type: Literal["model", "dataset"] | None = None
-    """Deprecated: write it in the definition."""
+    """Deprecated: write it in `definition`."""
     config_spec: list[AnyParameter] = Field(default_factory=list)
-    """Parameters. Anywhere below, `<< config.NAME >>` is replaced by the value."""
+    """Parameters. In the definition, `<< config.NAME >>` is replaced by the value of a
+    parameter."""
     definition: TaskDefinition
     """How the task runs."""
     tags: list[str] = Field(default_factory=list)
-    """Tags to search by."""
+    """Tags for searching."""
 
     @property
     def evaluates(self) -> Evaluated:

@@ -60,7 +60,7 @@ class TrialsDefinition(Component):
     num_trials: TrialCount
     """Number of trials. A task specification or a run may override it."""
     score_aggregators: list[ScoreAggregator] = Field(default_factory=list)
-    """Additional scores, besides the means."""
+    """Scores to compute in addition to the mean over trials."""
 
     def with_names(self) -> list[tuple[ScoreAggregator, tuple[str, ...]]]:
         """Return each aggregator with the names of its result."""

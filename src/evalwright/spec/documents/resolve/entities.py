@@ -35,6 +35,7 @@ from evalwright.spec.documents.resolve.documents import (
     may_use_secrets,
     resolve_document,
 )
+from evalwright.spec.documents.resolve.earlier import FindEarlier
 from evalwright.spec.documents.resolve.layout import DocumentKind
 from evalwright.spec.documents.resolve.placeholders import find_unknown_secrets, resolve_secrets
 from evalwright.spec.documents.yaml.problems import Fault, FieldPath, did_you_mean, quote_names
@@ -176,6 +177,8 @@ class References(NamedTuple):
     """Whether one document was named, not a project: its references may be elsewhere."""
     unread: frozenset[DocumentKind] = frozenset()
     """The kinds with unreadable files: a missing key may be in one of them."""
+    find_earlier: FindEarlier | None = None
+    """Finds an evaluation of an earlier run; None without a store."""
 
     def missing(self, kind: DocumentKind, key: str, path: FieldPath) -> Fault | None:
         """Return what is wrong with a reference; None if it is valid, or may become valid."""

@@ -28,6 +28,11 @@ from evalwright.spec.documents.models.parameters import Parameter
 from evalwright.spec.documents.models.task import BenchmarkTask, TaskDocument
 from evalwright.spec.documents.resolve.config_values import GivenValue
 from evalwright.spec.documents.resolve.documents import ResolvedDocument
+from evalwright.spec.documents.resolve.earlier import (
+    build_earlier_evaluation,
+    check_earlier_models,
+    explain_unknown,
+)
 from evalwright.spec.documents.resolve.entities import Entity, References
 from evalwright.spec.documents.resolve.layout import DocumentKind
 from evalwright.spec.documents.resolve.specifications import (
@@ -46,15 +51,27 @@ from evalwright.spec.documents.resolve.specifications import (
 from evalwright.spec.documents.yaml.problems import (
     Fault,
     FieldPath,
+    Marks,
+    Place,
     did_you_mean,
     get_list,
     locate_fault,
     quote_names,
 )
+from evalwright.spec.documents.yaml.reader import YamlDocument
 from evalwright.types import Issue
 
 _SpecKey = tuple[str | None, str]
 """The keys of an evaluation and of a specification in it."""
+
+
+class _NamedInput(NamedTuple):
+    """An input of a repeatability, as written."""
+
+    path: FieldPath
+    evaluation: str
+    specification: str | None
+    """None for all of them."""
 
 
 class Resolver:
@@ -202,11 +219,11 @@ class Resolver:
         part = spec.entity.part
         inputs: list[tuple[FieldPath, ResolvedSpec]] = []
         siblings: set[_SpecKey] = set()
-        for path, evaluation, wanted in _list_inputs(spec):
-            entity = self._find("evaluation", evaluation, part, (*path, "evaluation_key"))
+        for named in _list_inputs(spec):
+            path, _, wanted = named
+            entity, specs = self._resolve_input(named, part, run_config)
             if entity is None:
                 continue
-            specs = self.evaluation(entity, run_config, inputs_only=True)
             chosen = [each for each in specs if wanted in {None, each.key}]
             inputs += [(path, each) for each in chosen]
             siblings |= {(each.evaluation_key, each.key) for each in specs}
@@ -216,6 +233,41 @@ class Resolver:
         repeated, faults = _repeat_specs(spec, _ResolvedInputs(inputs, siblings, datasets))
         self._add(part, faults)
         return repeated
+
+    def _resolve_input(
+        self, named: _NamedInput, part: DocumentPart, run_config: RunConfig
+    ) -> tuple[Entity | None, list[ResolvedSpec]]:
+        """Return an evaluation of the project or else of the store, and its specifications."""
+        references, key = self._references, named.evaluation
+        path = (*named.path, "evaluation_key")
+        known = list(references.entities["evaluation"])
+        if key in known or references.find_earlier is None:
+            entity = self._find("evaluation", key, part, path)
+            specs = self.evaluation(entity, run_config, inputs_only=True) if entity else []
+            return entity, specs
+        earlier = references.find_earlier(key)
+        if not earlier.run_id:
+            fault = references.missing("evaluation", key, path)
+            self._add(part, [explain_unknown(fault, earlier, known)] if fault else [])
+            return None, []
+        if not self._models_given:
+            self._add(part, check_earlier_models(earlier, named.specification, path))
+        inner = Resolver(
+            references,
+            given=self._given,
+            lenient=self._lenient,
+            models_given=self._models_given or earlier.has_several_models,
+        )
+        entity = _place_evaluation(build_earlier_evaluation(earlier), part.place(path))
+        specs = inner.evaluation(entity, run_config, inputs_only=True)
+        self.used.update(inner.used)
+        for problem in inner.problems:
+            is_own = problem.file == entity.file and problem.line == entity.line
+            detail = f"evaluation `{key}` of run {earlier.run_id}: {problem.detail}"
+            self._report(
+                [replace(problem, field=part.field(path), detail=detail) if is_own else problem]
+            )
+        return entity, [replace(spec, earlier_run=earlier.run_id) for spec in specs]
 
     def _list_task_parameters(self, evaluation: Entity) -> list[str]:
         declared: dict[str, None] = {}
@@ -298,6 +350,14 @@ class Resolver:
         self.problems.update(dict.fromkeys(problems))
 
 
+def _place_evaluation(data: dict[str, Any], place: Place) -> Entity:
+    """Return an evaluation that is in no file, as if all of it were written at `place`."""
+    raw = YamlDocument(
+        file=place.file, data=data, marks=Marks(place), problems=[], files=[place.file]
+    )
+    return Entity("evaluation", DocumentPart(raw), secrets={})
+
+
 def _serves(model_task: str, tasks: Sequence[str]) -> bool:
     """Whether a model for `model_task` can serve these: a custom task may ask for a chat."""
     is_chat = model_task == "chat_completion"
@@ -308,12 +368,13 @@ def _name_specifications(evaluation: Any) -> list[Any]:
     return assign_keys(get_list(evaluation, "task_specifications"), name="task_key")
 
 
-def _list_inputs(spec: WrittenSpec) -> Iterator[tuple[FieldPath, str, str | None]]:
+def _list_inputs(spec: WrittenSpec) -> Iterator[_NamedInput]:
     for number, data in enumerate(get_list(spec.data, "inputs")):
         key = data.get("evaluation_key") if isinstance(data, dict) else None
         if isinstance(key, str) and not spec.waits("inputs", number):
             wanted = data.get("task_specification_key")
-            yield (*spec.path, "inputs", number), key, wanted if isinstance(wanted, str) else None
+            path: FieldPath = (*spec.path, "inputs", number)
+            yield _NamedInput(path, key, wanted if isinstance(wanted, str) else None)
 
 
 def _explain_missing_input(path: FieldPath, wanted: str | None, evaluation: Entity) -> list[Fault]:

@@ -239,6 +239,8 @@ class ResolvedSpec(Struct, frozen=True, kw_only=True):
     repeats: int = 1
     """Number of runs of the whole task."""
     evaluation_key: str | None = None
+    earlier_run: str = ""
+    """The run that it is repeated from, if no file of the project has its evaluation."""
     recording: Recording | None = None
     """The log with the result, if the task is not run; then `task` is a stand-in."""
     file: str = ""

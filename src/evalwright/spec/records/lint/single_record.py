@@ -14,8 +14,7 @@ Wrong:  when not all options were found; a prompt in which the letter
 
 `empty_target`: an empty answer gets full marks.
 
-Why:    an empty target equals an empty answer, and to `f1` and `rouge_l` a target without a word
-        (an emoji, `?!`) is empty too: a model that refuses, fails or is cut off scores 1.
+Why:    an empty target equals an empty answer: a model that refuses, fails or is cut off scores 1.
 Wrong:  when silence is the right answer, as it may be in a record that tests a stop.
 
 `unreachable_target`: no output can get full marks.
@@ -119,11 +118,6 @@ def find_empty_target(record: LintedRecord) -> str | None:
     for number, target in enumerate(record.task.targets):
         if not target.strip():
             return f"`targets[{number}]` is empty: an empty answer counts as correct; remove it"
-        if metric in ("f1", "rouge_l") and not tokens(target):
-            return (
-                f"`targets[{number}]`, {quote_text(target)}, has no words, and `{metric}` "
-                "compares words: an empty answer gets full marks; change the target or the metric"
-            )
     return None
 
 
