@@ -107,11 +107,15 @@ def test_the_same_question_has_the_same_answer_whatever_is_asked_beside_it() -> 
     questions = [asks("Hi" + " there" * n) for n in (0, 1, 5, 20)]
 
     alone = [all_of(one)[0] for one in questions[:2]]
-    together = all_of(*questions, threads=2)
-    the_other_way = all_of(*reversed(questions))[::-1]
+    together = all_of(*questions)
+    reversed_order = all_of(*reversed(questions))[::-1]
+    on_two_threads = all_of(*questions[:2], threads=2, max_tokens=2)
 
-    assert [one.logprobs for one in together] == [one.logprobs for one in the_other_way]
-    assert [one.logprobs for one in alone] == [one.logprobs for one in together[:2]]
+    assert [answer.logprobs for answer in together] == [one.logprobs for one in reversed_order]
+    assert [answer.logprobs for answer in alone] == [one.logprobs for one in together[:2]]
+    assert [answer.logprobs for answer in on_two_threads] == [
+        one.logprobs and one.logprobs[:2] for one in alone
+    ]
 
 
 @needs_local_model
@@ -231,7 +235,9 @@ def test_what_cannot_be_answered_says_why(request_: Request, kind: str, said: st
 @needs_local_model
 def test_a_model_and_its_judge_share_one_process_which_ends_with_the_last_of_them() -> None:
     async def run() -> list[int]:
-        options = ModelOptions(parameters={"slots": 1, "context": 256, "max_tokens": 1})
+        options = ModelOptions(
+            parameters={"slots": 1, "threads": 1, "context": 256, "max_tokens": 1}
+        )
         one, other = (connect("smollm2", options) for _ in range(2))
         for model in (one, other):
             await model.complete(asks("Hi"))
