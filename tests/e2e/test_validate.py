@@ -189,6 +189,9 @@ CSV = (
         pytest.param("t.csv", CSV, "CSV", id="CSV"),
         pytest.param("t.txt", CSV.replace(",", ";"), "CSV", id="CSV with semicolons"),
         pytest.param("t.tsv", CSV.replace(",", "\t"), "CSV", id="CSV with tabs"),
+        pytest.param(
+            "t.csv", CSV.replace(",4,", ',"[""4"", ""four""]",'), "CSV", id="CSV with a list"
+        ),
         pytest.param("t.json", json.dumps([record()]), "a JSON array", id="an array on a line"),
         pytest.param("t.json", json.dumps([record()], indent=1), "a JSON array", id="an array"),
         pytest.param(
@@ -210,9 +213,17 @@ def test_another_format_is_named_and_the_command_converts_it(
     assert f": this is {kind}, not JSON Lines; " in done.stdout
     assert done.stderr.startswith("0 valid records, 1 error: ")
     assert f"note: {path}:1: this is {kind}, not JSON Lines; " in lint.stderr
+    assert f"1 invalid record skipped; `evalwright validate {path}` explains why" in lint.stderr
     command = done.stdout.split("convert it: `")[1].splitlines()[0].removesuffix("`")
     subprocess.run(["/bin/sh", "-c", command], check=True)
     assert validate(str(path.with_suffix(".jsonl"))).stderr == "1 valid record, 0 errors\n"
+
+
+def test_a_csv_file_is_recognized_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "sums.csv"
+    path.write_text("What is asked,what is right\n2 + 2,4\n")
+
+    assert f"{path}:1: bad_json: this is CSV, not JSON Lines; " in validate(str(path)).stdout
 
 
 @pytest.mark.parametrize("first", [b"[", b"[{", b"task_id,prompt", b"[1, 2", b"[]"])

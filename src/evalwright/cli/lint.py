@@ -32,7 +32,8 @@ def command(
     findings = f"{format_count(count, 'finding')}: {count_by_rule(lints)}"
     line = f"{count_by_noun(lints)}, {findings if count else 'nothing suspicious'}"
     if skipped := sum(lint.skipped for lint in lints):
-        line += f"; {format_count(skipped, f'invalid {lints[0].noun}')} skipped"
+        line += f"; {format_count(skipped, f'invalid {lints[0].noun}')} skipped; "
+        line += f"`evalwright validate {paths[0]}` explains why"
     for note in (note for lint in lints for note in lint.notes):
         print_message(f"note: {note}")
     print_message(line)

@@ -15,8 +15,13 @@ from evalwright.vocabulary import FIELDS
 _CELL = re.compile(r"[A-Za-z_][\w-]*").fullmatch
 _SEPARATORS = ",;\t"
 _COLUMNS = frozenset({*FIELDS, "id", "question", "answer", "target", "label", "text", "input"})
+_CSV_SUFFIXES = (".csv", ".tsv")
 _PACKED = (".gz", ".zst")
-_WRITE = 'python3 -c "import csv, json, sys; [print(json.dumps({row})) for r in {rows}]"'
+_WRITE = 'python3 -c "import {modules}; [print(json.dumps({row})) for r in {rows}]"'
+_WITH_TARGETS = (
+    "r | {'targets': json.loads(r['targets']) if r['targets'][:1] == '[' else [r['targets']]}"
+)
+"""A cell may contain several targets as a JSON array."""
 
 
 class OtherFormat(NamedTuple):
@@ -35,22 +40,25 @@ def recognize_format(line: bytes, path: str) -> OtherFormat | None:
         start, end = text[1:].lstrip()[:1], text[-1]
         if start not in {"{", ""} or end not in "[{,]":
             return None
-        command = _convert("r", "json.load(sys.stdin)", path)
+        command = _convert("r", "json.load(sys.stdin)", path, modules="json, sys")
         return OtherFormat("a JSON array", command, is_whole=end == "]")
+    is_named_csv = path.lower().endswith(_CSV_SUFFIXES) and not text.startswith("{")
     for separator in _SEPARATORS:
         cells = [cell.strip().strip('"') for cell in text.split(separator)]
-        if len(cells) > 1 and all(map(_CELL, cells)) and not _COLUMNS.isdisjoint(cells):
+        has_columns = all(map(_CELL, cells)) and not _COLUMNS.isdisjoint(cells)
+        if len(cells) > 1 and (has_columns or is_named_csv):
             return OtherFormat("CSV", _convert_csv(cells, separator, path), is_whole=False)
     return None
 
 
 def _convert_csv(cells: Sequence[str], separator: str, path: str) -> str:
-    row = "r | {'targets': [r['targets']]}" if "targets" in cells else "r"
+    row = _WITH_TARGETS if "targets" in cells else "r"
     delimiter = "" if separator == "," else f", delimiter={separator!r}"
-    return _convert(row, f"csv.DictReader(sys.stdin{delimiter})", path)
+    rows = f"csv.DictReader(sys.stdin{delimiter})"
+    return _convert(row, rows, path, modules="csv, json, sys")
 
 
-def _convert(row: str, rows: str, path: str) -> str:
+def _convert(row: str, rows: str, path: str, *, modules: str) -> str:
     from shlex import quote  # most files are JSON Lines, and `validate` starts faster without it
 
     is_named = path not in {"", STDIN} and path.isprintable() and not path.endswith(_PACKED)
@@ -58,4 +66,4 @@ def _convert(row: str, rows: str, path: str) -> str:
     target = quote(str(PurePath(path).with_suffix(".jsonl"))) if is_named else "FILE.jsonl"
     if target == source:
         target = quote(f"{path}.jsonl")
-    return f"{_WRITE.format(row=row, rows=rows)} < {source} > {target}"
+    return f"{_WRITE.format(modules=modules, row=row, rows=rows)} < {source} > {target}"
