@@ -57,9 +57,16 @@ BUILT_INS: dict[str, dict[str, str]] = {
     },
     "scorers": {
         "bleu": "evalwright.scorers.bleu:Bleu",
+        "chrf": "evalwright.scorers.chrf:Chrf",
         "code_exec": "evalwright.scorers.code_exec:CodeExec",
+        "contains": "evalwright.scorers.contains:Contains",
+        "contains_all": "evalwright.scorers.contains_all:ContainsAll",
+        "contains_any": "evalwright.scorers.contains_any:ContainsAny",
+        "exact_match": "evalwright.scorers.exact_match:ExactMatch",
         "function_call_coverage": "evalwright.scorers.function_call_coverage:FunctionCallCoverage",
+        "icontains": "evalwright.scorers.icontains:Icontains",
         "labeler_via_model": "evalwright.scorers.labeler_via_model:LabelerViaModel",
+        "levenshtein": "evalwright.scorers.levenshtein:Levenshtein",
         "model_as_a_judge_classifier": (
             "evalwright.scorers.model_as_a_judge_classifier:ModelAsAJudgeClassifier"
         ),
@@ -67,7 +74,9 @@ BUILT_INS: dict[str, dict[str, str]] = {
         "python": "evalwright.scorers.python:PythonScorer",
         "python_all_samples": "evalwright.scorers.python_all_samples:PythonAllSamples",
         "rag_checker": "evalwright.scorers.rag_checker:RagChecker",
+        "rouge_l": "evalwright.scorers.rouge_l:RougeL",
         "semantic_similarity": "evalwright.scorers.semantic_similarity:SemanticSimilarity",
+        "starts_with": "evalwright.scorers.starts_with:StartsWith",
         "string_equals": "evalwright.scorers.string_equals:StringEquals",
         "string_equals_mcqa": "evalwright.scorers.string_equals_mcqa:StringEqualsMcqa",
     },

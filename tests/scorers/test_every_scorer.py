@@ -11,6 +11,7 @@ from tests.scorers.cases import SCORERS
 from evalwright.components import field_docs
 from evalwright.registry import BUILT_IN, load
 from evalwright.scorers.base import ScorerSpec
+from evalwright.spec.documents.checks.task_rules import COMPARE_ANSWERS
 
 NAMES = sorted(BUILT_IN["scorers"])
 SCRIPT = "def compute_scores(sample): ..."
@@ -19,6 +20,18 @@ ASKING = {"model_key": "judge", "user_prompt": "?"}
 TABLE: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
     ({"type": "bleu", "ground_truth": "a"}, [("mean", "bleu_score")]),
     ({"type": "string_equals", "ground_truth": "a"}, [("mean", "is_correct")]),
+    ({"type": "contains", "ground_truth": "a"}, [("mean", "is_correct")]),
+    ({"type": "icontains", "ground_truth": "a"}, [("mean", "is_correct")]),
+    ({"type": "starts_with", "ground_truth": "a"}, [("mean", "is_correct")]),
+    ({"type": "contains_any", "targets": ["a"]}, [("mean", "is_correct")]),
+    (
+        {"type": "contains_all", "targets": ["a"]},
+        [("mean", "is_correct"), ("mean", "coverage")],
+    ),
+    ({"type": "exact_match", "ground_truth": "a"}, [("mean", "is_correct")]),
+    ({"type": "levenshtein", "ground_truth": "a"}, [("mean", "similarity")]),
+    ({"type": "rouge_l", "ground_truth": "a"}, [("mean", "rouge_l_score")]),
+    ({"type": "chrf", "ground_truth": "a"}, [("mean", "chrf_score")]),
     (
         {"type": "string_equals_mcqa", "ground_truth_choice": "A", "choices": "[]"},
         [("mean", "is_correct")],
@@ -129,6 +142,13 @@ def test_what_a_scorer_has_metrics_for_it_gives(name: str) -> None:
 
     assert scorer.score_names is not None or not scorer.default_metrics
     assert {field for _, field in scorer.default_metrics} <= set(scorer.score_names or ())
+
+
+def test_every_scorer_that_compares_the_answer_by_default_is_checked_for_a_value() -> None:
+    """Without a solver there is no answer, and `validate` asks for a `value`."""
+    assert {name for name in NAMES if "value" in load("scorers", name).model_fields} == (
+        COMPARE_ANSWERS
+    )
 
 
 def test_every_scorer_of_the_contract_is_built_in() -> None:

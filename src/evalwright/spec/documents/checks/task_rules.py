@@ -37,7 +37,12 @@ _MAY_LACK = re.compile(r"\b(?:defined|undefined|default)\b")
 """Parts of an expression that handle a missing value."""
 
 _PARTS = ("type", "evaluated_entity_type", "dataset", "solver", "scorers", "actions", "trials")
-_COMPARE_ANSWERS = ("string_equals", "bleu", "semantic_similarity", "code_exec")
+COMPARE_ANSWERS = frozenset(
+    {"bleu", "chrf", "code_exec", "contains", "contains_all", "contains_any", "exact_match"}
+    | {"icontains", "levenshtein", "rouge_l", "semantic_similarity", "starts_with"}
+    | {"string_equals"}
+)
+"""The scorers whose `value` is the answer unless it is set."""
 _NEED_ANSWERS = ("rag_checker",)
 _OWN_SCORES = ("python", "python_all_samples")
 _NO_CHAT = {"custom", "embeddings"}
@@ -171,7 +176,7 @@ def _check_values_without_chat(tasks: list[Any], definition: dict[str, Any]) -> 
 def _missing_values(scorers: list[Any], detail: str, hint: str) -> Iterator[Fault]:
     for number, scorer in _list_mappings(scorers):
         misspelt = any(did_you_mean(str(key), ["value"]) for key in scorer if key != "value")
-        compares = scorer.get("type") in _COMPARE_ANSWERS
+        compares = scorer.get("type") in COMPARE_ANSWERS
         if compares and scorer.get("value") is None and not misspelt:
             yield Fault(("definition", "scorers", number, "value"), "missing_key", detail, hint)
 

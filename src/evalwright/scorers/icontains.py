@@ -1,0 +1,29 @@
+"""`icontains`: correct if the value contains the ground truth in any case.
+
+    scorers:
+      - type: icontains
+        ground_truth: "{{ sample.city }}"
+
+This is `contains` with `ignore_case: true`. This scorer is an evalwright extension.
+"""
+
+from typing import ClassVar, Literal
+
+from evalwright.ports import Case
+from evalwright.scorers.base import ComparisonScorer
+from evalwright.scorers.contains import score_contained
+from evalwright.types import Score
+
+
+class Icontains(ComparisonScorer):
+    """Scores `is_correct`: whether the value contains the ground truth, ignoring case."""
+
+    score_names: ClassVar[tuple[str, ...] | None] = ("is_correct",)
+    default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "is_correct"),)
+
+    type: Literal["icontains"]
+
+    async def score(self, case: Case) -> Score:
+        """Look for the ground truth."""
+        actual, expected = self.render_pair(case)
+        return score_contained(actual, expected, ignore_case=True)
