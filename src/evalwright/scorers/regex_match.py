@@ -1,0 +1,105 @@
+r"""`regex_match`: correct if a regular expression matches the value.
+
+    scorers:
+      - type: regex_match
+        pattern: "\\b\\d{4}-\\d{2}-\\d{2}\\b"
+        full_match: false                   # all of these are optional
+        ignore_case: true
+        timeout_s: 1
+
+The pattern may match anywhere in the value; with `full_match`, it must match all of it, apart from
+white space at both ends. Flags can be set in the pattern: `(?m)` for `^` and `$` at each line,
+`(?s)` for a dot that matches line breaks. The syntax is that of Python's `re`, with the extensions
+of the package `regex`, such as `\p{Arabic}`. A column that is inserted with `{{ }}` is part of the
+pattern, so its special characters act as such. Value and pattern are in Unicode form NFC.
+
+If matching exceeds the time limit, or if the rendered pattern is invalid, the sample fails: it is
+not a wrong answer. The limit is approximate. This scorer is an evalwright extension.
+"""
+
+import re
+from asyncio import to_thread
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from evalwright.components import Flag
+from evalwright.ports import Case
+from evalwright.scorers.base import ScorerSpec, render_value, short
+from evalwright.scorers.matching import score_match
+from evalwright.templates import Template
+from evalwright.text.normalize import to_nfc
+from evalwright.types import Score
+
+_JINJA = re.compile("{[{%#]")
+_LONGEST_S = 30
+
+
+def _check_pattern(pattern: Template) -> Template:
+    """Refuse an invalid pattern; one with `{{ }}` is checked when it is rendered."""
+    if not _JINJA.search(pattern.source):
+        compile_pattern(pattern.source)
+    return pattern
+
+
+@lru_cache(maxsize=256)
+def compile_pattern(pattern: str, *, ignore_case: bool = False) -> Any:
+    """Return the compiled pattern; ValueError if it is invalid."""
+    # Imported here, because only some runs need it.
+    import regex
+
+    try:
+        return regex.compile(to_nfc(pattern), regex.IGNORECASE if ignore_case else 0)
+    except regex.error as error:
+        where = "" if error.pos is None else f" at character {error.pos + 1}"
+        message = f"invalid regular expression {short(pattern)}: {error.msg}{where}"
+    except (RecursionError, MemoryError, OverflowError):
+        message = f"the regular expression {short(pattern)} is too large"
+    raise ValueError(message)
+
+
+class RegexMatch(ScorerSpec):
+    """Scores `is_correct`: whether the pattern matches the rendered value."""
+
+    score_names: ClassVar[tuple[str, ...] | None] = ("is_correct",)
+    default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "is_correct"),)
+
+    type: Literal["regex_match"]
+    pattern: Annotated[Template, AfterValidator(_check_pattern)]
+    """Regular expression. May refer to `sample`."""
+    value: Template | None = None
+    """Text to match. May refer to `sample` and `solver_output`. Default: the text of the last
+    assistant message. Required in tasks without a solver."""
+    full_match: Flag = False
+    """Whether the pattern must match the whole value."""
+    ignore_case: Flag = False
+    """Whether case is ignored."""
+    timeout_s: float = Field(default=1, gt=0, le=_LONGEST_S)
+    """Time limit in seconds for matching one value. At most 30."""
+
+    async def score(self, case: Case) -> Score:
+        """Match the value in a thread, so that a slow pattern does not delay other samples."""
+        actual = render_value(self.value, case)
+        pattern = self.pattern.render(sample=case.sample.data)
+        compiled = compile_pattern(pattern, ignore_case=self.ignore_case)
+        is_correct = await to_thread(self._matches, compiled, to_nfc(actual))
+        return score_match(
+            actual,
+            pattern,
+            is_correct=is_correct,
+            reason=f"{short(actual)} does not match {short(pattern)}",
+        )
+
+    def _matches(self, compiled: Any, text: str) -> bool:
+        limits = {"timeout": self.timeout_s, "concurrent": True}
+        try:
+            if self.full_match:
+                return compiled.fullmatch(text.strip(), **limits) is not None
+            return compiled.search(text, **limits) is not None
+        except TimeoutError:
+            raise ValueError(
+                f"`pattern` took longer than {self.timeout_s:g} s to match an answer of "
+                f"{len(text):,} characters: simplify nested repetitions such as `(a+)+`, or raise "
+                "`timeout_s`"
+            ) from None
