@@ -66,6 +66,7 @@ BUILT_INS: dict[str, dict[str, str]] = {
         "exact_match": "evalwright.scorers.exact_match:ExactMatch",
         "function_call_coverage": "evalwright.scorers.function_call_coverage:FunctionCallCoverage",
         "icontains": "evalwright.scorers.icontains:Icontains",
+        "json_schema": "evalwright.scorers.json_schema:JsonSchema",
         "labeler_via_model": "evalwright.scorers.labeler_via_model:LabelerViaModel",
         "levenshtein": "evalwright.scorers.levenshtein:Levenshtein",
         "model_as_a_judge_classifier": (
