@@ -62,12 +62,14 @@ BUILT_INS: dict[str, dict[str, str]] = {
         "contains": "evalwright.scorers.contains:Contains",
         "contains_all": "evalwright.scorers.contains_all:ContainsAll",
         "contains_any": "evalwright.scorers.contains_any:ContainsAny",
+        "cost": "evalwright.scorers.cost:Cost",
         "equals_number": "evalwright.scorers.equals_number:EqualsNumber",
         "exact_match": "evalwright.scorers.exact_match:ExactMatch",
         "function_call_coverage": "evalwright.scorers.function_call_coverage:FunctionCallCoverage",
         "icontains": "evalwright.scorers.icontains:Icontains",
         "json_schema": "evalwright.scorers.json_schema:JsonSchema",
         "labeler_via_model": "evalwright.scorers.labeler_via_model:LabelerViaModel",
+        "latency": "evalwright.scorers.latency:Latency",
         "levenshtein": "evalwright.scorers.levenshtein:Levenshtein",
         "model_as_a_judge_classifier": (
             "evalwright.scorers.model_as_a_judge_classifier:ModelAsAJudgeClassifier"

@@ -30,6 +30,8 @@ TABLE: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
     ),
     ({"type": "exact_match", "ground_truth": "a"}, [("mean", "is_correct")]),
     ({"type": "equals_number", "ground_truth": "1"}, [("mean", "is_correct")]),
+    ({"type": "latency"}, [("mean", "latency_s")]),
+    ({"type": "cost"}, [("mean", "cost")]),
     ({"type": "json_schema"}, [("mean", "is_correct")]),
     ({"type": "regex_match", "pattern": "a"}, [("mean", "is_correct")]),
     ({"type": "levenshtein", "ground_truth": "a"}, [("mean", "similarity")]),

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 _INSTALL = "pip install 'evalwright[json-schema]'"
 
 
-class NotJson(ValueError):
+class InvalidJsonText(ValueError):
     """A text is not JSON."""
 
 
 def parse_json(text: str) -> Any:
-    """Return the value of a JSON text; `NotJson` if it is none."""
+    """Return the value of a JSON text; `InvalidJsonText` if it is none."""
     try:
         return loads(text, parse_constant=_refuse_constant)
     except JSONDecodeError as error:
@@ -57,7 +57,7 @@ def parse_json(text: str) -> Any:
         message = "nested too deeply"
     except ValueError as error:  # a constant, or a number with thousands of digits
         message = str(error)
-    raise NotJson(f"not JSON: {message}: {short(text)}")
+    raise InvalidJsonText(f"not JSON: {message}: {short(text)}")
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -123,7 +123,7 @@ class JsonSchema(ScorerSpec):
         none_right = None if expected is None else 0.0
         try:
             answer = parse_json(text)
-        except NotJson as error:
+        except InvalidJsonText as error:
             return _score(problems=[str(error)], is_json=False, meets=False, fields=none_right)
         problems = self._find_violations(answer)
         meets, fields = not problems, none_right
@@ -139,7 +139,7 @@ class JsonSchema(ScorerSpec):
         text = self.ground_truth.render(sample=case.sample.data)
         try:
             expected = parse_json(text)
-        except NotJson as error:
+        except InvalidJsonText as error:
             raise ValueError(f"`ground_truth` must render to a JSON object: {error}") from error
         if not isinstance(expected, dict) or not expected:
             raise ValueError(f"`ground_truth` must render to a JSON object, got {short(text)}")

@@ -163,6 +163,6 @@ def test_without_a_solver_there_is_no_answer_to_take_apart(tmp_path: Path) -> No
     assert found == (
         7,
         "conflict",
-        "`rag_checker` judges an answer; a task without a solver has none",
+        "`rag_checker` scores an answer; a task without a solver has none",
         "for answers that were recorded, write `solver: {type: pass_through_solver}`",
     )

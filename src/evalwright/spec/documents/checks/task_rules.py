@@ -43,7 +43,7 @@ COMPARE_ANSWERS = frozenset(
     | {"semantic_similarity", "starts_with", "string_equals"}
 )
 """The scorers whose `value` is the answer unless it is set."""
-_NEED_ANSWERS = ("rag_checker",)
+_NEED_ANSWERS = ("cost", "latency", "rag_checker")
 _OWN_SCORES = ("python", "python_all_samples")
 _NO_CHAT = {"custom", "embeddings"}
 _ASK_ONCE = ("single_turn_solver", "grouped_single_turn_solver")
@@ -154,7 +154,7 @@ def _check_values_without_solver(scorers: list[Any]) -> Iterator[Fault]:
     yield from _missing_values(scorers, detail, 'such as `value: "{{ sample.answer }}"`')
     for number, scorer in _list_mappings(scorers):
         if scorer.get("type") in _NEED_ANSWERS:
-            detail = f"`{scorer['type']}` judges an answer; a task without a solver has none"
+            detail = f"`{scorer['type']}` scores an answer; a task without a solver has none"
             hint = "for answers that were recorded, write `solver: {type: pass_through_solver}`"
             yield Fault(("definition", "scorers", number, "type"), "conflict", detail, hint)
 

@@ -1,0 +1,51 @@
+"""`latency`: how many seconds the evaluated model took to answer.
+
+    scorers:
+      - type: latency
+        limit_s: 2                          # optional
+
+`latency_s` is the sum of the times from each request of a sample to its reply. It includes retries,
+and the time for which a request waits for the concurrency limit and the rate limit: `--concurrency
+1` measures the model alone.
+
+The score is `null` if any reply was not requested: it came from the cache or from a recording. An
+outcome of an earlier run keeps the time that it took then. With `limit_s`, `is_within_limit` is
+whether the answer was fast enough. This scorer is an evalwright extension.
+"""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from evalwright.ports import Case
+from evalwright.scorers.base import ScorerSpec
+from evalwright.scorers.spent import find_request
+from evalwright.types import Score
+
+
+class Latency(ScorerSpec):
+    """Scores `latency_s`, in seconds, and `is_within_limit`."""
+
+    score_names: ClassVar[tuple[str, ...] | None] = ("latency_s", "is_within_limit")
+    score_ranges: ClassVar[dict[str, tuple[float | None, float | None]]] = {"latency_s": (0, None)}
+    default_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("mean", "latency_s"),)
+
+    type: Literal["latency"]
+    limit_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Number of seconds within which an answer is fast enough."""
+
+    def reuse(self, score: Score) -> None:
+        """Return nothing: the same answer may have taken another time."""
+        del score
+
+    async def score(self, case: Case) -> Score:
+        """Return the time of the trace."""
+        trace = find_request(case)
+        if trace is None:
+            return Score(values={"latency_s": None, "is_within_limit": None})
+        seconds = trace.latency_s
+        if self.limit_s is None:
+            return Score(values={"latency_s": seconds, "is_within_limit": None})
+        within = seconds <= self.limit_s
+        reason = "" if within else f"{seconds:.2f} s, more than the limit of {self.limit_s:g} s"
+        return Score(values={"latency_s": seconds, "is_within_limit": within}, reason=reason)
