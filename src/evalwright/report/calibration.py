@@ -1,8 +1,8 @@
 """Calibration of one model's answers; None where nothing was measured.
 
 An answer counts if it came with a confidence and is right or wrong. Of a finalized task it is as
-the first scorer says that can (`string_equals`, `string_equals_mcqa`, `function_call_coverage`, a
-classifying judge, a Python scorer that returns `is_correct`) and that is no check of the samples
+the first scorer says that can (`string_equals`, `contains`, `function_call_coverage`, a classifying
+judge and others; a Python scorer that returns `is_correct`) and that is no check of the samples
 (`purpose: qa`). What rules took out of the metrics does not count, nor do the parts that a
 postprocessor makes of an answer: the confidence is of the whole.
 With `calibrate` a temperature is fitted on one half of the answers and judged on the other: on the

@@ -6,10 +6,11 @@
         word_order: 2                       # optional: chrF++
 
 The score is sentence chrF2 as computed by sacrebleu (signature
-`nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no`), divided by 100. It works on characters, so it also
-suits languages with rich morphology or without spaces. Identical strings score 1, even if both are
-empty. With `word_order: 2`, the score is chrF++, which also compares words and pairs of words. The
-mean of sentence scores is not corpus chrF. This scorer is an evalwright extension.
+`nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no`) on the texts in Unicode form NFC, divided by 100.
+It works on characters, so it also suits languages with rich morphology or without spaces. Identical
+strings score 1, even if both are empty. With `word_order: 2`, the score is chrF++, which also
+compares words and pairs of words. The mean of sentence scores is not corpus chrF. This scorer is an
+evalwright extension.
 """
 
 from functools import cache
