@@ -27,7 +27,7 @@ def test_bad_scores_are_named(name: str, scores: list[float], message: str) -> N
 
 
 def test_scores_of_a_pair_are_of_the_same_tasks() -> None:
-    with pytest.raises(ValueError, match="one score per task in both, got 2 and 1"):
+    with pytest.raises(ValueError, match="one score per sample in both, got 2 and 1"):
         ew.intervals.paired_difference([1, 0], [1])
     with pytest.raises(ValueError, match="`b` is empty"):
         ew.intervals.paired_difference([1, 0], [])

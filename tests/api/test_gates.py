@@ -246,7 +246,7 @@ def test_a_report_of_another_run_that_cannot_be_read_fails_its_rules_alone(
 
     (row,) = report.policies
     assert not row.holds
-    assert row.reason.startswith(f"run {weekly} has a report from another version")
+    assert row.reason.startswith(f"run {weekly} has a report from a different version")
     assert report.status == "finished"
     assert api.load().run_id == report.run_id
     assert api.gate("latest", ["policy.yaml"]).policies[0].reason == row.reason

@@ -102,7 +102,7 @@ def test_a_target_that_does_not_compile_is_the_authors_mistake(add: str, tmp_pat
             {"task": "tasks.jsonl", "task_id": "bad"},
             UsageError,
             "tasks.jsonl:3: missing_required: ",
-            id="a bad record",
+            id="an invalid record",
         ),
         pytest.param(
             {"task": "tasks.jsonl", "task_id": "summ"},

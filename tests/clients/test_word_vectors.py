@@ -120,7 +120,9 @@ def test_a_text_that_ends_late_counts_to_its_end(
 def test_asked_for_anything_else_it_says_what_it_is_for(task: Any, model: WordVectors) -> None:
     request = Request(sample=SAMPLE, task=task, messages=(Message("user", "Hello"),))
 
-    with pytest.raises(ModelError, match=f"does not support `{task}`: it embeds texts") as caught:
+    with pytest.raises(
+        ModelError, match=f"does not support `{task}`: it only embeds text"
+    ) as caught:
         asyncio.run(model.complete(request))
 
     assert caught.value.kind == "unsupported"

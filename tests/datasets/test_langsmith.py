@@ -231,7 +231,7 @@ def test_examples_that_come_again_and_again_are_an_error(
     page = [{"id": f"e{number}", "inputs": {}, "outputs": {}} for number in range(100)]
     server.behave(in_turn(serve.json([{"id": "d", "name": "shop"}]), serve.json(page)))
 
-    with pytest.raises(BadDataset, match="the example `e0` came twice"):
+    with pytest.raises(BadDataset, match="the server sent the example `e0` twice"):
         list(source(server, tmp_path, project=None, dataset="shop").rows())
 
 

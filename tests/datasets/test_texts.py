@@ -119,7 +119,7 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
         pytest.param(
             '{"a": "x", "b": "y"}',
             "a.jsonl:2: no field `text`; it has `a`, `b`",
-            "set the field of the text with `--field NAME`",
+            "set the text field with `--field NAME`",
             id="another field",
         ),
         pytest.param("{}", "a.jsonl:2: no field `text`; it has no field", "`--field", id="none"),
@@ -245,7 +245,7 @@ def test_a_file_that_changes_after_the_check_is_an_error(tmp_path: Path, after: 
     texts.check()
     written(tmp_path, "a.txt", after.encode("latin-1"))
 
-    with pytest.raises(BadDataset, match="the file was changed while it was in use"):
+    with pytest.raises(BadDataset, match="the file changed while it was in use"):
         list(texts.documents())
 
 

@@ -236,7 +236,7 @@ def test_a_report_that_cannot_be_read_is_told_in_a_line(folder: Path) -> None:
 
     for command in ("gate", "report"):
         told = refused(command, cwd=folder)
-        assert f"the report of run {run.id} was written by another version" in told
+        assert f"the report of run {run.id} was written by a different version" in told
         assert "hint: run it again" in told
 
 

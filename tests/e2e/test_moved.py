@@ -92,7 +92,7 @@ def test_a_corrected_target_of_a_project_moves_its_score(tmp_path: Path) -> None
     assert (row["before"], row["after"], row["difference"]) == (0.5, 1.0, 0.5)
     assert (row["up"], row["down"], row["unmatched"]) == (1, 0, 1)
     assert [sample["sample_id"] for sample in answer["samples"]] == ["1"]
-    assert "unmatched: samples that only one of the runs has" in scored.stdout
+    assert "unmatched: samples that are in only one of the runs" in scored.stdout
     assert "false" in scored.stdout.partition("Changed scores")[2]
 
 

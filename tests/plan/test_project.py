@@ -159,7 +159,7 @@ def test_every_error_is_named_before_anything_is_run(tmp_path: Path) -> None:
 
 
 def test_snippets_can_be_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="which `--no-snippets` refuses"):
+    with pytest.raises(UsageError, match="which `--no-snippets` does not allow"):
         resolved(tmp_path, SYSTEM, "", no_snippets=True)
 
 

@@ -44,7 +44,7 @@ from evalwright.types import Action, Failure, Outcome, Part, Score, Trace, witho
 
 _WRITE_BATCH = 500
 _MOST_NOTES = 20
-_DEPENDENT_ROWS = "no interval: the rows are of several models or trials on the same samples"
+_DEPENDENT_ROWS = "no interval: the rows come from several models or trials on the same samples"
 
 
 async def finalize_task(

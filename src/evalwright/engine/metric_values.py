@@ -23,7 +23,7 @@ from evalwright.types import Outcome, Part
 
 _NOT_ASKED = "not computed: samples are missing"
 _EQUAL_WITHIN = 1e-9
-_NOT_AN_AVERAGE = "no interval: over several runs this is not an average over samples"
+_NOT_AN_AVERAGE = "no interval: a value over several runs is not a mean over samples"
 
 
 class ScoreTable:

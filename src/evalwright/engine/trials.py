@@ -126,7 +126,7 @@ def _aggregate(
             stage="score",
             type="NameTaken",
             message=f"the scorer already has a score with this name, which is kept: "
-            f"`{aggregate.short}` of `{aggregate.score}` needs another name",
+            f"`{aggregate.short}` of `{aggregate.score}` needs a different name",
             hint="set another `score_name` for the aggregator",
         )
     value: float | None

@@ -48,12 +48,12 @@ _NEAR = 0.1
 _TRUTH = {"true": "true", "1": "true", "false": "false", "0": "false"}
 _MAX_NAMED = 5
 _ROUNDING = 1e-9
-_ONE_LABEL = "people and judge gave every sample the same label"
+_ONE_LABEL = "the people and the judge gave every sample the same label"
 _NO_SPREAD = "no interval: too few samples, or too little spread among them"
 _CONSTANT = "one of the two does not vary"
 _NOTHING_COMPARED = "nothing was compared"
 _IDS_ARE_ROW_NUMBERS = (
-    "the ids are the places of rows, from 0, because the dataset has no `sample_id`: add that "
+    "the ids are row positions, starting at 0, because the dataset has no `sample_id`: add that "
     "column to give rows stable ids"
 )
 

@@ -11,7 +11,7 @@
           - "add(2, 3) == 5"
           - "add({{ sample.a }}, {{ sample.b }}) == {{ sample.sum }}"
 
-A target is an expression that must be true, or statements that must not raise. It can use the names
+A target is an expression that must be true, or statements that must not raise an exception. It can use the names
 that the answer defines. An answer that is not valid Python, raises an exception or exceeds the time
 limit scores 0. If a target is not valid Python, the sample fails, because the error is in the task.
 
@@ -61,7 +61,7 @@ def _check_list(targets: Template) -> Template:
 def _read_targets(text: str) -> list[str]:
     targets = read_list(text, field="targets")
     if not targets or not all(isinstance(target, str) for target in targets):
-        raise ValueError(f"`targets` must render to a list of texts, got {short(targets)}")
+        raise ValueError(f"`targets` must render to a list of strings, got {short(targets)}")
     return targets
 
 

@@ -246,7 +246,8 @@ def _refuse_unset(document: ModelDocument, values: Mapping[str, Secret | None]) 
     for field, value in values.items():
         if value and (name := _UNSET.fullmatch(value.reveal())):
             raise UsageError(
-                f"the model `{document.key}`: {name[1]}, the variable of `{field}`, is not set",
+                f"the model `{document.key}`: {name[1]}, the environment variable for `{field}`, "
+                "is not set",
                 hint=f"set {name[1]}, or add it to .env or a file for --env",
             )
 

@@ -96,7 +96,7 @@ def check_version(connection: sqlite3.Connection, path: Path, schema: Schema) ->
     version = _read_pragma(connection, "user_version")
     is_ours = _read_pragma(connection, "application_id") == schema.application_id
     if not is_ours and (has_tables or version):
-        raise Unreadable(f"{show_path(path)}: a database, but not a {schema.noun} of evalwright")
+        raise Unreadable(f"{show_path(path)}: a database, but not an evalwright {schema.noun}")
     newest = len(schema.migrations)
     if version > newest:
         raise StoreError(

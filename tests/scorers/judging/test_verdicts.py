@@ -221,7 +221,12 @@ NONE: list[Any] = [
         '{"prediction": "It is correct."}',
         "not one of",
     ),
-    ("thinking without end", CLASSIFIER, "<think>Well, correct", "its thinking has no end"),
+    (
+        "thinking without end",
+        CLASSIFIER,
+        "<think>Well, correct",
+        "its thinking block is not closed",
+    ),
     ("an end of thinking in quotes", CLASSIFIER, 'It says "</think>correct"', "expected one"),
     ("a label and another mark", CODES, "C--", "expected one of"),
     ("a hundred thousand braces", CLASSIFIER, "}{" * 50_000, "has no `prediction`"),

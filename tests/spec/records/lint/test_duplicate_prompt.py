@@ -33,9 +33,7 @@ def details(*tasks: TaskSpec) -> dict[str | None, str]:
 def test_the_same_prompt_names_the_first(copy: str) -> None:
     found = details(task("a", "What is 17 + 24?"), task("b", "What is 8 + 1?"), task("c", copy))
 
-    assert found == {
-        "c": "the same prompt as line 1 (`a`), so the question counts twice; remove one"
-    }
+    assert found == {"c": "the same prompt as line 1 (`a`), so the record counts twice; remove one"}
 
 
 def test_every_copy_names_the_first() -> None:

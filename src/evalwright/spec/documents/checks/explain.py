@@ -58,8 +58,8 @@ _BOUNDS = {
     "less_than_equal": "a number of at most {le}",
     "multiple_of": "a multiple of {multiple_of}",
     "finite_number": "a finite number",
-    "string_too_short": "a text of at least {min_length} character{s}",
-    "string_too_long": "a text of at most {max_length} character{s}",
+    "string_too_short": "a string of at least {min_length} character{s}",
+    "string_too_long": "a string of at most {max_length} character{s}",
     "too_short": "at least {min_length} item{s}",
     "too_long": "at most {max_length} item{s}",
 }
@@ -258,7 +258,7 @@ def _missing_key(error: ErrorDetails, _: Mapping[str, Any], spot: _ErrorSpot) ->
 
 def _wrong_choice(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot) -> Fault:
     names = _QUOTED_NAME.findall(str(context.get("expected", "")))
-    expected = quote_names(names) or "another value"
+    expected = quote_names(names) or "a different value"
     several = "one of " if len(names) > 1 else ""
     detail = f"expected {several}{expected}, got {quote_value(spot.value)}"
     hint = did_you_mean(spot.value, names) if isinstance(spot.value, str) else ""

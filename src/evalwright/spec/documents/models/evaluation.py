@@ -156,7 +156,7 @@ def complete_evaluation(data: dict[str, Any]) -> tuple[dict[str, Any], list[Faul
     """Return the data with defaults filled in, and faults between its fields."""
     faults: list[Fault] = []
     if "config_spec" in data and "description" not in data:
-        detail = "`description` is missing; an empty text is used"
+        detail = "`description` is missing; an empty string is used"
         faults.append(Fault(("description",), "missing_description", detail, level="warning"))
     specifications = data.get("task_specifications")
     if not isinstance(specifications, list):

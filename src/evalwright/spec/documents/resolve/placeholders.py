@@ -106,7 +106,7 @@ def resolve_secrets(
         if whole is None:
             if "secrets." in text and "<<" in text:
                 detail = (
-                    "this text contains `secrets.` but is not a placeholder; it is left unchanged"
+                    "this string contains `secrets.` but is not a placeholder; it is left unchanged"
                 )
                 hint = "write `<< secrets.NAME >>` and nothing else"
                 fault = Fault(path, "malformed_placeholder", detail, hint, level="warning")

@@ -395,7 +395,7 @@ def _explain_missing_input(path: FieldPath, wanted: str | None, evaluation: Enti
         return [] if known else [Fault(where, "unknown_specification", detail, hint)]
     where = (*path, "task_specification_key")
     if kinds.get(wanted) == "repeatability":
-        detail = f"`{wanted}` is a repeatability itself"
+        detail = f"`{wanted}` is itself a repeatability specification"
         return [Fault(where, "conflict", detail, "name the specifications that it runs")]
     if wanted in kinds:
         return []

@@ -27,7 +27,7 @@ _EXPLANATIONS = (
     ),
     ("did not find expected key", "expected a key here", "are the keys indented equally?"),
     ("expected ',' or", "a bracket that is not closed, or a `,` missing", ""),
-    ("comment or line break", "`>` and `|` begin a text on the lines below", QUOTES),
+    ("comment or line break", "`>` and `|` begin a text block on the lines below", QUOTES),
     ("node content", "expected a value here", "is a bracket or a quote left open?"),
     ("end of stream", "a quote or a bracket that is never closed", ""),
     ("unknown escape", r"a `\` escape that YAML does not know", r"use single quotes, or `\\`"),

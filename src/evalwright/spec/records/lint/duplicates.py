@@ -2,7 +2,7 @@
 
 `duplicate_prompt`: a record asks word for word what an earlier one asks.
 
-Why:    the question counts twice in every mean, and its confidence interval treats two copies
+Why:    the record counts twice in every mean, and its confidence interval treats two copies
         as two observations. If the targets differ as well, one of the two is wrong.
 Wrong:  when a question is repeated on purpose, to be scored by two metrics; for questions about
         capital letters.
@@ -103,7 +103,7 @@ class NearDuplicate(Rule):
             nearest = self._places.describe(self._corpus.first(min(beside[prompt])))
             detail = (
                 f"nearly the same words as {nearest}, the same numbers and a target in common: "
-                "the question counts twice; remove one, or make them differ"
+                "the record counts twice; remove one, or make them differ"
             )
             yield Finding(self._corpus.first(prompt), self.name, "prompt", detail)
 

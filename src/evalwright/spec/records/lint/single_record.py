@@ -165,7 +165,7 @@ def _explain_not_python(task: TaskSpec) -> str | None:
             if error := _find_syntax_error(target):
                 return (
                     f"`targets[{number}]` is not Python ({error}): the record fails for every "
-                    "candidate; fix the target"
+                    "program; fix the target"
                 )
     return None
 
