@@ -275,7 +275,7 @@ def test_a_column_that_no_row_has_stops_everything(project: Project, server: Mod
         ew.run("run.yaml")
 
     assert str(raised.value) == (
-        "1 unknown column, nothing was run: tasks/capitals.yaml:13: dataset `countries` has no "
+        "1 unknown column; nothing was run: tasks/capitals.yaml:13: dataset `countries` has no "
         "column `captial`; it has `country`, `capital`; did you mean `capital`?"
     )
     assert server.log == []

@@ -134,7 +134,7 @@ def test_mistakes_of_policies_are_all_told_at_their_places(folder: Path) -> None
     assert "did you mean `>=`?" in told
     assert "policies/launch.yaml:9:16: bad_value" in told
     assert "other.yaml:2:1: unknown_key" in told
-    assert "3 errors, nothing was checked" in told
+    assert "3 errors; nothing was checked" in told
 
 
 @pytest.mark.parametrize(

@@ -284,7 +284,7 @@ def test_bad_records_are_refused_with_exit_1_and_nothing_is_run(
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == (
-        "evalwright: 2 invalid records, nothing was run: "
+        "evalwright: 2 invalid records; nothing was run: "
         "tasks.jsonl:2 (bad_json), tasks.jsonl:3 (duplicate_task_id)\n"
         "  hint: `evalwright validate tasks.jsonl` explains each; "
         "`--allow-bad-tasks` runs the valid records and lists the others in the report\n"
@@ -301,7 +301,7 @@ def test_bad_records_can_be_left_out_and_the_report_lists_them(
 
     assert shown.returncode == 0
     assert re.search(r"tasks\.jsonl:2 +bad_json", shown.stdout)
-    assert "1 of 1 sample completed, 2 invalid records left out" in shown.stdout
+    assert "1 of 1 sample completed, 2 invalid records excluded" in shown.stdout
     assert found["summary"]["excluded"] == found["metrics"][0]["excluded"] == 2
     assert [(row["line"], row["rule"]) for row in found["left_out"]] == [
         (2, "bad_json"),

@@ -216,7 +216,7 @@ def test_a_rule_that_cannot_say_tells_what_trials_have_made_of_the_scores() -> N
     truth, text = (one.failure for one in kept.read() if one.trial == 0)
     assert truth is not None
     assert truth.message.endswith("; over 3 trials `judge.ok` is the mean (0.667)")
-    assert truth.hint == "compare the mean, such as `greater_than` 0.5"
+    assert truth.hint == "compare the mean, for example with `greater_than` 0.5"
     assert text is not None
     assert text.message.endswith("; over 3 trials `judge.ok` is text and has no value")
 

@@ -197,8 +197,8 @@ def test_a_judge_without_a_verdict_neither_agrees_nor_disagrees(
         ),
         pytest.param(
             "sample_id,label\na,correct\nb,correct\n",
-            "none of its 2 labels is for a sample of `answers/right`: they are for `a`, `b`, "
-            "the samples are `q0`, `q1`, `q2`",
+            "none of its 2 labels is for a sample that `answers/right` judged: the labels are for "
+            "`a`, `b`, but the samples are `q0`, `q1`, `q2`",
             "--id-column",
             id="ids of something else",
         ),
@@ -569,7 +569,7 @@ def test_a_column_model_that_means_something_else_is_said(folder: Path) -> None:
     (folder / "cars.csv").write_text("sample_id,model,label\nq0,Beetle,correct\n")
 
     with pytest.raises(
-        BadDataset, match="its column `model` has `Beetle`, the answers are those of `openai/model`"
+        BadDataset, match="the column `model` has `Beetle`, but the answers are from `openai/model`"
     ):
         checked(labels="cars.csv")
 

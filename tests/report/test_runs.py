@@ -58,7 +58,7 @@ def test_a_task_is_told_with_its_counts_and_its_content() -> None:
 
     assert task == (
         "data/tasks.jsonl: 10 records, 2 of them code_exec, 12 trials per model, "
-        "1 invalid record left out; content bd80"
+        "1 invalid record excluded; content bd80"
     )
 
 

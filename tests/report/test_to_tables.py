@@ -180,7 +180,7 @@ def test_a_message_is_one_printable_line_of_bearable_length() -> None:
 def test_a_long_list_of_bad_records_is_cut_and_says_so() -> None:
     issues = [Issue(line=n, rule="bad_json", field=None, detail="cut") for n in range(1, 1001)]
 
-    found = table(report_of([outcome("m", "a", 1.0)], issues=issues), "Left out")
+    found = table(report_of([outcome("m", "a", 1.0)], issues=issues), "Excluded records")
 
     assert len(found.rows) == 50
     assert found.rows[0] == ("tasks.jsonl:1", "bad_json", "cut")
@@ -387,7 +387,7 @@ def test_the_last_line_counts_bad_records_and_excluded_samples_apart() -> None:
         print_report(shown, out)
         printed.append(out.getvalue().splitlines()[-1])
 
-    assert "1 invalid record left out" in printed[0]
+    assert "1 invalid record excluded" in printed[0]
     assert "1 sample excluded by rules" in printed[1]
 
 
@@ -413,7 +413,7 @@ def test_a_report_opens_with_its_tasks_and_how_the_run_went() -> None:
     assert lines[0] == "# x\\_y"
     assert lines[2].startswith(
         "Run `20261115-120000-abcd`, finished with failures: "
-        "1 of 2 samples completed, 1 failed, 1 left out. evalwright "
+        "1 of 2 samples completed, 1 failed, 1 excluded. evalwright "
     )
     assert lines[4] == "- m: a script"
 

@@ -301,5 +301,5 @@ def _explain_trials(
     if not notes:
         return failure
     message = f"{failure.message}; over {len(run)} trials {', '.join(notes[:_MOST_EXPLAINED])}"
-    hint = failure.hint or "compare the mean, such as `greater_than` 0.5"
+    hint = failure.hint or "compare the mean, for example with `greater_than` 0.5"
     return structs.replace(failure, message=message, hint=hint)

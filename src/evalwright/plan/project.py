@@ -562,7 +562,7 @@ def refuse_errors(path: str, problems: Sequence[Issue]) -> None:
         not problem.file.startswith("--") and problem.rule != "no_model" for problem in errors
     )
     raise BadTasks(
-        f"{count} error{'s' if count > 1 else ''}, nothing was run: {lines}{more}",
+        f"{count} error{'s' if count > 1 else ''}; nothing was run: {lines}{more}",
         hint=f"`evalwright validate {path}` shows each error with its position" if in_files else "",
     )
 

@@ -133,7 +133,7 @@ def _read_valid(
         more = [f"and {len(errors) - _MOST_SHOWN} more"] if len(errors) > _MOST_SHOWN else []
         text = "; ".join(errors[:_MOST_SHOWN] + more)
         raise BadTasks(
-            f"{len(errors)} error{'s' if len(errors) > 1 else ''}, nothing was added: {text}",
+            f"{len(errors)} error{'s' if len(errors) > 1 else ''}; nothing was added: {text}",
             hint=f"`evalwright validate {file}` shows each error with its position",
         )
     entities = entities_of_kind(project, kind).values()

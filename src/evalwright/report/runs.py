@@ -184,7 +184,7 @@ def _describe_file(task: TaskOutline) -> str:
     if task.jobs != task.records:
         counts.append(f"{task.jobs} trials per model")
     if task.issues:
-        counts.append(f"{count_noun(len(task.issues), 'invalid record')} left out")
+        counts.append(f"{count_noun(len(task.issues), 'invalid record')} excluded")
     return f"{task.path}: {', '.join(counts)}; content {task.digest}"
 
 

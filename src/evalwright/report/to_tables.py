@@ -87,7 +87,7 @@ def to_markdown(report: Report, *, keys: bool = False) -> str:
     counts = (
         f"{summary.completed} of {planned_samples(report)} samples completed, "
         f"{summary.failed} failed, "
-        f"{summary.excluded} left out"
+        f"{summary.excluded} excluded"
     )
     name = f" ({report.name})" if report.name else ""
     head = f"Run `{report.run_id}`{name}, {report.status.replace('_', ' ')}: {counts}"
@@ -436,7 +436,7 @@ def _problem_tables(report: Report) -> Iterator[Table]:
     shown, total = report.left_out[:_MOST_LEFT_OUT], len(report.left_out)
     more = f"; the first {len(shown)} of {total}, JSON has all" if total > len(shown) else ""
     yield make_table(
-        "Left out",
+        "Excluded records",
         shown,
         [
             TableColumn("where", lambda row: join_lines(f"{row.file}:{row.line}")),

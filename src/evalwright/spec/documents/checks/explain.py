@@ -220,7 +220,7 @@ def _wrong_type(expected: str, spot: _ErrorSpot) -> Fault:
     elif expected == "str" and isinstance(spot.value, bool | int | float):
         hint = f'put it in quotes: "{spot.value}"'
     elif expected == "list" and isinstance(spot.value, str | dict):
-        hint = "a list has its items in brackets, or on lines that begin with `- `"
+        hint = "write list items in brackets, or on lines that begin with `- `"
     elif expected == "dict" and isinstance(spot.value, str):
         hint = _suggest_mapping(spot)
     detail = f"expected `{expected}`, got `{type_name(spot.value)}`"
@@ -302,7 +302,7 @@ def _missing_type(_: ErrorDetails, context: Mapping[str, Any], spot: _ErrorSpot)
             detail = f"unknown key `{key}`, and `{field}` is missing"
             return Fault((*spot.path, key), "unknown_key", detail, hint, at_key=True)
     known = sorted({str(tag) for kind, _ in spot.members for tag in _tags(kind, field)})
-    hint = f"one of {quote_names(known)}" if known else ""
+    hint = f"expected one of {quote_names(known)}" if known else ""
     return Fault((*spot.path, field), "missing_key", f"`{field}` is missing", hint)
 
 

@@ -53,7 +53,7 @@ def check_trials_definition(definition: dict[str, Any]) -> Iterator[Fault]:
         name = aggregator.get("score_name")
         if isinstance(name, str) and first.setdefault(name, number) != number:
             detail = (
-                f"the name `{name}` is already used by aggregator {first[name] + 1} of this list"
+                f"the name `{name}` is already used by aggregator {first[name] + 1} in this list"
             )
             yield Fault((*path, "score_name"), "duplicate_key", detail)
 
@@ -63,7 +63,7 @@ def _check_k(aggregator: dict[str, Any], path: FieldPath) -> Iterator[Fault]:
     if function in PASS_FUNCTIONS and k is None:
         if not any(did_you_mean(str(key), ["k"]) for key in aggregator if key != "k"):
             detail = f"`k` is missing; `{function}` needs it"
-            yield Fault((*path, "k"), "missing_key", detail, "such as `k: 3`")
+            yield Fault((*path, "k"), "missing_key", detail, "for example, `k: 3`")
     elif function in ("mean", "min", "max") and k is not None:
         detail = f"`{function}` uses all trials: it does not accept `k`"
         yield Fault((*path, "k"), "conflict", detail, "remove it", at_key=True)

@@ -178,7 +178,7 @@ def _check_num_runs(specification: dict[str, Any], path: FieldPath) -> Iterator[
     ]
     if not named:
         detail = "`repeatability_config` is missing"
-        hint = "such as `repeatability_config: { num_runs: 5 }`"
+        hint = "for example, `repeatability_config: { num_runs: 5 }`"
         yield Fault((*path, "repeatability_config"), "missing_key", detail, hint)
     elif len(named) > 1:
         detail = "expected one of `repeatability_config` and `config`, got both"

@@ -98,8 +98,8 @@ def explain_repeat(record: LintedRecord) -> str:
     if not record.seen.contradicts:
         return "so the record counts twice; remove one"
     if record.task.category in ("summary", "code_exec"):  # two targets may both be right
-        return "with other targets, so the record counts twice; merge them into one record"
-    return "with other targets: at most one of the two can be right; remove the other"
+        return "with different targets, so the record counts twice; merge them into one record"
+    return "with different targets: at most one of the two can be right; remove the other"
 
 
 def normalize(text: str) -> str:
