@@ -25,8 +25,8 @@ Instead of `path`, you can write `file_path` for a log or `directory_path` for a
     inspect_status   the status of the whole log: `success`, `error`, `cancelled`, `started`
 
 Rows are in the order of the evaluated dataset. If a run did not finish, its finished samples are
-read. A `.eval` log is read one sample at a time. A `.json` log is read at once and must not exceed
-256 MiB. A damaged, truncated or invalid log raises a `BadDataset` error with the position.
+read. A `.eval` log is read one sample at a time. A `.json` log is read as a whole and must not
+exceed 256 MiB. A damaged, truncated or invalid log raises a `BadDataset` error with the position.
 """
 
 import fnmatch

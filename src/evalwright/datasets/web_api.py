@@ -167,7 +167,7 @@ def read_pages(
         objects, cursor = fetch(cursor)
         for number, value in enumerate(objects):
             if not isinstance(value, Mapping):
-                raise BadDataset(f"{name}: expected an object as [{number}] of a page")
+                raise BadDataset(f"{name}: expected an object at [{number}] in a page")
             yield value
         if cursor is None or not objects:
             return

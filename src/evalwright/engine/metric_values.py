@@ -193,5 +193,5 @@ def _run_value(name: str, run: Iterable[Measure], metric: TaskMetric) -> float |
 
 def _drop_interval(measure: Measure) -> Measure:
     """Remove the interval if samples have parts: these are not independent."""
-    reason = "no interval: several parts of one sample are not independent"
+    reason = "no interval: the parts of one sample are not independent"
     return structs.replace(measure, interval=None, reason=measure.reason or reason)

@@ -43,7 +43,7 @@ from evalwright.stats.pass_at_k import pass_at_k_of_rate, pass_hat_k
 from evalwright.types import Failure
 
 _PASSING = {"pass@k": pass_at_k_of_rate, "pass^k": pass_hat_k}
-_NOT_A_NUMBER = "only numbers and booleans can be combined over trials, `{}` is neither"
+_NOT_A_NUMBER = "only numbers and booleans can be combined over trials; `{}` is neither"
 MEAN = ".mean"
 """Second name of the mean of a score."""
 _SHOWN = 80

@@ -70,7 +70,7 @@ _ONE_DOCUMENT = "one document: nothing to resample"
 _NO_SPREAD = "every document has the same value: there is no spread"
 _NO_DOCUMENT = "no document was scored"
 _IMPOSSIBLE = "a token has probability 0, so this is infinite"
-_TOO_LARGE = "larger than a number can be"
+_TOO_LARGE = "too large to represent"
 _CAPABLE_MODELS = "a local model can: -m local/smollm2, or -m local/PATH.gguf"
 _TOKENIZERS_NOTE = (
     "perplexity is per token, and models split text into different tokens: compare bits per byte"

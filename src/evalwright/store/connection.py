@@ -24,7 +24,7 @@ from msgspec import Struct
 from evalwright.errors import EvalwrightError, StoreError, Unreadable
 from evalwright.lines import show_path
 
-_SPACE = "free some space and run again: finished samples are kept, only the rest is run"
+_SPACE = "free some space and run again: finished samples are kept, and only the rest are run"
 
 
 def result_code(error: BaseException | None) -> int:

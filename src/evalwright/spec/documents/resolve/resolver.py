@@ -481,7 +481,7 @@ def _read_repetitions(
         why = f"`{spec.key}` reads the result of `{source}`"
         if place in keys:
             through = f"through dataset `{name}`, which changes it or joins it with others"
-            why = f"{why} {through}: so it cannot be read from a repetition"
+            why = f"{why} {through}: so it cannot be read from a repeated run"
             return spec, why, f"repeat `{source}` alone"
         if place in inputs.siblings and spec.evaluation_key != here:
             why += ", which is not repeated with it: the result of an earlier run would be read"
